@@ -13,9 +13,9 @@ import (
 	"concordat/cluster/wal"
 )
 
-// How far each shard was acknowledged is kept outside the nodes as well, with the catalogue. A folder that went back in time,
-// as one restored from a snapshot of a running machine, carries the same name of the same start as the lost one; its log is
-// shorter than what was acknowledged, and that tells it.
+// How far each shard was acknowledged is also kept outside the nodes, with the catalogue. A folder that went back in time,
+// for example one restored from a snapshot of a running machine, names the same start as the lost one; its log is shorter
+// than what was acknowledged, which reveals it.
 
 // Position is a record of a shard's log. A later epoch comes after all records of an earlier one.
 type Position struct {
@@ -32,14 +32,14 @@ func (p Position) Compare(q Position) int {
 type Acknowledged interface {
 	// Note makes durable that the shards were acknowledged up to these positions. It never goes back.
 	Note(ctx context.Context, cluster string, at map[concordat.ShardID]Position) error
-	// Noted returns the positions of the cluster's shards; a shard of which nothing was noted is absent.
+	// Noted returns the positions of the cluster's shards; a shard for which nothing was noted is absent.
 	Noted(ctx context.Context, cluster string) (map[concordat.ShardID]Position, error)
 }
 
 // noteTime bounds one call of Acknowledged.
 const noteTime = 10 * time.Second
 
-// notes brings positions to the place outside the nodes, many writes at a time.
+// notes records positions outside the nodes, for many writes at a time.
 type notes struct {
 	kept    Acknowledged
 	cluster string
@@ -102,8 +102,8 @@ func (s *notes) run() {
 	}
 }
 
-// noteTenures notes the beginning of each epoch that a copy of the node leads, once it is committed: a shard that was
-// forced upon a shorter log is judged by that from then on.
+// noteTenures notes the beginning of each epoch that a copy of the node leads, once it is committed: from then on, a
+// shard that was forced to accept a shorter log is judged by that position.
 func noteTenures(n *Node) {
 	if n.o.Acknowledged == nil {
 		return
@@ -167,7 +167,7 @@ func compareAcknowledged(n *Node, me coord.Incarnation) bool {
 		n.log.Error("the copy lacks acknowledged records: its folder went back in time, or its disk lost them; it does not count before it has caught up",
 			"shard", h.copy.o.Index.Shard, "has", have, "acknowledged", want)
 		n.mu.Lock()
-		h.ready = "" // Ready follows, once others may believe it
+		h.ready = "" // Ready follows, once others may rely on it
 		n.mu.Unlock()
 		h.copy.step(replica.Behind{})
 		all = false
@@ -175,7 +175,7 @@ func compareAcknowledged(n *Node, me coord.Incarnation) bool {
 	return all
 }
 
-// lacks returns the end of the copy's log, and whether the log has not the record at p. A copy that is not in sync may lack it.
+// lacks returns the end of the copy's log, and whether the log lacks the record at p. A copy that is not in sync may lack it.
 func (c *Copy) lacks(p Position) (have Position, lacks bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -184,7 +184,7 @@ func (c *Copy) lacks(p Position) (have Position, lacks bool) {
 	return have, c.replica.Status().InSync && !holds(&x, p)
 }
 
-// holds reports whether the log, or what was before it, has the record.
+// holds reports whether the log, or the part trimmed from it, has the record.
 func holds(x *wal.Extent, p Position) bool {
 	switch {
 	case p.Seq > x.End:

@@ -18,7 +18,7 @@ import (
 
 // Alone is the shard of a site of one node: the same log, index and state machine as in a cluster, with
 // a coordinator in a file and no other copy. It is a concordat.Index, and an index.Shard for reading.
-// What Put and Delete acknowledged is in the log on disk.
+// Whatever Put and Delete have acknowledged is in the log on disk.
 type Alone struct {
 	*index.Shard
 	copy    *Copy
@@ -56,8 +56,8 @@ func openAlone(ctx context.Context, dir string, o CopyOptions) (*Alone, error) {
 	return a, nil
 }
 
-// Replay applies what only the log of the shard in dir has to its index, for readers of the index
-// without the log. It fails with concordat.ErrNotFound if there is no shard.
+// Replay applies to the index of the shard in dir what only its log has, for readers that use the
+// index without the log. It fails with concordat.ErrNotFound if there is no shard.
 func Replay(ctx context.Context, dir string) error {
 	if !exists(filepath.Join(dir, "shard.json")) {
 		return fmt.Errorf("%s: no shard: %w", dir, concordat.ErrNotFound)
@@ -102,7 +102,7 @@ func (a *Alone) begin(ctx context.Context, path string) error {
 	}
 	a.copy.o.Coordinator = a.session
 	a.copy.o.Ready = func(i coord.Incarnation) {
-		// Fails only if the session is closed, and then no caller waits.
+		// This fails only if the session is closed, and then no caller is waiting.
 		_ = a.session.Announce(context.Background(), coord.Node{ID: aloneNode, Incarnation: i})
 	}
 	a.copy.run()
@@ -155,16 +155,16 @@ func (a *Alone) Delete(ctx context.Context, refs ...concordat.Ref) error {
 	return err
 }
 
-// PauseWrites calls f while no write is under way and none begins: all that was acknowledged is visible. What f
-// does should be quick, for writers wait.
+// PauseWrites calls f while no write is under way and none begins, so everything acknowledged is visible. f
+// should be quick, since writers wait for it.
 func (a *Alone) PauseWrites(f func() error) error {
 	a.gate.Lock()
 	defer a.gate.Unlock()
 	return f()
 }
 
-// Purge takes the bytes of deleted and replaced documents off the disk, those in the log too. It fails as
-// index.Shard.Purge does, and may be called again.
+// Purge removes the bytes of deleted and replaced documents from the disk, including those in the log. It
+// fails as index.Shard.Purge does, and may be called again.
 func (a *Alone) Purge(ctx context.Context) error {
 	if err := a.Shard.Purge(ctx); err != nil {
 		return err
@@ -172,10 +172,10 @@ func (a *Alone) Purge(ctx context.Context) error {
 	return a.copy.dropLog(ctx)
 }
 
-// Close brings the index to the disk, so that the next opening need not replay, and gives the folder back.
+// Close writes the index to disk, so that the next opening need not replay, and releases the folder.
 func (a *Alone) Close() error {
 	if _, err := a.copy.Status(); err == nil {
-		// What is not on disk is in the log: an error costs time at the next opening only.
+		// What the index does not have on disk is in the log: an error only costs time at the next opening.
 		_ = a.Persist(context.Background())
 	}
 	err := a.copy.Close()

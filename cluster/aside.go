@@ -18,14 +18,14 @@ import (
 	"concordat/index"
 )
 
-// A copy whose records its master lacks, or that is damaged, is never replaced in place: its folder gets another name, and stays
-// until an operator has looked at it.
+// A copy that is damaged, or that has records that its master lacks, is never replaced in place: its folder gets another name
+// and stays until an operator has examined it.
 
 const (
 	asideInfix = ".aside-"    // NN.aside-1, NN.aside-2 and so on
 	asideName  = "aside.json" // in such a folder
 	maxAside   = 64 << 10
-	// mostAsides bounds the folders of one shard: a disk that damages copies again and again must not be filled by them.
+	// mostAsides bounds the folders of one shard: a disk that damages copies again and again must not fill up with them.
 	mostAsides = 8
 )
 
@@ -37,7 +37,7 @@ type Aside struct {
 	Time   time.Time         `json:"time"`
 }
 
-// putAside renames the copy of the shard in the folder of a node's copies, durably, and writes into it why.
+// putAside renames the copy of the shard in the folder of a node's copies, durably, and writes the reason into it.
 func putAside(log *slog.Logger, root string, id concordat.ShardID, reason string) error {
 	dir := filepath.Join(root, string(id))
 	a := Aside{Shard: id, Reason: reason, Time: time.Now().UTC()}
@@ -92,8 +92,8 @@ func Asides(root string) ([]Aside, error) {
 	return out, nil
 }
 
-// Documents calls each with every document of the copy: those of its index, and those of its log that the index had not yet. It
-// changes nothing that a second call would miss. Errors: those of index.Open, wal.Open and each.
+// Documents calls each with every document of the copy: those in its index, and those in its log that had not reached the
+// index. A second call finds the same documents. Errors: those of index.Open, wal.Open and each.
 func (a Aside) Documents(ctx context.Context, site concordat.SiteID, each func(*concordat.Document) error) (err error) {
 	tail, err := a.tail(site)
 	if err != nil {
@@ -134,7 +134,7 @@ type logged struct {
 	put *concordat.Profile // nil: deleted
 }
 
-// tail returns what the copy's log says last of each document that it names.
+// tail returns the last record in the copy's log of each document that it names.
 func (a Aside) tail(site concordat.SiteID) (map[concordat.Ref]logged, error) {
 	out := map[concordat.Ref]logged{}
 	dir := filepath.Join(a.Folder, logName)

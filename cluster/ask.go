@@ -18,8 +18,8 @@ import (
 	"concordat/index"
 )
 
-// How questions come to one copy of each shard: one message to each node that is asked, a second copy for
-// those that are slow (Dean and Barroso 2013, hedged requests), another one for those that fail.
+// How questions reach one copy of each shard: one message goes to each node that is asked, a second copy
+// is asked if one is slow (Dean and Barroso 2013, hedged requests), and another one if a copy fails.
 
 // ShardStatus says what became of a question to one shard.
 type ShardStatus string
@@ -28,25 +28,25 @@ type ShardStatus string
 const (
 	ShardOK      ShardStatus = "ok"
 	ShardTimeout ShardStatus = "timeout" // no answer in time
-	ShardStale   ShardStatus = "stale"   // the copies that answer are behind what was asked for
-	ShardGone    ShardStatus = "no copy" // no copy that is there and whole
+	ShardStale   ShardStatus = "stale"   // the copies that answer lack records that were asked for
+	ShardGone    ShardStatus = "no copy" // no intact copy is reachable
 	shardRefused ShardStatus = "refused" // the question is wrong: Error says how
 )
 
 const (
-	leastHedge = 20 * time.Millisecond  // no second copy is asked before
-	firstHedge = time.Second            // while nothing was measured
-	staleWait  = 2 * time.Second        // that a copy waits for what it lacks
-	sureAgain  = 10 * time.Millisecond  // between two checks whether it may answer
-	askAgain   = 250 * time.Millisecond // before copies are asked again that could not answer
-	askTime    = 10 * time.Second       // that this is done for; an election takes as long at most, normally
+	leastHedge = 20 * time.Millisecond  // before this, no second copy is asked
+	firstHedge = time.Second            // until something was measured
+	staleWait  = 2 * time.Second        // how long a copy waits for what it lacks
+	sureAgain  = 10 * time.Millisecond  // between two checks of whether it may answer
+	askAgain   = 250 * time.Millisecond // before copies that could not answer are asked again
+	askTime    = 10 * time.Second       // how long they are asked again; an election normally takes no longer
 	hedgeShare = 20                     // at most every twentieth message is a second one
 )
 
 // question is a question of one node to another; one of the last six is set.
 type question struct {
 	Shards []concordat.ShardID
-	MinSeq map[concordat.ShardID]uint64 // records that the answer has to know
+	MinSeq map[concordat.ShardID]uint64 // records that the answer must include
 	Match  *concordat.Query
 	Terms  []concordat.Term
 	Text   *concordat.TextQuery
@@ -114,7 +114,7 @@ func (n *Node) answerShard(ctx context.Context, id concordat.ShardID, q *questio
 	return a
 }
 
-// answerFrom answers from the index of a copy that has all that was asked for.
+// answerFrom answers from the index of a copy that has every record asked for.
 func (n *Node) answerFrom(ctx context.Context, c *Copy, a *shardAnswer, q *question) {
 	a.Status = ShardOK
 	err := c.guard(func() error { return a.fill(ctx, c.Index(), q) })
@@ -158,7 +158,7 @@ func (a *shardAnswer) fill(ctx context.Context, ix *index.Shard, q *question) (e
 	return err
 }
 
-// catchUp waits until the copy's index has every write that was acknowledged before, and the records up to low.
+// catchUp waits until the copy's index has every write acknowledged before the call, and the records up to low.
 func (c *Copy) catchUp(ctx context.Context, low uint64) bool {
 	ctx, cancel := context.WithTimeout(ctx, staleWait)
 	defer cancel()
@@ -177,7 +177,7 @@ func (c *Copy) catchUp(ctx context.Context, low uint64) bool {
 	if st.Role == replica.Master {
 		end = st.Applied // it applied what it acknowledged
 	}
-	// A master has all there is: what it lacks of low was given up by force.
+	// A master has all records there are: those up to low that it lacks were given up by force.
 	there := func(s replica.Status) bool {
 		return s.Applied >= min(end, s.End) && (s.Applied >= low || s.Role == replica.Master && s.Applied >= s.End)
 	}
@@ -202,7 +202,7 @@ func (n *Node) serveAsk(w http.ResponseWriter, r *http.Request) {
 type answered struct {
 	node    coord.NodeID
 	shards  []concordat.ShardID
-	answers []shardAnswer // nil: none came
+	answers []shardAnswer // nil: no answer came
 }
 
 // round is one question to some shards.
@@ -214,7 +214,7 @@ type round struct {
 	answers map[concordat.ShardID]*shardAnswer
 	missing map[concordat.ShardID]ShardStatus
 	in      chan answered
-	idle    []concordat.ShardID // open, asked everywhere in vain
+	idle    []concordat.ShardID // still open: every copy was asked and none answered
 	until   time.Time           // idle ones are asked again
 }
 
@@ -222,11 +222,11 @@ type openShard struct {
 	left   []coord.NodeID // not asked yet
 	flying int
 	status ShardStatus // the best reason so far
-	hope   bool        // a copy may answer soon: one was not sure, or could not be reached
+	hope   bool        // a copy may answer soon: one was unsure, or could not be reached
 }
 
-// askShards asks one copy of each shard and returns the answers of those that did, and why the others did not.
-// An error of a shard that refuses the question is the question's.
+// askShards asks one copy of each shard and returns the answers, and why the other shards did not answer. If a
+// shard refuses the question, its error is the error of the call.
 func (n *Node) askShards(ctx context.Context, shards []concordat.ShardID,
 	q question) (map[concordat.ShardID]*shardAnswer, map[concordat.ShardID]ShardStatus, error) {
 	if err := ctx.Err(); err != nil {
@@ -319,7 +319,7 @@ func candidates(v *coord.View, id concordat.ShardID) []coord.NodeID {
 	return out
 }
 
-// send asks another copy of each of the shards, in one message to each node. A shard that has none left is missing.
+// send asks another copy of each of the shards, in one message to each node. A shard without another copy is missing.
 func (r *round) send(ctx context.Context, shards []concordat.ShardID) {
 	by := map[coord.NodeID][]concordat.ShardID{}
 	for _, id := range shards {
@@ -343,7 +343,7 @@ func (r *round) send(ctx context.Context, shards []concordat.ShardID) {
 	}
 }
 
-// tell passes an answer to its caller if it still waits.
+// tell passes an answer to its caller if the caller is still waiting.
 func (r *round) tell(ctx context.Context, a answered) {
 	select {
 	case r.in <- a:
@@ -352,7 +352,7 @@ func (r *round) tell(ctx context.Context, a answered) {
 }
 
 // giveUp puts the shard aside, to be asked again soon: a master may be about to be elected. If no copy is
-// there, or for too long, it is missing.
+// reachable, or the wait was too long, the shard is missing.
 func (r *round) giveUp(id concordat.ShardID, o *openShard) {
 	if !o.hope || time.Now().After(r.until) || len(candidates(r.view, id)) == 0 {
 		r.missing[id] = o.status
@@ -364,7 +364,7 @@ func (r *round) giveUp(id concordat.ShardID, o *openShard) {
 	}
 }
 
-// askIdle asks all copies again of shards where none could answer.
+// askIdle asks all copies again for shards where no copy could answer.
 func (r *round) askIdle(ctx context.Context) {
 	if len(r.idle) == 0 {
 		return
@@ -398,7 +398,7 @@ func (n *Node) askNode(ctx context.Context, to coord.Node, q question) answered 
 	return out
 }
 
-// take notes what came.
+// take records an outcome.
 func (r *round) take(ctx context.Context, a answered) error {
 	for _, id := range a.shards {
 		if o := r.open[id]; o != nil {

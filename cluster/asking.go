@@ -9,20 +9,20 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Which copy is asked, and when a second one.
+// Which copy is asked, and when a second one is.
 
-// asking has the latencies and the load of other nodes as a node has seen them.
+// asking holds the latencies and the load of other nodes as this node has observed them.
 type asking struct {
 	mu     sync.Mutex // guards all below
 	nodes  map[coord.NodeID]*load
 	recent [128]time.Duration // the last answers' times, a ring
-	count  int                // of them, ever
+	count  int                // of all answers so far
 	sent   int
 	second int
 }
 
 type load struct {
-	time   time.Duration // weighted mean, newer ones more
+	time   time.Duration // weighted mean; newer answers count more
 	flying int
 	silent bool // it does not answer
 }
@@ -62,7 +62,7 @@ func (a *asking) choose(from []coord.NodeID) coord.NodeID {
 	return from[i]
 }
 
-// silence notes whether the node is silent, and reports whether that is news.
+// silence records whether the node is silent, and reports whether that has changed.
 func (a *asking) silence(n coord.NodeID, silent bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -72,7 +72,7 @@ func (a *asking) silence(n coord.NodeID, silent bool) bool {
 	return was != silent
 }
 
-// begin counts a message; end, what came of it.
+// begin counts a message, and end its outcome.
 func (a *asking) begin(n coord.NodeID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -71,7 +71,7 @@ func change(r *wal.Record, site concordat.SiteID) (c index.Change, ok bool, err 
 	return c, false, bad(fmt.Sprintf("unknown kind %d", r.Kind))
 }
 
-// appendProfile adds what an index stores of p, but for library and identity.
+// appendProfile adds what an index stores of p, except library and identity.
 func appendProfile(b []byte, p *concordat.Profile) []byte {
 	if b == nil {
 		b = make([]byte, 0, 128+len(p.Document.Text)+len(p.Document.Title)+18*len(p.Indexed)+4*len(p.Terms)+3*len(p.Cells))
@@ -118,7 +118,7 @@ func appendProfile(b []byte, p *concordat.Profile) []byte {
 	return b
 }
 
-// reader takes values from the front of b; ok is false once something was not there.
+// reader takes values from the front of b; ok is false once a value was missing.
 type reader struct {
 	b  []byte
 	ok bool
@@ -153,7 +153,7 @@ func (r *reader) bytes(n uint64) []byte {
 
 func (r *reader) str() string { return string(r.bytes(r.uvarint())) }
 
-// count reads a number of things that take at least size bytes each.
+// count reads the number of items that follow, each of at least size bytes.
 func (r *reader) count(size int) int {
 	n := r.uvarint()
 	if r.ok = r.ok && n <= uint64(len(r.b)/size); !r.ok {
@@ -162,7 +162,7 @@ func (r *reader) count(size int) int {
 	return int(n)
 }
 
-// parseProfile is the inverse of appendProfile. Whether an index takes the profile is not its question.
+// parseProfile is the inverse of appendProfile. It does not check whether an index accepts the profile.
 func parseProfile(b []byte) (*concordat.Profile, bool) {
 	r := &reader{b, true}
 	version := r.bytes(1)

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// clock draws revisions: numbers that grow, on all nodes about alike (hybrid logical clocks, Kulkarni and
-// others 2014). A revision is the time in milliseconds since 1970, shifted, and something drawn, so that two nodes
-// draw the same once in a million times; what that then does, Revisions knows. Nothing rests on clocks being right: one
-// that is behind costs a repetition, after which it is not.
+// clock draws revisions: numbers that grow at about the same rate on all nodes (hybrid logical clocks, Kulkarni and
+// others 2014). A revision is the time in milliseconds since 1970, shifted, plus random bits, so that two nodes draw
+// the same one once in a million times; Revisions handles that case. Nothing depends on clocks being right: one that is
+// behind costs a repetition, after which it has caught up.
 type clock struct {
 	now func() time.Time // nil: time.Now
 
@@ -19,7 +19,7 @@ type clock struct {
 
 const revisionShift = 20
 
-// draw returns the first of n consecutive revisions, above all that were drawn or seen.
+// draw returns the first of n consecutive revisions, above all those drawn or seen before.
 func (c *clock) draw(n int) uint64 {
 	now := c.now
 	if now == nil {

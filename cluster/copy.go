@@ -24,25 +24,25 @@ type Copy struct {
 	start time.Time
 	index *index.Shard // replaced by a snapshot only while installing, under mu
 
-	ctx    context.Context // of everything that runs on its own; ends with Close
+	ctx    context.Context // of everything that runs in the background; ends with Close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
 	mu      sync.Mutex // guards all below; never held while waiting
 	replica *replica.Replica
 	wal     *wal.Log
-	syncing time.Duration // since when the log is being synced, by now(); 0: it is not
+	syncing time.Duration // when the current sync of the log began, by now(); 0: none is under way
 	gen     uint64        // of the log, the highest the replica has named
 	live    map[coord.NodeID]coord.Node
 	failed  error // forever: the folder must be opened again
 	nextID  uint64
 	writes  map[uint64]*write
 	writing *index.Change            // of the Write that is being taken
-	changes map[uint64]*index.Change // of records not applied yet, where they came from a Write
+	changes map[uint64]*index.Change // of records not applied yet, if they came from a Write
 	stuck   bool                     // the index has no room for what is committed
-	target  uint64                   // the index is to come to this record
+	target  uint64                   // the record up to which the index is to be brought
 	fetches map[fetchKey]chan replica.Reply
-	refused map[coord.NodeID]int // connections to the node in a row
+	refused map[coord.NodeID]int // consecutive refused connections to the node
 	changed *sync.Cond           // on mu: role, position or failed changed
 
 	applying sync.Mutex // held while the index is changed or replaced; taken before mu
@@ -50,7 +50,7 @@ type Copy struct {
 	clock      clock
 	operations operations // of other nodes and this one, while the copy is master
 
-	gate   sync.RWMutex            // held for reading by every write, for writing while a moment is taken
+	gate   sync.RWMutex            // held for reading by every write, for writing while a snapshot is taken
 	frozen map[string]*frozenIndex // by moment; under mu
 
 	toSync  chan struct{} // capacity 1: there is something to sync
@@ -62,32 +62,32 @@ type CopyOptions struct {
 	Index       index.Options // of the shard; Logged is set
 	Node        coord.NodeID
 	Coordinator coord.Coordinator
-	// Ready is called, not more than once for an incarnation, when the node may announce itself as
-	// far as this copy goes. Nil: no one wants to know.
+	// Ready is called, at most once for an incarnation, when the node may announce itself as far
+	// as this copy is concerned. Nil: nothing is called.
 	Ready func(coord.Incarnation)
 	// Peers reaches the other copies; nil if the shard has none.
 	Peers Peers
 	// Replica holds times and limits; Me is set.
 	Replica replica.Config
-	// LowWater is the least free room, in bytes, with which writes are taken; default 64 MiB.
+	// LowWater is the free space, in bytes, below which no writes are taken; default 64 MiB.
 	LowWater uint64
 	// KeepLog is how many bytes of log stay for copies that were away; default 64 MiB.
 	KeepLog int64
 	// SegmentBytes is about the size of a file of the log; default 16 MiB.
 	SegmentBytes int64
-	// Restored says that an index without a log may be the truth, as one from a backup or of an
-	// older version of the program. In a cluster others decide.
+	// Restored says that an index without a log may be authoritative, for example one from a
+	// backup or from an older version of the program. In a cluster, other copies decide that.
 	Restored bool
-	// Lost says that the copy may lack what it once acknowledged, since its folder was lost or is an
-	// older one: it must not lead before it has caught up.
+	// Lost says that the copy may lack what it once acknowledged, because its folder was lost or is
+	// an older copy: it must not lead before it has caught up.
 	Lost bool
-	// Reprofile recomputes the profile of a document whose record in the log is of another scheme than the
-	// index, as after Reindex. Nil: such a record ends the copy.
+	// Reprofile recomputes the profile of a document whose record in the log has another scheme than the
+	// index, for example after Reindex. Nil: such a record ends the copy.
 	Reprofile func(concordat.Document) (*concordat.Profile, error)
 	// Now is the clock from which revisions are drawn; default time.Now.
 	Now func() time.Time
-	// Panicked is called after a panic in answering a question or in taking a document for the log; only that call fails.
-	// It may be called at any time, by several goroutines. Nil: such a panic is the caller's.
+	// Panicked is called after a panic while a question is answered or a document is taken for the log; only that call
+	// fails. It may be called at any time, by several goroutines. Nil: such a panic reaches the caller.
 	Panicked func(value any, stack []byte)
 	// SlowSync is how long the disk may take to make a group of records durable before a master gives
 	// its leadership to another copy; default 2 s.
@@ -98,8 +98,8 @@ type CopyOptions struct {
 type Peers interface {
 	// Fetch asks the node and returns its answer.
 	Fetch(ctx context.Context, to coord.Node, shard concordat.ShardID, f replica.Fetch) (replica.Reply, error)
-	// Snapshot copies the node's index into the folder dir, which is absent, durably. No document of it
-	// has a revision above newest.
+	// Snapshot copies the node's index durably into the folder dir, which must not exist. No document
+	// in it has a revision above newest.
 	Snapshot(ctx context.Context, from coord.Node, shard concordat.ShardID, dir string) (newest uint64, err error)
 }
 
@@ -116,8 +116,8 @@ const (
 	applyText      = 4 << 20
 )
 
-// OpenCopy opens the copy in the folder dir, or makes an empty one. It takes part at once. Errors:
-// those of index.Open and wal.Open.
+// OpenCopy opens the copy in the folder dir, or makes an empty one. It takes part immediately.
+// Errors: those of index.Open and wal.Open.
 func OpenCopy(dir string, o CopyOptions) (*Copy, error) {
 	c, err := newCopy(dir, o)
 	if err == nil {
@@ -186,7 +186,7 @@ func (c *Copy) openLog() error {
 		return err
 	}
 	if meta.Damaged && c.o.Restored && !exists(c.logDir()) {
-		// The operator removed the log: what the index holds is the truth from now on.
+		// The operator removed the log: from now on the index is authoritative.
 		meta.Damaged = false
 		if err := writeMeta(c.dir, meta); err != nil {
 			return err
@@ -199,7 +199,7 @@ func (c *Copy) openLog() error {
 		}
 	}
 	at := c.index.Applied()
-	explained := false // damage that the log reported is judged already
+	explained := false // damage that the log reported has already been dealt with
 	revs := replica.NewRevisions(meta.Horizon)
 	log, err := c.openWAL(&meta, at, &explained, revs)
 	if err != nil {
@@ -259,7 +259,7 @@ func (c *Copy) step(e replica.Event) {
 	c.stepLocked(e)
 }
 
-// stepLocked does it, and what the replica then wants. mu is held.
+// stepLocked does so, and carries out the actions that the replica returns. mu is held.
 func (c *Copy) stepLocked(e replica.Event) {
 	for next := e; next != nil; {
 		var fault replica.Event
@@ -281,7 +281,7 @@ func (c *Copy) stepLocked(e replica.Event) {
 	c.changed.Broadcast()
 }
 
-// fail ends the copy: it takes no part any more until it is opened again. mu is held.
+// fail ends the copy: it no longer takes part until it is opened again. mu is held.
 func (c *Copy) fail(err error) {
 	if c.failed != nil {
 		return
@@ -290,7 +290,7 @@ func (c *Copy) fail(err error) {
 	c.end(fmt.Errorf("copy %s: %w: %w", c.dir, concordat.ErrUnavailable, err))
 }
 
-// end makes err the answer of everything. mu is held.
+// end makes every call fail with err. mu is held.
 func (c *Copy) end(err error) {
 	c.failed = err
 	for id, w := range c.writes {
@@ -300,7 +300,7 @@ func (c *Copy) end(err error) {
 	c.changed.Broadcast()
 }
 
-// act does one action. An event that it returns says that the log is another than the replica thinks:
+// act carries out one action. If it returns an event, the log is not what the replica believes:
 // nothing else may be done to it before the replica knows. mu is held.
 func (c *Copy) act(a replica.Action) replica.Event {
 	switch a := a.(type) {
@@ -312,7 +312,7 @@ func (c *Copy) act(a replica.Action) replica.Event {
 		return c.append(a)
 	case replica.Truncate:
 		c.gen = a.Gen
-		wake(c.toSync) // what is left may be on disk without the replica's knowing
+		wake(c.toSync) // what is left may be on disk without the replica knowing
 		for seq := range c.changes {
 			if seq > a.Seq {
 				delete(c.changes, seq)
@@ -370,7 +370,7 @@ func (c *Copy) append(a replica.Append) replica.Event {
 	return nil
 }
 
-// reopenLog takes the log as it is on disk after it failed or would not take records. mu is held.
+// reopenLog reads the log again from disk after it failed or refused records. mu is held.
 func (c *Copy) reopenLog(cause error) replica.Event {
 	c.log.Warn("log", "shard", c.o.Index.Shard, "error", cause)
 	if errors.Is(cause, wal.ErrFailed) {
@@ -408,21 +408,21 @@ func (c *Copy) reopenLog(cause error) replica.Event {
 	return replica.Reopened{Gen: c.gen, Log: x, Damaged: meta.Damaged}
 }
 
-// Index returns the index of the copy, for reading. It is another one after a snapshot.
+// Index returns the index of the copy, for reading. A snapshot replaces it.
 func (c *Copy) Index() *index.Shard {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.index
 }
 
-// Status returns what the replica says of itself, and the error that ended it, if one did.
+// Status returns the replica's status, and the error that ended it, if any.
 func (c *Copy) Status() (replica.Status, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.replica.Status(), c.failed
 }
 
-// Question returns the status as of now: its Sure and End hold for a question asked now.
+// Question returns the status as of now: its Sure and End are valid for a question asked now.
 func (c *Copy) Question() (replica.Status, error) {
 	me := c.o.Coordinator.Confirmed()
 	c.mu.Lock()
@@ -433,7 +433,7 @@ func (c *Copy) Question() (replica.Status, error) {
 	return c.replica.Status(), c.failed
 }
 
-// Await returns when the status pleases, or with the error that makes that impossible.
+// Await returns when the status is as wanted, or with the error that makes that impossible.
 func (c *Copy) Await(ctx context.Context, pleases func(replica.Status) bool) error {
 	defer context.AfterFunc(ctx, func() { c.mu.Lock(); c.changed.Broadcast(); c.mu.Unlock() })()
 	c.mu.Lock()
@@ -451,11 +451,11 @@ func (c *Copy) Await(ctx context.Context, pleases func(replica.Status) bool) err
 // lack acknowledged writes.
 func (c *Copy) StepDown() { c.step(replica.StepDown{}) }
 
-// Force makes this copy the master by an operator's word, whatever it may lack.
+// Force makes this copy the master on an operator's order, whatever it may lack.
 func (c *Copy) Force() { c.step(replica.Force{}) }
 
-// Close ends the copy's part and gives the folder back. Writes that wait fail; what was acknowledged
-// is safe.
+// Close ends the copy's participation and releases the folder. Writes that wait fail; what was
+// acknowledged is safe.
 func (c *Copy) Close() error {
 	c.mu.Lock()
 	if c.ctx.Err() != nil {

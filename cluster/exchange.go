@@ -61,8 +61,8 @@ func (c *Copy) Fetch(ctx context.Context, f replica.Fetch) (replica.Reply, error
 	key, answer := fetchKey{f.From, f.ID}, make(chan replica.Reply, 1)
 	me := c.o.Coordinator.Confirmed()
 	c.mu.Lock()
-	c.stepLocked(replica.Contact{Me: me}) // the answer may lend a lease
-	c.fetches[key] = answer               // an older life's fetch of the same number is not waited for any more
+	c.stepLocked(replica.Contact{Me: me}) // the answer may grant a lease
+	c.fetches[key] = answer               // no one waits any longer for a fetch of the same number by an earlier incarnation
 	c.stepLocked(f)
 	c.mu.Unlock()
 	defer func() {
@@ -94,7 +94,7 @@ func (c *Copy) sendReply(a replica.SendReply) {
 		records, err := c.wal.Read(a.First, a.MaxBytes)
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):
-			r.Kind = replica.Snapshot // trimmed a moment ago
+			r.Kind = replica.Snapshot // it was trimmed a moment ago
 		case errors.Is(err, concordat.ErrCorrupt):
 			c.wg.Go(func() { c.step(replica.Broken{Reason: err.Error()}) })
 			return
@@ -106,8 +106,8 @@ func (c *Copy) sendReply(a replica.SendReply) {
 	answer <- r
 }
 
-// Installing a snapshot. The new index is built next to the copy's folder; the marker says that it is
-// whole, and from then on a death in the middle is finished by the next opening.
+// Installing a snapshot. The new index is built next to the copy's folder; a marker says that it is
+// complete, and from then on the next opening finishes an interrupted installation.
 
 const markerName = "installing"
 
@@ -179,7 +179,7 @@ func writeMarker(dir string) error {
 	return errors.Join(f.Sync(), f.Close(), syncDir(snapshotDir(dir)))
 }
 
-// finishInstall ends an installation that was cut short, or forgets one that was not complete.
+// finishInstall finishes an interrupted installation, or discards one whose index is not complete.
 func finishInstall(dir string) error {
 	next := snapshotDir(dir)
 	if _, err := os.Stat(filepath.Join(next, markerName)); errors.Is(err, fs.ErrNotExist) {

@@ -8,8 +8,8 @@ import (
 	"concordat/cluster/coord"
 )
 
-// fan hands the views of one session to the many copies of a node. Its owner calls pass with each view, in
-// order.
+// fan passes the views of one session on to the many copies of a node. Its owner calls pass with each
+// view, in order.
 type fan struct {
 	session coord.Session
 
@@ -44,7 +44,7 @@ func (f *fan) pass(v coord.View) {
 	f.news = make(chan struct{})
 }
 
-// send replaces the view that waits. fan.mu is held.
+// send replaces the waiting view. fan.mu is held.
 func (o *fanned) send(v coord.View) {
 	select {
 	case <-o.views:

@@ -5,11 +5,12 @@ import (
 	"runtime"
 )
 
-// errFault is all that callers and other nodes hear of a panic; the cause is for the log.
+// errFault is all that callers and other nodes learn about a panic; the cause goes to the log.
 var errFault = errors.New("fault: the program failed at this (tell the administrator; the log of the node has the cause)")
 
-// guard calls f, and makes errFault of a panic: a question or a document that meets a fault of the program ends its own call. It would
-// otherwise end this node, and then each other one that is asked instead. f holds no lock that a panic would leave behind.
+// guard calls f and turns a panic into errFault: a question or a document that triggers a fault of the program ends only its own call.
+// Otherwise it would end this node, and then each other node that is asked instead. f must hold no lock that a panic would leave
+// locked.
 func (c *Copy) guard(f func() error) (err error) {
 	if c.o.Panicked == nil {
 		return f()

@@ -52,11 +52,11 @@ func (n *Node) host(id concordat.ShardID, s coord.Shard) {
 	}
 }
 
-// fetchBits is how many bits the numbers of one copy's fetches have: enough for a thousand a second in 30 years.
+// fetchBits is how many bits number the fetches of one copy: enough for a thousand a second in 30 years.
 const fetchBits = 40
 
-// openCopy opens the copy. One that is damaged where nothing can be cut is put aside if others have the shard:
-// an empty one takes its place, which counts when it has caught up.
+// openCopy opens the copy. If it is damaged where nothing can be cut off and other nodes have the shard, it is
+// put aside: an empty copy takes its place, and counts once it has caught up.
 func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Copy, error) {
 	o := n.o.Copy
 	o.Index, o.Node, o.Coordinator, o.Peers, o.Restored = n.o.Index, n.o.Node.ID, views, n.peers, false
@@ -64,7 +64,7 @@ func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Co
 	o.Ready = func(i coord.Incarnation) { n.readyFor(id, i) }
 	o.Replica.FirstFetch = n.opened.Add(1) << fetchBits
 	dir := n.copyDir(id)
-	// A member that has nothing must have lost it: all had the same, nothing, in epoch 0 only.
+	// A member that has nothing must have lost it: only in epoch 0 did all members have nothing.
 	mine := slices.Contains(s.ISR, n.o.Node.ID) && s.Epoch > 0
 	o.Lost = mine && !exists(dir)
 	others := slices.ContainsFunc(s.ISR, func(m coord.NodeID) bool { return m != n.o.Node.ID })
@@ -88,8 +88,8 @@ func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Co
 	return OpenCopy(dir, o)
 }
 
-// relinquish gives up the rights of a copy that does not open: leadership, and candidacy. The node may
-// announce itself then for the sake of its other copies.
+// relinquish gives up the rights of a copy that does not open: leadership and candidacy. The node may
+// then announce itself for the sake of its other copies.
 func (n *Node) relinquish(id concordat.ShardID) {
 	ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
 	defer cancel()
@@ -148,7 +148,7 @@ func (n *Node) drop(id concordat.ShardID) {
 // handOverTime is how long Close waits for others to take leadership.
 const handOverTime = 2 * time.Second
 
-// handOver hands leadership to other copies, as far as there are any.
+// handOver hands leadership to other copies, if there are any.
 func (n *Node) handOver(ctx context.Context) {
 	var copies []*Copy
 	n.mu.Lock()
@@ -171,7 +171,7 @@ func (n *Node) handOver(ctx context.Context) {
 		}
 	}
 	for _, c := range copies {
-		// Leadership that no node takes over ends by closing.
+		// Leadership that no node takes over ends on closing.
 		_ = c.Await(ctx, func(s replica.Status) bool { return !heir(s) })
 	}
 }

@@ -25,13 +25,14 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Joining: a token, made where the authority's key is, lets one node in once. It names the address, the
-// authority's certificate by its hash and a secret; anybody who has it before the intended node can join.
+// Joining: a token, made where the authority's key is, lets one node in once. It contains the address,
+// the hash of the authority's certificate and a secret; anyone who gets it before the intended node uses
+// it can join.
 
 const (
 	joinPath   = "/cluster/join/1"
 	tokensName = "tokens.json"
-	// TokenTime is how long a token is good.
+	// TokenTime is how long a token is valid.
 	TokenTime = time.Hour
 	maxJoin   = 1 << 20
 	maxTokens = 100
@@ -44,7 +45,7 @@ type Token struct {
 	Address string       `json:"a"` // of the node that lets it in
 	Pin     []byte       `json:"p"` // SHA-256 of the authority's certificate
 	Secret  []byte       `json:"s"`
-	// Store is the file of the site's store, where it is on the machine that made the token and not in a
+	// Store is the file of the site's store if it is on the machine that made the token and not in a
 	// database that all nodes reach.
 	Store string `json:"f,omitempty"`
 }
@@ -64,7 +65,7 @@ func ParseToken(s string) (t Token, err error) {
 	return t, nil
 }
 
-// storedToken is a token as its maker keeps it: not good for anything by itself.
+// storedToken is a token as its maker keeps it, useless by itself.
 type storedToken struct {
 	Hash    []byte       `json:"hash"` // SHA-256 of the secret
 	Node    coord.NodeID `json:"node"`
@@ -126,7 +127,7 @@ func NewToken(dir, cluster string, node coord.NodeID, address string, now time.T
 	return t, writeTokens(dir, append(ts, storedToken{h[:], node, now.Add(TokenTime)}), now)
 }
 
-// mayJoin is Layout.MayJoin by what the node knows.
+// mayJoin is Layout.MayJoin, judged by what the node knows.
 func mayJoin(n *Node, id coord.NodeID) error {
 	v, _ := n.View()
 	l, err := ParseLayout(v.Config)
@@ -136,7 +137,7 @@ func mayJoin(n *Node, id coord.NodeID) error {
 	return l.MayJoin(v, id)
 }
 
-// spend takes the token out of the file, if it is there: it is good once. A node that may not join does not use it up.
+// spend removes the token from the file, if it is there: it is valid once. A node that may not join does not use it up.
 func spend(dir string, node coord.NodeID, secret []byte, now time.Time, mayJoin func(coord.NodeID) error) error {
 	tokensMu.Lock()
 	defer tokensMu.Unlock()
@@ -209,7 +210,8 @@ func (n *Node) letIn(r *http.Request, dir string, files func() (map[string][]byt
 	return out, err
 }
 
-// AddMember lets a node take part whose public key has the name, as Member.Key. Errors: those of Layout.MayJoin.
+// AddMember lets a node take part whose public key has the given name (see Member.Key). Errors: those of
+// Layout.MayJoin.
 func (n *Node) AddMember(ctx context.Context, id coord.NodeID, zone, key string) error {
 	return ChangeLayout(ctx, n, func(l *Layout) error {
 		v, _ := n.View()
@@ -235,8 +237,8 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 		return nil, err
 	}
 	conf := &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}, InsecureSkipVerify: true}
-	// The secret goes only to the cluster: the certificate shown has to be of the authority that the token
-	// names, which comes with it.
+	// The secret goes only to the cluster: the server's certificate must be signed by the authority that
+	// the token names, whose certificate comes with it.
 	conf.VerifyConnection = func(cs tls.ConnectionState) error {
 		shown := cs.PeerCertificates
 		if len(shown) != 2 || pin(shown[1].Raw) != [32]byte(t.Pin) {
@@ -282,7 +284,7 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 	return out.Files, err
 }
 
-// DropTokens makes the tokens for a node, made in this folder, good for nothing.
+// DropTokens invalidates the tokens for a node that were made in this folder.
 func DropTokens(dir string, node coord.NodeID, now time.Time) error {
 	tokensMu.Lock()
 	defer tokensMu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Layout is the layout that all nodes of a site know alike; the coordinator keeps it as coord.Config.
+// Layout is the layout that all nodes of a site share; the coordinator keeps it as coord.Config.
 type Layout struct {
 	Format  int              `json:"format"`
-	Cluster string           `json:"cluster"` // drawn when the cluster was made; no two clusters share one
+	Cluster string           `json:"cluster"` // drawn at random when the cluster was made; no two clusters share one
 	Site    concordat.SiteID `json:"site"`
 	Scheme  concordat.Scheme `json:"scheme"`
 	Shards  int              `json:"shards"` // 1 to 256; never changes
@@ -32,7 +32,7 @@ type Member struct {
 	// Boot names the last start of the node. Its folder says the same, unless the folder is an older
 	// copy of itself or another node has taken the name.
 	Boot string `json:"boot,omitempty"`
-	// Key is the SHA-256 of the public key that speaks for the node, hexadecimal; empty: it has not been seen yet.
+	// Key is the SHA-256 of the public key that identifies the node, hexadecimal; empty: it has not been seen yet.
 	Key string `json:"key,omitempty"`
 	// Authority: the node holds the key of the cluster's authority.
 	Authority bool `json:"authority,omitempty"`
@@ -61,7 +61,7 @@ func (l *Layout) names() []concordat.ShardID {
 	return out
 }
 
-// ParseLayout reads the configuration of a coordinator: concordat.ErrNotFound before one exists.
+// ParseLayout reads the configuration of a coordinator. It fails with concordat.ErrNotFound if there is none yet.
 func ParseLayout(c coord.Config) (*Layout, error) {
 	if c.Version == 0 || len(c.Data) == 0 {
 		return nil, fmt.Errorf("cluster: it has not been created yet: %w", concordat.ErrNotFound)
@@ -102,14 +102,14 @@ func CheckNode(n coord.NodeID) error {
 	return nil
 }
 
-// Found makes a cluster of the given members at a coordinator that has none. A call that was cut short is
+// Found makes a cluster of the given members at a coordinator that has none. An interrupted call is
 // finished by another with the same Layout.Cluster. Errors: concordat.ErrExists if there is another.
 func Found(ctx context.Context, s coord.Session, l Layout) error {
 	return FoundRestored(ctx, s, l, nil)
 }
 
-// FoundRestored is Found for a site whose shards came from a backup, with the epochs that their copies, see
-// Adopt, have come to: the next ones are higher.
+// FoundRestored is Found for a site whose shards came from a backup. The epochs are those that their copies
+// had reached (see Adopt); the next ones are higher.
 func FoundRestored(ctx context.Context, s coord.Session, l Layout, epochs map[concordat.ShardID]uint64) error {
 	l.Format = layoutFormat
 	if err := l.validate(); err != nil {
@@ -153,9 +153,9 @@ func readLayout(ctx context.Context, s coord.Session) (*Layout, error) {
 	}
 }
 
-// Place returns for each shard the nodes that should have a copy: as many as Copies says if enough
-// members are not drained, in different zones if possible, with copies and first places spread evenly
-// over the nodes. What now holds is moved only where that needs it; nil is nothing.
+// Place returns, for each shard, the nodes that should have a copy: Copies of them if enough members
+// are not drained, in different zones if possible, with copies and first places spread evenly over
+// the nodes. The placement in now is changed only where necessary; if now is nil, there is none yet.
 func Place(l *Layout, now [][]coord.NodeID) [][]coord.NodeID {
 	var nodes []coord.NodeID
 	for n, m := range l.Members {
@@ -230,7 +230,7 @@ func (p *placing) next(has []coord.NodeID) coord.NodeID {
 	return best
 }
 
-// lead puts the node first that is first least often: a new shard's first node is its first master.
+// lead puts first the node that is first least often: a new shard's first node is its first master.
 func (p *placing) lead(nodes []coord.NodeID) {
 	best := 0
 	for i, n := range nodes {
@@ -256,7 +256,8 @@ type Viewer interface {
 	Configure(ctx context.Context, version int64, data []byte) (int64, error)
 }
 
-// ChangeLayout changes the layout by compare-and-swap, as often as others are quicker. change may be called several times.
+// ChangeLayout changes the layout by compare-and-swap, and tries again whenever another change came first.
+// change may be called several times.
 func ChangeLayout(ctx context.Context, n Viewer, change func(*Layout) error) error {
 	for {
 		v, news := n.View()

@@ -8,9 +8,9 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Remove takes the node out of the layout: its certificate and name are good for nothing afterwards. It
-// refuses, with concordat.ErrRefused and what to do, while the node is live, has or should have a copy, is
-// the last one, or alone has the authority's key, unless lose accepts that no node can join any more. Errors:
+// Remove takes the node out of the layout: its certificate and name are useless afterwards. It refuses, with
+// concordat.ErrRefused and what to do, while the node is live, has or should have a copy, is the last one, or
+// alone has the authority's key, unless lose accepts that no node can join any more. Errors:
 // concordat.ErrNotFound if there is no such node.
 func (l *Layout) Remove(v *coord.View, id coord.NodeID, lose bool) error {
 	refuse := func(format string, args ...any) error {
@@ -51,7 +51,7 @@ func (l *Layout) Remove(v *coord.View, id coord.NodeID, lose bool) error {
 }
 
 // MayJoin returns an error that is concordat.ErrRefused, and says what to do, if the name belongs to a member that was ever
-// started: another machine under it would put that one out. A name that was only entered is free.
+// started: another machine with that name would displace it. A name that was only entered is free.
 func (l *Layout) MayJoin(v *coord.View, id coord.NodeID) error {
 	m, ok := l.Members[id]
 	n, live := v.Live[id]

@@ -12,8 +12,8 @@ import (
 	"concordat/cluster/wal"
 )
 
-// The messages of every write, in bytes of their own: a gob describes its types in each message, which costs more than
-// an index needs for the document. Integers are uvarints (LEB128), strings have their length before them.
+// The messages of every write have their own byte format: a gob describes its types in each message, which costs more
+// than the index needs for the document. Integers are uvarints (LEB128), strings are preceded by their length.
 
 const (
 	callFetch = "fetch2"
@@ -33,7 +33,7 @@ func appendUvarints(b []byte, vs ...uint64) []byte {
 	return b
 }
 
-// uvarints reads as many values as there are places.
+// uvarints reads one value into each place.
 func (r *reader) uvarints(to ...*uint64) {
 	for _, v := range to {
 		*v = r.uvarint()
@@ -64,7 +64,7 @@ func parseFetch(b []byte) (f replica.Fetch, ok bool) {
 	return f, r.ok && len(r.b) == 0 && flags <= 3
 }
 
-// appendReply adds the reply, and after it its records as wal.AppendRecords has them.
+// appendReply adds the reply, followed by its records in the form of wal.AppendRecords.
 func appendReply(b []byte, m *replica.Reply) []byte {
 	size := 128
 	for i := range m.Records {
@@ -129,7 +129,7 @@ func appendWritten(b []byte, w *wireWritten) []byte {
 	return b
 }
 
-// parseWritten is the inverse of appendWritten; the answer is to so many changes.
+// parseWritten is the inverse of appendWritten; the answer is for the given number of changes.
 func parseWritten(b []byte, changes int) (w wireWritten, ok bool) {
 	r := &reader{b, true}
 	r.uvarints(&w.Seq, &w.Newest)

@@ -16,7 +16,7 @@ import (
 const (
 	logName   = "log"          // folder of the write-ahead log
 	metaName  = "replica.json" // what the replica remembers in addition to its log
-	stateName = "cluster.json" // of a node that is alone: what a coordinator would keep
+	stateName = "cluster.json" // of a single node: what a coordinator would keep
 )
 
 const (
@@ -29,7 +29,7 @@ type storedMeta struct {
 	replica.Meta
 }
 
-// readMeta returns what the copy in dir remembers; there is nothing in a new one.
+// readMeta returns what the copy in dir remembers; a new copy remembers nothing.
 func readMeta(dir string) (replica.Meta, error) {
 	path := filepath.Join(dir, metaName)
 	b, err := os.ReadFile(path)
@@ -49,8 +49,8 @@ func readMeta(dir string) (replica.Meta, error) {
 	return m.Meta, nil
 }
 
-// openMeta returns what the copy in dir remembers, once it is on the disk: what a dead process wrote may be in memory only, and
-// from now on it counts.
+// openMeta returns what the copy in dir remembers, after making sure that it is on disk: what a dead process wrote may be in
+// memory only, and from now on it counts.
 func openMeta(dir string) (replica.Meta, error) {
 	m, err := readMeta(dir)
 	if err != nil || m == (replica.Meta{}) {
@@ -68,7 +68,7 @@ func writeMeta(dir string, m replica.Meta) error {
 	return replaceFile(filepath.Join(dir, metaName), append(b, '\n'))
 }
 
-// replaceFile replaces the file durably: after a crash the old bytes are there or the new ones.
+// replaceFile replaces the file durably: after a crash, either the old bytes or the new ones are there.
 func replaceFile(path string, b []byte) error {
 	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -39,25 +39,26 @@ type NodeOptions struct {
 	Copy CopyOptions
 	// ReadTime and WriteTime bound a call whose context has no deadline; default 30 s and 60 s.
 	ReadTime, WriteTime time.Duration
-	// Fatal is called once, on a goroutine of its own, if the node must not continue, as when another
-	// process has taken its name. Nil: no one wants to know.
+	// Fatal is called once, on a goroutine of its own, if the node must not continue, for example
+	// because another process has taken its name. Nil: nothing is called.
 	Fatal func(error)
-	// Key names the public key of the node, see Trust.Key; empty: any speaks for it.
+	// Key names the public key of the node (see Trust.Key); empty: any key identifies it.
 	Key string
 	// Authority says that the key of the cluster's authority is on this machine.
 	Authority bool
-	// Acknowledged keeps outside the nodes how far shards were acknowledged. Nil: a folder that went back in time is not told.
+	// Acknowledged records, outside the nodes, how far shards were acknowledged. Nil: a folder that went back in
+	// time is not detected.
 	Acknowledged Acknowledged
 	// Restart ends the process so that its service manager starts it again. Nil: there is none.
 	Restart func()
 }
 
-// Node is one node of a site of several: the copies that it should have, and the way to all the others. It
-// is a concordat.Index over all shards of the site. Safe for concurrent use.
+// Node is one of several nodes of a site: the copies that it should have, and access to all others. It is
+// a concordat.Index over all shards of the site. Safe for concurrent use.
 type Node struct {
 	o      NodeOptions
 	log    *slog.Logger
-	layout Layout // as it was at the start: what never changes
+	layout Layout // the fixed part, as it was at the start
 	boot   string
 	lost   bool // what is in Dir may be older than it seems
 	fan    *fan
@@ -68,22 +69,22 @@ type Node struct {
 	doubts doubts
 	clock  clock
 
-	ctx    context.Context // of everything that runs on its own; ends with Close
+	ctx    context.Context // of everything that runs in the background; ends with Close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
 	mu        sync.Mutex // guards all below
 	copies    map[concordat.ShardID]*hosted
-	written   map[concordat.ShardID]uint64 // newest record that this node wrote: its readers see it
+	written   map[concordat.ShardID]uint64 // newest record that this node wrote, which its readers must see
 	announced coord.Incarnation            // announced
-	pause     *writePause                  // a moment that is being taken
+	pause     *writePause                  // a snapshot that is being taken
 	fatal     error
-	reached   time.Time // when the coordinator last confirmed the session, about a second old
+	reached   time.Time // when the coordinator last confirmed the session; refreshed about every second
 
 	opened   atomic.Uint64 // copies, since the start
 	sessions atomic.Int64  // with the coordinator, since the start
 
-	changed chan struct{} // capacity 1: a copy, a shard or the plan is to be looked at again
+	changed chan struct{} // capacity 1: a copy, a shard or the plan must be examined again
 }
 
 // hosted is a copy of this node.
@@ -93,7 +94,8 @@ type hosted struct {
 	ready coord.Incarnation // the node may announce itself under it
 	again time.Time         // when opening is tried again
 	err   error             // why it is not open
-	// Of run alone: the incarnation under which the copy was compared with what was acknowledged, and the epoch noted there.
+	// Only for run: the incarnation under which the copy was compared with what was acknowledged, and the epoch
+	// recorded with that.
 	compared coord.Incarnation
 	tenure   uint64
 }
@@ -101,8 +103,8 @@ type hosted struct {
 const lookAgain = time.Second
 
 // OpenNode joins the cluster of the session's coordinator, opens the copies that the folder should have, and lets
-// them take part. It does not wait until they can: Await does. Errors: concordat.ErrNotFound if there is no cluster,
-// concordat.ErrRefused if the node is not a member or the cluster is another site's, concordat.ErrScheme.
+// them take part. It does not wait until they are ready: Await does. Errors: concordat.ErrNotFound if there is no
+// cluster, concordat.ErrRefused if the node is not a member or the cluster is another site's, concordat.ErrScheme.
 func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.ReadTime == 0 {
 		o.ReadTime = 30 * time.Second
@@ -132,7 +134,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	return n, nil
 }
 
-// join compares the folder with the cluster and signs the start.
+// join compares the folder with the cluster and records the start in both.
 func (n *Node) join(ctx context.Context) error {
 	if err := CheckNode(n.o.Node.ID); err != nil {
 		return err
@@ -180,7 +182,7 @@ func (n *Node) join(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// The folder knows the name of the start before the cluster does: a death between costs nothing.
+		// The folder knows the name of the start before the cluster does: a crash in between does no harm.
 		if !n.lost {
 			if err := writeNodeFile(n.o.Dir, nodeFile{Cluster: l.Cluster, Node: n.o.Node.ID, Boot: me.Boot, Next: n.boot}); err != nil {
 				return err
@@ -199,7 +201,7 @@ func (n *Node) join(ctx context.Context) error {
 	}
 }
 
-// markLost makes it durable that the copies may lack something, before the folder says that it is known again.
+// markLost records durably that the copies may lack something, before the folder counts as known again.
 func (n *Node) markLost(v coord.View) error {
 	if n.lost && n.layout.Members[n.o.Node.ID].Boot != "" {
 		for id, s := range v.Shards {
@@ -304,7 +306,7 @@ func (n *Node) run() {
 	}
 }
 
-// taken returns an error if another process has joined under this node's name.
+// taken returns an error if another process has joined with this node's name.
 func (n *Node) taken(v *coord.View) error {
 	l, err := ParseLayout(v.Config)
 	if err != nil {
@@ -355,7 +357,7 @@ func (n *Node) readyFor(id concordat.ShardID, i coord.Incarnation) {
 	wake(n.changed)
 }
 
-// announce makes the node live once every copy is where others may believe it (R7).
+// announce makes the node live once every copy is in a state that others may rely on (R7).
 func (n *Node) announce(v *coord.View) {
 	n.mu.Lock()
 	ready := v.Me != "" && n.announced != v.Me
@@ -398,7 +400,7 @@ func (n *Node) Copy(id concordat.ShardID) (*Copy, bool) {
 	return h.copy, true
 }
 
-// Sessions returns how many sessions with the coordinator the node had; each but the last was lost.
+// Sessions returns how many sessions with the coordinator the node has had; all but the last were lost.
 func (n *Node) Sessions() int64 { return max(1, n.sessions.Load()) }
 
 // Layout returns the layout as it is now.
@@ -407,7 +409,7 @@ func (n *Node) Layout() (*Layout, error) {
 	return ParseLayout(v.Config)
 }
 
-// View returns what the node knows of the cluster, and a channel that closes when it knows more.
+// View returns what the node knows of the cluster, and a channel that closes when there is something newer.
 func (n *Node) View() (*coord.View, <-chan struct{}) { return n.fan.now() }
 
 // Configure changes the layout; see ChangeLayout.
@@ -415,7 +417,7 @@ func (n *Node) Configure(ctx context.Context, version int64, data []byte) (int64
 	return n.o.Session.Configure(ctx, version, data)
 }
 
-// Member reports whether the node with the public key of that name is one, as far as this one knows.
+// Member reports whether, as far as this node knows, the node with the public key of that name is a member.
 func (n *Node) Member(id coord.NodeID, key string) bool {
 	l, err := n.Layout()
 	if err != nil {
@@ -425,7 +427,7 @@ func (n *Node) Member(id coord.NodeID, key string) bool {
 	return ok && (m.Key == "" || m.Key == key)
 }
 
-// Await waits until every shard has a master at work.
+// Await waits until every shard has a working master.
 func (n *Node) Await(ctx context.Context) error {
 	for {
 		v, news := n.fan.now()
@@ -461,7 +463,7 @@ func (n *Node) Close() error {
 	n.mu.Unlock()
 	for _, h := range hs {
 		if h.copy != nil {
-			// What is not on disk is in the log: an error costs time at the next opening only.
+			// What the index does not have on disk is in the log: an error only costs time at the next opening.
 			_ = h.copy.Index().Persist(ctx)
 		}
 		n.close(h)

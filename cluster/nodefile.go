@@ -18,14 +18,14 @@ type nodeFile struct {
 	Cluster string       `json:"cluster"`
 	Node    coord.NodeID `json:"node"`
 	Boot    string       `json:"boot"`
-	Next    string       `json:"next,omitempty"` // the start that is being signed
-	// Folder is the inode of the folder, which distinguishes it from a copy; 0: it was not noted.
+	Next    string       `json:"next,omitempty"` // the start that is being recorded
+	// Folder is the inode of the folder, which distinguishes it from a copy; 0: it was not recorded.
 	Folder uint64 `json:"folder,omitempty"`
 }
 
-// refuseCopiedFolder refuses to start from a copy of the folder of a node that runs: a folder copied from under a
-// process lacks what that acknowledges afterwards. No other process runs from the folder itself, because the caller
-// holds its lock.
+// refuseCopiedFolder refuses to start from a copy of a running node's folder: a folder copied while a process used
+// it lacks what that process acknowledges afterwards. No other process runs from the folder itself, because the
+// caller holds its lock.
 func (n *Node) refuseCopiedFolder(known nodeFile, v *coord.View) error {
 	other, live := v.Live[n.o.Node.ID]
 	if !live || known.Folder == 0 || known.Folder == inode(n.o.Dir) {
@@ -57,7 +57,7 @@ func readNodeFile(dir string) (f nodeFile, err error) {
 	return f, err
 }
 
-// writeNodeFile notes f, and in it the format and which folder dir is.
+// writeNodeFile writes f, completed with the format and the identity of the folder dir.
 func writeNodeFile(dir string, f nodeFile) error {
 	f.Format, f.Folder = 1, inode(dir)
 	b, err := json.Marshal(f)

@@ -11,20 +11,20 @@ import (
 )
 
 // An operation is one write on its way to a master, perhaps by several messages. The master carries it out
-// once in its epoch, whatever messages are doubled or late (after the client sessions of Ongaro 2014,
+// once in its epoch, even if messages are duplicated or late (after the client sessions of Ongaro 2014,
 // section 6.3): the sender numbers its operations, and each message says which of them are over.
 type operation struct {
-	Sender string // drawn at each start of the sending node
+	Sender string // drawn at random at each start of the sending node
 	Number uint64
 	Done   uint64 // all operations of the sender below this one are over
-	Epoch  uint64 // of the master that is meant; another refuses
-	Rev    uint64 // revision of the first change, the others' follow
+	Epoch  uint64 // of the intended master; others refuse
+	Rev    uint64 // revision of the first change; those of the others follow
 }
 
 const (
-	// operationTime bounds the work on an operation that no caller waits for any more.
+	// operationTime bounds the work on an operation that no caller is waiting for any longer.
 	operationTime = time.Minute
-	// maxSenders bounds the senders that a master remembers; the one silent for longest goes.
+	// maxSenders bounds the senders that a master remembers; the one that has been silent longest is forgotten.
 	maxSenders = 1024
 )
 
@@ -47,14 +47,14 @@ type outcome struct {
 	err  error
 }
 
-// do carries out the operation, or waits for what an earlier message of it comes to.
+// do carries out the operation, or waits for the outcome of an earlier message about it.
 func (o *operations) do(ctx context.Context, op operation, run func(context.Context) (uint64, error)) (uint64, error) {
 	out, first, err := o.enter(op)
 	if err != nil {
 		return 0, err
 	}
 	if first {
-		// The caller may go away and come back with another message.
+		// The caller may disconnect and come back with another message.
 		go func() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operationTime)
 			defer cancel()
@@ -125,7 +125,8 @@ func (o *operations) forget(op operation, out *outcome) {
 	}
 }
 
-// operate makes the changes as the operation and its call say. Errors: those of Write; NotMasterError also if the epoch is another.
+// operate makes the changes that the operation and its call describe. Errors: those of Write; NotMasterError
+// also if the epoch is another.
 func (c *Copy) operate(ctx context.Context, call string, op operation, changes []index.Change) (uint64, error) {
 	run := c.writeIn
 	if call == callReplace {
@@ -141,7 +142,7 @@ type numbers struct {
 	open map[uint64]struct{}
 }
 
-// begin returns a number above all before.
+// begin returns a number above all earlier ones.
 func (n *numbers) begin() uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -16,9 +16,9 @@ import (
 	"concordat/index"
 )
 
-// What a node is told to do with one of its copies, and what concerns all copies.
+// Orders to a node about one of its copies, and about all copies.
 
-// Purge takes the bytes of deleted and replaced documents off the disk, those in the log too.
+// Purge removes the bytes of deleted and replaced documents from the disk, including those in the log.
 func (c *Copy) Purge(ctx context.Context) error {
 	if err := c.Index().Purge(ctx); err != nil {
 		return err
@@ -39,12 +39,12 @@ func (n *Node) serveOrder(do func(*Copy, context.Context) error) http.HandlerFun
 			fail(w, err)
 			return
 		}
-		_ = gob.NewEncoder(w).Encode(true) // a caller that went away may ask again
+		_ = gob.NewEncoder(w).Encode(true) // a caller that disconnected may ask again
 	}
 }
 
 // Order asks a node to do something with its copy of the shard: force makes it master whatever it lacks,
-// stepdown lets it hand over leadership, purge takes what was deleted off its disk.
+// stepdown makes it hand over leadership, purge removes deleted data from its disk.
 func (p *HTTPPeers) Order(ctx context.Context, to coord.Node, id concordat.ShardID, order string) error {
 	var done bool
 	return p.exchange(ctx, to, id, order, true, &done)
@@ -56,18 +56,20 @@ func (n *Node) serveRestart(w http.ResponseWriter, _ *http.Request) {
 		fail(w, fmt.Errorf("node %s runs under no service manager that would start it again: %w", n.o.Node.ID, concordat.ErrRefused))
 		return
 	}
-	_ = gob.NewEncoder(w).Encode(true) // a caller that went away sees the node go
+	_ = gob.NewEncoder(w).Encode(true) // a caller that disconnected sees the node go
 	n.o.Restart()
 }
 
-// Restart makes a node end, if its service manager starts it again: concordat.ErrRefused without one.
+// Restart makes a node end so that its service manager starts it again. It fails with concordat.ErrRefused if
+// there is none.
 func (p *HTTPPeers) Restart(ctx context.Context, to coord.Node) error {
 	var done bool
 	return p.exchange(ctx, to, "-", "restart", true, &done)
 }
 
-// Purge takes the bytes of deleted and replaced documents off the disks of all nodes. A node that is away has
-// them still: the call does what it can, fails with concordat.ErrUnavailable then, and may be repeated.
+// Purge removes the bytes of deleted and replaced documents from the disks of all nodes. A node that is away
+// still has them: in that case the call does what it can, fails with concordat.ErrUnavailable, and may be
+// repeated.
 func (n *Node) Purge(ctx context.Context) error {
 	v, _ := n.fan.now()
 	var mu sync.Mutex // guards errs
@@ -78,7 +80,7 @@ func (n *Node) Purge(ctx context.Context) error {
 		s := v.Shards[id]
 		for _, m := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.ISR, s.Replicas)))) {
 			g.Go(func() error {
-				err := n.purgeAt(ctx, v, id, m) // one that fails does not keep the others
+				err := n.purgeAt(ctx, v, id, m) // one that fails does not stop the others
 				mu.Lock()
 				defer mu.Unlock()
 				errs = append(errs, err)
@@ -123,7 +125,7 @@ func (n *Node) Documents(ctx context.Context) (int, error) {
 	return all, nil
 }
 
-// Stats returns the sizes of the copies of this node, added up.
+// Stats returns the total sizes of this node's copies.
 func (n *Node) Stats() index.Stats {
 	var out index.Stats
 	for _, id := range n.layout.names() {
@@ -145,7 +147,7 @@ func (n *Node) Stats() index.Stats {
 	return out
 }
 
-// Ready returns why the node cannot do its part, or nil: a copy that is not open, or a coordinator out of reach.
+// Ready returns nil, or why the node cannot do its part: a copy is not open, or the coordinator is out of reach.
 func (n *Node) Ready() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -164,10 +166,10 @@ func (n *Node) Ready() error {
 	return errors.Join(errs...)
 }
 
-// Online reports whether the coordinator was in reach within its session timeout.
+// Online reports whether the coordinator was reached within the session timeout.
 func (n *Node) Online() bool { return n.fan.Online() }
 
-// SetReplicas asks for copies of the shard on the given nodes; its master brings that about. Errors: those of CAS.
+// SetReplicas asks for copies of the shard on the given nodes; its master sees to that. Errors: those of CAS.
 func SetReplicas(ctx context.Context, c coord.Coordinator, id concordat.ShardID, nodes []coord.NodeID) error {
 	s, err := c.Read(ctx, id)
 	if err != nil {

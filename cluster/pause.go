@@ -21,12 +21,12 @@ import (
 	"concordat/index"
 )
 
-// A backup of a site is of one moment: the masters of all shards let no write begin, and wait for those
-// under way; the store's moment is taken; the masters continue. Each keeps its index as it was, until the copy
-// was fetched. A node whose backup dies lets writes continue by itself.
+// A backup of a site shows one moment: the masters of all shards let no write begin and wait for those under
+// way; a snapshot of the store is taken; the masters continue. Each keeps its index as it was until the copy
+// has been fetched. If the backup dies, a node lets writes continue by itself.
 
 const (
-	pauseTime  = 10 * time.Second // after which writes continue whatever becomes of the backup
+	pauseTime  = 10 * time.Second // after which writes continue whatever happens to the backup
 	frozenTime = time.Hour        // after which an index that was not fetched is given up
 )
 
@@ -57,7 +57,7 @@ type writePause struct {
 	over   bool
 }
 
-// add takes over a locked gate; false: the time is over, and the gate is open again.
+// add takes over a locked gate; false: time is up, and the gate is open again.
 func (h *writePause) add(c *Copy) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -108,7 +108,8 @@ func lockWithin(ctx context.Context, m *sync.RWMutex) error {
 	}
 }
 
-// pauseWrites lets no write begin in the shards, whose master this node is in the epochs, and keeps their indexes.
+// pauseWrites lets no write begin in the shards, whose master this node must be in the given epochs, and keeps
+// their indexes.
 func (n *Node) pauseWrites(ctx context.Context, in pauseRequest) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, pauseTime/2)
 	defer cancel()
@@ -184,7 +185,7 @@ func (c *Copy) freeze(moment string, epoch uint64) error {
 	return nil
 }
 
-// thaw gives up the index of the moment; of all moments if it is empty.
+// thaw releases the index of a moment, or of all moments if the name is empty.
 func (c *Copy) thaw(moment string) error {
 	c.mu.Lock()
 	var all []*frozenIndex
@@ -202,7 +203,7 @@ func (c *Copy) thaw(moment string) error {
 	return errors.Join(errs...)
 }
 
-// copyStill writes the index of the moment into the absent folder dir, once.
+// copyStill writes the index of a moment into the folder dir, which must not exist, once.
 func (c *Copy) copyFrozen(ctx context.Context, moment, dir string) error {
 	s, err := c.frozenOf(moment)
 	if err != nil {
@@ -237,7 +238,7 @@ func (n *Node) servePause(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	_ = gob.NewEncoder(w).Encode(true) // a caller that went away: the timer lets writes continue
+	_ = gob.NewEncoder(w).Encode(true) // the caller disconnected: the timer lets writes continue
 }
 
 func (n *Node) serveResume(w http.ResponseWriter, r *http.Request) {
@@ -256,14 +257,14 @@ func (n *Node) serveDrop(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	n.dropFrozen(moment)
-	_ = gob.NewEncoder(w).Encode(true) // nothing is left to report
+	_ = gob.NewEncoder(w).Encode(true) // there is nothing left to report
 }
 
-// dropFrozen gives up the indexes of the moment.
+// dropFrozen releases the indexes of a moment.
 func (n *Node) dropFrozen(moment string) {
 	for _, id := range n.layout.names() {
 		if c, ok := n.Copy(id); ok {
-			_ = c.thaw(moment) // the index itself says what is wrong with it
+			_ = c.thaw(moment) // the index itself reports what is wrong with it
 		}
 	}
 }
@@ -289,7 +290,7 @@ func (c *Copy) sendFrozenOf(ctx context.Context, w http.ResponseWriter, moment s
 	s.mu.Lock()
 	defer func() {
 		s.mu.Unlock()
-		_ = c.thaw(moment) // the index itself says what is wrong with it
+		_ = c.thaw(moment) // the index itself reports what is wrong with it
 	}()
 	if s.closed {
 		return errGivenUp
@@ -308,7 +309,7 @@ type ShardSnapshot struct {
 
 // CopyAll writes the indexes of all shards, as they were at one moment, into folders of dir that have the
 // shards' names. It calls moment, which should be quick, while no write is under way on any node and none
-// begins. It fails with concordat.ErrUnavailable if a shard has no master or changed it.
+// begins. It fails with concordat.ErrUnavailable if a shard has no master or its master changed.
 func (n *Node) CopyAll(ctx context.Context, dir string, moment func(context.Context) error) ([]ShardSnapshot, error) {
 	v, _ := n.fan.now()
 	name := rand.Text()
@@ -360,7 +361,7 @@ func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[
 		var g errgroup.Group
 		for id := range by {
 			g.Go(func() error {
-				// Whatever became of ctx, writes must continue.
+				// Writes must continue even if ctx has ended.
 				late, cancel := context.WithTimeout(context.WithoutCancel(ctx), pauseTime)
 				defer cancel()
 				held := false
@@ -380,7 +381,7 @@ func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[
 	}
 	defer func() {
 		if !released {
-			_ = release() // the first error counts
+			_ = release() // the first error is returned
 		}
 	}()
 	g, gctx := errgroup.WithContext(ctx)
@@ -435,10 +436,10 @@ func (n *Node) fetchFrozen(ctx context.Context, from coord.Node, id concordat.Sh
 	return ReadSnapshot(dir, id)
 }
 
-// Adopt readies the copies of shards that a backup put into the folder of a node's copies, so that a node that
-// founds a cluster on them takes them for the truth: each gets a log that begins where its index stands. It
-// returns what they have, in order, or nothing if they have nothing. It may be called again, as long as the node
-// was not started.
+// Adopt prepares the copies of shards that a backup put into the folder of a node's copies, so that a node that
+// founds a cluster on them treats them as authoritative: each gets a log that begins where its index ends. It
+// returns what they have, in order, or nothing if they have nothing. It may be called again until the node is
+// started.
 func Adopt(dir string) ([]ShardSnapshot, error) {
 	var out []ShardSnapshot
 	for i := range MaxShards {
@@ -468,7 +469,7 @@ func Adopt(dir string) ([]ShardSnapshot, error) {
 	return out, nil
 }
 
-// ReadSnapshot opens the copy of a shard in dir, which shows that it can be, and returns what it has.
+// ReadSnapshot opens the copy of a shard in dir, which shows that it can be opened, and returns what it has.
 func ReadSnapshot(dir string, id concordat.ShardID) (m ShardSnapshot, err error) {
 	ix, err := index.Open(dir, index.Options{ReadOnly: true})
 	if err != nil {

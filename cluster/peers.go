@@ -17,12 +17,12 @@ import (
 )
 
 // Messages between nodes of one site travel by HTTP. Nodes trust one another: the listener and the
-// client ensure that no one else is at either end (mutual TLS, or a network of their own).
+// client ensure that no one else is at either end (mutual TLS, or a separate network).
 
 const (
 	peerPrefix = "/cluster/node/" + version + "/"
 	maxFetch   = 64 << 10
-	// maxReply bounds an answer: one record of the greatest size, or many small ones.
+	// maxReply bounds an answer: one record of maximum size, or many small ones.
 	maxReply = wal.MaxPayload + 1<<20
 )
 
@@ -64,7 +64,7 @@ func serveFetch(w http.ResponseWriter, r *http.Request, c *Copy) error {
 	if err != nil {
 		return err
 	}
-	_, _ = w.Write(appendReply(nil, &reply)) // a caller that went away asks again
+	_, _ = w.Write(appendReply(nil, &reply)) // a caller that disconnected asks again
 	return nil
 }
 
@@ -74,7 +74,7 @@ type HTTPPeers struct {
 	Client *http.Client
 	// Scheme of the addresses; default https.
 	Scheme string
-	// Cluster is named in each call; a node of another one refuses.
+	// Cluster is named in each call; a node of another cluster refuses.
 	Cluster string
 }
 
@@ -123,7 +123,7 @@ func (p *HTTPPeers) exchange(ctx context.Context, to coord.Node, shard concordat
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
+	defer func() { _ = resp.Body.Close() }() // read to its end, or abandoned
 	if err := gob.NewDecoder(io.LimitReader(resp.Body, maxBody)).Decode(answer); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("node %s: %w", to.ID, context.Cause(ctx))

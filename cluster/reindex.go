@@ -14,7 +14,7 @@ import (
 )
 
 // Another scheme: every copy is rebuilt in place, from the texts in its own index, while no node runs. The log
-// stays as it is: what it holds and the index does not have yet is profiled again when it is applied.
+// stays as it is: records that the index does not have yet are profiled again when they are applied.
 
 const (
 	reindexSuffix = ".reindex"
@@ -26,15 +26,15 @@ const (
 type Reindexing struct {
 	Site   concordat.SiteID
 	Scheme concordat.Scheme
-	// Profile makes the profiles of documents by Scheme, in their order, and may note them elsewhere.
+	// Profile makes the profiles of documents by Scheme, in their order, and may record them elsewhere.
 	Profile       func(context.Context, []*concordat.Document) ([]*concordat.Profile, error)
 	StockSegments bool // of the new copies; see index.Options
 	// Progress, if not nil, is called with the number of documents done since the last call.
 	Progress func(documents int)
 }
 
-// Reindex rebuilds the copy of a shard in dir with r, if it is of another scheme, and returns how many documents
-// it has. It must not be open elsewhere. What is cut short leaves the old copy, or the new one.
+// Reindex rebuilds the copy of a shard in dir with r, if it has another scheme, and returns how many documents
+// it has. It must not be open elsewhere. An interrupted call leaves the old copy or the new one.
 func Reindex(ctx context.Context, dir string, r Reindexing) (n int, err error) {
 	if err := errors.Join(finishInstall(dir), finishReindex(dir)); err != nil {
 		return 0, err
@@ -115,7 +115,7 @@ func inBatches(docs iter.Seq2[*concordat.Document, error]) iter.Seq2[[]*concorda
 	}
 }
 
-// finishReindex ends an exchange that was cut short, or forgets a copy that was not complete.
+// finishReindex finishes an interrupted exchange, or discards a copy that is not complete.
 func finishReindex(dir string) error {
 	next := dir + reindexSuffix
 	if _, err := os.Stat(filepath.Join(next, reindexMarker)); errors.Is(err, fs.ErrNotExist) {
@@ -131,7 +131,7 @@ func moveIndex(next, dir string) error {
 	for _, name := range []string{"store", "shard.json"} {
 		from, to := filepath.Join(next, name), filepath.Join(dir, name)
 		if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
-			continue // moved before the death
+			continue // moved before the crash
 		} else if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func Copies(dir string) []concordat.ShardID {
 	return out
 }
 
-// ofScheme fails with concordat.ErrScheme if the node has a copy of another scheme.
+// ofScheme fails with concordat.ErrScheme if the node has a copy with another scheme.
 func (n *Node) ofScheme() error {
 	for _, id := range Copies(n.o.Dir) {
 		dir := n.copyDir(id)
@@ -168,5 +168,5 @@ func (n *Node) ofScheme() error {
 			return fmt.Errorf("shard %s on this machine is of scheme %s, this node of %s: %w", id, s, n.o.Index.Scheme, concordat.ErrScheme)
 		}
 	}
-	return nil // a header that cannot be read is the copy's own fault, which others may repair
+	return nil // an unreadable header is a fault of this copy, which others may repair
 }

@@ -39,7 +39,7 @@ const (
 )
 
 // Handler answers Dial's calls from the indexes that lookup knows by name. It is safe for concurrent
-// use as far as lookup and the indexes are.
+// use if lookup and the indexes are.
 func Handler(lookup func(name string) (concordat.Index, bool)) http.Handler {
 	m := http.NewServeMux()
 	handle := func(call string, answer func(ctx context.Context, ix concordat.Index, d *gob.Decoder) (any, error)) {
@@ -127,7 +127,7 @@ func fail(w http.ResponseWriter, err error) {
 	_, _ = io.WriteString(w, err.Error())
 }
 
-// remoteError is an error of the other process: its words, and what it is.
+// remoteError is an error of the other process: its text and its kind.
 type remoteError struct {
 	words string
 	kinds []error
@@ -155,7 +155,7 @@ func Dial(socket, name string) *Remote {
 	}
 }
 
-// Close gives up idle connections.
+// Close closes idle connections.
 func (r *Remote) Close() error {
 	r.client.CloseIdleConnections()
 	return nil
@@ -181,7 +181,7 @@ func (r *Remote) call(ctx context.Context, call string, question, answer any) er
 		}
 		return fmt.Errorf("the process that serves the site: %w: %w", concordat.ErrUnavailable, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
+	defer func() { _ = resp.Body.Close() }() // read to its end, or abandoned
 	if resp.StatusCode != http.StatusOK {
 		return readError(resp)
 	}
@@ -236,8 +236,8 @@ func (r *Remote) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	return r.call(ctx, callPut, &packed, &done)
 }
 
-// packProfiles returns profiles as a log has them: gob would not distinguish a document without cells from one whose
-// cells are unknown.
+// packProfiles returns profiles in the form that a log uses: gob would not distinguish a document without cells from
+// one whose cells are unknown.
 func packProfiles(ps []*concordat.Profile) ([]byte, error) {
 	changes := make([]index.Change, len(ps))
 	for i, p := range ps {

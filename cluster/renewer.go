@@ -16,18 +16,18 @@ import (
 	"concordat/index"
 )
 
-// The same scheme: documents get other profiles of the texts that they have, one by one, while the site is served.
-// The master of a shard looks at each document before it writes, so that neither a deletion nor a newer text is
-// undone; the other copies follow by the log.
+// The same scheme: documents get new profiles of their texts, one by one, while the site is served. The master of
+// a shard examines each document before it writes, so that neither a deletion nor a newer text is undone; the
+// other copies follow through the log.
 
-// Renewer is an index whose documents can get other profiles of the same texts.
+// Renewer is an index whose documents can get new profiles of the same texts.
 type Renewer interface {
 	// Renew puts the profiles whose documents still have the title, time and text that they were made from. What
-	// has been replaced or deleted stays as it is. It returns the number of those it put, and fails as Put does.
+	// has been replaced or deleted stays as it is. It returns the number of profiles put, and fails as Put does.
 	Renew(ctx context.Context, ps ...*concordat.Profile) (int, error)
-	// Unfit returns which documents are not indexed by meaning as they should be. meaning is how the caller makes
-	// profiles: coord.MeaningOff, or the digest of the cells. It fails with concordat.ErrRefused if a node of the
-	// site, which it names, makes others.
+	// Unfit returns which documents are not indexed by meaning as they should be. meaning says how the caller
+	// makes profiles: coord.MeaningOff, or the digest of the cells. It fails with concordat.ErrRefused if a node
+	// of the site makes them in another way, and names that node.
 	Unfit(ctx context.Context, meaning string, q index.UnfitQuery) (*index.Unfit, error)
 }
 
@@ -37,11 +37,11 @@ var (
 	_ Renewer = (*Node)(nil)
 )
 
-// replacedAtOnce is how many documents a copy looks at while other writes wait.
+// replacedAtOnce is how many documents a copy examines while other writes wait.
 const replacedAtOnce = 20
 
-// replaceIn is writeIn of changes that all put profiles, for the documents that have the title, time and text of their profile. Other
-// writes wait while it looks at few documents. The others are named by a lateError.
+// replaceIn is writeIn for changes that all put profiles, limited to the documents that have the title, time and text of their
+// profile. A lateError names the others. Other writes wait only while it examines a few documents.
 func (c *Copy) replaceIn(ctx context.Context, op operation, changes []index.Change) (seq uint64, err error) {
 	if slices.ContainsFunc(changes, func(x index.Change) bool { return x.Put == nil }) {
 		return 0, fmt.Errorf("a deletion among recomputed profiles: %w", concordat.ErrInvalid)
@@ -78,8 +78,8 @@ func (c *Copy) replaceFew(ctx context.Context, op operation, changes []index.Cha
 	return seq, left, err
 }
 
-// replaceLocked appends the changes whose documents are those that they are about. The gate is locked: nothing is appended between
-// the look and that, unless by another master. What the log has, from a writer who did not wait for it, is applied first.
+// replaceLocked appends the changes whose documents are still the same. The gate is locked: between the examination and the
+// append, only another master could append anything. Records in the log whose writer did not wait for them are applied first.
 func (c *Copy) replaceLocked(ctx context.Context, op operation, changes []index.Change) (w *write, left []int, err error) {
 	var st replica.Status
 	err = c.Await(ctx, func(s replica.Status) bool {
@@ -136,7 +136,7 @@ func puts(ps []*concordat.Profile) []index.Change {
 	return changes
 }
 
-// put returns how many of n changes were made, and the error unless it concerns the others.
+// put returns how many of n changes were made, and the error unless it only concerns the others.
 func put(n int, err error) (int, error) {
 	if late := (*lateError)(nil); errors.As(err, &late) {
 		return n - len(late.changes), nil
@@ -224,8 +224,8 @@ func (n *Node) Unfit(ctx context.Context, meaning string, q index.UnfitQuery) (*
 	return out, nil
 }
 
-// agree fails with concordat.ErrRefused, and says what to do, unless all live nodes index by meaning in the same way: what one of
-// them writes another would take for made in the wrong way, and one of an older program may not be able to follow the log.
+// agree fails with concordat.ErrRefused, and says what to do, unless all live nodes index by meaning in the same way: otherwise
+// one would treat what another writes as wrongly made, and a node with an older program may not be able to follow the log.
 func (n *Node) agree(meaning string) error {
 	v, _ := n.fan.now()
 	var old, off, on, other []string

@@ -17,8 +17,9 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Renewing: a node whose certificate is still good gets a later one for the same key from a node that has
-// the authority's key. The file is replaced whole, and the process that serves shows the new one at once.
+// Renewing: a node whose certificate is still valid gets a newer one for the same key from a node that
+// has the authority's key. The file is replaced as a whole, and the serving process uses the new one
+// immediately.
 
 const renewPath = "/cluster/renew/1"
 
@@ -38,8 +39,8 @@ func requestKey(request []byte) (string, error) {
 // HasAuthority reports whether the folder of a trust holds the authority's key.
 func HasAuthority(dir string) bool { return exists(filepath.Join(dir, authorityKey)) }
 
-// Renewals answers Renew's calls on a node with the authority's key in dir: for members, and for the key
-// that they show only.
+// Renewals answers Renew's calls on a node with the authority's key in dir: only for members, and only
+// for the key that they use.
 func (n *Node) Renewals(dir string, t *Trust) http.Handler {
 	return t.OnlyNodes(n.Member, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		node, cert, err := t.renewal(dir, r)
@@ -49,7 +50,7 @@ func (n *Node) Renewals(dir string, t *Trust) http.Handler {
 			return
 		}
 		n.log.Info("certificate renewed", "node", node)
-		_, _ = w.Write(cert) // a caller that went away asks again
+		_, _ = w.Write(cert) // a caller that disconnected asks again
 	}))
 }
 
@@ -73,8 +74,8 @@ func (t *Trust) renewal(dir string, r *http.Request) (coord.NodeID, []byte, erro
 	return node, cert, err
 }
 
-// Renew replaces the node's certificate in dir, where t was loaded from, by one that is good for the whole
-// time again, and lets t show it. The authority's key is in dir, or from is a live node that has it. Errors:
+// Renew replaces the node's certificate in dir, from which t was loaded, with one that is valid for the full
+// time again, and makes t use it. The authority's key is in dir, or from is a live node that has it. Errors:
 // concordat.ErrRefused, concordat.ErrUnavailable.
 func (t *Trust) Renew(ctx context.Context, dir string, from coord.Node) error {
 	request, err := requestFor(t.own.Load().PrivateKey)

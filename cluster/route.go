@@ -16,13 +16,13 @@ import (
 	"concordat/index"
 )
 
-// How writes come to the masters of their shards.
+// How writes reach the masters of their shards.
 
 // tryAgain is the pause before a write is sent again when nothing new is known.
 const tryAgain = 50 * time.Millisecond
 
-// Put implements concordat.Index. Documents of one shard are acknowledged together; after an error those of
-// some shards may be stored and those of others not.
+// Put implements concordat.Index. Documents of one shard are acknowledged together; after an error, those
+// of some shards may be stored and others not.
 func (n *Node) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	by := map[concordat.ShardID][]index.Change{}
 	for _, p := range ps {
@@ -70,13 +70,13 @@ func within(ctx context.Context, d time.Duration) (context.Context, context.Canc
 	return context.WithTimeout(ctx, d)
 }
 
-// redrawTime is how long after its beginning an operation may draw another revision: one that hung for longer, with
-// its process or its machine, may have been given up by its caller, who went elsewhere.
+// redrawTime is how long after its start an operation may draw another revision. If it hung for longer, with its
+// process or its machine, its caller may have given up and gone elsewhere.
 const redrawTime = 2 * time.Second
 
-// writeShard brings the changes to the shard's master until they are acknowledged. Where others have written a document
-// under a higher revision, since this node's clock is behind or at the same time, the change is made again under
-// one above.
+// writeShard brings the changes to the shard's master until they are acknowledged. If others have written a document
+// with a higher revision, because this node's clock is behind or at the same time, the change is made again with one
+// above that.
 func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []index.Change) error {
 	begun := time.Now()
 	for {
@@ -87,7 +87,7 @@ func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []i
 			return err
 		}
 		n.clock.see(late.newest)
-		// The wall clock reveals a machine that stood still.
+		// The wall clock reveals that the machine was stopped.
 		took := max(time.Since(begun), time.Now().Round(0).Sub(begun.Round(0)))
 		if repeated || took > redrawTime {
 			return err // it may have been made once and overwritten
@@ -100,8 +100,8 @@ func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []i
 	}
 }
 
-// writeOnce sends the changes to the shard's master, again whenever another is master, until there is an answer.
-// repeated: an earlier message may have had its way too.
+// writeOnce sends the changes to the shard's master, and again whenever another becomes master, until there is
+// an answer. repeated: an earlier message may have been carried out too.
 func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, call string, rev uint64,
 	changes []index.Change) (repeated bool, err error) {
 	number := n.write.begin()
@@ -139,8 +139,8 @@ func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, call string,
 	}
 }
 
-// cutOff is the error of a write that found no master at work, at a node that would not hear of another: the coordinator has been
-// out of reach for a session timeout. last may be nil.
+// cutOff is the error of a write that found no working master, at a node that would not learn of another because the coordinator
+// has been out of reach for a session timeout. last may be nil.
 func cutOff(last error) error {
 	return errors.Join(fmt.Errorf("%w: the coordinator (ZooKeeper) has been out of reach for longer than a session: documents can be searched, and changed again when it is back",
 		concordat.ErrUnavailable), last)
@@ -159,8 +159,8 @@ func repeatable(err error) bool {
 		errors.Is(err, context.DeadlineExceeded)
 }
 
-// sendWrite sends one message, and gives it up as soon as the shard has another epoch: a master that hangs
-// would keep the caller waiting.
+// sendWrite sends one message, and gives up as soon as the shard has another epoch: a hanging master would
+// keep the caller waiting.
 func (n *Node) sendWrite(ctx context.Context, to coord.Node, id concordat.ShardID, call string, op operation,
 	changes []index.Change) (uint64, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -213,7 +213,7 @@ func (p *HTTPPeers) write(ctx context.Context, to coord.Node, id concordat.Shard
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
+	defer func() { _ = resp.Body.Close() }() // read to its end, or abandoned
 	b, err := io.ReadAll(io.LimitReader(resp.Body, int64(64+10*len(changes))))
 	out, ok := parseWritten(b, len(changes))
 	switch {
@@ -252,6 +252,6 @@ func serveWrite(w http.ResponseWriter, r *http.Request, c *Copy, call string) er
 	} else if err != nil {
 		return err
 	}
-	_, _ = w.Write(appendWritten(nil, &out)) // a caller that went away asks again
+	_, _ = w.Write(appendWritten(nil, &out)) // a caller that disconnected asks again
 	return nil
 }

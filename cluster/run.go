@@ -15,11 +15,11 @@ import (
 	"concordat/index"
 )
 
-// What a Copy does on its own.
+// What a Copy does in the background.
 
 func (c *Copy) logDir() string { return filepath.Join(c.dir, logName) }
 
-// runTicks gives the replica its sense of time, watches the room on the disk and shortens the log.
+// runTicks gives the replica its sense of time, watches the free disk space and trims the log.
 func (c *Copy) runTicks() {
 	t := time.NewTicker(tick)
 	defer t.Stop()
@@ -34,7 +34,7 @@ func (c *Copy) runTicks() {
 		c.stepLocked(replica.Contact{Me: me})
 		c.stepLocked(replica.Tick{})
 		if c.syncing != 0 && c.now()-c.syncing > c.o.SlowSync && c.replica.Status().Role == replica.Master {
-			c.stepLocked(replica.StepDown{}) // the coordinator sees nothing of a disk that hangs
+			c.stepLocked(replica.StepDown{}) // the coordinator does not notice a hanging disk
 		}
 		if n%20 == 0 {
 			c.watchRoom()
@@ -46,12 +46,12 @@ func (c *Copy) runTicks() {
 	}
 }
 
-// watchRoom keeps the replica informed of free space. A full disk has to win back a quarter more than
-// the low-water mark. mu is held.
+// watchRoom keeps the replica informed of free space. A full disk must regain a quarter more than the
+// low-water mark. mu is held.
 func (c *Copy) watchRoom() {
 	var st syscall.Statfs_t
 	if syscall.Statfs(c.dir, &st) != nil {
-		return // the next write will say
+		return // the next write will report it
 	}
 	free, full := uint64(st.Bavail)*uint64(st.Bsize), c.replica.Status().Full
 	if full && free > c.o.LowWater+c.o.LowWater/4 || !full && free < c.o.LowWater {
@@ -59,7 +59,7 @@ func (c *Copy) watchRoom() {
 	}
 }
 
-// dropLog removes all that the log has had so far, once the index has it on disk.
+// dropLog removes everything in the log so far, once the index has it on disk.
 func (c *Copy) dropLog(ctx context.Context) error {
 	c.mu.Lock()
 	log := c.wal
@@ -85,7 +85,7 @@ func (c *Copy) trim() {
 	}
 }
 
-// trimTo removes files of the log up to record seq, but for the newest keep bytes.
+// trimTo removes files of the log up to record seq, except the newest keep bytes.
 func (c *Copy) trimTo(seq uint64, keep int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +93,7 @@ func (c *Copy) trimTo(seq uint64, keep int64) error {
 		return c.failed
 	}
 	if keep > 0 && c.syncing != 0 {
-		return nil // trimming waits for the disk, and mu is held; later
+		return nil // trimming waits for the disk while mu is held, so it is done later
 	}
 	if !c.wal.Trimmable(seq, keep) {
 		return nil
@@ -109,7 +109,7 @@ func (c *Copy) trimTo(seq uint64, keep int64) error {
 	return err
 }
 
-// runSync brings the log to the disk, group by group.
+// runSync syncs the log to disk, group by group.
 func (c *Copy) runSync() {
 	for {
 		select {
@@ -131,14 +131,14 @@ func (c *Copy) runSync() {
 				c.stepLocked(e)
 			}
 		default:
-			// Sync and Truncate exclude one another: had the log been cut since, gen would be another.
+			// Sync and Truncate exclude one another: if the log had been cut since, gen would differ.
 			c.stepLocked(replica.Durable{Gen: gen, Seq: durable})
 		}
 		c.mu.Unlock()
 	}
 }
 
-// runApply brings the index to the target, in portions.
+// runApply brings the index up to the target, in batches.
 func (c *Copy) runApply() {
 	for {
 		select {
@@ -149,7 +149,7 @@ func (c *Copy) runApply() {
 		for c.ctx.Err() == nil {
 			more, err := c.applyNext()
 			if err != nil {
-				// The index may hold the records or not (Bleve says no more): only opening it again shows.
+				// The index may or may not hold the records (Bleve does not say): only reopening it shows that.
 				c.mu.Lock()
 				c.fail(fmt.Errorf("apply: %w", err))
 				c.mu.Unlock()
@@ -165,7 +165,7 @@ func (c *Copy) runApply() {
 // readAhead is how many bytes of the log are read at once to apply them.
 const readAhead = 256 << 10
 
-// applyNext applies one portion of what is due.
+// applyNext applies one batch of what is due.
 func (c *Copy) applyNext() (more bool, err error) {
 	c.applying.Lock()
 	defer c.applying.Unlock()
@@ -235,10 +235,10 @@ func (c *Copy) applyNext() (more bool, err error) {
 	return to.Seq < c.target, nil
 }
 
-// reprofile recomputes a profile of another scheme.
+// reprofile recomputes a profile made with another scheme.
 func (c *Copy) reprofile(ch *index.Change) error {
 	if ch.Put == nil || ch.Put.Scheme == c.o.Index.Scheme || c.o.Reprofile == nil {
-		return nil // the index refuses what it cannot take
+		return nil // the index refuses what it cannot store
 	}
 	p, err := c.o.Reprofile(ch.Put.Document)
 	if err != nil {
@@ -262,7 +262,7 @@ func (c *Copy) waitForRoom() bool {
 	}
 }
 
-// runViews passes on what the coordinator says, and reads again from time to time.
+// runViews passes on what the coordinator says, and rereads it from time to time.
 func (c *Copy) runViews() {
 	id := c.o.Index.Shard
 	for {

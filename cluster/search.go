@@ -13,7 +13,7 @@ import (
 	"concordat"
 )
 
-// The Node as an index: answers of all shards joined to one.
+// The Node as an index: the answers of all shards are merged into one.
 
 var _ concordat.Index = (*Node)(nil)
 
@@ -25,7 +25,7 @@ func compareRefs(a, b concordat.Ref) int {
 	return cmp.Or(strings.Compare(string(a.Library), string(b.Library)), strings.Compare(string(a.Document), string(b.Document)))
 }
 
-// found is a match with the fingerprint that it is about.
+// found is a match with the fingerprint that it belongs to.
 type found struct {
 	concordat.Match
 	fp concordat.Fingerprint
@@ -83,9 +83,9 @@ func limited[T any](all []T, most int, group func(T) int) []T {
 	return out
 }
 
-// countDocuments sets how many documents of all shards hold each matched fingerprint. A shard knows its own
-// only, and where its documents were filtered out it did not speak of the fingerprint at all; so the
-// fingerprints that were found are asked for themselves.
+// countDocuments sets how many documents of all shards hold each matched fingerprint. A shard knows only
+// its own documents, and if those were filtered out it did not mention the fingerprint at all; so a
+// separate question asks for the fingerprints that were found.
 func (n *Node) countDocuments(ctx context.Context, scheme concordat.Scheme, all []found, missing map[concordat.ShardID]ShardStatus) error {
 	number := map[concordat.Fingerprint]int{}
 	q := &concordat.Query{Scheme: scheme, Limit: 1}
@@ -110,7 +110,7 @@ func (n *Node) countDocuments(ctx context.Context, scheme concordat.Scheme, all 
 		}
 	}
 	for i := range all {
-		// Deleted since it was found: it held the fingerprint when it answered.
+		// It was deleted since it was found: it held the fingerprint at the time of the answer.
 		all[i].Documents = max(1, counts[number[all[i].fp]])
 	}
 	return nil
@@ -172,7 +172,7 @@ func (n *Node) Document(ctx context.Context, r concordat.Ref) (*concordat.Docume
 	return answers[id].Doc, nil
 }
 
-// Handler answers other nodes of the cluster. Who may call is the listener's business.
+// Handler answers other nodes of the cluster. The listener decides who may call.
 func (n *Node) Handler() http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("POST "+peerPrefix+"-/ask", n.serveAsk)

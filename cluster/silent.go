@@ -14,15 +14,15 @@ import (
 	"concordat/cluster/coord"
 )
 
-// A node that vanishes does not end its connections: packets are lost without a word, or a stopped process takes them and answers
-// nothing. So a question that takes twice as long as usual is followed by another one that needs no work, and given up if that is
-// not answered either; other copies are asked then, and the node not again before it answers.
+// A node that vanishes does not end its connections: packets are lost silently, or a stopped process accepts them and never
+// answers. So if a question takes twice as long as usual, a second one follows that needs no work, and if that is not answered
+// either, the question is given up. Then other copies are asked, and the node is not asked again until it answers.
 
 const (
 	callAlive   = "alive"
-	leastSilent = 400 * time.Millisecond // no node is doubted before
-	aliveTime   = 600 * time.Millisecond // in which a node that lives says so
-	aliveAgain  = time.Second            // between two looks at a node that is busy, or was silent
+	leastSilent = 400 * time.Millisecond // before this, no node is doubted
+	aliveTime   = 600 * time.Millisecond // within which a live node says that it lives
+	aliveAgain  = time.Second            // between two probes of a node that is busy or was silent
 )
 
 var (
@@ -50,7 +50,7 @@ func (d *doubts) alive(ctx context.Context, to coord.Node) bool {
 	defer cancel()
 	var yes bool
 	err := d.peers.exchange(ctx, to, "-", callAlive, true, &yes)
-	answer := (*remoteError)(nil) // of a program that does not know the call, perhaps
+	answer := (*remoteError)(nil) // perhaps from a program that does not know the call
 	return err == nil || errors.As(err, &answer)
 }
 
@@ -85,10 +85,10 @@ func (d *doubts) watch(ctx context.Context, to coord.Node) error {
 	}
 }
 
-// silenced notes that the node does not answer, and asks it again and again until it does or is gone.
+// silenced records that the node does not answer, and probes it repeatedly until it answers or is gone.
 func (d *doubts) silenced(to coord.Node) {
 	if !d.ask.silence(to.ID, true) {
-		return // it is being asked already
+		return // it is already being probed
 	}
 	d.log.Warn("node does not answer", "node", to.ID)
 	d.wg.Go(func() {

@@ -23,8 +23,8 @@ import (
 	"concordat/index"
 )
 
-// A snapshot is the index of a copy on its way to another node, file by file, as it is: the sender keeps no second
-// one on its disk. Integers are little-endian.
+// A snapshot is the index of a copy on its way to another node, file by file, unchanged: the sender needs no
+// second copy on its disk. Integers are little-endian.
 //
 //	"concsnap" and the version, 1        8, 1
 //	highest revision, or one above       8
@@ -41,9 +41,9 @@ const (
 	snapshotPiece = 256 << 10
 	maxFiles      = 1 << 16
 	maxSnapName   = 1 << 10
-	syncEvery     = 8 << 20 // bytes of a file after which the disk may begin
+	syncEvery     = 8 << 20 // bytes of a file after which writing to disk may begin
 	syncsAtOnce   = 4
-	sendingSuffix = ".sending" // of the folders from which small files are sent
+	sendingSuffix = ".sending" // of the folders that small files are sent from
 	maxSnapPieces = 1 << 24    // of one file
 )
 
@@ -53,12 +53,12 @@ func serveSnapshot(w http.ResponseWriter, r *http.Request, c *Copy) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // what it held is read
+	defer func() { _ = f.Close() }() // it was only read
 	return c.sendFrozen(r.Context(), w, f)
 }
 
-// sendFrozen sends a snapshot of the index in that state. It panics with http.ErrAbortHandler when a part is sent and no more
-// can be: the receiver must see that it is not all.
+// sendFrozen sends a snapshot of the index in that state. It panics with http.ErrAbortHandler if only a part could be sent,
+// so that the receiver sees that it is incomplete.
 func (c *Copy) sendFrozen(ctx context.Context, w http.ResponseWriter, f *index.Frozen) error {
 	scratch, err := os.MkdirTemp(filepath.Dir(c.dir), filepath.Base(c.dir)+sendingSuffix)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *Copy) sendFrozen(ctx context.Context, w http.ResponseWriter, f *index.F
 	return nil
 }
 
-// removeSending removes what a dead process left of its snapshots.
+// removeSending removes remains of snapshots that a dead process left.
 func removeSending(dir string) error {
 	left, err := filepath.Glob(dir + sendingSuffix + "*")
 	for _, d := range left {
@@ -84,7 +84,7 @@ func removeSending(dir string) error {
 	return err
 }
 
-// send writes the snapshot of the files that each gives it.
+// send writes a snapshot of the files that each yields.
 func send(ctx context.Context, to io.Writer, newest uint64, each func(context.Context, func(string) io.WriteCloser) error) error {
 	b := binary.LittleEndian.AppendUint64([]byte(snapshotMagic), newest)
 	if _, err := to.Write(b); err != nil {
@@ -133,7 +133,7 @@ func (f *sentFile) Write(b []byte) (int, error) {
 	return len(b), f.err
 }
 
-// ReadFrom implements io.ReaderFrom, with pieces of the greatest size.
+// ReadFrom implements io.ReaderFrom, with pieces of maximum size.
 func (f *sentFile) ReadFrom(r io.Reader) (n int64, err error) {
 	if f.piece == nil {
 		f.piece = make([]byte, snapshotPiece)
@@ -158,7 +158,7 @@ func (f *sentFile) Close() error {
 	return f.err
 }
 
-// receive writes what send sends into the absent folder dir, durably, and returns the highest revision.
+// receive durably writes what send sends into the folder dir, which must not exist, and returns the highest revision.
 func receive(body io.Reader, dir string) (newest uint64, err error) {
 	r := &receiver{in: bufio.NewReaderSize(body, snapshotPiece), dir: dir, dirs: map[string]bool{dir: true}}
 	r.syncs.SetLimit(syncsAtOnce)
@@ -178,7 +178,7 @@ type receiver struct {
 	in    *bufio.Reader
 	dir   string
 	dirs  map[string]bool
-	syncs errgroup.Group // the disk works while more comes
+	syncs errgroup.Group // the disk works while more arrives
 	piece []byte
 }
 
@@ -246,7 +246,7 @@ func (r *receiver) file(name string) error {
 	return nil
 }
 
-// pieces copies the bytes of a file and compares their sum.
+// pieces copies the bytes of a file and compares their checksum.
 func (r *receiver) pieces(out *os.File) error {
 	if r.piece == nil {
 		r.piece = make([]byte, snapshotPiece)

@@ -13,8 +13,8 @@ import (
 // longestSocket is the length of a socket's path that every system accepts, in bytes.
 const longestSocket = 100
 
-// Listen listens at the socket path, which only its owner may open, and removes what a process that
-// was killed left there: the caller holds the lock of the folder.
+// Listen listens at the socket path, which only its owner may open, and removes a socket that a
+// killed process left there: the caller holds the lock of the folder.
 func Listen(path string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -27,7 +27,7 @@ func Listen(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", path, err)
 	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false) // it would try by the short name
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // it would remove it by the short name
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

@@ -15,7 +15,7 @@ import (
 // callState asks a node how it is.
 const callState = "state"
 
-// NodeState is the state of a node, by its own word.
+// NodeState is the state of a node as it reports it.
 type NodeState struct {
 	Node   coord.NodeID `json:"node"`
 	Time   time.Time    `json:"time"`
@@ -29,7 +29,7 @@ type NodeState struct {
 	Fault string `json:"fault,omitempty"`
 }
 
-// CopyState is the state of a copy of a shard, by the word of its node.
+// CopyState is the state of a copy of a shard as its node reports it.
 type CopyState struct {
 	Shard     concordat.ShardID `json:"shard"`
 	Role      string            `json:"role"`
@@ -40,7 +40,7 @@ type CopyState struct {
 	Fault     string            `json:"fault,omitempty"`
 }
 
-// State returns what the node knows of itself now. It sends no message.
+// State returns what the node knows about itself now. It sends no message.
 func (n *Node) State() NodeState {
 	out := NodeState{Node: n.o.Node.ID, Time: time.Now().UTC(), Free: freeOn(n.o.Dir), Online: n.fan.Online()}
 	n.mu.Lock()
@@ -56,7 +56,7 @@ func (n *Node) State() NodeState {
 	for _, id := range slices.Sorted(maps.Keys(hs)) {
 		out.Copies = append(out.Copies, hs[id].state(id))
 	}
-	out.Asides, _ = Asides(n.o.Dir) // a folder that cannot be read is a fault of all copies, which say so
+	out.Asides, _ = Asides(n.o.Dir) // an unreadable folder is a fault of all copies, which report it
 	return out
 }
 
@@ -92,7 +92,7 @@ func (p *HTTPPeers) StateOf(ctx context.Context, to coord.Node) (s NodeState, er
 	return s, p.exchange(ctx, to, "-", callState, true, &s)
 }
 
-// States asks all live nodes of the view how they are, side by side, and returns the answers and why the others did not give one.
+// States asks all live nodes of the view how they are, concurrently, and returns their answers, and why the others gave none.
 func (p *HTTPPeers) States(ctx context.Context, v *coord.View) (map[coord.NodeID]NodeState, map[coord.NodeID]error) {
 	var mu sync.Mutex // guards both
 	states, silent := map[coord.NodeID]NodeState{}, map[coord.NodeID]error{}

@@ -25,8 +25,8 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Trust has the credentials with which a node proves itself to the others and recognises them: a certificate of the
-// cluster's own small authority, which names the cluster and the node and nothing else.
+// Trust holds the credentials with which a node identifies itself to the others and recognises them: a certificate
+// of the cluster's own small authority, which names the cluster and the node and nothing else.
 type Trust struct {
 	Cluster string
 	Node    coord.NodeID
@@ -38,15 +38,16 @@ type Trust struct {
 // Files of a Trust, in one folder.
 const (
 	authorityCert = "ca.pem"
-	authorityKey  = "ca-key.pem" // on the node that made the cluster only
+	authorityKey  = "ca-key.pem" // only on the node that made the cluster
 	nodeCert      = "node.pem"
 	nodeKey       = "node-key.pem"
 )
 
 const (
-	// certificateTime is how long a node's certificate is valid; it is renewed by itself when a third of that is left.
+	// certificateTime is how long a node's certificate is valid; it is renewed automatically when a third of
+	// that is left.
 	certificateTime = 2 * 365 * 24 * time.Hour
-	// authorityTime is how long the authority's is.
+	// authorityTime is how long the authority's certificate is valid.
 	authorityTime = 20 * 365 * 24 * time.Hour
 )
 
@@ -176,7 +177,7 @@ func LoadTrust(dir string) (*Trust, error) {
 	}
 	t := &Trust{roots: x509.NewCertPool()}
 	if block, _ := pem.Decode(b); block != nil {
-		own.Certificate = append(own.Certificate, block.Bytes) // for those who know its hash only
+		own.Certificate = append(own.Certificate, block.Bytes) // for nodes that only know its hash
 		t.ca, err = x509.ParseCertificate(block.Bytes)
 	}
 	if t.ca == nil || err != nil {
@@ -209,7 +210,7 @@ func (t *Trust) verify(certs []*x509.Certificate) (string, coord.NodeID, error) 
 	return u.Host, node, nil
 }
 
-// check refuses who is no node of this cluster.
+// check refuses a caller that is not a node of this cluster.
 func (t *Trust) check(cs *tls.ConnectionState) (coord.NodeID, error) {
 	if cs == nil {
 		return "", fmt.Errorf("no TLS: %w", concordat.ErrRefused)
@@ -230,7 +231,7 @@ func (t *Trust) config() *tls.Config {
 // Key names the public key of the node as Member.Key does.
 func (t *Trust) Key() string { return keyName(t.own.Load().Leaf.RawSubjectPublicKeyInfo) }
 
-// Ends returns when the certificates of the node and of the authority end.
+// Ends returns when the certificates of the node and of the authority expire.
 func (t *Trust) Ends() (node, authority time.Time) {
 	return t.own.Load().Leaf.NotAfter, t.ca.NotAfter
 }
@@ -259,12 +260,12 @@ func (t *Trust) ServerTLS() *tls.Config {
 // ClientTLS returns the configuration of calls to other nodes.
 func (t *Trust) ClientTLS() *tls.Config {
 	c := t.config()
-	c.InsecureSkipVerify = true // addresses prove nothing here: VerifyConnection wants a node's certificate
+	c.InsecureSkipVerify = true // addresses prove nothing here: VerifyConnection requires a node's certificate
 	c.VerifyConnection = func(cs tls.ConnectionState) error { _, err := t.check(&cs); return err }
 	return c
 }
 
-// OnlyNodes refuses callers that are no node of the cluster, or none any more. member reports
+// OnlyNodes refuses callers that are not, or no longer, nodes of the cluster. member reports
 // whether a node with that key is a member.
 func (t *Trust) OnlyNodes(member func(node coord.NodeID, key string) bool, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

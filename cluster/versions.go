@@ -11,24 +11,24 @@ import (
 	"concordat/cluster/wal"
 )
 
-// While the program of one node after the other is replaced, nodes of two versions talk. What they say to
-// one another has a version of its own, which rises when a node of the version before would not understand
-// it; a program still understands OldestProtocol. The format of the log travels within those messages, but
-// is named by itself, since files of it lie on disks.
+// While the program is replaced on one node after the other, nodes of two versions talk to each other.
+// Their messages have a version of their own, which rises when a node of the previous version would not
+// understand them; a program still understands OldestProtocol. Log records travel within these messages,
+// but the log format has a separate version, since its files are on disks.
 
 const (
 	// Protocol is the version of the messages that this program sends.
 	Protocol = 1
-	// OldestProtocol is the oldest that it understands.
+	// OldestProtocol is the oldest version that it understands.
 	OldestProtocol = 1
 )
 
-// speak fills in what the node has not said of its versions.
+// speak fills in the versions that the node has not stated.
 func speak(n *coord.Node) {
 	n.Protocol, n.OldestProtocol, n.Log = cmp.Or(n.Protocol, Protocol), cmp.Or(n.OldestProtocol, OldestProtocol), cmp.Or(n.Log, wal.Version)
 }
 
-// compatible returns concordat.ErrRefused, naming both, if the node cannot work with one of the live ones.
+// compatible returns concordat.ErrRefused, naming both, if the node cannot work with one of the live nodes.
 func compatible(me *coord.Node, live map[coord.NodeID]coord.Node) error {
 	for _, id := range slices.Sorted(maps.Keys(live)) {
 		if id == me.ID {
@@ -41,7 +41,7 @@ func compatible(me *coord.Node, live map[coord.NodeID]coord.Node) error {
 	return nil
 }
 
-// Compatible returns concordat.ErrRefused, naming both versions, if the two nodes cannot work in one cluster.
+// Compatible returns concordat.ErrRefused, naming both versions, if the two nodes cannot work in the same cluster.
 func Compatible(a, b coord.Node) error {
 	speakOld(&a)
 	speakOld(&b)
@@ -56,7 +56,7 @@ func Compatible(a, b coord.Node) error {
 	return nil
 }
 
-// speakOld reads a node that did not say as one of the first version.
+// speakOld treats a node that did not state its version as one of the first version.
 func speakOld(n *coord.Node) {
 	n.Protocol, n.OldestProtocol, n.Log = cmp.Or(n.Protocol, 1), cmp.Or(n.OldestProtocol, 1), cmp.Or(n.Log, 1)
 }

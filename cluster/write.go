@@ -11,11 +11,11 @@ import (
 	"concordat/index"
 )
 
-// write is one call of Write that waits.
+// write is a waiting call of Write.
 type write struct {
-	first uint64 // number of its first record's Write; the others' follow
+	first uint64 // number of the Write event of its first record; those of the others follow
 	late  []int  // changes that came too late
-	open  int    // its records without an answer
+	open  int    // number of its records without an answer
 	err   error
 	seq   uint64
 	done  chan struct{}
@@ -23,7 +23,7 @@ type write struct {
 
 // Write appends the changes and returns when they are acknowledged: on the disk of every copy in sync,
 // and visible in this one. It returns the number of the last record. Errors: NotMasterError,
-// concordat.ErrUnavailable (some changes may have been made, or be made yet; repeating is safe),
+// concordat.ErrUnavailable (some changes may have been made, or may still be made; repeating is safe),
 // concordat.ErrDiskFull, concordat.ErrInvalid and concordat.ErrScheme (nothing was changed).
 func (c *Copy) Write(ctx context.Context, changes []index.Change) (uint64, error) {
 	return c.writeIn(ctx, operation{Epoch: anyEpoch}, changes)
@@ -32,9 +32,9 @@ func (c *Copy) Write(ctx context.Context, changes []index.Change) (uint64, error
 // anyEpoch lets writeIn write as long as the copy is master.
 const anyEpoch = 0
 
-// writeIn is Write, and refuses if the copy is not master of the operation's epoch: a message that was long under
-// way must not have its way in a later one. The changes have the revisions from op.Rev on; 0: the newest. With a
-// lateError the changes that it does not name are acknowledged.
+// writeIn is Write, and refuses if the copy is not master of the operation's epoch: a message that was under way
+// for long must have no effect in a later one. The changes have revisions starting with op.Rev; 0: the newest. If
+// it fails with a lateError, the changes that this does not name are acknowledged.
 func (c *Copy) writeIn(ctx context.Context, op operation, changes []index.Change) (uint64, error) {
 	if len(changes) == 0 {
 		return 0, nil
@@ -84,7 +84,7 @@ func (c *Copy) begin(op operation, changes []index.Change, records []wal.Record)
 	return w, nil
 }
 
-// await returns what came of a write.
+// await returns the outcome of a write.
 func (c *Copy) await(ctx context.Context, w *write) (uint64, error) {
 	select {
 	case <-w.done:
@@ -117,7 +117,7 @@ func (c *Copy) records(changes []index.Change) (records []wal.Record, size int, 
 	return records, size, err
 }
 
-// room refuses what the log would: a master that cannot log an accepted write must step down.
+// room refuses what the log would refuse: a master that cannot log an accepted write must step down.
 func (c *Copy) room(size int) error {
 	c.mu.Lock()
 	log := c.wal
@@ -125,7 +125,7 @@ func (c *Copy) room(size int) error {
 	return log.Room(size)
 }
 
-// answer notes what came of one record; mu is held. Whatever failed first is the answer of all.
+// answer records the outcome of one record; mu is held. The first failure is the answer to the whole write.
 func (w *write) answer(seq uint64, err error) {
 	w.seq = max(w.seq, seq)
 	if w.err == nil {
@@ -143,9 +143,9 @@ func (c *Copy) answerWrite(id, seq uint64, err error) {
 	}
 }
 
-// lateError says that documents have newer revisions than some changes, or may have had. It is a
-// concordat.ErrUnavailable: with another revision they may be made. For recomputed profiles it names those whose
-// documents have changed.
+// lateError says that documents have, or may have had, newer revisions than some changes. It is a
+// concordat.ErrUnavailable: with another revision the changes may succeed. For recomputed profiles it names
+// those whose documents have changed.
 type lateError struct {
 	changes []int // that were not made
 	newest  uint64
@@ -157,7 +157,7 @@ func (e *lateError) Error() string {
 
 func (e *lateError) Unwrap() error { return concordat.ErrUnavailable }
 
-// newestRevision returns the highest revision that the copy knows, or one above.
+// newestRevision returns the highest revision that the copy knows, or a higher one.
 func (c *Copy) newestRevision() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,7 +174,7 @@ func (c *Copy) refuseWrite(a replica.Refuse) {
 	c.answerWrite(a.ID, 0, refusal(a))
 }
 
-// master returns who is, as far as the state says.
+// master returns the master according to the state.
 func master(s coord.State) coord.NodeID {
 	if s.Leader == "" || len(s.ISR) == 0 {
 		return ""

@@ -22,7 +22,7 @@ func (s *Daemon) hooks() *webhook.Sender {
 		Panicked: s.meters.panic})
 }
 
-// adder adds a file that a program sent to a library, like add with a file of a folder.
+// adder adds a file that a program sent to a library, as the command add does for a file of a folder.
 func (d *WebApp) adder(o *instance.Instance) func(context.Context, concordat.LibraryID, web.AddedFile,
 	io.Reader) ([]web.AddedDocument, error) {
 	return func(ctx context.Context, lib concordat.LibraryID, f web.AddedFile, content io.Reader) ([]web.AddedDocument, error) {
@@ -42,7 +42,7 @@ func (d *WebApp) adder(o *instance.Instance) func(context.Context, concordat.Lib
 	}
 }
 
-// nameless returns an unnamed file on the disk of dir: however the process ends, nothing of it stays.
+// nameless returns an unnamed file on the disk of dir: however the process ends, nothing of it remains.
 func nameless(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, instance.AddingPrefix+"*")
 	if err != nil {

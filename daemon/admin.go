@@ -37,8 +37,8 @@ func (s *Daemon) administration() *web.Administration {
 		PutOffRoot: s.o.PutOffRoot, Joining: s.joining(), Meaning: s.meaning}
 }
 
-// webSettings are the keys of the configuration in force; a flag counts as the origin instead of the file. A value that waits
-// for the next start is shown with its origin.
+// webSettings returns the keys of the configuration in force; if a flag sets a key, the flag is shown as the origin instead
+// of the file. A value that waits for the next start is shown with its origin.
 func webSettings(o *instance.Instance) []web.Setting {
 	var out []web.Setting
 	next := map[string]string{}
@@ -81,7 +81,7 @@ func (s *Daemon) storage(ctx context.Context) (web.Storage, error) {
 	sizes := map[string]int64{}
 	err = filepath.WalkDir(s.o.Dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
-			return nil // what disappeared in the meantime, or cannot be read, counts nothing
+			return nil // files that disappeared in the meantime, or cannot be read, count as empty
 		}
 		if info, err := e.Info(); err == nil {
 			rel, _ := filepath.Rel(s.o.Dir, path) // path is below it
@@ -132,8 +132,8 @@ func part(code string, err error) web.HealthPart {
 	return web.HealthPart{Code: code, OK: true}
 }
 
-// indexFits compares the index with the catalogue. A document enters the index first, so the index may briefly hold more, and
-// never less.
+// indexFits compares the index with the catalogue. A document enters the index first, so the index may briefly hold more
+// documents, but never fewer.
 func (s *Daemon) indexFits(ctx context.Context, libraries []store.Library) web.HealthPart {
 	if err := instance.NothingAside(s.o.Dir); err != nil {
 		return part("index", err)
@@ -152,7 +152,7 @@ func (s *Daemon) indexFits(ctx context.Context, libraries []store.Library) web.H
 	return web.Told("index", true, "health.index.all", all)
 }
 
-// encoderFits reports the state of the site's own encoder. One that was not needed yet is in order.
+// encoderFits reports the state of the site's own encoder. An encoder that was not needed yet is in order.
 func encoderFits(s managed.Status) web.HealthPart {
 	switch s.Phase {
 	case managed.Failed:

@@ -11,7 +11,7 @@ import (
 // stateTime bounds a question to the other nodes about their state.
 const stateTime = time.Second
 
-// clusterState answers cluster status from what this node knows, and what the others answer within a second.
+// clusterState answers cluster status from what this node knows and what the others answer within a second.
 func (s *Daemon) clusterState(w http.ResponseWriter, r *http.Request) {
 	n := s.o.Node
 	if n == nil {

@@ -21,7 +21,7 @@ type Renewal struct {
 	Renewed   bool         `json:"renewed"`
 }
 
-// renew renews the certificate that this process shows.
+// renew renews the certificate that this process uses.
 func (s *Daemon) renew(ctx context.Context) (r Renewal, err error) {
 	if s.o.Node == nil {
 		return r, fmt.Errorf("this site is one machine: %w", concordat.ErrInvalid)

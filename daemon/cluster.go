@@ -18,7 +18,7 @@ import (
 	"concordat/web"
 )
 
-// clusterPages returns the source for the page of the cluster: the coordinator, in a session of its own for each page, so that
+// clusterPages returns the source for the page of the cluster: the coordinator, in a separate session for each page, so that
 // it shows what others see and not what this process believes; nil for one machine.
 func clusterPages(o *instance.Instance) func(context.Context) (web.Cluster, error) {
 	if !o.Clustered() {

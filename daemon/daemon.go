@@ -35,7 +35,7 @@ const (
 	headerTime   = 10 * time.Second
 	idleTime     = 2 * time.Minute
 
-	// maxConnections bounds those of people and programs, however many descriptors are available.
+	// maxConnections bounds connections of people and programs, however many descriptors are available.
 	maxConnections = 8192
 )
 
@@ -46,7 +46,7 @@ type Options struct {
 	// Started is called once with the addresses of the site. first is the path of the page that creates the first
 	// administrator; empty: there is one already.
 	Started func(st instance.Status, first string) error
-	Tell    func(format string, args ...any) // prints what a check leaves out, and why
+	Tell    func(format string, args ...any) // reports what a check leaves out, and why
 }
 
 // Daemon is the serving process.
@@ -71,7 +71,7 @@ type Daemon struct {
 	hangup      chan os.Signal // SIGHUP
 }
 
-// listeners are the addresses at which a site answers; nil if not wanted.
+// listeners are the addresses at which a site answers; nil if not configured.
 type listeners struct{ control, public, partners, metrics net.Listener }
 
 // listen opens them; after an error none stays open.
@@ -159,7 +159,7 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 	return err
 }
 
-// New returns the serving process of a site, which does not answer yet; Run is New and all that follows.
+// New returns the serving process of a site, which does not answer yet; Run is New followed by serving.
 func New(o *instance.Instance, options Options) *Daemon {
 	s := &Daemon{o: o, options: options, started: time.Now(), registry: prometheus.NewRegistry(), log: slog.New(slog.DiscardHandler),
 		hangup: make(chan os.Signal, 1)}
@@ -276,7 +276,7 @@ func (s *Daemon) Control() http.Handler {
 	return m
 }
 
-// headed are pages that say which headers hold for every answer at their address.
+// headed is implemented by pages that set the headers of every answer at their address.
 type headed interface {
 	Headers(next http.Handler) http.Handler
 }

@@ -22,7 +22,8 @@ import (
 // joinTime is how long another site may take to answer a waiting administrator.
 const joinTime = 30 * time.Second
 
-// joining lets administrators join other sites on the pages, with the functions of package partners that the commands use.
+// joining lets administrators join other sites on the pages, with the same functions of package partners that
+// the commands use.
 func (s *Daemon) joining() *web.Joining {
 	return &web.Joining{Standing: s.standing, Cards: s.partnerCards, SetAddress: s.setAddress,
 		Invite: s.invite, Redeem: s.redeem, Confirm: s.confirmPartner, Revoke: s.revokePartner, Reach: s.reachPartner,
@@ -148,8 +149,8 @@ func (s *Daemon) makeCard(ctx context.Context, by, address string) error {
 	return err
 }
 
-// nameCard puts the site's title on its card, so that partners see it, and uses the card at once. A site that cannot make one
-// continues with its present card; Health says so.
+// nameCard puts the site's title on its card, so that partners see it, and uses the card at once. A site that cannot make a
+// new card keeps its present one; Health reports that.
 func (s *Daemon) nameCard(ctx context.Context, unnamed bool, by ...string) {
 	s.joinMu.Lock()
 	defer s.joinMu.Unlock()
@@ -167,7 +168,7 @@ func (s *Daemon) nameCard(ctx context.Context, unnamed bool, by ...string) {
 	}
 }
 
-// answerFrom answers partners at l from now on, and after the next start too.
+// answerFrom answers partners at l from now on, and also after the next start.
 func (s *Daemon) answerFrom(ctx context.Context, l net.Listener, listen string) error {
 	p, err := partners.NewServer(ctx, s.o, s.partnerOptions())
 	if err != nil {

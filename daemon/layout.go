@@ -65,7 +65,8 @@ func markOf(b extract.Box) web.Mark {
 	return web.Mark{X: float64(b.Left), Y: float64(b.Top), Width: float64(b.Right - b.Left), Height: float64(b.Bottom - b.Top)}
 }
 
-// placed returns where spans of a text are on the pages of its file; nothing for those that are not found for sure.
+// placed returns where spans of a text are on the pages of its file; nothing for those that are not found with
+// certainty.
 func (o *originals) placed(ctx context.Context, file site.Part, text string, spans []concordat.Span) ([][]extract.PageSpan, error) {
 	key := "spans " + spansDigest(text, spans) + " " + keyOf(file)
 	if v, ok := o.get(key); ok {
@@ -99,7 +100,7 @@ func (o *originals) placed(ctx context.Context, file site.Part, text string, spa
 	return out, nil
 }
 
-// spansDigest names spans of a text.
+// spansDigest returns a digest that names spans of a text.
 func spansDigest(text string, spans []concordat.Span) string {
 	h := sha256.New()
 	_, _ = h.Write([]byte(text)) // a hash takes everything
@@ -109,7 +110,8 @@ func spansDigest(text string, spans []concordat.Span) string {
 	return string(h.Sum(nil))
 }
 
-// smallGap is how many letters between two parts of a passage are marked with them: a word that is read otherwise on the page.
+// smallGap is how many letters between two parts of a passage are marked with them, for example a word that is
+// read differently on the page.
 const smallGap = 40
 
 // filled joins the stretches of a page that only a small gap separates.

@@ -12,7 +12,7 @@ import (
 )
 
 // Any node claims checks, deliveries and submissions from platforms one by one. Work for the site as a whole is a leader task:
-// one node at a time, its leader, does it, and another takes over when that one is gone.
+// one node at a time, its leader, does it, and another node takes over when the leader is gone.
 
 // The leader tasks, by their names in the store.
 const (
@@ -103,8 +103,8 @@ func (s *Daemon) resign() error {
 	return s.o.Store.LeaveLeaderTasks(ctx, s.o.Worker())
 }
 
-// watchNodes gives a node's unfinished work to the others as soon as the coordinator reports it gone. It needs no more than a
-// hint: a node that is alive after all finds its claims lost, and drops the work.
+// watchNodes gives a node's unfinished work to the others as soon as the coordinator reports it gone. A hint is enough: a
+// node that is alive after all finds its claims lost and drops the work.
 func (s *Daemon) watchNodes(ctx context.Context) error {
 	if s.o.Node == nil {
 		return nil
@@ -143,7 +143,7 @@ func (s *Daemon) keepSite(ctx context.Context) error {
 	return s.sweep(ctx, s.eraser)
 }
 
-// tidy removes copies that only this machine has, since the process that keeps the site cannot reach them.
+// tidy removes copies that only this machine has, because the leader of the housekeeping task cannot reach them.
 func (s *Daemon) tidy(ctx context.Context, e *retain.Eraser) error {
 	if !s.o.Clustered() {
 		return nil

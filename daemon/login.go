@@ -6,7 +6,7 @@ import (
 	"concordat/web"
 )
 
-// loginOptions is how people sign in, by the configuration.
+// loginOptions returns how people sign in, according to the configuration.
 func loginOptions(c *config.Config) web.Login {
 	l := web.Login{AdministratorsOnly: c.Login.Password == config.PasswordAdministrators}
 	for _, p := range c.Login.OIDC {

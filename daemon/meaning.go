@@ -22,7 +22,8 @@ import (
 	"concordat/web"
 )
 
-// meaningControl makes the index by meaning and installs the encoder in the background, when an administrator asks for it.
+// meaningControl builds the index by meaning and installs the encoder in the background, when an administrator
+// requests that.
 type meaningControl struct {
 	s           *Daemon
 	make, fetch chan struct{} // wake up the two loops of run
@@ -30,7 +31,7 @@ type meaningControl struct {
 	mu        sync.Mutex // guards what follows
 	making    bool
 	done, all int    // documents
-	unmade    string // why the index was not made; empty: it was, or was not asked for
+	unmade    string // why the index was not made; empty: it was made, or was not requested
 	step      web.EncoderState
 	into      string // folder of what is being fetched
 	problem   web.EncoderProblem
@@ -169,7 +170,7 @@ func (m *meaningControl) at(step web.EncoderState, into string) {
 	m.step, m.into, m.problem, m.detail = step, into, "", ""
 }
 
-// problemOf names what is in the way of an installation.
+// problemOf names what keeps an installation from succeeding.
 func problemOf(err error) web.EncoderProblem {
 	switch {
 	case errors.Is(err, managed.ErrNoPython):
@@ -236,7 +237,7 @@ func ownEncoder(e *managed.Encoder, command string) web.MeaningEncoder {
 	return out
 }
 
-// sizeOf returns the bytes of the files below a folder; what cannot be read counts nothing.
+// sizeOf returns the total size of the files below a folder, in bytes; unreadable files count as empty.
 func sizeOf(dir string) (n int64) {
 	if dir == "" {
 		return 0
@@ -285,7 +286,7 @@ func (m *meaningControl) ChangeMeaning(ctx context.Context, c web.MeaningChange,
 	if err != nil {
 		return err
 	}
-	if c.Index != nil && *c.Index && now.Index { // else turning it on has begun that
+	if c.Index != nil && *c.Index && now.Index { // otherwise turning it on has begun that
 		wake(m.make)
 	}
 	if c.Encoder != nil && *c.Encoder && now.Encoder.URL == "" {

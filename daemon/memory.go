@@ -32,14 +32,14 @@ func boundMemory(log *slog.Logger) {
 	log.Info("memory", "granted", granted, "limit", limit)
 }
 
-// Where Linux describes control groups.
+// Files in which Linux describes control groups.
 const (
 	ownGroups  = "proc/self/cgroup"
 	groupsRoot = "sys/fs/cgroup"
 )
 
-// grantedMemory returns the bytes that the control groups of the process allow it, version 2 or 1; not ok: no limit, or an
-// unknown one. root is the file system.
+// grantedMemory returns how many bytes the control groups of the process (version 2 or 1) allow it; if not ok, there is no
+// limit, or it is unknown. root is the file system.
 func grantedMemory(root fs.FS) (bytes int64, ok bool) {
 	b, err := fs.ReadFile(root, ownGroups)
 	if err != nil {

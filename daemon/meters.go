@@ -82,9 +82,9 @@ func NewMeters(r prometheus.Registerer) *Meters {
 	return m
 }
 
-// counted counts the requests that pages answers, and logs each under a number, which the answer has too, so that people can
-// quote it with an error. Failures of the site are warnings, the others are for debugging. Paths, addresses and people are not
-// logged: a path may hold the secret of a link.
+// counted counts the requests that pages answers, and logs each with a number that is also in the answer, so that people can
+// quote it with an error. Failures of the site are logged as warnings, all other requests for debugging. Paths, addresses and
+// people are not logged: a path may hold the secret of a link.
 func (m *Meters) counted(pages http.Handler, log *slog.Logger) http.Handler {
 	router, ok := pages.(interface{ Route(*http.Request) string })
 	if m == nil || !ok {
@@ -112,7 +112,7 @@ func (m *Meters) counted(pages http.Handler, log *slog.Logger) http.Handler {
 	})
 }
 
-// codeClass is a status as one of five.
+// codeClass returns the class of a status, one of five.
 func codeClass(code int) string {
 	return string(rune('0'+min(max(code/100, 1), 5))) + "xx"
 }
@@ -163,7 +163,7 @@ func (m *Meters) begun(wait time.Duration) {
 	}
 }
 
-// stage measures stages by when the next one begins. Questions to partners overlap, and are measured separately.
+// stage measures a stage by when the next one begins. Questions to partners overlap, and are measured separately.
 func (m *Meters) stage(e site.Event) {
 	if m == nil {
 		return
@@ -240,7 +240,7 @@ func (m *Meters) Asked(partner concordat.SiteID, o federation.Outcome, took time
 	m.asksTook.WithLabelValues(string(partner)).Observe(took.Seconds())
 }
 
-// log counts the records that h takes.
+// log counts the records that h receives.
 func (m *Meters) log(h slog.Handler) slog.Handler { return countingHandler{h, m} }
 
 type countingHandler struct {
@@ -266,7 +266,7 @@ func (c countingHandler) WithGroup(name string) slog.Handler {
 	return countingHandler{c.Handler.WithGroup(name), c.m}
 }
 
-// levelName is a level as one of four.
+// levelName returns the name of a level, one of four.
 func levelName(l slog.Level) string {
 	switch {
 	case l >= slog.LevelError:

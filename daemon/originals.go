@@ -34,7 +34,7 @@ type originals struct {
 
 	mu    sync.Mutex // guards what follows
 	kept  map[string]any
-	order []string // of kept, oldest use first
+	order []string // of kept, least recently used first
 	bytes int
 	sizes map[string]int
 }
@@ -137,7 +137,7 @@ func lookUp[T any](ctx context.Context, o *originals, key string, size func(T) i
 	return v, nil
 }
 
-// ofFile makes what is wrong with a file an error that pages understand: concordat.ErrNotFound if it has no such page,
+// ofFile turns a fault of a file into an error that pages understand: concordat.ErrNotFound if it has no such page,
 // concordat.ErrInvalid if it cannot be read.
 func ofFile(err error) error {
 	var bad *extract.Error

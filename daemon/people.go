@@ -30,7 +30,8 @@ const (
 	sweepEvery = time.Hour
 	// erasurePoll is how often to look for deletions that other processes requested.
 	erasurePoll = time.Second
-	// erasureRetry is when a failed deletion is tried again, or one whose bytes are on the disk of a machine that is away.
+	// erasureRetry is how long to wait before a deletion is retried that failed, or whose bytes are on the disk
+	// of a machine that is away.
 	erasureRetry = 15 * time.Second
 )
 
@@ -79,7 +80,7 @@ func (s *Daemon) guarded(ctx context.Context, work string, f func() error) bool 
 	return err == nil
 }
 
-// tellSwept logs the deletions made by the rules of the site, if there were any.
+// tellSwept logs the deletions made under the rules of the site, if there were any.
 func (s *Daemon) tellSwept(did *retain.Swept) {
 	if did == nil || did.Resumed+did.Reports+did.Texts+did.Originals+did.Documents+did.Cases+did.Files+did.Accounts == 0 {
 		return
@@ -88,7 +89,8 @@ func (s *Daemon) tellSwept(did *retain.Swept) {
 		"documents", did.Documents, "cases", did.Cases, "files", did.Files, "accounts", did.Accounts)
 }
 
-// refreshKeys renews the card of a site that does not listen for partners; otherwise their server does.
+// refreshKeys renews the card of a site that does not listen for partners; if it does, the server for partners
+// renews it.
 func (s *Daemon) refreshKeys(ctx context.Context) {
 	if s.Partners.Load() != nil {
 		return

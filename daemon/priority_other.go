@@ -2,5 +2,5 @@
 
 package daemon
 
-// lowPriority does nothing: a thread has no priority of its own here.
+// lowPriority does nothing: threads have no separate priority here.
 func lowPriority() {}

@@ -17,8 +17,8 @@ type readiness struct {
 // errStopping: the process is starting or stopping.
 var errStopping = errors.New("starting or stopping")
 
-// readyz answers 200 while checks are accepted and can be done, else 503, so that a proxy sends requests elsewhere. /healthz is
-// for a supervisor that restarts a process that hangs; a full disk does not justify that.
+// readyz answers 200 while checks are accepted and can be done, otherwise 503, so that a proxy sends requests elsewhere.
+// /healthz is for a supervisor that restarts a process that hangs; a full disk does not justify that.
 func (s *Daemon) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), instance.StatusTime)
 	defer cancel()

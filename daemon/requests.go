@@ -8,7 +8,7 @@ import (
 	"concordat/partners"
 )
 
-// partnerTime is how long a partner may take to answer a person at a page.
+// partnerTime is how long a partner may take to answer a person who waits for a page.
 const partnerTime = time.Minute
 
 // partnerOf connects the pages with a partner.

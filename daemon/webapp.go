@@ -41,7 +41,8 @@ type WebApp struct {
 	reader  *instance.Reader
 }
 
-// checksAtATime is one for two processors, since comparing uses several itself, and at most four, since a long text needs memory.
+// checksAtATime returns one for every two processors, since comparing itself uses several, and at most four,
+// since a long text needs memory.
 func checksAtATime() int { return max(1, min(4, runtime.GOMAXPROCS(0)/2)) }
 
 // OpenWebApp assembles the pages.
@@ -201,7 +202,7 @@ func partnerChoices(ctx context.Context, o *instance.Instance) ([]web.Partner, e
 	return out, nil
 }
 
-// read extracts an original under the name with which it was submitted.
+// read extracts an original under the name by which it was submitted.
 func (d *WebApp) read(ctx context.Context, path, name string) ([]site.Item, error) {
 	f, err := os.Open(path)
 	if err != nil {

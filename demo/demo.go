@@ -3,7 +3,7 @@ package demo
 import "embed"
 
 // Files holds library/, one folder for each of three sites; submission/; and truth.json, which
-// lab/gen/demo makes together with the submission.
+// lab/gen/demo creates together with the submission.
 //
 //go:embed library submission truth.json
 var Files embed.FS

@@ -11,19 +11,19 @@ type Truth struct {
 	Submission string    `json:"submission"` // in Files
 	Title      string    `json:"title"`
 	Passages   []Passage `json:"passages"` // in the order of the submission
-	Own        []string  `json:"own"`      // what was written for it, in pieces; without the list of references
+	Own        []string  `json:"own"`      // the parts that were written for it, without the list of references
 }
 
 // Passage is one reused passage. Its texts are quoted from the documents, with white space folded.
 type Passage struct {
 	Kind       string   `json:"kind"` // verbatim, near or paraphrase
 	Quoted     bool     `json:"quoted,omitempty"`
-	Text       string   `json:"text"`           // as the submission has it
+	Text       string   `json:"text"`           // as it is in the submission
 	Document   string   `json:"document"`       // below library/; a row of a table after a #
-	Also       []string `json:"also,omitempty"` // other documents that hold a verbatim passage word by word
+	Also       []string `json:"also,omitempty"` // other documents that contain a verbatim passage word for word
 	SourceText string   `json:"source_text"`
 	// Overlap is the share of the passage's pairs of neighbouring words (Chinese: characters) that
-	// the source text has too.
+	// the source text also has.
 	Overlap float64 `json:"overlap"`
 }
 

@@ -1,3 +1,3 @@
-// Package deploy holds the scripts behind make, and the files by which a site is installed: units, containers, a chart. What
-// the program does is not here. Open setup.sh and test.sh first; doc/deploy.md has the rest.
+// Package deploy holds the scripts behind make, and the files for installing a site: units, containers, a chart. The program
+// itself is elsewhere. Open setup.sh and test.sh first; doc/deploy.md describes the rest.
 package deploy

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// open gives the members of an archive or a message, and reports whether f is one.
+// open yields the members of an archive or a message, and reports whether f is one.
 func (w *walker) open(f Format, at, name string, data []byte, depth int) bool {
 	switch f {
 	case ZIP, TAR, GZIP:
@@ -86,7 +86,7 @@ func (w *walker) noFiles() *Error {
 	return &Error{Code: Empty, Detail: "the archive contains no files"}
 }
 
-// member continues with a file of an archive; what was read before damage is not shown as if it were all.
+// member continues with a file of an archive; text read before damage is not presented as the complete text.
 func (w *walker) member(p, name string, data []byte, err error, depth int) {
 	if err != nil {
 		w.fail(p, err)
@@ -95,7 +95,7 @@ func (w *walker) member(p, name string, data []byte, err error, depth int) {
 	w.walk(p, name, data, depth+1)
 }
 
-// openTar gives the members of a tar. open returns a reader of its bytes, as often as it is called.
+// openTar yields the members of a tar. open returns a reader of its bytes, as often as it is called.
 func (w *walker) openTar(at string, open func() io.Reader, packed int64, depth int) {
 	tr := tar.NewReader(open())
 	var page encoding.Encoding // of names that are not UTF-8
@@ -143,7 +143,7 @@ func (w *walker) openTar(at string, open func() io.Reader, packed int64, depth i
 		data, err := readBounded(tr, h.Name, packed, w.o, w.lim)
 		w.member(p, name, data, err, depth)
 		if err != nil {
-			return // a tar cannot be read on after a damaged entry
+			return // a tar cannot be read further after a damaged entry
 		}
 	}
 	if !given && !w.done {
@@ -151,7 +151,7 @@ func (w *walker) openTar(at string, open func() io.Reader, packed int64, depth i
 	}
 }
 
-// tarName returns a name of a tar, which says nothing of its encoding.
+// tarName returns a name in a tar, which does not state its encoding.
 func tarName(raw string, page encoding.Encoding) string {
 	if utf8.ValidString(raw) {
 		return raw
@@ -162,10 +162,10 @@ func tarName(raw string, page encoding.Encoding) string {
 	return raw
 }
 
-// maxTarNames bounds the bytes of a tar that are read ahead for its names.
+// maxTarNames bounds how many bytes of a tar are read ahead for its names.
 const maxTarNames = 64 << 20
 
-// tarPage returns the code page in which all names of a tar that are not UTF-8 read best together.
+// tarPage returns the code page that together suits the names of a tar best that are not UTF-8.
 func tarPage(r io.Reader, most int) encoding.Encoding {
 	if _, seeks := r.(io.Seeker); !seeks {
 		r = io.LimitReader(r, maxTarNames)
@@ -184,7 +184,7 @@ func tarPage(r io.Reader, most int) encoding.Encoding {
 	return zipPage(joined)
 }
 
-// openGzip unpacks one file; a tar inside is read entry by entry without holding the whole.
+// openGzip unpacks one file; a tar inside is read entry by entry without keeping all of it in memory.
 func (w *walker) openGzip(at, name string, data []byte, depth int) {
 	zr, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -196,7 +196,7 @@ func (w *walker) openGzip(at, name string, data []byte, depth int) {
 		inner = strings.TrimSuffix(strings.TrimSuffix(path.Base(name), ".gz"), ".tgz")
 	}
 	head := make([]byte, 512)
-	n, _ := io.ReadFull(zr, head) // an error shows again below
+	n, _ := io.ReadFull(zr, head) // the error will show again below
 	if n > 262 && string(head[257:262]) == "ustar" {
 		w.openTar(at, func() io.Reader {
 			again, err := gzip.NewReader(bytes.NewReader(data))
@@ -212,7 +212,7 @@ func (w *walker) openGzip(at, name string, data []byte, depth int) {
 	w.member(w.paths.path(at, inner), inner, all, err, depth)
 }
 
-// attachments gives the files attached to a message.
+// attachments yields the files attached to a message.
 func (w *walker) attachments(f Format, at string, data []byte, depth int) {
 	switch f {
 	case EML:
@@ -264,7 +264,7 @@ func nextMessage(data []byte) []byte {
 	return nil
 }
 
-// mailbox gives the further messages of a mailbox as members.
+// mailbox yields the further messages of a mailbox as members.
 func (w *walker) mailbox(at string, data []byte, depth int) {
 	for n := 2; data != nil && !w.done; n++ {
 		if w.lim.entries--; w.lim.entries < 0 {
@@ -291,7 +291,7 @@ func (w *walker) attachment(at, name string, i int, data []byte, depth int) {
 	w.inner(w.paths.path(at, name), name, data, depth)
 }
 
-// inner continues with a file inside another, unless it lies too deep.
+// inner continues with a file inside another, unless it is nested too deeply.
 func (w *walker) inner(at, name string, data []byte, depth int) {
 	if depth >= w.o.MaxNesting {
 		w.fail(at, limitError("nesting of files in files", "MaxNesting", fmt.Sprintf("deeper than %d", w.o.MaxNesting)))
@@ -300,8 +300,8 @@ func (w *walker) inner(at, name string, data []byte, depth int) {
 	w.walk(at, name, data, depth+1)
 }
 
-// latexProject gives every LaTeX main file of an archive with the files it includes, and returns what
-// was used.
+// latexProject yields every LaTeX main file of an archive with the files that it includes, and
+// returns the files used.
 func (w *walker) latexProject(at string, zr *zip.Reader, names []string) map[*zip.File]bool {
 	used := map[*zip.File]bool{}
 	tex := map[string]*zip.File{}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Bounds of what is read of style sheets. A page of the largest site has some 5,000 rules; steps are
+// Bounds on reading style sheets. A page of the largest site has about 5,000 rules; steps are
 // comparisons of one part of a selector with one element.
 const (
 	maxStyleBytes = 4 << 20
@@ -18,7 +18,7 @@ const (
 	maxStyleSteps = 20_000_000
 )
 
-// styleSheet is the rules of a page that can hide text: those that set one of the properties of look.
+// styleSheet holds the rules of a page that can hide text, that is, those that set one of hidingProperties.
 type styleSheet struct {
 	byKey  map[string][]*styleRule // by the id, class or element that the last part of the selector names
 	rules  int
@@ -35,10 +35,10 @@ type styleRule struct {
 	of     pseudo
 }
 
-// selectorPart is a part of a selector that holds for one element.
+// selectorPart is a part of a selector that matches one element.
 type selectorPart struct {
 	match cascadia.Sel
-	child bool // the part before it must hold for the parent, not for any ancestor
+	child bool // the part before it must match the parent, not just any ancestor
 }
 
 // setting is one declaration.
@@ -47,14 +47,15 @@ type setting struct {
 	important   bool
 }
 
-// parseStyles reads style sheets. Rules for print or speech, for some windows only, and selectors that
-// depend on neighbours or on what the reader does are left out: what they hide is shown at times.
+// parseStyles reads style sheets. Rules for print or speech or only for some windows, and selectors
+// that depend on neighbours or on the reader's actions, are left out: what they hide is sometimes
+// shown.
 func parseStyles(text string) *styleSheet {
 	s := &styleSheet{byKey: map[string][]*styleRule{}}
 	p := css.NewParser(parse.NewInputString(text[:min(len(text), maxStyleBytes)]), false)
 	var selectors []string
 	var sets []setting
-	var shut []bool // of each open block, whether its rules do not always hold
+	var shut []bool // for each open block, whether its rules apply only sometimes
 	for s.rules < maxStyleRules {
 		kind, _, data := p.Next()
 		switch kind {
@@ -84,7 +85,7 @@ func parseStyles(text string) *styleSheet {
 	return s
 }
 
-// alwaysHolds reports whether the rules inside an at-rule hold whatever the window.
+// alwaysHolds reports whether the rules inside an at-rule apply in every window.
 func alwaysHolds(name, condition string) bool {
 	c := strings.TrimSpace(strings.ToLower(condition))
 	switch strings.ToLower(name) {
@@ -154,8 +155,8 @@ func (s *styleSheet) add(selectors []string, sets []setting) {
 // maxParts bounds the parts of a selector.
 const maxParts = 12
 
-// parseSelector cuts a selector into its parts and names what its last part asks for: "#id", ".class",
-// an element or "*".
+// parseSelector splits a selector into its parts and names what its last part requires: "#id",
+// ".class", an element or "*".
 func parseSelector(text string) (parts []selectorPart, key string, ok bool) {
 	text = strings.TrimSpace(text)
 	if text == "" || strings.ContainsAny(text, ":+~") || len(text) > 1000 {
@@ -196,8 +197,9 @@ func lastKey(part string) string {
 	return strings.ToLower(part)
 }
 
-// settings gives what the sheet sets for the last of the open elements, in the order of the cascade
-// (CSS Cascading and Inheritance Level 3, section 6.1) without important ones first.
+// settings returns what the sheet sets for the last of the open elements, in the order of the
+// cascade (CSS Cascading and Inheritance Level 3, section 6.1), but without putting important
+// declarations first.
 func (s *styleSheet) settings(open []*html.Node) []setting { return s.settingsOf(open, noPseudo) }
 
 func (s *styleSheet) settingsOf(open []*html.Node, of pseudo) []setting {
@@ -243,15 +245,15 @@ func (s *styleSheet) settingsOf(open []*html.Node, of pseudo) []setting {
 	return sets
 }
 
-// holds reports whether a rule's selector holds for the last of the open elements. It takes one step for
-// each part and element at most, whatever the selector.
+// holds reports whether a rule's selector matches the last of the open elements. It takes at most one
+// step for each part and element, whatever the selector.
 func (s *styleSheet) holds(r *styleRule, open []*html.Node) bool {
 	last := len(r.parts) - 1
 	s.steps++
 	if !r.parts[last].match.Match(open[len(open)-1]) {
 		return false
 	}
-	at := make([]bool, len(open)) // the elements for which the part looked at last can hold
+	at := make([]bool, len(open)) // the elements that the last examined part can match
 	at[len(open)-1] = true
 	for i := last - 1; i >= 0; i-- {
 		next, any, below := make([]bool, len(open)), false, false

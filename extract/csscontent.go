@@ -36,7 +36,7 @@ func cutPseudo(selector string) (string, pseudo) {
 }
 
 // generated returns the words that the sheet puts before or after the content of the last of the open elements. Signs
-// and numbers alone are not words.
+// or numbers alone are not words.
 func (s *styleSheet) generated(open []*html.Node, at pseudo) string {
 	if s == nil || !s.writes {
 		return ""

@@ -18,8 +18,8 @@ func readJSON(b *builder, data []byte) error {
 	}
 	d := json.NewDecoder(strings.NewReader(s))
 	d.UseNumber()
-	var object []bool // of each open value, whether it is an object
-	key := false      // the next string is a name of an object
+	var object []bool // for each open value, whether it is an object
+	key := false      // the next string is the name of a member
 	for !b.full {
 		t, err := d.Token()
 		if errors.Is(err, io.EOF) {
@@ -69,7 +69,7 @@ func (b *builder) jsonString(s string) {
 	}
 }
 
-// leastPacked is the length, in bytes, from which a string without blanks is taken for packed data.
+// leastPacked is the length, in bytes, from which a string without blanks is treated as packed data.
 const leastPacked = 256
 
 func isPacked(s string) bool {
@@ -112,7 +112,7 @@ type notebookCell struct {
 // notebookText is a text, or a list of its lines with their ends.
 type notebookText string
 
-// UnmarshalJSON takes a string or a list of strings; anything else is no text.
+// UnmarshalJSON takes a string or a list of strings; anything else is not text.
 func (t *notebookText) UnmarshalJSON(data []byte) error {
 	var one string
 	if json.Unmarshal(data, &one) == nil {
@@ -177,7 +177,7 @@ func (b *builder) notebookCell(c notebookCell) error {
 	return nil
 }
 
-// notebookOutput writes what an output shows: of several forms of it the richest that is text.
+// notebookOutput writes what an output shows, in the richest of its forms that is text.
 func (b *builder) notebookOutput(data map[string]json.RawMessage) {
 	shown := false
 	for _, kind := range []string{"text/html", "text/markdown", "text/latex", "text/plain"} {
@@ -201,7 +201,7 @@ func (b *builder) notebookOutput(data map[string]json.RawMessage) {
 	}
 }
 
-// withoutColours takes the sequences that colour the text of a terminal out of it.
+// withoutColours removes the escape sequences that colour text in a terminal.
 func withoutColours(s string) string {
 	for {
 		from := strings.Index(s, "\x1b[")

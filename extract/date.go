@@ -11,7 +11,7 @@ import (
 // metadataDate is how files write a date: 2019-03-14T12:00:00Z, D:20190314120000+01'00', 2019/3, 2019.
 var metadataDate = regexp.MustCompile(`^(?:D:)?([0-9]{4})(?:[-/.]?([0-9]{2})(?:[-/.]?([0-9]{2}))?)?(?:[^0-9]|[0-9]{6}|[0-9]{4}|$)`)
 
-// defaultDays are days that programs write where they know none: the beginnings of their clocks.
+// defaultDays are days that programs write if they know none: the starting points of their clocks.
 var defaultDays = []string{"1601-01-01", "1858-11-17", "1899-12-30", "1899-12-31", "1900-01-01", "1904-01-01", "1970-01-01", "1980-01-01"}
 
 // defaultTimes are the creation times of templates that libraries ship: a document from such a template keeps them.
@@ -39,7 +39,7 @@ func isDefaultDay(raw string) bool {
 	})
 }
 
-// dated notes the date of the document, if the raw metadata holds one and none was noted before.
+// dated records the date of the document, if the raw metadata holds one and none was recorded before.
 func (b *builder) dated(raw string) {
 	m := metadataDate.FindStringSubmatch(strings.TrimSpace(raw))
 	if m == nil || b.res.Date != "" || m[1] < "1000" || isDefaultTime(strings.TrimSpace(raw)) || isDefaultDay(strings.TrimSpace(raw)) {
@@ -57,17 +57,17 @@ func (b *builder) dated(raw string) {
 	}
 }
 
-// The date of creation in a packet of XMP (ISO 16684-1) is an element or an attribute of this namespace.
+// The creation date in an XMP packet (ISO 16684-1) is an element or an attribute of this namespace.
 var (
 	xmpPrefix  = regexp.MustCompile(`xmlns:([A-Za-z_][\w.-]*)\s*=\s*["']http://ns\.adobe\.com/xap/1\.0/["']`)
 	xmpCreated = regexp.MustCompile(`([A-Za-z_][\w.-]*):CreateDate(?:\s*=\s*["']|\s*>\s*)([0-9T:.+Z-]{4,35})`)
 )
 
-// maxPacket bounds a packet of XMP that is searched, in bytes.
+// maxPacket bounds an XMP packet to be searched, in bytes.
 const maxPacket = 1 << 20
 
-// xmpDate returns the date in the packet of a PDF's own metadata, which its catalog names; pictures in it have packets too.
-// Where the catalog cannot be found, it is the packet that speaks of PDF.
+// xmpDate returns the date in the packet of a PDF's own metadata, which its catalog names; pictures in a PDF have packets
+// too. If the catalog cannot be found, it is the packet that mentions PDF.
 func (p *pdfObjects) xmpDate() string {
 	if catalog := p.catalog(); catalog != nil {
 		m := pdfMetadata.FindSubmatch(catalog)
@@ -98,7 +98,7 @@ func (p *pdfObjects) xmpDate() string {
 	}
 }
 
-// packetDate returns the date of creation in a packet.
+// packetDate returns the creation date in a packet.
 func packetDate(packet []byte) string {
 	s, err := decodeXML(packet[:min(len(packet), maxPacket)])
 	if err != nil {

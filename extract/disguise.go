@@ -9,9 +9,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A mark that stands on so many different consonants with which it makes no letter of any language, one in so many letters
-// of the text, is there for no language. Tones and stress stand on vowels and on consonants that are sung like them;
-// transcriptions of speech use many marks, each seldom.
+// A mark does not belong to a language if it is on this many different consonants with which it forms no letter of any
+// language, and on one in this many letters of the text. Marks of tone and stress are on vowels and on consonants that are
+// sung like them; transcriptions of speech use many marks, but each one rarely.
 const (
 	leastBases = 5
 	oddShare   = 40
@@ -21,9 +21,9 @@ const (
 // A text in small capitals has three letters that no transcription of speech uses.
 const leastCapitals = 3
 
-// undisguised gives the words of s whose letters or blanks pass for others with a reader: small capitals and letters in
-// circles and boxes, letters under marks that no language sets there, and thin blanks inside words. Each is replaced by
-// what is read.
+// undisguised returns the edits for words of s whose letters or blanks look like others to a reader: small capitals,
+// letters in circles and boxes, letters with marks that no language puts there, and thin blanks inside words. Each is
+// replaced with what a reader sees.
 func undisguised(s string) []edit {
 	d := disguises{s: s, pairs: map[[2]rune]rune{}}
 	if !d.survey() {
@@ -43,7 +43,7 @@ func undisguised(s string) []edit {
 	return edits
 }
 
-// disguises holds what the whole of a text says of its words.
+// disguises holds what the text as a whole reveals about its words.
 type disguises struct {
 	s     string
 	thin  bool // thin blanks are inside words
@@ -52,10 +52,10 @@ type disguises struct {
 	pairs map[[2]rune]rune // what letters and marks compose to
 }
 
-// survey looks at the whole text and reports whether any word can be concerned.
+// survey examines the whole text and reports whether any word may be disguised.
 func (d *disguises) survey() bool {
 	letters, blanks, thin, capitals, found := 0, 0, 0, 0, false
-	bases := map[rune]map[rune]bool{} // of each mark, the consonants with which it does not compose
+	bases := map[rune]map[rune]bool{} // for each mark, the consonants with which it does not compose
 	count := map[rune]int{}
 	var last rune // with the marks that compose with it
 	for i, r := range d.s {
@@ -90,7 +90,7 @@ func (d *disguises) survey() bool {
 				bases[r][l] = true
 			}
 			count[r]++
-			continue // further marks stand on the same letter
+			continue // there are further marks on the same letter
 		case smallCapital(r) != 0:
 			if found = true; !phoneticCapital(r) {
 				capitals++
@@ -103,7 +103,7 @@ func (d *disguises) survey() bool {
 			letters++
 		}
 	}
-	// Where thin blanks are the blanks of the text, what stands between ordinary ones is as long as a line.
+	// If thin blanks are the normal blanks of the text, stretches between ordinary blanks are as long as a line.
 	const longestWord, leastThin = 15, 5
 	d.thin = thin >= leastThin && letters < longestWord*(blanks+1)
 	d.small = capitals >= leastCapitals
@@ -114,8 +114,8 @@ func (d *disguises) survey() bool {
 	return found || d.thin
 }
 
-// wordAt is the first word from byte at on that holds a letter outside ASCII, with the thin blanks inside; from is -1
-// if nothing was found.
+// wordAt returns the first word at or after byte at that holds a letter outside ASCII, including the thin blanks
+// inside it; from is -1 if none was found.
 func (d *disguises) wordAt(at int) (from, to int) {
 	from = -1
 	plain, last := true, ' '
@@ -141,14 +141,15 @@ func (d *disguises) wordAt(at int) (from, to int) {
 	return from, len(d.s)
 }
 
-// inWord reports whether a blank between last and byte i is one inside a word. Mongolian sets its suffixes off so.
+// inWord reports whether a blank between last and byte i is inside a word. Mongolian separates its suffixes in
+// this way.
 func (d *disguises) inWord(last rune, i int) bool {
 	next, _ := utf8.DecodeRuneInString(d.s[i:])
 	return (unicode.IsLetter(last) || unicode.IsMark(last)) && (unicode.IsLetter(next) || unicode.IsMark(next)) &&
 		!unicode.Is(unicode.Mongolian, next)
 }
 
-// word gives the edit of one word, if it is concerned.
+// word returns the edit for one word, if it is disguised.
 func (d *disguises) word(from, to int) (edit, bool) {
 	w := d.s[from:to]
 	e := edit{from: from, to: to, text: w}
@@ -163,7 +164,7 @@ func (d *disguises) word(from, to int) (edit, bool) {
 	}
 	if t, n := d.unmarked(e.text); n > 0 {
 		e.text = t
-		// A vector or a negation of a formula is a letter or two.
+		// A vector or a negation in a formula is one or two letters.
 		if r, _ := utf8.DecodeRuneInString(t); n > 1 || !marked(r) || utf8.RuneCountInString(t) > 2 {
 			e.code, e.detail = FlagMarks, fmt.Sprintf("marks over or through letters; compared as “%s”", shortened(t))
 		}
@@ -190,7 +191,7 @@ func lettersApart(w string) bool {
 	return true
 }
 
-// unmarked takes the marks that no language sets off the letters of a word, and counts them.
+// unmarked removes from the letters of a word the marks that belong to no language, and counts them.
 func (d *disguises) unmarked(w string) (string, int) {
 	if !strings.ContainsFunc(w, inheritedMark) {
 		return w, 0
@@ -224,8 +225,8 @@ func (d *disguises) unmarked(w string) (string, int) {
 	return norm.NFC.String(string(plain)), removed
 }
 
-// oddMarks gives the marks that the text sets for no language and that this word has, on a letter with which they do not
-// compose or on every letter.
+// oddMarks returns the marks in this word that belong to no language and are on a letter with which they do not compose,
+// or on every letter.
 func (d *disguises) oddMarks(w string) map[rune]bool {
 	odd, count := map[rune]bool{}, map[rune]int{}
 	letters := 0
@@ -251,7 +252,7 @@ func (d *disguises) oddMarks(w string) map[rune]bool {
 	return odd
 }
 
-// capitals writes a word of small capitals or of enclosed letters in ordinary ones.
+// capitals converts a word in small capitals or enclosed letters to ordinary letters.
 func (d *disguises) capitals(w string) (plain string, ok bool) {
 	small, boxed, other := 0, 0, false
 	for _, r := range w {
@@ -278,7 +279,7 @@ func (d *disguises) capitals(w string) (plain string, ok bool) {
 	}, w), true
 }
 
-// composed returns the letter that a letter and a mark make, or 0.
+// composed returns the letter that a letter and a mark form, or 0.
 func (d *disguises) composed(base, mark rune) rune {
 	if base < 'A' {
 		return 0
@@ -308,8 +309,8 @@ func inheritedMark(r rune) bool {
 		r >= 0xfe20 && r <= 0xfe2f || r == 0x488 || r == 0x489
 }
 
-// overlay reports whether a mark lies under, over or around its letter as lines and circles do, and on no letter of a
-// language.
+// overlay reports whether a mark, like a line or a circle, is under, over or around its letter, and is not part of a
+// letter of any language.
 func overlay(r rune) bool {
 	switch r {
 	case 0x305, 0x332, 0x333, 0x33f, 0x488, 0x489:
@@ -318,7 +319,7 @@ func overlay(r rune) bool {
 	return r >= 0x334 && r <= 0x338 || r >= 0x20d0 && r <= 0x20f0
 }
 
-// marked reports whether r is of a script whose letters carry such marks.
+// marked reports whether r belongs to a script whose letters carry such marks.
 func marked(r rune) bool {
 	return r < 0x80 || unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Georgian, unicode.Coptic,
 		unicode.Glagolitic, unicode.Gothic, unicode.Syriac, unicode.Cherokee) || !unicode.IsLetter(r)
@@ -334,7 +335,8 @@ func thinBlank(r rune) bool {
 	return false
 }
 
-// smallCapitals are the letters of small capitals, in the order of the alphabet; those of phonetic transcriptions apart.
+// smallCapitals are the letters of small capitals, in the order of the alphabet; without those of phonetic
+// transcriptions.
 var smallCapitals = func() map[rune]rune {
 	m := map[rune]rune{}
 	plain := []rune("abcdefghijklmnopqrstuvwyz")
@@ -353,7 +355,7 @@ func smallCapital(r rune) rune {
 
 func phoneticCapital(r rune) bool { return r < 0x2b0 }
 
-// enclosed returns the letter of a circled, boxed or parenthesised one, or 0.
+// enclosed returns the letter inside a circled, boxed or parenthesised one, or 0.
 func enclosed(r rune) rune {
 	for _, of := range []struct{ first, letter rune }{{0x1f150, 'A'}, {0x1f170, 'A'}, {0x24b6, 'A'}, {0x24d0, 'a'}, {0x249c, 'a'},
 		{0x1f110, 'A'}, {0x1f130, 'A'}} {

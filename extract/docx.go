@@ -55,7 +55,7 @@ type docxFile struct {
 	read   []string // the parts of running text, in order
 }
 
-// body returns what reads a part of running text into the document.
+// body returns a reader that adds a part of running text to the document.
 func (d *docxFile) body(part string) func([]byte) error {
 	return func(data []byte) error {
 		d.read = append(d.read, part)
@@ -71,7 +71,7 @@ func (d *docxFile) reader(b *builder, part string) *docxReader {
 	return &docxReader{b: b, styles: d.styles, ground: d.ground, file: d, part: part, base: len(b.saved)}
 }
 
-// rest reads or names what no other part led to, and flags what is not text.
+// rest reads or names the parts that no other part refers to, and flags what is not text.
 func (d *docxFile) rest() {
 	b, dir := d.b, path.Dir(d.main)
 	for _, part := range d.read {
@@ -103,7 +103,7 @@ func (d *docxFile) rest() {
 	})
 }
 
-// chartData returns the workbooks from which charts were made: the charts hold what they show of them.
+// chartData returns the workbooks from which charts were made; the charts themselves hold what they show of them.
 func (p *parts) chartData() map[string]bool {
 	out := map[string]bool{}
 	for name := range p.byName {
@@ -159,8 +159,8 @@ func isOn(a attrs) bool {
 type docxReader struct {
 	b       *builder
 	styles  *docxStyles
-	skip    int  // depth inside elements that are not text
-	deleted bool // those of tracked changes
+	skip    int  // nesting depth inside elements that are not text
+	deleted bool // of these, elements of tracked changes
 	inText  int  // inside w:t, m:t
 	inRPr   int
 	inCell  int      // inside the properties of a table cell
@@ -173,13 +173,13 @@ type docxReader struct {
 	code    bool // the element is the code of a field, within what is skipped
 	drop    bool // the paragraph is a letter set large before the next one
 
-	file   *docxFile // nil: one piece of XML, without other parts
+	file   *docxFile // nil: a single XML document, without other parts
 	part   string    // the part being read
 	rels   map[string]relation
 	base   int // paragraphs that were interrupted when the part began
 	fields docxFields
 	list   docxItem
-	after  []relation // graphics to be read after the paragraph
+	after  []relation // graphics to read after the paragraph
 }
 
 // docxSkipped are elements whose text is not part of the document as shown.
@@ -268,7 +268,7 @@ func (r *docxReader) other(name string, a attrs) bool {
 	case "w:numPr":
 		r.list = docxItem{level: r.list.level}
 	case "w:ilvl":
-		r.list.level, _ = strconv.Atoi(a.get("val")) // 0 where it is damaged
+		r.list.level, _ = strconv.Atoi(a.get("val")) // 0 if it is damaged
 	case "w:numId":
 		if r.inRPr == 0 {
 			r.list.id = a.get("val")
@@ -370,7 +370,7 @@ func (r *docxReader) paragraphStyle(id string) {
 	}
 }
 
-// property reads what makes a run unreadable, and the ground it stands on.
+// property reads what can make a run unreadable, and its background.
 func (r *docxReader) property(name string, a attrs) {
 	switch {
 	case r.inRPr == 0:
@@ -457,7 +457,7 @@ func (r *docxReader) chars(s string) {
 	}
 }
 
-// write adds s and remembers where unreadable text stands.
+// write adds s and remembers where unreadable text is.
 func (r *docxReader) write(s string) {
 	if r.fields.hide(s) || r.ruby.take(s) {
 		return

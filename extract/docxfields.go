@@ -7,14 +7,14 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// docxFields keeps apart what a field says and what it shows (ECMA-376 part 1, section 17.16): its code lies between
-// its begin and its separator and is never visible, whatever elements it is made of.
+// docxFields separates the code of a field from what it shows (ECMA-376 part 1, section 17.16): the code is between
+// its begin and separator marks and is never visible, whatever elements it consists of.
 type docxFields struct {
-	inCode  []bool       // of each open field
-	codes   []*fieldCode // of each open field; nil: text was shown after its code
+	inCode  []bool       // for each open field
+	codes   []*fieldCode // for each open field; nil: text was shown after its code
 	code    strings.Builder
 	ended   *fieldCode // of the field that ended last, if nothing was shown after it
-	unseen  string     // the text of the codes that have ended last
+	unseen  string     // the text of the codes that ended last
 	choices []string   // of a drop-down field
 	chosen  int
 }
@@ -25,7 +25,7 @@ func (f *docxFields) mark(name string, a attrs) string {
 	case "w:ddList":
 		f.choices, f.chosen = nil, 0
 	case "w:result":
-		f.chosen, _ = strconv.Atoi(a.get("val")) // 0 where it is damaged
+		f.chosen, _ = strconv.Atoi(a.get("val")) // 0 if it is damaged
 	case "w:listEntry":
 		if len(f.choices) < 1000 {
 			f.choices = append(f.choices, a.get("val"))
@@ -65,7 +65,7 @@ func (f *docxFields) instruction(s string) {
 	}
 }
 
-// inside reports whether what comes is part of a code.
+// inside reports whether the text that follows is part of a code.
 func (f *docxFields) inside() bool {
 	for _, code := range f.inCode {
 		if code {
@@ -90,7 +90,7 @@ func (f *docxFields) hide(s string) bool {
 	return true
 }
 
-// unclosed returns the text after the beginning of a field that has no end: it may be all of the document.
+// unclosed returns the text after the start of a field that has no end: it may be the whole document.
 func (f *docxFields) unclosed() string {
 	if !f.inside() {
 		return ""
@@ -98,11 +98,11 @@ func (f *docxFields) unclosed() string {
 	return f.code.String()
 }
 
-// symbolGreek holds the characters of the font Symbol for the codes from 0x41 on (Adobe, Symbol encoding).
+// symbolGreek holds the characters of the font Symbol for codes from 0x41 (Adobe, Symbol encoding).
 const symbolGreek = "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_ αβχδεφγηιϕκλμνοπθρστυϖωξψζ"
 
-// symbolRune returns the character that a code of a font shows, or "" for a picture. Codes from U+F000 on are those of the font's
-// own table: of a font for text they are its 8-bit characters.
+// symbolRune returns the character that a code of a font shows, or "" for a picture. Codes from U+F000 belong to the font's own
+// table: in a text font, they are its 8-bit characters.
 func symbolRune(font string, code rune) string {
 	if code >= 0xf000 && code <= 0xf0ff {
 		code -= 0xf000

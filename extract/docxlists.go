@@ -6,13 +6,13 @@ import (
 	"unicode"
 )
 
-// docxLists are the numberings of a document (ECMA-376 part 1, section 17.9), as far as their labels hold words: numbers and
-// bullets alone are left out, as they are no text.
+// docxLists are the numberings of a document (ECMA-376 part 1, section 17.9), as far as their labels contain words: numbers
+// and bullets alone are left out, since they are not text.
 type docxLists struct {
 	abstract map[string]map[int]*docxLevel // by abstract numbering and level
 	num      map[string]string             // numbering -> abstract numbering
 	override map[string]map[int]*docxLevel // by numbering and level
-	counts   map[string][]int              // by numbering: the number last given on each level
+	counts   map[string][]int              // by numbering: the latest number on each level
 
 	inAbstract, inNum string // being read
 	level             *docxLevel
@@ -51,7 +51,7 @@ func (l *docxLists) start(name string, a attrs) {
 	case "w:abstractNumId":
 		l.num[l.inNum] = a.get("val")
 	case "w:lvl":
-		l.levelNumber, _ = strconv.Atoi(a.get("ilvl")) // 0 where it is damaged
+		l.levelNumber, _ = strconv.Atoi(a.get("ilvl")) // 0 if it is damaged
 		l.level = &docxLevel{start: 1}
 		if l.inNum != "" {
 			l.override[l.inNum][l.levelNumber] = l.level
@@ -105,8 +105,8 @@ func (l *docxLists) ofStyle(id string, styles *docxStyles) docxItem {
 	return docxItem{}
 }
 
-// label returns the text before an item if it holds a word, with a blank after it, and counts the item. It returns
-// nothing for an item whose label was asked for before.
+// label returns the text before an item if it contains a word, followed by a blank, and counts the item. It
+// returns nothing for an item whose label was already returned.
 func (l *docxLists) label(item *docxItem) string {
 	if item.done || item.level < 0 || item.level >= maxListLevels {
 		return ""
@@ -128,7 +128,7 @@ func (l *docxLists) label(item *docxItem) string {
 		counts = append(counts, before)
 	}
 	counts[item.level]++
-	l.counts[item.id] = counts[:item.level+1] // deeper levels begin again
+	l.counts[item.id] = counts[:item.level+1] // deeper levels start again
 	if strings.IndexFunc(own.text, unicode.IsLetter) < 0 {
 		return ""
 	}

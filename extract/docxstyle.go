@@ -9,10 +9,10 @@ import (
 // value sets nothing.
 type runStyle struct {
 	hidden, tiny     toggle
-	foreground, fill colour // "" is not set, or not known
+	foreground, fill colour // "": not set, or not known
 }
 
-// toggle is a property that a style or a run sets or leaves alone.
+// toggle is a property that a style or a run sets or leaves unset.
 type toggle int8
 
 const (
@@ -21,7 +21,7 @@ const (
 	off
 )
 
-// someShade is a background of some colour on which any ink is assumed readable.
+// someShade is a background of some colour, on which all text is assumed to be readable.
 const someShade colour = "shade"
 
 func toggled(set bool) toggle {
@@ -31,7 +31,7 @@ func toggled(set bool) toggle {
 	return off
 }
 
-// over returns r with what is set in s over it.
+// over returns r overridden by what is set in s.
 func (r runStyle) over(s runStyle) runStyle {
 	if s.hidden != unset {
 		r.hidden = s.hidden
@@ -65,7 +65,7 @@ func (r runStyle) code() string {
 	return ""
 }
 
-// property reads one property of a run, and reports whether it was one of those.
+// property reads one property of a run, and reports whether it was one.
 func (r *runStyle) property(name string, a attrs) bool {
 	switch name {
 	case "w:vanish":
@@ -97,7 +97,7 @@ func (r *runStyle) property(name string, a attrs) bool {
 	return true
 }
 
-// docxColour reads six hexadecimal digits; "auto" is black or white, whichever can be read.
+// docxColour reads six hexadecimal digits; "auto" means black or white, whichever is readable.
 func docxColour(v string) colour {
 	if v == "" || v == "auto" {
 		return "auto"
@@ -126,7 +126,7 @@ type docxStyle struct {
 // defaultStyle applies to all text.
 const defaultStyle = "\x00"
 
-// maxBases bounds the styles that rest on one another.
+// maxBases bounds a chain of styles based on one another.
 const maxBases = 30
 
 func newDocxStyles() *docxStyles {
@@ -149,7 +149,7 @@ func (s *docxStyles) styleOf(id string, depth int) runStyle {
 	return s.styleOf(st.base, depth+1).over(st.set)
 }
 
-// paragraph is how the text of a paragraph of the given style is shown; "" is the usual style.
+// paragraph returns how the text of a paragraph with the given style is shown; "" is the default style.
 func (s *docxStyles) paragraph(id string) runStyle {
 	if id == "" {
 		id = s.normal
@@ -196,7 +196,7 @@ func (s *docxStyles) start(name string, a attrs) {
 	}
 }
 
-// ownProperty reads a property that holds for all text of the style.
+// ownProperty reads a property that applies to all text of the style.
 func (s *docxStyles) ownProperty(name string, a attrs) {
 	if s.id == "" || s.inPart > 0 || s.inRPr == 0 && (s.inPPr == 0 || name != "w:shd") {
 		return
@@ -209,7 +209,7 @@ func (s *docxStyles) ownProperty(name string, a attrs) {
 
 func isShade(c colour) bool { return c != "auto" && c != "" && !alike(c, "#ffffff") }
 
-// shades reports whether a style of tables, or one it rests on, shades cells.
+// shades reports whether a table style, or one it is based on, shades cells.
 func (s *docxStyles) shades(id string) bool {
 	for range maxBases {
 		if s.shaded[id] {
@@ -238,9 +238,9 @@ func (s *docxStyles) chars(string) {}
 type docxGround struct {
 	styles *docxStyles
 	page   colour
-	tables []bool   // of open tables, whether their style shades cells, it cannot be told which
-	cells  []colour // of open cells
-	boxes  []colour // of open text boxes
+	tables []bool   // for each open table, whether its style shades some cells (which ones is unknown)
+	cells  []colour // for each open cell
+	boxes  []colour // for each open text box
 	shape  colour   // of the shape being read
 	in     int      // inside the properties of a shape
 	line   int      // inside those of its outline

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// eightBit is a code page of one byte a character.
+// eightBit is a code page with one byte per character.
 type eightBit interface {
 	encoding.Encoding
 	DecodeByte(b byte) rune
@@ -18,7 +18,7 @@ var _, _ eightBit = (*charmap.Charmap)(nil), (*dosPage)(nil)
 // dosPage is a code page of DOS that package charmap lacks: the upper half of its characters.
 type dosPage [128]rune
 
-// Of Greek and of Turkish.
+// The Greek and the Turkish page.
 var (
 	codePage737 = newDOSPage("ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩαβγδεζηθικλμνξοπρσςτυφχψ░▒▓│┤╡╢╖╕╣║╗╝╜╛┐" +
 		"└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀ωάέήϊίόύϋώΆΈΉΊΌΎΏ±≥≤ΪΫ÷≈°∙·√ⁿ²■\u00a0")

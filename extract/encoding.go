@@ -18,7 +18,7 @@ type charset struct {
 	name string
 	enc  encoding.Encoding
 	bom  int  // bytes to skip
-	sure bool // a byte order mark, validity or a declaration says so; else a guess
+	sure bool // by a byte order mark, validity or a declaration; otherwise it is a guess
 }
 
 // detectWindow is how many bytes the detector reads.
@@ -136,13 +136,14 @@ func plausibleUTF16(b []byte, high int) bool {
 			}
 		}
 	}
-	// In 8-bit text read as UTF-16 a space is next to never a whole unit, so spaces decide; and the
-	// other byte order turns them into U+2000 and line ends into U+0A00, which text does not hold.
+	// In 8-bit text read as UTF-16, a space is hardly ever a whole unit, so spaces decide. The
+	// other byte order turns them into U+2000, and line ends into U+0A00, which do not occur in
+	// text.
 	return bad*200 <= units && spaces*100 >= units && swapped*50 <= spaces
 }
 
 // looksBinary reports whether more than 1 in 200 bytes are controls that text does not use. A NUL
-// byte never occurs in 8-bit text, but single ones occur in files that are text to the eye.
+// byte never occurs in 8-bit text, but isolated ones occur in files that look like text.
 func looksBinary(head []byte) bool {
 	bad := 0
 	head = bytes.TrimRight(head, "\x00") // padding of some editors
@@ -154,7 +155,7 @@ func looksBinary(head []byte) bool {
 	return bad*200 > len(head)
 }
 
-// escapeEncoding recognises the 7-bit encodings that switch by escape sequences.
+// escapeEncoding recognises the 7-bit encodings that use escape sequences to switch.
 func escapeEncoding(b []byte) (charset, bool) {
 	if !isASCII(b) {
 		return charset{}, false
@@ -168,7 +169,7 @@ func escapeEncoding(b []byte) (charset, bool) {
 	return charset{}, false
 }
 
-// balancedHZ reports whether every shift into HZ text is followed by pairs of bytes and a shift out.
+// balancedHZ reports whether every shift into HZ text is followed by byte pairs and a shift out.
 func balancedHZ(b []byte) bool {
 	runs := 0
 	for {
@@ -196,7 +197,7 @@ func balancedHZ(b []byte) bool {
 
 var declaration = regexp.MustCompile(`(?i)(?:<\?xml[^>]{0,200}encoding\s*=\s*["']?|<meta[^>]{0,200}charset\s*=\s*["']?|@charset\s+"|coding[:=]\s*)([A-Za-z0-9_:.-]{2,40})`)
 
-// declared returns the encoding that the first bytes name, as HTML, XML and program sources do.
+// declared returns the encoding named in the first bytes, as in HTML, XML and program sources.
 func declared(head []byte) (charset, bool) {
 	m := declaration.FindSubmatch(head[:min(len(head), 4096)])
 	if m == nil {
@@ -278,7 +279,7 @@ func nearlyUTF8(data []byte) (charset, bool) {
 	return charset{name: "utf-8", sure: true}, good >= 50*bad
 }
 
-// decode returns data as UTF-8, invalid parts as U+FFFD.
+// decode returns data as UTF-8, with invalid parts as U+FFFD.
 func (c charset) decode(data []byte) (string, error) {
 	data = data[min(c.bom, len(data)):]
 	if c.enc == nil {

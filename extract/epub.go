@@ -66,7 +66,7 @@ type epubBook struct {
 	locked map[string]bool // parts that are encrypted
 }
 
-// chapter reads one chapter; what says which it is.
+// chapter reads one chapter; what identifies it.
 func (e *epubBook) chapter(name, what string) {
 	b := e.b
 	if e.locked[partName(name)] {
@@ -90,7 +90,7 @@ func (e *epubBook) chapter(name, what string) {
 	})
 }
 
-// beside reads what a reading program shows next to the text, as far as the text lacks it.
+// beside reads what a reading program shows next to the text, if the text lacks it.
 func (e *epubBook) beside(name, what string) {
 	if e.locked[partName(name)] {
 		e.used[partName(name)] = true
@@ -128,7 +128,7 @@ func (r *epubLocks) start(name string, a attrs) {
 func (r *epubLocks) stop(string)  {}
 func (r *epubLocks) chars(string) {}
 
-// styleSheets gives all style sheets of a book; each chapter is taken to use them all.
+// styleSheets returns all style sheets of a book; each chapter is assumed to use them all.
 func (p *parts) styleSheets(opf *epubSpine) string {
 	var out strings.Builder
 	for _, href := range opf.styles {
@@ -157,7 +157,7 @@ type epubSpine struct {
 	item   map[string]string
 	kind   map[string]string // media types
 	nav    map[string]bool   // tables of contents
-	files  map[string]bool   // the parts of items that are no text
+	files  map[string]bool   // the parts of items that are not text
 	all    []string          // the items in the order of the manifest
 	order  []string
 	styles []string

@@ -5,19 +5,19 @@ import (
 	"unicode"
 )
 
-// An EQ field has the text that it shows in its code (Word's field codes, "EQ"): readings above Chinese and Japanese words, letters
-// in circles, fractions.
+// An EQ field contains the text that it shows in its code (Word's field codes, "EQ"): readings above Chinese and Japanese words,
+// letters in circles, fractions.
 
 // eqPiece is text that an EQ field shows, with the reading above it.
 type eqPiece struct{ text, reading string }
 
-// maxEQ bounds the code of an EQ field that is read, in bytes, and maxEQDepth its groups within groups.
+// maxEQ bounds the code of an EQ field, in bytes, and maxEQDepth the nesting of its groups.
 const (
 	maxEQ      = 4 << 10
 	maxEQDepth = 16
 )
 
-// fieldCode gathers the code of a field.
+// fieldCode collects the code of a field.
 type fieldCode struct{ code []byte }
 
 func (f *fieldCode) add(s string) {
@@ -36,7 +36,7 @@ func (f *fieldCode) writeEQ(b *builder, write func(string)) {
 	}
 }
 
-// eqPieces gives what the code of an EQ field shows; nil: it is none.
+// eqPieces returns what the code of an EQ field shows; nil: it is not an EQ field.
 func eqPieces(code string) []eqPiece {
 	code = strings.TrimSpace(code)
 	if len(code) < 3 || !strings.EqualFold(code[:2], "EQ") || code[2] != ' ' && code[2] != '\\' {
@@ -90,7 +90,7 @@ func (p *eqParser) list(depth int) []eqPiece {
 	return out
 }
 
-// format skips a switch of format and its word.
+// format skips a formatting switch and its word.
 func (p *eqParser) format() {
 	p.i += 2
 	for p.i < len(p.s) && p.s[p.i] == ' ' {
@@ -106,8 +106,8 @@ func (p *eqParser) format() {
 	}
 }
 
-// element reads switches with their numbers and the arguments in brackets. Of letters set over one another those that are raised
-// are the reading, and signs that enclose a letter are left out.
+// element reads switches with their numbers and the arguments in brackets. Of letters set above one another, the raised ones are
+// the reading; signs that enclose a letter are left out.
 func (p *eqParser) element(depth int) []eqPiece {
 	from := p.i
 	for p.i < len(p.s) && p.s[p.i] != '(' {
@@ -150,7 +150,7 @@ func (p *eqParser) element(depth int) []eqPiece {
 	return []eqPiece{one}
 }
 
-// joinEQ is the text of arguments, of which none says something if it is a reading alone.
+// joinEQ joins the text of arguments; an argument that is only a reading is left out.
 func joinEQ(args [][]eqPiece, sep string) string {
 	var out []string
 	for _, a := range args {

@@ -12,8 +12,8 @@ const (
 	Encrypted   = "encrypted"     // a password is needed
 	Damaged     = "damaged"       // the file breaks its own format's rules
 	Unsupported = "unsupported"   // a known format without a reader
-	Limit       = "limit"         // a limit of Options was met
-	Timeout     = "timeout"       // the time limit was met (sandbox)
+	Limit       = "limit"         // a limit of Options was exceeded
+	Timeout     = "timeout"       // the time limit was exceeded (sandbox)
 	Crashed     = "crashed"       // the child process ended without an answer (sandbox)
 	Binary      = "binary"        // not text, and no known format
 	Encoding    = "encoding"      // text, but its encoding could not be determined
@@ -75,7 +75,7 @@ func (e *Error) advice() string {
 	return ""
 }
 
-// WithAdvice returns e with its advice filled in, for callers that show the parts apart.
+// WithAdvice returns e with its advice filled in, for callers that show the parts separately.
 func (e *Error) WithAdvice() *Error {
 	c := *e
 	c.Advice = e.advice()

@@ -10,24 +10,24 @@ import (
 type Options struct {
 	// MaxInput is the largest file, in bytes; default 256 MiB.
 	MaxInput int64
-	// MaxText is the most text kept, in bytes of UTF-8; default 32 MiB. Text beyond it is cut off
-	// and the result is partial.
+	// MaxText is the maximum length of the text kept, in bytes of UTF-8; default 32 MiB. Text
+	// beyond it is cut off and the result is partial.
 	MaxText int64
-	// MaxPages is the most pages of a PDF that are read; default 5000. Later ones make it partial.
+	// MaxPages is how many pages of a PDF are read at most; default 5000. Further pages make the result partial.
 	MaxPages int
-	// MaxEntries is the most entries of a zip or tar archive, nested ones counted; default 10000.
+	// MaxEntries is the maximum number of entries of a zip or tar archive, including nested ones; default 10000.
 	MaxEntries int
-	// MaxUnpacked is the most bytes that all parts of one file unpack to; default 512 MiB.
+	// MaxUnpacked is the maximum unpacked size of all parts of one file together, in bytes; default 512 MiB.
 	MaxUnpacked int64
 	// MaxRatio is the largest ratio of unpacked to packed size of an archive; default 200.
-	// Archives that unpack to less than 4 MiB are not held to it.
+	// It does not apply to archives that unpack to less than 4 MiB.
 	MaxRatio int
 	// MaxDepth is the deepest nesting of XML or HTML elements and RTF groups; default 256.
 	MaxDepth int
-	// MaxNesting is how deep archives may lie in archives; default 3.
+	// MaxNesting is how deeply archives may be nested; default 3.
 	MaxNesting int
-	// MaxScans is the most pages without a text layer that Members keeps as pictures for character
-	// recognition; default 0, none.
+	// MaxScans is how many pages without a text layer Members keeps as pictures for character
+	// recognition, at most; default 0, none.
 	MaxScans int
 	// PDF reads PDF files; nil: they are refused as unsupported.
 	PDF *PDF `json:"-"`
@@ -83,15 +83,15 @@ type Result struct {
 	Encoding string `json:"encoding,omitempty"` // of text formats, IANA name in lower case
 	Title    string `json:"title,omitempty"`
 	Author   string `json:"author,omitempty"`
-	// Date is when the document is from by the metadata of its file, unverified: YYYY, YYYY-MM or
-	// YYYY-MM-DD; empty: the file does not say.
+	// Date is the document's date according to the metadata of its file, unverified: YYYY,
+	// YYYY-MM or YYYY-MM-DD; empty: the file does not state one.
 	Date    string  `json:"date,omitempty"`
 	Places  []Place `json:"places,omitempty"` // in order of Offset
 	Flags   []Flag  `json:"flags,omitempty"`
 	Partial bool    `json:"partial,omitempty"` // some part is missing; a flag says which
 }
 
-// Place names where the text from Offset on is in the file.
+// Place says where in the file the text from Offset is.
 type Place struct {
 	Offset int    `json:"offset"` // in bytes of Result.Text
 	Label  string `json:"label"`  // for example "page 3" or "slide 2"
@@ -114,11 +114,11 @@ type Flag struct {
 	Code   string `json:"code"`             // stable; one of the Flag constants
 	Detail string `json:"detail,omitempty"` // a plain sentence
 	Count  int    `json:"count,omitempty"`
-	// Missing: something that a reader may see is not in the text, since it could not be read. Without it, what Letters counts
-	// was left out by a rule.
+	// Missing: something that a reader may see is not in the text because it could not be read. Otherwise a rule left out what
+	// Letters counts.
 	Missing bool `json:"missing,omitempty"`
 	// Letters counts the letters, marks and digits of the file that are not in the text for this reason, and Bytes is the size of
-	// what is not in it and has no countable letters; 0: nothing, or not known.
+	// missing content whose letters cannot be counted; 0: nothing, or not known.
 	Letters int   `json:"letters,omitempty"`
 	Bytes   int64 `json:"bytes,omitempty"`
 	// Start and End are bytes of Result.Text, half-open; both 0: the flag has no place.
@@ -126,7 +126,7 @@ type Flag struct {
 	End   int `json:"end,omitempty"`
 }
 
-// Bytes returns the text of one file. name serves the choice of format where the content leaves it
+// Bytes returns the text of one file. name helps to choose the format if the content leaves it
 // open, and may be empty. For an archive of several files it fails with code [Archive]; use
 // Members. Every error is an *Error. data is not kept, and not changed.
 func Bytes(name string, data []byte, o Options) (*Result, error) {
@@ -156,15 +156,15 @@ func checkInput(name string, data []byte, o Options) (Format, error) {
 	return Sniff(name, data)
 }
 
-// read runs the reader of one format and settles what it left. The member has no path yet.
+// read runs the reader of one format and finishes the result. The member has no path yet.
 func read(f Format, data []byte, o Options, lim *budget) Member {
 	return readWith(f, readers(f), data, o, lim)
 }
 
 func readWith(f Format, reader func(*builder, []byte) error, data []byte, o Options, lim *budget) (m Member) {
 	b := newBuilder(f, o, lim)
-	// Parsers of other authors are used on hostile bytes; a panic of theirs is damage to this one
-	// file. Our own parsers are fuzzed and do not rely on it.
+	// Third-party parsers are used on hostile bytes; if they panic, only this one file counts as
+	// damaged. Our own parsers are fuzzed and do not rely on it.
 	defer func() {
 		if p := recover(); p != nil {
 			m = Member{Err: &Error{Code: Damaged, Detail: fmt.Sprintf("%s: the reader stopped: %v", f, p)}}
@@ -172,7 +172,7 @@ func readWith(f Format, reader func(*builder, []byte) error, data []byte, o Opti
 	}()
 	if err := reader(b, data); err != nil {
 		e := asError(err)
-		// What was read before the damage is worth showing, never worth hiding the damage.
+		// What was read before the damage is worth showing, but the damage must not be hidden.
 		if !b.any() || e.Code == Encrypted || e.Code == Binary || e.Code == Unsupported {
 			return Member{Err: e, Scans: b.scans, attached: b.attached}
 		}

@@ -74,7 +74,7 @@ func (r *fb2Reader) stop(name string) {
 	}
 }
 
-// date notes a date, of which the attribute goes before the words.
+// date records a date; its attribute takes precedence over its text.
 func (r *fb2Reader) date(s string) {
 	for i, of := range []string{"title-info", "publish-info", "document-info"} {
 		if r.inside(of) && r.dates[i] == "" {

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A page shows a formula once and holds it twice or thrice: as MathML, drawn letter by letter with aria-hidden (KaTeX,
-// MathJax), as a picture with its TeX (MediaWiki), and the TeX once more as an annotation, which no browser shows.
+// A page shows a formula once but contains it two or three times: as MathML, drawn letter by letter with aria-hidden
+// (KaTeX, MathJax), as a picture with its TeX (MediaWiki), and as TeX again in an annotation, which no browser shows.
 
-// formulas knows the last formula, or its drawing, of a paragraph.
+// formulas records the last formula of a paragraph, or its drawing.
 type formulas struct {
 	from, to int  // bytes of the paragraph
 	math     bool // MathML, not a drawing
@@ -36,7 +36,7 @@ func isFormula(t html.Token) bool {
 	return false
 }
 
-// ended takes out a formula, from byte from of the paragraph on, if another form of it stands before it.
+// ended removes a formula, which begins at byte from of the paragraph, if another form of it precedes it.
 func (t *formulas) ended(b *builder, from int, math bool) {
 	if from >= len(b.para) {
 		return
@@ -59,13 +59,13 @@ func (t *formulas) pictured(b *builder, alt string) bool {
 	return true
 }
 
-// before reports whether only blanks stand between the formula and byte from of the paragraph.
+// before reports whether there are only blanks between the formula and byte from of the paragraph.
 func (t *formulas) before(b *builder, from int) bool {
 	return len(t.letters) > 0 && t.to <= from && len(bytes.TrimSpace(b.para[t.to:from])) == 0
 }
 
-// formulaLetters gives the letters and digits of a formula, in order of their codes: its forms write them in
-// different orders. TeX commands are not among them.
+// formulaLetters returns the letters and digits of a formula in order of their codes, since its forms write
+// them in different orders. TeX commands are not included.
 func formulaLetters(s string) []rune {
 	var out []rune
 	command := false

@@ -15,7 +15,8 @@ import (
 
 var hzEncoding encoding.Encoding = simplifiedchinese.HZGB2312
 
-// singleBytes are the 8-bit encodings that guessEncoding weighs, the likelier of two equal readings first.
+// singleBytes are the 8-bit encodings that guessEncoding considers; of two with equal results, the likelier
+// comes first.
 var singleBytes = []struct {
 	name string
 	enc  *charmap.Charmap
@@ -31,9 +32,9 @@ var singleBytes = []struct {
 	{"ibm852", charmap.CodePage852}, {"ibm437", charmap.CodePage437},
 }
 
-// guessEncoding judges bytes that nothing declares. Encodings of several bytes a character are
-// recognised by ICU's method (package chardet); where none of them fits, the 8-bit encodings are
-// compared by how well the letter pairs they give agree with a language.
+// guessEncoding guesses the encoding of bytes without a declaration. Multi-byte encodings are
+// recognised by ICU's method (package chardet); if none of them fits, the 8-bit encodings are
+// compared by how well the resulting letter pairs match a language.
 func guessEncoding(data []byte) (charset, error) {
 	if c, ok := multiByte(data); ok {
 		return c, nil
@@ -100,18 +101,18 @@ func spaceFor(r rune) rune {
 	return r
 }
 
-// Bits of surprise of what the model has not seen.
+// Bits of surprise for what the model has not seen.
 const (
 	unseenPair   = 13.0 // two letters that the language's sample never puts together
 	unseenLetter = 20.0 // a letter that the language does not have
-	unseenSymbol = 14.0 // a sign that text seldom holds
+	unseenSymbol = 14.0 // a sign that is rare in text
 	commonSign   = 9.0  // quotation marks, dashes and the like
-	wrongCase    = 6.0  // a capital after a small letter, on top
-	unlike       = 12.0 // per pair, from which a reading is no language
-	rareEncoding = 30.0 // a whole text in an encoding of DOS or the old Macintosh
+	wrongCase    = 6.0  // a capital after a small letter, in addition
+	unlike       = 12.0 // per pair, above which a reading is not language
+	rareEncoding = 30.0 // for the whole text, if the encoding is of DOS or the old Macintosh
 )
 
-// bytePairs counts neighbouring bytes, at least one of them not ASCII.
+// bytePairs counts pairs of neighbouring bytes, at least one of which is not ASCII.
 func bytePairs(data []byte) map[[2]byte]int {
 	pairs := map[[2]byte]int{}
 	prev := byte(' ')
@@ -149,22 +150,22 @@ func singleByte(data []byte) (charset, bool) {
 	for _, n := range pairs {
 		total += n
 	}
-	// A Latin text of a language we have no letters of has few bytes that are not ASCII; where they
-	// are many and no language reads them, the encoding is one we do not know.
+	// A Latin text in a language that we have no letters for has few bytes that are not ASCII; if
+	// there are many and they match no language, the encoding is unknown to us.
 	if at < 0 || best > unlike*float64(max(total, 20)) && high*4 > letters {
 		return charset{}, false
 	}
 	return charset{name: singleBytes[at].name, enc: singleBytes[at].enc}, true
 }
 
-// readingCost is the least surprise, in bits, with which any language reads the pairs in encoding c.
-// It fails if c leaves bytes of them undefined.
+// readingCost is the lowest surprise, in bits, of the pairs in encoding c, over all languages. It
+// fails if c leaves some of their bytes undefined.
 func readingCost(pairs map[[2]byte]int, c eightBit) (float64, bool) {
 	type pair struct {
 		key [2]rune
 		n   float64
 	}
-	fixed := 0.0 // what no language changes
+	fixed := 0.0 // the part that is the same for all languages
 	var letters []pair
 	undefined, total := 0, 0
 	for p, n := range pairs {
@@ -214,7 +215,7 @@ func (l *language) cost(pair [2]rune) float64 {
 	return unseenPair
 }
 
-// pairRune is r as the model knows it: a small letter, or a space for every sign, with the sign's cost.
+// pairRune returns r as the model knows it, a small letter or, for every sign, a space, with the sign's cost.
 func pairRune(r rune) (rune, float64) {
 	switch {
 	case unicode.IsLetter(r), unicode.IsMark(r):

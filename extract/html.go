@@ -11,8 +11,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// readHTML gives everything a browser would show, nothing filtered as boilerplate: text left out
-// is text not checked. Text hidden by markup is kept and flagged.
+// readHTML returns everything that a browser would show, without filtering boilerplate: text
+// left out is text not checked. Text hidden by markup is kept and flagged.
 func readHTML(b *builder, data []byte) error {
 	s, err := b.decodeText(data)
 	if err != nil {
@@ -22,20 +22,20 @@ func readHTML(b *builder, data []byte) error {
 	return nil
 }
 
-// htmlState is the reading of one HTML text.
+// htmlState is the state of reading one HTML text.
 type htmlState struct {
 	b       *builder
-	skip    int // depth inside elements whose text is not content
+	skip    int // nesting depth inside elements whose text is not content
 	pre     int
 	stack   []htmlTag    // open elements, at most MaxDepth deep
-	nodes   []*html.Node // the same, as selectors want them
+	nodes   []*html.Node // the same, in the form that selectors need
 	styles  *styleSheet  // nil: the page has none
 	title   bool
 	tooDeep bool
 
 	ruby    readings
 	forms   formulas
-	turns   int  // open elements with a control of direction that their text needs
+	turns   int  // open elements whose text needs a direction control
 	dropped bool // the paragraph is one letter so far, set large before its word
 
 	outer textStyle // how text outside all elements is shown
@@ -45,12 +45,12 @@ type htmlTag struct {
 	name    atom.Atom
 	raw     string
 	style   textStyle
-	turned  bool // the control of direction is in the paragraph
+	turned  bool // the direction control is in the paragraph
 	skipped bool // its text is not content
-	from    int  // byte of the paragraph at which a formula, or what is shown of it, began; -1: it is none
+	from    int  // byte of the paragraph where a formula, or its visible form, began; -1: not a formula
 }
 
-// style is how text at this place is shown.
+// style returns how text at this place is shown.
 func (st *htmlState) style() textStyle {
 	if n := len(st.stack); n > 0 {
 		return st.stack[n-1].style
@@ -61,10 +61,10 @@ func (st *htmlState) style() textStyle {
 // htmlText writes the text of s.
 func (b *builder) htmlText(s string) { b.styledText(s, "") }
 
-// styledText writes the text of s, to which the given style sheets apply in addition to its own.
+// styledText writes the text of s, applying the given style sheets in addition to its own.
 func (b *builder) styledText(s, styles string) {
 	z := html.NewTokenizer(strings.NewReader(s))
-	z.SetMaxBuf(0) // the input is in memory already
+	z.SetMaxBuf(0) // the input is already in memory
 	st := &htmlState{b: b, outer: pageStyle}
 	if styles += ownStyles(s); styles != "" {
 		st.styles = parseStyles(styles)
@@ -72,7 +72,7 @@ func (b *builder) styledText(s, styles string) {
 	st.read(z)
 }
 
-// read writes what the tokenizer gives.
+// read writes what the tokenizer returns.
 func (st *htmlState) read(z *html.Tokenizer) {
 	b := st.b
 	for !b.full {
@@ -96,7 +96,7 @@ func (st *htmlState) read(z *html.Tokenizer) {
 	}
 }
 
-// ownStyles returns the style sheets in a page, wherever they are: they hold for all of it.
+// ownStyles returns the style sheets anywhere in a page: they apply to all of it.
 func ownStyles(s string) string {
 	if !strings.Contains(s, "<style") && !strings.Contains(s, "<STYLE") && !strings.Contains(s, "<Style") {
 		return ""
@@ -126,7 +126,7 @@ func ownStyles(s string) string {
 	return out.String()
 }
 
-// leaveHead ends a head in which something stands that only a body can hold, as browsers do (HTML, 13.2.6.4.4).
+// leaveHead ends a head when something appears that can only be in a body, as browsers do (HTML, 13.2.6.4.4).
 func (st *htmlState) leaveHead() {
 	if n := len(st.stack); n > 0 && st.stack[n-1].name == atom.Head {
 		st.pop(n - 1)
@@ -157,7 +157,7 @@ func (st *htmlState) text(s string) {
 		return
 	}
 	if n := len(st.stack); n > 0 && st.stack[n-1].name == atom.Noscript {
-		st.within(s, FlagHidden) // the tokenizer takes it for plain text, as browsers with scripts do
+		st.within(s, FlagHidden) // the tokenizer treats it as plain text, as browsers with scripts do
 		return
 	}
 	if st.dropped {
@@ -189,7 +189,7 @@ func (st *htmlState) end() {
 	}
 }
 
-// turn writes the controls of direction of the open elements, if they are not yet in the paragraph, before text s.
+// turn writes the direction controls of the open elements before text s, if they are not yet in the paragraph.
 func (st *htmlState) turn(s string) {
 	if strings.TrimSpace(s) == "" {
 		return
@@ -202,13 +202,13 @@ func (st *htmlState) turn(s string) {
 	}
 }
 
-// ordersText reports whether the direction of an element orders its text: that of a block is the paragraph's, in which
-// people read on as its letters ask for.
+// ordersText reports whether the direction of an element changes the order of its text. That of a block only sets the
+// paragraph's direction; within it, people still read in the direction of its letters.
 func (t *htmlTag) ordersText() bool {
 	return isInline(t.name) || t.style.turn == bidiRLO || t.style.turn == bidiLRO
 }
 
-// mark flags the text from byte from of the paragraph on, if its look asks for it.
+// mark flags the text after byte from of the paragraph, if its look requires that.
 func (st *htmlState) mark(from int) {
 	l := st.style()
 	code := l.code()
@@ -221,7 +221,7 @@ func (st *htmlState) mark(from int) {
 	st.b.spans.add(code, htmlDetail[code], from, len(st.b.para))
 }
 
-// flow writes text in which any run of white space is one space, as in HTML and XML formats.
+// flow writes text in which any run of white space counts as one space, as in HTML and XML formats.
 func (b *builder) flow(s string) {
 	for i, w := range strings.FieldsFunc(s, isFlowSpace) {
 		if i > 0 || isFlowSpace(rune(s[0])) {
@@ -268,7 +268,7 @@ func isSkipped(a atom.Atom) bool {
 	return false
 }
 
-// unshown notes text that no program of today shows, which may say something else than what is shown.
+// unshown records text that no current program shows; it may differ from what is shown.
 func (st *htmlState) unshown(s string) {
 	for i := len(st.stack) - 1; i >= 0; i-- {
 		if !st.stack[i].skipped {
@@ -277,7 +277,7 @@ func (st *htmlState) unshown(s string) {
 		switch st.stack[i].name {
 		case atom.Template, atom.Datalist:
 			st.b.alternative(s)
-		case atom.Noframes, atom.Noembed, atom.Iframe: // the tokenizer takes all inside for text
+		case atom.Noframes, atom.Noembed, atom.Iframe: // the tokenizer treats everything inside as text
 			st.b.alternative(htmlWords(s))
 		}
 		return
@@ -339,7 +339,7 @@ func (st *htmlState) start(t html.Token) {
 	}
 }
 
-// push opens an element and settles its look.
+// push opens an element and determines its look.
 func (st *htmlState) push(t html.Token) {
 	outer := st.style()
 	n := &html.Node{Type: html.ElementNode, Data: t.Data, DataAtom: t.DataAtom, Attr: t.Attr}
@@ -393,8 +393,8 @@ func (st *htmlState) close(t html.Token) {
 	}
 }
 
-// endBlock ends the paragraph of a block, but not that of a division which is one capital: set large, it may begin a word that
-// continues after it.
+// endBlock ends the paragraph of a block, but not that of a division that is a single capital: if set large, it may begin a
+// word that continues after the division.
 func (st *htmlState) endBlock(a atom.Atom) {
 	if r, n := utf8.DecodeRune(st.b.para); a == atom.Div && n == len(st.b.para) && unicode.IsUpper(r) && len(st.b.spans.open) == 0 {
 		st.dropped = true
@@ -417,7 +417,7 @@ func (st *htmlState) pop(i int) {
 	st.stack, st.nodes = st.stack[:i], st.nodes[:i]
 }
 
-// ended settles what an element leaves behind.
+// ended handles what is left to do at the end of an element.
 func (st *htmlState) ended(t *htmlTag) {
 	if t.style.turn != 0 {
 		st.turns--
@@ -435,7 +435,7 @@ func (st *htmlState) ended(t *htmlTag) {
 	st.ruby.stop(st.b, t.name)
 }
 
-// meta takes the author; the encoding was settled before.
+// meta takes the author; the encoding was determined earlier.
 func (st *htmlState) meta(t html.Token) {
 	var name, content string
 	for _, a := range t.Attr {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// within reads a piece of HTML inside the page, under a flag of its own if code is not empty.
+// within reads a piece of HTML inside the page, with its own flag if code is not empty.
 func (st *htmlState) within(s, code string) {
 	if st.skip > 0 || st.b.nested >= st.b.opt.MaxNesting {
 		if st.skip == 0 && strings.TrimSpace(s) != "" {
@@ -41,7 +41,7 @@ func isShadowRoot(t html.Token) bool {
 	return false
 }
 
-// frame reads the page in a frame if it is in the file, and names it otherwise.
+// frame reads the page in a frame if it is in the file, and otherwise names it.
 func (st *htmlState) frame(t html.Token) {
 	if st.skip > 0 {
 		return
@@ -88,7 +88,7 @@ func (st *htmlState) frame(t html.Token) {
 	}
 }
 
-// own reads a page of its own inside this one.
+// own reads a separate page inside this one.
 func (st *htmlState) own(s string) {
 	if st.b.nested >= st.b.opt.MaxNesting {
 		st.b.partial(FlagPart, "pages in pages, too deep to be read")

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// invisible reports whether r shows nothing and only affects how its neighbours join or look.
+// invisible reports whether r is invisible and only affects how its neighbours join or look.
 func invisible(r rune) bool {
 	switch {
 	case r < 0x34f:
@@ -21,11 +21,11 @@ func invisible(r rune) bool {
 		r >= 0x1bca0 && r <= 0x1bca3 || r >= 0x1d173 && r <= 0x1d17a || r >= 0xe0001 && r <= 0xe007f || r >= 0xe0100 && r <= 0xe01ef
 }
 
-// ordinary reports whether an invisible character between two others is part of how their scripts are written: scripts
-// without spaces mark where a line may break, others how letters join, formulas what is multiplied.
+// ordinary reports whether an invisible character between two others is normal in their scripts: scripts without
+// spaces mark where a line may break, others how letters join, and formulas what is multiplied.
 func ordinary(r, before, after rune) bool {
 	switch {
-	case r == 0xad: // a place to divide a word, where words are divided
+	case r == 0xad: // where a word may be divided, in scripts that divide words
 		return !unicode.In(before, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao)
 	case r == 0x200b:
 		return unicode.In(before, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan, unicode.Javanese,
@@ -35,7 +35,7 @@ func ordinary(r, before, after rune) bool {
 			unicode.Lao, unicode.Georgian, unicode.Hebrew)
 	case r == 0x34f:
 		return unicode.In(before, unicode.Hebrew, unicode.M)
-	case r >= 0x2061 && r <= 0x2064: // next to a sign of one letter
+	case r >= 0x2061 && r <= 0x2064: // next to a single-letter sign
 		return !unicode.IsLower(before) || !unicode.IsLower(after)
 	case r == 0x115f || r == 0x1160:
 		return conjoining(before) || conjoining(after)
@@ -52,8 +52,8 @@ func conjoining(r rune) bool {
 	return r >= 0x1100 && r <= 0x11ff || r >= 0xa960 && r <= 0xa97f || r >= 0xd7b0 && r <= 0xd7ff
 }
 
-// scanControls flags invisible characters inside words and controls of writing direction where
-// nothing is written from right to left.
+// scanControls flags invisible characters inside words and direction controls if nothing is
+// written from right to left.
 func scanControls(b *builder, s string) {
 	if strings.IndexFunc(s, func(r rune) bool { return invisible(r) || isBidi(r) }) < 0 {
 		return
@@ -94,7 +94,7 @@ func nextVisible(s string) rune {
 	return ' '
 }
 
-// inLetters reports whether both are letters, or marks of letters.
+// inLetters reports whether both are letters or marks on letters.
 func inLetters(a, b rune) bool {
 	return (unicode.IsLetter(a) || unicode.IsMark(a)) && (unicode.IsLetter(b) || unicode.IsMark(b))
 }

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// readLaTeX gives what LaTeX prints as running text: headings, paragraphs, captions, notes, the text of
-// simple macros of the document itself. It knows no TeX arithmetic; what it does not know it drops
-// the name of and keeps the argument.
+// readLaTeX returns what LaTeX prints as running text: headings, paragraphs, captions, notes, and the
+// text of the document's own simple macros. It knows no TeX arithmetic; of an unknown command it drops
+// the name and keeps the argument.
 func readLaTeX(b *builder, data []byte) error {
 	s, err := b.decodeText(data)
 	if err != nil {
@@ -31,7 +31,7 @@ type macro struct {
 	body string
 }
 
-// latex is the reading of one document.
+// latex is the state of reading one document.
 type latex struct {
 	b       *builder
 	macros  map[string]macro
@@ -45,8 +45,8 @@ type latex struct {
 // maxLatexDepth bounds groups in groups, macros in macros and includes in includes.
 const maxLatexDepth = 100
 
-// whole reads a file: its preamble for title, author and macros, its body as text. A file without
-// \begin{document} is all body.
+// whole reads a file: its preamble for title, author and macros, and its body as text. A file
+// without \begin{document} is all body.
 func (x *latex) whole(s string, depth int) {
 	s = dropComments(s)
 	if i := strings.Index(s, `\begin{document}`); i >= 0 && depth == 0 {
@@ -152,7 +152,7 @@ func (x *latex) define(kind string, p *latexScan) {
 	}
 }
 
-// plain is the text of s as one line.
+// plain returns the text of s as one line.
 func (x *latex) plain(s string) string {
 	y := &latex{b: newBuilder(LaTeX, x.b.opt, x.b.lim), macros: x.macros, fuel: min(len(s)*10+1000, x.fuel), body: true, depth: x.depth + 1}
 	if y.depth < maxLatexDepth {
@@ -236,7 +236,7 @@ func (x *latex) command(p *latexScan) {
 			p.argument()
 		}
 		if k := len(x.b.para); p.i < len(p.s) && strings.IndexByte(",.;:)", p.s[p.i]) >= 0 && k > 0 && x.b.para[k-1] == ' ' {
-			x.b.para = x.b.para[:k-1] // the space before a reference, with nothing left of it
+			x.b.para = x.b.para[:k-1] // the space before a reference of which nothing is left
 		}
 		return
 	}
@@ -318,7 +318,7 @@ func (x *latex) heading(name string, p *latexScan) {
 	x.endParagraph()
 }
 
-// expand puts a macro's body, with its arguments, in its place.
+// expand replaces a macro with its body and arguments.
 func (x *latex) expand(m macro, p *latexScan) {
 	body := m.body
 	for i := range m.args {
@@ -414,7 +414,7 @@ func (x *latex) includeFile(name string, p *latexScan) {
 	}
 }
 
-// math writes a formula as far as it is letters, digits and signs.
+// math writes the letters, digits and signs of a formula.
 func (x *latex) math(s string, display bool) { x.endMath(s, display) }
 
 func (x *latex) endMath(s string, display bool) {

@@ -76,7 +76,7 @@ func (p *latexScan) optional() (string, bool) {
 		p.i = at
 		return "", false
 	}
-	// Brackets need not pair; without the closing one nearby it is text.
+	// Brackets need not come in pairs; without a closing one nearby it is text.
 	if j := strings.IndexByte(p.s[p.i:min(len(p.s), p.i+4096)], ']'); j < 0 {
 		p.i = at
 		return "", false
@@ -111,7 +111,7 @@ func (p *latexScan) balanced(open, close byte) string {
 	return p.s[from:]
 }
 
-// until reads to mark and over it, or to the end.
+// until reads to the end of the next mark, or to the end of the text.
 func (p *latexScan) until(mark string) string {
 	rest := p.s[p.i:]
 	if j := strings.Index(rest, mark); j >= 0 {
@@ -141,7 +141,7 @@ func (p *latexScan) dollars() (string, bool) {
 	return p.s[from:to], false
 }
 
-// blankLine reports whether an empty line follows, and reads over it if so.
+// blankLine reports whether an empty line follows, and if so skips it.
 func (p *latexScan) blankLine() bool {
 	j := p.i + 1
 	for j < len(p.s) && (p.s[j] == ' ' || p.s[j] == '\t' || p.s[j] == '\r') {
@@ -154,7 +154,7 @@ func (p *latexScan) blankLine() bool {
 	return false
 }
 
-// ligature reads the dashes and quotation marks that TeX makes of several signs.
+// ligature reads the dashes and quotation marks that TeX makes from several signs.
 func (p *latexScan) ligature() string {
 	for _, l := range []struct{ from, to string }{{"---", "—"}, {"--", "–"}, {"``", "“"}, {"''", "”"}, {"`", "‘"}, {"'", "’"}} {
 		if strings.HasPrefix(p.s[p.i:], l.from) {
@@ -166,7 +166,7 @@ func (p *latexScan) ligature() string {
 	return p.s[p.i-1 : p.i]
 }
 
-// verb reads the argument of \verb, between two equal signs.
+// verb reads the argument of \verb, between two identical delimiters.
 func (p *latexScan) verb() string {
 	p.star()
 	if p.i >= len(p.s) {
@@ -194,7 +194,7 @@ func latexKnown(name string) bool {
 	return dropped || sign || name == "section" || name == "item" || name == "begin" || name == "end"
 }
 
-// latexDropped gives the number of arguments that are not printed.
+// latexDropped has, for each command, the number of arguments that are not printed.
 var latexDropped = map[string]int{
 	"label": 1, "ref": 1, "eqref": 1, "pageref": 1, "autoref": 1, "cref": 1, "Cref": 1, "cite": 1, "citep": 1, "citet": 1, "citealp": 1,
 	"citeauthor": 1, "citeyear": 1, "nocite": 1, "parencite": 1, "textcite": 1, "footcite": 1, "index": 1, "vspace": 1, "hspace": 1,

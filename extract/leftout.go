@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// leftDetail says what was left out, by the codes of flags for letters that a rule keeps out of the text. They are in
-// the order of reporting.
+// leftDetail says what was left out, by the codes of the flags for letters that a rule leaves out of the text, in the
+// order of reporting.
 var leftDetail = []struct{ code, detail string }{
 	{FlagHeaders, "page headers, footers and page numbers left out"},
 	{FlagComments, "comments are left out"},
@@ -41,7 +41,7 @@ func (b *builder) leave(code, s string) {
 	}
 }
 
-// tellLeft adds the letters that were left out to the flags that say so, and raises those that are missing.
+// tellLeft adds the letters that were left out to the flags that report them, and raises flags that are missing.
 func (b *builder) tellLeft() {
 	b.compareAlternatives()
 	for _, d := range leftDetail {
@@ -71,8 +71,8 @@ func (b *builder) alternative(s string) {
 	}
 }
 
-// compareAlternatives counts the letters of alternatives that have words which the text has not. The same words are one text, which
-// was read.
+// compareAlternatives counts the letters of alternatives with words that the text lacks. If the words are the same, the text was
+// already read.
 func (b *builder) compareAlternatives() {
 	if len(b.alts) == 0 {
 		return
@@ -88,7 +88,7 @@ func (b *builder) compareAlternatives() {
 	b.alts = nil
 }
 
-// takeLeft adds what was left out of a piece of the file that was read apart.
+// takeLeft adds what was left out of a piece of the file that was read separately.
 func (b *builder) takeLeft(apart *builder) {
 	apart.res.Text = apart.out.String()
 	apart.compareAlternatives()
@@ -100,7 +100,7 @@ func (b *builder) takeLeft(apart *builder) {
 	}
 }
 
-// onlyCharacters takes all but letters, marks and digits out of s, and the difference of capitals.
+// onlyCharacters returns the letters, marks and digits of s in one case.
 func onlyCharacters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) {
@@ -110,7 +110,7 @@ func onlyCharacters(s string) string {
 	}, s)
 }
 
-// htmlWords gives the character data of a piece of HTML, a line for each stretch of it.
+// htmlWords returns the character data of a piece of HTML, one line for each stretch of it.
 func htmlWords(s string) string {
 	var out strings.Builder
 	z := html.NewTokenizer(strings.NewReader(s))

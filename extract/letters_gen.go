@@ -1,7 +1,8 @@
 //go:build ignore
 
 // This program makes letters.txt, the letter pairs with which guess.go distinguishes 8-bit encodings,
-// from the Universal Declaration of Human Rights (public domain): go run letters_gen.go UDHR-FOLDER.
+// from the Universal Declaration of Human Rights (public domain). Run it with go run letters_gen.go
+// UDHR-FOLDER.
 package main
 
 import (
@@ -19,7 +20,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// sources are the languages that are written in 8-bit encodings, with their file.
+// sources are the languages that are written in 8-bit encodings, with their files.
 var sources = []struct {
 	lang, file string
 	enc        encoding.Encoding
@@ -80,14 +81,14 @@ func main() {
 			panic(s.file + " is not UTF-8")
 		}
 		fmt.Fprintf(w, "%s\t%s\n", s.lang, model(text))
-		if s.lang == "ro" { // 8-bit encodings have Romanian's letters with a cedilla only
+		if s.lang == "ro" { // 8-bit encodings have Romanian letters only with a cedilla
 			fmt.Fprintf(w, "%s\t%s\n", s.lang, model(strings.NewReplacer("ș", "ş", "ț", "ţ", "Ș", "Ş", "Ț", "Ţ").Replace(text)))
 		}
 	}
 }
 
-// model is the letter pairs of text with one letter outside ASCII at least, each followed by a letter
-// for its frequency: 'a' for one pair in two, 'b' for one in four, and so on.
+// model returns the letter pairs of text with at least one letter outside ASCII, each followed by a
+// letter for its frequency: 'a' for one pair in two, 'b' for one in four, and so on.
 func model(text string) string {
 	counts, all := map[string]int{}, 0
 	prev := ' '

@@ -7,24 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// Text copied out of a draft or a transcript brings its line numbers along, before or after the words of each line. They
-// are no words of the text, and would stand in every sentence. Lines that begin with rising numbers are also those of lists,
-// tables and chronicles: there the words of a line do not run on into the next.
+// Text copied from a draft or a transcript brings its line numbers along, before or after the words of each line. They are
+// not words of the text, but would be in every sentence. Lines of lists, tables and chronicles also begin with rising
+// numbers, but there the words of a line do not run on into the next.
 const (
-	leastNumberedWidth = 24 // mean width of a line of running text, in characters; one of East Asia counts twice
+	leastNumberedWidth = 24 // mean width of a line of running text, in characters; an East Asian one counts twice
 	runsOnShare        = 0.5
-	sameStartShare     = 0.34 // of lines with one first word: a list
+	sameStartShare     = 0.34 // share of lines with the same first word: a list
 	mostNumberDigits   = 5
 )
 
-// lineNumber is a number at the edge of a line, with what parts it from the words.
+// lineNumber is a number at the edge of a line, with what separates it from the words.
 type lineNumber struct {
 	line, value int
 	from, to    int  // bytes of the text
 	alone       bool // there are no words in the line
 }
 
-// numberedLines is a text as lines that are not empty.
+// numberedLines holds the lines of a text that are not empty.
 type numberedLines struct {
 	s     string
 	lines [][2]int
@@ -106,11 +106,11 @@ func (n *numberedLines) trailing(line int) (lineNumber, bool) {
 	return lineNumber{line, value, from + len(bare), to, false}, true
 }
 
-// digitsValue is the number that digits of any script write, if there are not too many.
+// digitsValue returns the number written in digits of any script, if there are not too many.
 func digitsValue(digits string) (value int, ok bool) {
 	n := 0
 	for _, r := range digits {
-		d := 0 // digits of a script follow one another from zero on (Unicode 15, section 4.6)
+		d := 0 // digits of a script follow one another, starting with zero (Unicode 15, section 4.6)
 		for d < 9 && unicode.IsDigit(r-rune(d)-1) {
 			d++
 		}
@@ -122,7 +122,7 @@ func digitsValue(digits string) (value int, ok bool) {
 	return value, n > 0
 }
 
-// runs gives the edits for numbers that count the lines of running text.
+// runs returns the edits for numbers that count the lines of running text.
 func (n *numberedLines) runs(numbers []lineNumber) []edit {
 	var out []edit
 	for at := 0; at < len(numbers); {
@@ -140,7 +140,7 @@ func (n *numberedLines) runs(numbers []lineNumber) []edit {
 	return out
 }
 
-// follows reports whether b counts the lines since a, those with words or all.
+// follows reports whether b counts the lines since a, either those with words or all of them.
 func (n *numberedLines) follows(a, b lineNumber) bool {
 	step := b.value - a.value
 	return step > 0 && (step == b.line-a.line || step == n.words[b.line]-n.words[a.line])
@@ -152,7 +152,7 @@ func (n *numberedLines) counts(run []lineNumber) bool {
 	if len(run) < leastLineNumbers || last.line-first.line+1 < leastNumbered {
 		return false
 	}
-	if step := run[1].value - run[0].value; step > 1 { // every fifth line and the like: nothing else is numbered so
+	if step := run[1].value - run[0].value; step > 1 { // every fifth line, for example: nothing else is numbered like that
 		return !slices.ContainsFunc(run[2:], func(x lineNumber) bool { return (x.value-run[0].value)%step != 0 })
 	}
 	var texts []string
@@ -239,7 +239,7 @@ func sentenceEnds(s string) bool {
 	return strings.ContainsRune(".!?…:;。！？；：؟۔।", r)
 }
 
-// dropLineNumbers takes line numbers out of the finished text.
+// dropLineNumbers removes line numbers from the finished text.
 func (b *builder) dropLineNumbers() {
 	edits := lineNumbers(b.res.Text)
 	if len(edits) == 0 {

@@ -13,28 +13,28 @@ type PageSpan struct {
 	Start, End int
 }
 
-// Located says where a passage stands among the pages of its original.
+// Located says where a passage is on the pages of its original.
 type Located struct {
 	Spans []PageSpan // in the order of the passage
-	Share float64    // 0 to 1: of the passage's letters that were found there
+	Share float64    // 0 to 1: share of the passage's letters that were found there
 }
 
-// SureShare is the share from which a passage counts as found: letters that differ are those that
-// extraction read otherwise, for example a header that stands within the passage.
+// SureShare is the share from which a passage counts as found: letters can differ because
+// extraction treated them differently, for example a page header within the passage.
 const SureShare = 0.8
 
 // Sure reports whether the place can be shown as that of the passage.
 func (l Located) Sure() bool { return l.Share >= SureShare }
 
 const (
-	// anchorRunes is how many letters a piece of a passage has at least that is found on its own.
+	// anchorRunes is the minimum number of letters of a piece of a passage that is found by itself.
 	anchorRunes = 12
-	// maxGap is how many letters may stand between two pieces on the pages: a header, a footnote, a
-	// table.
+	// maxGap is how many letters there may be between two pieces on the pages: a header, a
+	// footnote, a table.
 	maxGap = 3000
-	// maxAnchors bounds the pieces that are put in order, which takes the square of their number.
+	// maxAnchors bounds the pieces that are put in order, which takes time quadratic in their number.
 	maxAnchors = 2000
-	// maxPlacerAnchors does so for a Placer, which is asked for thousands of passages.
+	// maxPlacerAnchors does the same for a Placer, which is asked for thousands of passages.
 	maxPlacerAnchors = 400
 )
 
@@ -42,9 +42,9 @@ const (
 type anchor struct{ here, there, n int }
 
 // Locate finds a passage, folded as Fold does, among the letters of pages. near, 0 to 1, is where in the
-// whole text the passage stands; it decides between places that fit alike. What the pages have between the
-// letters of the passage, or lack of it, is passed over: the answer is the chain of common runs in one
-// order that holds the most of the passage. The cost is linear in the pages.
+// whole text the passage is; it decides between places that match equally well. Letters that are only on
+// the pages, or only in the passage, are skipped: the answer is the chain of common runs, in the same
+// order on both sides, that covers the most of the passage. The cost is linear in the pages.
 func Locate(pages []string, passage string, near float64) Located {
 	p := joined(pages)
 	want := []rune(passage)
@@ -58,8 +58,8 @@ func Locate(pages []string, passage string, near float64) Located {
 // Placer finds many passages among the letters of one document. It is safe for concurrent use.
 type Placer struct {
 	all    []rune
-	starts []int  // of each page in all, and the end
-	grams  []gram // of all, in order
+	starts []int  // start of each page in all, and the end
+	grams  []gram // letters of all pages, in order
 }
 
 // gram is the place of anchorRunes letters by the hash of them.
@@ -68,8 +68,8 @@ type gram struct{ hash, at uint32 }
 // maxGrams bounds the letters among which a Placer finds passages: a thousand pages of dense print.
 const maxGrams = 4 << 20
 
-// NewPlacer prepares the letters of pages; see PDF.Letters. It takes about twelve bytes a letter; what exceeds maxGrams letters
-// is not found.
+// NewPlacer prepares the letters of pages; see PDF.Letters. It takes about twelve bytes per letter; letters beyond maxGrams are
+// not found.
 func NewPlacer(pages []string) *Placer {
 	p := joined(pages)
 	eachHash(p.all[:min(len(p.all), maxGrams)], anchorRunes, func(i int, h uint64) {
@@ -90,10 +90,10 @@ func joined(pages []string) *Placer {
 
 func shortHash(h uint64) uint32 { return uint32(h ^ h>>32) }
 
-// Bytes is about the memory that p takes.
+// Bytes returns approximately how much memory p takes.
 func (p *Placer) Bytes() int { return 4*len(p.all) + 8*len(p.starts) + 8*len(p.grams) }
 
-// mostPlaces is how many places of the same letters are looked at for one passage: those nearest to where it is expected.
+// mostPlaces is how many places of the same letters are examined for one passage: those nearest to where it is expected.
 const mostPlaces = 8
 
 // Locate finds a passage as the function Locate does, at a cost that is linear in the passage. Passages of fewer than
@@ -162,7 +162,7 @@ func (p *Placer) located(chain []anchor, letters int) Located {
 func anchors(want, all []rune, k int) []anchor {
 	at := map[uint64][]int{}
 	eachHash(want, k, func(i int, h uint64) {
-		if len(at[h]) < 8 { // of a passage that repeats itself, some are enough
+		if len(at[h]) < 8 { // for a passage that repeats itself, some are enough
 			at[h] = append(at[h], i)
 		}
 	})
@@ -184,7 +184,7 @@ func anchors(want, all []rune, k int) []anchor {
 	return longest(out, maxAnchors)
 }
 
-// longest returns the longest runs, at most a number of them, by their place in all.
+// longest returns at most the given number of runs, the longest, by their place in all.
 func longest(out []anchor, most int) []anchor {
 	if len(out) > most {
 		sort.Slice(out, func(a, b int) bool { return out[a].n > out[b].n })
@@ -228,7 +228,7 @@ func best(as []anchor, near float64, size int) []anchor {
 	before := make([]int, len(as))
 	top := -1
 	for x, a := range as {
-		// Less than a letter: it decides between equal scores only.
+		// Less than a letter: it only decides between equal scores.
 		d := (float64(a.there) - near) / float64(size+1)
 		score[x], before[x] = float64(a.n)-d*d/2, -1
 		for y := range x {

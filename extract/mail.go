@@ -20,7 +20,7 @@ import (
 type mailPart struct {
 	kind, charset, name, location string
 	attached                      bool
-	alternative                   bool // another part says the same, and is shown instead
+	alternative                   bool // another part has the same content, and is shown instead
 	data                          []byte
 }
 
@@ -58,7 +58,7 @@ func readMail(b *builder, data []byte) error {
 	return nil
 }
 
-// readMessage parses a message; of a mailbox the first, without the line "From ".
+// readMessage parses a message; for a mailbox, the first one, without the line "From ".
 func readMessage(data []byte) (*mail.Message, error) {
 	if bytes.HasPrefix(data, []byte("From ")) {
 		if rest := nextMessage(data); rest != nil {
@@ -88,7 +88,7 @@ func decodeHeader(s string) string {
 	return d
 }
 
-// mailParts gives the leaves of a message in order.
+// mailParts returns the leaves of a message in order.
 func mailParts(h textproto.MIMEHeader, body io.Reader, o Options, lim *budget, depth int) ([]mailPart, error) {
 	kind, params, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil {
@@ -145,7 +145,8 @@ func multiParts(kind, boundary string, body io.Reader, o Options, lim *budget, d
 	return all, nil
 }
 
-// preferred marks of two alternatives the one that is not shown: the later one that can be read is, the richer by RFC 2046.
+// preferred marks which of two alternatives is not shown. The later one that can be read is shown; by RFC 2046,
+// it is the richer one.
 func preferred(old, next []mailPart) []mailPart {
 	if len(old) == 0 {
 		return next
@@ -170,7 +171,7 @@ func decodeTransfer(name string, r io.Reader) io.Reader {
 	return r
 }
 
-// base64Cleaner drops every byte that is not of the alphabet, as RFC 2045 asks.
+// base64Cleaner drops every byte that is not in the alphabet, as RFC 2045 requires.
 type base64Cleaner struct{ r io.Reader }
 
 func (c *base64Cleaner) Read(p []byte) (int, error) {
@@ -189,7 +190,7 @@ func (c *base64Cleaner) Read(p []byte) (int, error) {
 	}
 }
 
-// shownParts drops pictures, text that belongs to the look of a page, and alternatives, and notes what they hold.
+// shownParts drops pictures, text that belongs to the layout of a page, and alternatives, and records what they hold.
 func (b *builder) shownParts(parts []mailPart) []mailPart {
 	var out []mailPart
 	for _, p := range parts {
@@ -220,7 +221,7 @@ func (b *builder) alternativePart(p mailPart) {
 	b.alternative(probe.out.String())
 }
 
-// bodyText writes a text part in the encoding its header names, if that fits.
+// bodyText writes a text part in the encoding that its header names, if that matches.
 func (b *builder) bodyText(p mailPart) error {
 	if len(bytes.TrimSpace(p.data)) == 0 {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// readMarkdown gives the text of headings, paragraphs, list items, table cells and code, without
-// the marks. A leading block of metadata gives title and author.
+// readMarkdown returns the text of headings, paragraphs, list items, table cells and code,
+// without markup. Title and author come from a leading block of metadata.
 func readMarkdown(b *builder, data []byte) error {
 	s, err := b.decodeText(data)
 	if err != nil {
@@ -22,7 +22,7 @@ func readMarkdown(b *builder, data []byte) error {
 	return b.markdownText(b.frontMatter(cleanPlain(s)))
 }
 
-// markdownText writes a text of Markdown without metadata in front.
+// markdownText writes a Markdown text without metadata in front.
 func (b *builder) markdownText(s string) error {
 	src := []byte(s)
 	if deepMarkdown(src, b.opt.MaxDepth) {
@@ -95,7 +95,7 @@ func (b *builder) markdownNode(n ast.Node, enter bool, src []byte) (ast.WalkStat
 	return ast.WalkContinue, nil
 }
 
-// headingText is the last paragraph written, which is the heading just ended.
+// headingText returns the last paragraph written, which is the heading just ended.
 func headingText(b *builder) string {
 	s := b.out.String()
 	return s[strings.LastIndex(s, "\n\n")+1:]
@@ -109,15 +109,15 @@ func (b *builder) softBreak() {
 	}
 }
 
-// isUnspaced reports whether r belongs to a script that puts no spaces between words.
+// isUnspaced reports whether r belongs to a script without spaces between words.
 func isUnspaced(r rune) bool {
 	return r >= 0x0e00 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer,
 		unicode.Myanmar, unicode.Tibetan) ||
 		r >= 0x3000 && r < 0x3020 || r >= 0xff00 && r < 0xff66)
 }
 
-// markdownLines writes the lines of a block that holds no inline marks: code as it is, HTML as the
-// HTML reader sees it.
+// markdownLines writes the lines of a block without inline markup: code as it is, HTML as the HTML
+// reader reads it.
 func (b *builder) markdownLines(n ast.Node, src []byte) {
 	var s strings.Builder
 	for i := range n.Lines().Len() {

@@ -19,18 +19,16 @@ type Member struct {
 	Err    *Error  `json:"error,omitempty"`
 	Scans  []Scan  `json:"scans,omitempty"` // pages without a text layer; see Options.MaxScans
 
-	// LeftOut are lock files and system files near this member in its archive. All members' together name each file once.
+	// LeftOut are lock files and system files near this member in its archive. All members together name each file once.
 	LeftOut concordat.LeftOut `json:"left_out,omitzero"`
 
 	attached []attachedFile
 }
 
-// Members gives every file inside an archive or message, in the archive's order, each with its text
-// or its error; archives inside are opened too, to MaxNesting: those that lie deeper are one error at the end, under the path of the
-// first. All members together have at most eight times MaxText; one that goes beyond it is an
-// error. A file that holds no others is its
-// own only member, under name. Limits on entries and unpacked bytes hold for all together. data
-// must not change while the sequence is read.
+// Members yields every file inside an archive or message, in the archive's order, each with its text or its error. Archives inside
+// are opened too, up to MaxNesting: deeper ones are reported as one error at the end, under the path of the first. All members
+// together have at most eight times MaxText; one that exceeds it is an error. A file that contains no others is its own only member,
+// under name. Limits on entries and unpacked bytes apply to all members together. data must not change while the sequence is read.
 func Members(name string, data []byte, o Options) iter.Seq[Member] {
 	return func(yield func(Member) bool) {
 		if err := o.Validate(); err != nil {
@@ -47,7 +45,7 @@ func Members(name string, data []byte, o Options) iter.Seq[Member] {
 	}
 }
 
-// membersText is how many times MaxText all members together may have.
+// membersText is the limit on the text of all members together, as a multiple of MaxText.
 const membersText = 8
 
 // walker is one walk over an archive and the archives in it.
@@ -57,16 +55,16 @@ type walker struct {
 	yield func(Member) bool
 	done  bool // the caller has had enough
 
-	deep   int    // archives that lie too deep to be opened
+	deep   int    // archives that are nested too deeply to be opened
 	deepAt string // the first of them
 
 	paths   memberPaths
 	leftOut concordat.LeftOut // lock files and system files, not reported yet
-	holds   bool              // the last member waits for what is left out after it
+	holds   bool              // the last member is held back until what is left out after it is known
 	held    *Member
 }
 
-// give hands a member on under its path.
+// give passes a member on under its path.
 func (w *walker) give(path string, m Member) {
 	w.release()
 	if w.done {
@@ -83,7 +81,7 @@ func (w *walker) give(path string, m Member) {
 	}
 }
 
-// release hands the member on that waits, if any.
+// release passes on the member held back, if any.
 func (w *walker) release() {
 	if w.held == nil {
 		return
@@ -94,7 +92,7 @@ func (w *walker) release() {
 	w.done = !w.yield(m)
 }
 
-// fail hands on that there is no text at path.
+// fail reports that there is no text at path.
 func (w *walker) fail(path string, err error) { w.give(path, Member{Err: asError(err)}) }
 
 func asError(err error) *Error {
@@ -105,7 +103,7 @@ func asError(err error) *Error {
 	return e
 }
 
-// walk gives the member at path, or the members it holds.
+// walk yields the member at path, or the members that it contains.
 func (w *walker) walk(path, name string, data []byte, depth int) {
 	f, err := checkInput(name, data, w.o)
 	if err != nil {
@@ -127,8 +125,8 @@ func (w *walker) walk(path, name string, data []byte, depth int) {
 	w.attachments(f, path, data, depth)
 }
 
-// MayHoldPDF reports whether an archive or a message shows at first sight that it holds a PDF: by the
-// names in a zip, or by the signature, plain or as base64 gives it. False proves nothing.
+// MayHoldPDF reports whether an archive or a message seems to contain a PDF at first sight: by the
+// names in a zip, or by the signature, plain or in base64. False proves nothing.
 func MayHoldPDF(data []byte) bool {
 	if !bytes.HasPrefix(data, []byte("PK")) {
 		return bytes.Contains(data, []byte("%PDF-")) || bytes.Contains(data, []byte("JVBERi0"))

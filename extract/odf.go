@@ -58,11 +58,12 @@ func readODF(b *builder, data []byte) error {
 	return nil
 }
 
-// odfHeaders gathers the text of page headers and footers, and of what stands on all slides, which are among the styles.
+// odfHeaders collects the text of page headers and footers and of what is on all slides, which the file keeps
+// among the styles.
 type odfHeaders struct {
 	text   strings.Builder
 	inside int
-	holder int // open elements that are filled on each slide
+	holder int // open elements that each slide fills in
 }
 
 func (h *odfHeaders) start(name string, a attrs) {
@@ -102,7 +103,7 @@ func (h *odfHeaders) chars(s string) {
 	}
 }
 
-// odfStyles gathers how the text of each style is shown.
+// odfStyles collects how the text of each style is shown.
 type odfStyles struct {
 	styles map[string]odfStyle
 	lists  map[string]map[string]odfLevel // by style and level
@@ -192,20 +193,20 @@ type odfReader struct {
 	b       *builder
 	styles  odfStyles
 	skip    int
-	left    string     // the flag of what is skipped; empty: it is no text
-	meta    bool       // the element says who wrote it, and when
+	left    string     // the flag for what is skipped; empty: it is not text
+	meta    bool       // the element says who wrote something, and when
 	depth   int        // of open paragraphs
 	open    []runStyle // per open element
 	slide   int
 	heading bool
 	ruby    officeRuby
 
-	parts    *parts   // nil: one piece of XML
-	after    []string // objects to be read after the paragraph
+	parts    *parts   // nil: a single XML document
+	after    []string // objects to read after the paragraph
 	within   int      // objects that are read as part of this one
 	lists    []odfList
 	outline  [10]int // numbers of the headings of each level
-	label    string  // of the item or heading that begins
+	label    string  // label of the item or heading that begins
 	declared strings.Builder
 	declares bool
 }
@@ -271,7 +272,7 @@ func (r *odfReader) start(name string, a attrs) {
 	}
 }
 
-// styleOf is how text inside the element is shown.
+// styleOf returns how text inside the element is shown.
 func (r *odfReader) styleOf(name string, a attrs) runStyle {
 	var l runStyle
 	if n := len(r.open); n > 0 {

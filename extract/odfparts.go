@@ -35,8 +35,8 @@ func (s *odfStyles) level(a attrs) {
 	s.lists[s.list][a.get("level")] = odfLevel{a.get("num-prefix"), a.get("num-suffix"), a.get("num-format"), start}
 }
 
-// labelOf returns the label of the n-th item of a level, with a blank after it, if it holds a word: numbers and bullets alone are
-// no text.
+// labelOf returns the label of the n-th item of a level, followed by a blank, if it contains a word: numbers and bullets alone
+// are not text.
 func (s *odfStyles) labelOf(style string, level, n int) string {
 	l, ok := s.lists[style][strconv.Itoa(level)]
 	if !ok || strings.IndexFunc(l.prefix+l.suffix, unicode.IsLetter) < 0 {
@@ -60,7 +60,7 @@ func (r *odfReader) headingLabel(a attrs) {
 	r.label = r.styles.labelOf(outlineList, level, r.outline[level])
 }
 
-// other reads what is no paragraph.
+// other reads what is not a paragraph.
 func (r *odfReader) other(name string, a attrs) {
 	switch name {
 	case "text:list":
@@ -98,7 +98,7 @@ func (r *odfReader) other(name string, a attrs) {
 	}
 }
 
-// control writes what a control of a form shows.
+// control writes what a form control shows.
 func (r *odfReader) control(a attrs) {
 	value := a.get("current-value")
 	if value == "" {
@@ -113,7 +113,7 @@ func (r *odfReader) control(a attrs) {
 	}
 }
 
-// object notes an object of the document to be read after the paragraph.
+// object records an object of the document that must be read after the paragraph.
 func (r *odfReader) object(href string) {
 	switch name := strings.TrimPrefix(path.Clean("/"+strings.TrimPrefix(href, "./")), "/"); {
 	case href == "" || r.parts == nil: // it is inside
@@ -133,7 +133,7 @@ func (r *odfReader) objectsAfter() {
 	r.after = r.after[:0]
 }
 
-// objects reads the objects that nothing led to.
+// objects reads the objects that nothing refers to.
 func (r *odfReader) objects() {
 	r.objectsAfter()
 	for _, f := range r.parts.zip.File {
@@ -170,7 +170,7 @@ func (r *odfReader) read(name string) {
 	})
 }
 
-// isMathML reports whether an object is a formula of MathML.
+// isMathML reports whether an object is a MathML formula.
 func isMathML(data []byte) bool {
 	head := string(data[:min(len(data), 1000)])
 	return strings.Contains(head, "http://www.w3.org/1998/Math/MathML") && !strings.Contains(head, "<office:")

@@ -14,7 +14,7 @@ import (
 // relation is how one part of a package points to another (ECMA-376 part 2, section 6.5).
 type relation struct {
 	id, kind string // kind is the last part of the type's address, for example footnotes
-	target   string // the name of a part; of an external one its address
+	target   string // the name of a part or, if external, its address
 	external bool
 }
 
@@ -34,7 +34,7 @@ func (p *parts) readRelations(part string) []relation {
 		return nil
 	}
 	r := &relReader{}
-	_ = walkXML(p.b, data, r) // a damaged list still gave its first entries
+	_ = walkXML(p.b, data, r) // a damaged list still yields its first entries
 	for i := range r.list {
 		if one := &r.list[i]; !one.external {
 			one.target = p.resolve(dir, one.target)
@@ -70,7 +70,8 @@ func (r *relReader) start(name string, a attrs) {
 func (r *relReader) stop(string)  {}
 func (r *relReader) chars(string) {}
 
-// targets returns the parts of some kinds that a part points to; if there are none, the part with the usual name, where it is.
+// targets returns the parts of some kinds that a part points to; if there are none, the part with the usual
+// name, if it exists.
 func (p *parts) targets(of string, usual string, kinds ...string) []string {
 	var out []string
 	for _, r := range p.relations(of) {
@@ -84,7 +85,7 @@ func (p *parts) targets(of string, usual string, kinds ...string) []string {
 	return out
 }
 
-// mainPart follows the package's own pointer to the main part, or takes the usual name.
+// mainPart follows the package's own pointer to the main part, or uses the usual name.
 func (p *parts) mainPart(usual string) string {
 	for _, name := range p.targets("", "", "officeDocument") {
 		if p.has(name) {
@@ -121,7 +122,7 @@ func (p *parts) graphic(kind, name string) {
 	case "diagramData", "chartUserShapes":
 		b.place("diagram")
 		_ = p.part(name, false, func(d []byte) error { return walkSlide(b, d, slideSize{}) })
-	case "diagramDrawing": // how the diagram was drawn last: the same words, or others
+	case "diagramDrawing": // how the diagram was last drawn, with the same words or others
 		_ = p.part(name, false, func(d []byte) error {
 			probe := newBuilder(DOCX, b.opt, b.lim)
 			err := walkSlide(probe, d, slideSize{})
@@ -134,7 +135,7 @@ func (p *parts) graphic(kind, name string) {
 // graphicKinds are the kinds of relations that graphic follows, a diagram's data before its drawing.
 var graphicKinds = []string{"chart", "chartEx", "diagramData", "diagramDrawing", "chartUserShapes"}
 
-// graphics reads what graphic can read of that a part points to.
+// graphics reads everything that a part points to and graphic can read.
 func (p *parts) graphics(part string) {
 	rels := p.relations(part)
 	for _, kind := range graphicKinds {
@@ -146,7 +147,7 @@ func (p *parts) graphics(part string) {
 	}
 }
 
-// unlessThere writes the paragraphs of s that are not in the text yet.
+// unlessThere writes those paragraphs of s that are not in the text yet.
 func (b *builder) unlessThere(s string) {
 	b.end()
 	for para := range strings.SplitSeq(s, "\n\n") {
@@ -163,7 +164,7 @@ type chartReader struct {
 	numbers     int // open elements of cached numbers
 	rich, value bool
 	word        strings.Builder // of the value being read
-	seen        map[string]bool // names that stand for each series again
+	seen        map[string]bool // names that are repeated for each series
 }
 
 func (r *chartReader) start(name string, _ attrs) {
@@ -212,7 +213,8 @@ func (r *chartReader) chars(s string) {
 	}
 }
 
-// embeddedObjects hands on the documents that a part embeds, to be read as members, and names those without a reader.
+// embeddedObjects passes on the documents that a part embeds, to be read as members, and names those that cannot
+// be read.
 func (p *parts) embeddedObjects(part string) {
 	for _, r := range p.relations(part) {
 		switch {
@@ -300,8 +302,8 @@ func uint32At(b []byte, at int) uint32 {
 // wasRead reports whether a part was read.
 func (p *parts) wasRead(name string) bool { return p.used[partName(name)] }
 
-// census names the parts that hold text and were not read, with how many letters they have. silent are those that hold no text
-// of the document: by their name, or a piece of it.
+// census names the parts that hold text and were not read, with how many letters they have. silent names the parts that hold
+// no text of the document, by their names or a piece of them.
 func (p *parts) census(silent func(name string) bool) {
 	for _, f := range p.zip.File {
 		name := partName(f.Name)
@@ -323,7 +325,7 @@ func (p *parts) census(silent func(name string) bool) {
 	}
 }
 
-// size is the size of a part as the directory has it, in bytes.
+// size returns the size of a part according to the directory, in bytes.
 func (p *parts) size(name string) int64 {
 	if f := p.byName[partName(name)]; f != nil {
 		return int64(min(f.UncompressedSize64, 1<<40)) // no archive unpacks to more
@@ -352,7 +354,7 @@ func neverText(name string) bool {
 		return true
 	}
 	if strings.Contains(name, "/media/") && ext(name) != "svg" {
-		return true // pictures, which a flag of their own counts
+		return true // pictures, which have their own flag
 	}
 	return name == "[content_types].xml" || name == "mimetype" || strings.HasPrefix(name, "docprops/") || strings.HasPrefix(name,
 		"customxml/") ||
@@ -360,7 +362,7 @@ func neverText(name string) bool {
 }
 
 // lettersOf counts the letters, marks and digits of a part that a reader could show: the character data of XML and HTML, or text;
-// 0: none is a letter. Of a document of its own it returns the size in bytes.
+// 0: none is a letter. For a separate document it returns the size in bytes.
 func lettersOf(name string, data []byte) (letters, bytesOf int) {
 	s, err := decodeXML(data)
 	if err != nil || !strings.HasPrefix(strings.TrimLeft(s, "\ufeff \t\r\n"), "<") {
@@ -369,7 +371,7 @@ func lettersOf(name string, data []byte) (letters, bytesOf int) {
 			return 0, 0
 		}
 		if f != Text && f != RTF && f != EML && f != MHTML {
-			return 0, len(data) // a document of its own: its letters are not known
+			return 0, len(data) // a separate document: its letters are not known
 		}
 		return ifWords(string(data)), 0
 	}
@@ -434,7 +436,7 @@ func (p *parts) countPictures(dir string) {
 	}
 }
 
-// countBelow gives the number of files below dir, and their bytes.
+// countBelow returns the number of files below dir, and their total size in bytes.
 func (p *parts) countBelow(dir string) (n int, bytes int64) {
 	for name, f := range p.byName {
 		if strings.HasPrefix(name, strings.ToLower(dir)) && !strings.HasSuffix(name, "/") {

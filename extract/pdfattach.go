@@ -71,7 +71,7 @@ func (d *pdfDoc) pageAttachments(index int) bool {
 	return true
 }
 
-// attach takes one file within the limits, and reports whether to continue. What cannot be taken is flagged.
+// attach takes one file within the limits, and reports whether to continue. A file that cannot be taken is flagged.
 func (d *pdfDoc) attach(file uint64) bool {
 	f, b := d.f, d.b
 	if f.err != nil {

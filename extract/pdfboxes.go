@@ -6,10 +6,10 @@ import (
 	"sort"
 )
 
-// PDFium's loose box of a character is as high as its font says; of fonts that do not say, as those drawn
-// by procedures, it is that of the glyph. Lines of such boxes have no common height.
+// PDFium's loose box of a character has the height that its font states; if a font states none, for
+// example one drawn by procedures, it is the box of the glyph. Lines of such boxes have no common height.
 const (
-	tightSpread = 1.3 // height of the ninth tenth of a line's characters over that of the first
+	tightSpread = 1.3 // ratio of the ninth decile to the first of the heights of a line's characters
 	tightLeast  = 10  // characters of a line that is judged
 )
 
@@ -38,8 +38,8 @@ func tightBoxes(chars []pdfChar) bool {
 	return tight*2 > lines
 }
 
-// loosen gives all characters of one type size the height that nearly all of them have together, above and
-// below their base line.
+// loosen gives all characters of one type size the height that covers nearly all of them, above and below
+// their base line.
 func (f *pdfium) loosen(text uint64, g geometry, chars []pdfChar) {
 	type size struct {
 		above, below []float64

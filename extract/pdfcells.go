@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// The distance between two characters of a line that may part cells of a table, in type sizes. It does
-// where it is a multiple of the line's other blanks, because justified lines have wide ones, or where the
-// line before or after has its gaps at the same places.
+// The distance between two characters of a line that may separate cells of a table, in type sizes. It
+// does if it is a multiple of the line's other blanks, since justified lines have wide ones, or if the
+// line before or after has gaps at the same places.
 const (
 	cellGap    = 2.0
 	cellBlanks = 3.0
@@ -20,7 +20,7 @@ type wideGap struct {
 	sure        bool
 }
 
-// wideGaps finds the gaps of a line that may part cells.
+// wideGaps finds the gaps of a line that may separate cells.
 func wideGaps(chars []pdfChar) []wideGap {
 	if isSpread(chars) {
 		return nil
@@ -60,8 +60,8 @@ func wideGaps(chars []pdfChar) []wideGap {
 	return gaps
 }
 
-// meet reports whether every one of gaps stands where one of others does, and there are as many, or it is a
-// sure one.
+// meet reports whether every gap is at the same place as one of others, which must be sure unless there
+// are equally many gaps.
 func meet(gaps, others []wideGap) bool {
 	for _, g := range gaps {
 		found := false
@@ -76,8 +76,8 @@ func meet(gaps, others []wideGap) bool {
 	return true
 }
 
-// cutCells cuts a line at its gaps, given those of the lines before and after, but not after the number of
-// an item.
+// cutCells cuts a line at its gaps, given those of the lines before and after, but not after an item's
+// number.
 func cutCells(chars []pdfChar, gaps, before, after []wideGap) [][]pdfChar {
 	if len(gaps) == 0 {
 		return [][]pdfChar{chars}
@@ -93,7 +93,7 @@ func cutCells(chars []pdfChar, gaps, before, after []wideGap) [][]pdfChar {
 	return append(out, chars[start:])
 }
 
-// isLabel reports whether characters are the number or the mark of an item.
+// isLabel reports whether characters are the number or the bullet of an item.
 func isLabel(chars []pdfChar) bool {
 	if len(chars) > 8 {
 		return false

@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// Columns: blanks as wide as a letter at one place of so many rows in turn, with lines of text on both sides.
+// Columns are found by blanks at least as wide as a letter, at the same place in this many consecutive rows,
+// with lines of text on both sides.
 const (
 	columnRows  = 5
 	columnWidth = 10.0 // type sizes
@@ -50,7 +51,8 @@ func (o *pageOrder) findColumns() {
 // blank is a stretch of a row without words.
 type blank struct{ left, right float64 }
 
-// bandFrom follows the blanks of row k downwards and returns where the last of them that part columns end, and these.
+// bandFrom follows the blanks of row k downwards and returns where the last of those that separate columns ends,
+// and these blanks.
 func (o *pageOrder) bandFrom(k int) (to int, gutters []float64) {
 	blanks := o.blanks(k)
 	var best []float64
@@ -73,7 +75,7 @@ func (o *pageOrder) bandFrom(k int) (to int, gutters []float64) {
 	return to, best
 }
 
-// blanks gives the blanks of a row, those outside its first and last word too.
+// blanks returns the blanks of a row, including those outside its first and last word.
 func (o *pageOrder) blanks(k int) []blank {
 	r := &o.rows[k]
 	size := r.high - r.low
@@ -89,7 +91,7 @@ func (o *pageOrder) blanks(k int) []blank {
 	return append(out, blank{left, math.Inf(1)})
 }
 
-// shared gives what two rows have in common of blanks, at least so wide.
+// shared returns the common parts of the blanks of two rows, of at least the given width.
 func shared(a, b []blank, least float64) []blank {
 	var out []blank
 	for _, x := range a {
@@ -102,7 +104,7 @@ func shared(a, b []blank, least float64) []blank {
 	return out
 }
 
-// gutters gives the middles of those blanks of rows [from, to) that have running text on both sides.
+// gutters returns the middles of those blanks of rows [from, to) that have running text on both sides.
 func (o *pageOrder) gutters(from, to int, blanks []blank) []float64 {
 	var at []float64
 	for _, b := range blanks {
@@ -121,7 +123,8 @@ func (o *pageOrder) gutters(from, to int, blanks []blank) []float64 {
 	return nil
 }
 
-// badColumn returns the first of the columns parted at the given places that is no column of running text, or -1.
+// badColumn returns the first column, among those divided at the given places, that is not a column of running
+// text, or -1.
 func (o *pageOrder) badColumn(from, to int, at []float64) int {
 	for c := 0; c <= len(at); c++ {
 		left, right := math.Inf(-1), math.Inf(1)
@@ -174,7 +177,7 @@ func (o *pageOrder) isColumn(from, to int, left, right float64) bool {
 	return float64(full) >= fullLines*float64(len(lines)) && float64(goesOn) >= runningText*float64(len(lines)-1)
 }
 
-// runsOn reports whether word b may continue with the sentence of word a.
+// runsOn reports whether word b may continue the sentence of word a.
 func (o *pageOrder) runsOn(a, b int) bool {
 	first, last := o.chars[o.words[b].from].r, o.chars[o.words[a].to-1].r
 	return (unicode.IsLower(first) || isUnspaced(first)) && !endsSentence(string(last))

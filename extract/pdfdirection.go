@@ -12,7 +12,7 @@ func isRightToLeft(r rune) bool {
 	return r >= 0x590 && r <= 0x8ff && unicode.IsLetter(r) || r >= 0xfb1d && r <= 0xfdff || r >= 0xfe70 && r <= 0xfefc
 }
 
-// mostlyRightToLeft reports whether most letters of a line are of such a script.
+// mostlyRightToLeft reports whether most letters of a line belong to such a script.
 func mostlyRightToLeft(chars []pdfChar) bool {
 	right, left := 0, 0
 	for _, c := range chars {
@@ -26,9 +26,9 @@ func mostlyRightToLeft(chars []pdfChar) bool {
 	return right > left
 }
 
-// rightToLeft puts the pieces of a line into the order in which it is read. PDFium gives each stretch of
-// letters of one direction in its own order, but may take the line's direction for the other one: a full
-// stop at the left end then comes first.
+// rightToLeft puts the pieces of a line into the order in which it is read. PDFium returns each stretch
+// of letters of one direction in its own order, but may misjudge the line's direction: then a full stop
+// at the left end comes first.
 func rightToLeft(chars []pdfChar) []pdfChar {
 	if !mostlyRightToLeft(chars) {
 		return chars
@@ -38,7 +38,7 @@ func rightToLeft(chars []pdfChar) []pdfChar {
 	for i := 0; i < len(chars); {
 		n := directionRun(chars[i:])
 		p := newPiece(chars[i : i+n])
-		if last := len(pieces) - 1; p.right == 0 && last >= 0 { // blanks that PDFium made up have no place
+		if last := len(pieces) - 1; p.right == 0 && last >= 0 { // blanks that PDFium inserted have no place
 			pieces[last].chars = append(slices.Clip(pieces[last].chars), p.chars...)
 		} else {
 			pieces = append(pieces, p)
@@ -60,8 +60,8 @@ func rightToLeft(chars []pdfChar) []pdfChar {
 	return out
 }
 
-// turnLigatures puts the letters of ligatures right: PDFium turns a stretch of letters round one by one, and
-// with it those that one glyph stands for.
+// turnLigatures corrects the order of letters in ligatures: PDFium reverses a stretch letter by letter,
+// including letters that share one glyph.
 func turnLigatures(chars []pdfChar) []pdfChar {
 	out := slices.Clone(chars)
 	for i := 0; i < len(out); {
@@ -76,7 +76,7 @@ func turnLigatures(chars []pdfChar) []pdfChar {
 }
 
 // oneGlyph reports whether two neighbouring letters share one glyph: both have its box, or each has a part of
-// it, the later one the part at the right.
+// it, with the later one on the right.
 func oneGlyph(a, b pdfChar) bool {
 	const play = 0.02 // points
 	if b.right <= b.left || a.low != b.low || a.high != b.high {
@@ -86,10 +86,10 @@ func oneGlyph(a, b pdfChar) bool {
 		math.Abs(b.left-a.right) < play && math.Abs((b.right-b.left)-(a.right-a.left)) < play
 }
 
-// blankShare is the distance between two pieces of a line, as a share of its height, that is a blank.
+// blankShare is the distance between two pieces of a line that counts as a blank, as a share of the line's height.
 const blankShare = 0.12
 
-// piece is a stretch of a line whose letters are of one direction.
+// piece is a stretch of a line whose letters have one direction.
 type piece struct {
 	chars               []pdfChar
 	left, right, height float64
@@ -110,8 +110,8 @@ func newPiece(chars []pdfChar) piece {
 	return p
 }
 
-// directionRun is the length of the first piece: letters of one direction with the signs between them, or
-// signs alone.
+// directionRun returns the length of the first piece: letters of one direction with the signs between
+// them, or signs alone.
 func directionRun(chars []pdfChar) int {
 	kind := directionOf(chars[0].r)
 	end := 1
@@ -126,8 +126,8 @@ func directionRun(chars []pdfChar) int {
 	return end
 }
 
-// directionOf is 1 for letters and digits written from left to right, 2 for those from right to left, 0
-// for signs, which take the direction of what is around them.
+// directionOf returns 1 for letters and digits written from left to right, 2 for letters written from
+// right to left, and 0 for signs, which take the direction of their surroundings.
 func directionOf(r rune) int {
 	switch {
 	case isRightToLeft(r), r >= 0x590 && r <= 0x8ff && unicode.IsMark(r):
@@ -138,12 +138,12 @@ func directionOf(r rune) int {
 	return 0
 }
 
-// stand turns the places of the characters of a page whose lines run up or down so that they run from the left, as the
-// layout wants them: text on a page that is turned, and Chinese or Japanese in columns from the right. It reports whether
-// width and height change places; those of a page upside down or in a mirror do not.
+// stand rotates the places of the characters of a page whose lines run up or down, so that they run from the left as the
+// layout expects: text on a rotated page, and Chinese or Japanese in columns from the right. It reports whether width and
+// height are swapped; for a page that is upside down or mirrored they are not.
 func stand(chars []pdfChar, width, height float64) bool {
 	along, back, up, down := 0, 0, 0, 0
-	rise := 0 // lines that follow one another upwards, less those downwards
+	rise := 0 // number of lines that follow one another upwards, less those downwards
 	var last pdfChar
 	for _, c := range chars {
 		if c.r <= ' ' || c.right <= c.left {
@@ -193,7 +193,7 @@ func stand(chars []pdfChar, width, height float64) bool {
 			continue
 		}
 		if w, h := c.right-c.left, c.high-c.low; up <= down && w > 1.5*h && isWideRune(c.r) {
-			c.left = c.right - h // PDFium gives some letters of vertical fonts the box of two
+			c.left = c.right - h // PDFium gives some letters of vertical fonts the box of two letters
 		}
 		if up > down {
 			c.left, c.right, c.low, c.high = c.low, c.high, width-c.right, width-c.left
@@ -204,5 +204,5 @@ func stand(chars []pdfChar, width, height float64) bool {
 	return true
 }
 
-// standing is the number of characters from which a page is taken for one whose lines run up or down.
+// standing is the number of characters from which the lines of a page are taken to run up or down.
 const standing = 20

@@ -9,17 +9,17 @@ import (
 	"unicode"
 )
 
-// A font in a file may say itself which letters its glyphs are: by the table with which programs choose glyphs (cmap), or by the
-// names of its glyphs (table post, CFF). PDFs need neither, and half of the fonts in them have neither.
+// A font in a file may itself say which letters its glyphs are: in the table that programs use to choose glyphs (cmap), or by
+// the names of its glyphs (table post, CFF). PDFs need neither, and half of the fonts in them have neither.
 
-// fontLetters gives the characters of each glyph of a font. Several characters may share a glyph.
+// fontLetters holds the characters of each glyph of a font. Several characters may share a glyph.
 type fontLetters struct {
 	of map[int][]rune // by glyph
-	// glyph finds the glyph of a CID in a CFF font with CIDs; nil: they are equal.
+	// glyph maps CIDs to glyphs in a CFF font with CIDs; nil: they are equal.
 	glyph map[int]int
 }
 
-// Bounds: of the bytes of a font that are read, and of the characters of its tables.
+// Bounds on the bytes read from a font, and on the characters in its tables.
 const (
 	maxFont      = 16 << 20
 	maxFontChars = 1 << 18
@@ -35,7 +35,7 @@ func readFont(r io.Reader) (fontLetters, error) {
 		return f, err
 	}
 	if head[0] == 1 && head[1] == 0 && head[2] >= 4 && head[2] < 32 && head[3] >= 1 && head[3] <= 4 {
-		rest, _ := io.ReadAll(io.LimitReader(r, maxFont)) // what is there counts
+		rest, _ := io.ReadAll(io.LimitReader(r, maxFont)) // what can be read counts
 		err := f.readCFF(append(head, rest...))
 		return f, err
 	}
@@ -47,7 +47,7 @@ func readFont(r io.Reader) (fontLetters, error) {
 	return f, errFont
 }
 
-// readTables reads a font made of tables, up to the last one that is needed (OpenType 1.9, "Table Directory").
+// readTables reads a font that consists of tables, up to the last one needed (OpenType 1.9, "Table Directory").
 func (f *fontLetters) readTables(head []byte, r io.Reader) error {
 	list := make([]byte, 16*int(binary.BigEndian.Uint16(head[4:])))
 	if _, err := io.ReadFull(r, list); err != nil {
@@ -66,7 +66,7 @@ func (f *fontLetters) readTables(head []byte, r io.Reader) error {
 		}
 	}
 	start := len(head) + len(list)
-	body, _ := io.ReadAll(io.LimitReader(r, int64(max(end-start, 0)))) // of a font that is cut off the beginning counts
+	body, _ := io.ReadAll(io.LimitReader(r, int64(max(end-start, 0)))) // of a truncated font, the beginning counts
 	table := func(name string) []byte {
 		p, ok := places[name]
 		if from, to := p.from-start, min(p.to-start, len(body)); ok && from >= 0 && from < to {
@@ -82,14 +82,14 @@ func (f *fontLetters) readTables(head []byte, r io.Reader) error {
 	return nil
 }
 
-// add notes that glyph is r.
+// add records that glyph is r.
 func (f *fontLetters) add(glyph int, r rune) {
 	if glyph > 0 && unicode.IsGraphic(r) {
 		f.of[glyph] = append(f.of[glyph], r)
 	}
 }
 
-// name notes the name of a glyph, unless more is known about it.
+// name records the name of a glyph, unless more is known about it.
 func (f *fontLetters) name(glyph int, name string) {
 	if r := nameLetter(name); r != 0 && len(f.of[glyph]) == 0 {
 		f.add(glyph, r)
@@ -106,7 +106,7 @@ func u16(b []byte, i int) int {
 
 func u32(b []byte, i int) int { return u16(b, i)<<16 | u16(b, i+2) }
 
-// readCmap reads the subtables of Unicode (OpenType 1.9, "cmap"): those of other encodings tell codes and not letters.
+// readCmap reads the Unicode subtables (OpenType 1.9, "cmap"): those of other encodings give codes and not letters.
 func (f *fontLetters) readCmap(t []byte) {
 	room := maxFontChars
 	seen := map[int]bool{}
@@ -223,7 +223,7 @@ func (f *fontLetters) readCFF(d []byte) error {
 
 // cffCharset calls set with the name or CID of each glyph but the first.
 func cffCharset(d []byte, at, glyphs int, set func(glyph, id int)) {
-	if at <= 2 { // predefined: that of ISO Adobe is the order of the standard strings
+	if at <= 2 { // predefined: the ISO Adobe charset has the order of the standard strings
 		for g := 1; at == 0 && g < min(glyphs, 229); g++ {
 			set(g, g)
 		}
@@ -299,7 +299,7 @@ func cffDict(d []byte) map[int]int {
 		case b == 29:
 			last = int(int32(u32(d, i+1)))
 			i += 4
-		case b == 30: // a real number, in halves of bytes that end with 15
+		case b == 30: // a real number, in half-bytes that end with 15
 			for i++; i < len(d) && d[i]&15 != 15 && d[i]>>4 != 15; i++ {
 				continue
 			}
@@ -316,10 +316,10 @@ func cffDict(d []byte) map[int]int {
 	return out
 }
 
-// greekNames are the names of Greek letters from alpha on, in the order of Unicode.
+// greekNames are the names of Greek letters, starting with alpha, in the order of Unicode.
 const greekNames = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma1 sigma tau upsilon phi chi psi omega"
 
-// nameLetter returns the letter that a glyph's name writes (Adobe Glyph List, "Specification"), or 0.
+// nameLetter returns the letter that a glyph's name denotes (Adobe Glyph List, "Specification"), or 0.
 func nameLetter(name string) rune {
 	name, _, _ = strings.Cut(name, ".")
 	if len(name) == 1 && unicode.IsLetter(rune(name[0])) {
@@ -336,7 +336,7 @@ func nameLetter(name string) rune {
 			return rune(n)
 		}
 	}
-	if number, ok := strings.CutPrefix(name, "afii"); ok { // Cyrillic: io stands after the sixth letter
+	if number, ok := strings.CutPrefix(name, "afii"); ok { // Cyrillic: io comes after the sixth letter
 		n, _ := strconv.Atoi(number)
 		for _, run := range []struct{ first, letter int }{{10017, 'А'}, {10065, 'а'}} {
 			switch i := n - run.first; {

@@ -8,18 +8,18 @@ import (
 	"unicode"
 )
 
-// edgeShare is the part of the page height, at top and bottom, in which running headers stand.
+// edgeShare is the part of the page height, at top and bottom, where running headers are.
 const edgeShare = 0.12
 
-// edgePlay is how far, in points, a running header may stand from its usual height: first pages differ.
+// edgePlay is how far, in points, a running header may be from its usual height: first pages differ.
 const edgePlay = 24
 
 // edgeLine is a line in a margin.
 type edgeLine struct{ page, line int }
 
 // dropHeaders marks lines in the same margin of many pages, at about the same height, with the same
-// words, digits aside: running headers, footers, page numbers. Each page gives at most edgeLines lines
-// per margin, so a body that repeats itself is not lost.
+// words apart from digits: running headers, footers, page numbers. Each page contributes at most
+// edgeLines lines per margin, so a body that repeats itself is not lost.
 func (d *pdfDoc) dropHeaders() {
 	const edgeLines = 3
 	same := map[string][]edgeLine{}
@@ -65,17 +65,17 @@ func (d *pdfDoc) dropHeaders() {
 	}
 }
 
-// A stamp is a line in smaller type than the page's text that stands so often in the same words among its lines: who
-// fetched the file, and when.
+// A stamp is a line in smaller type than the page's text that occurs this often with the same words among its lines:
+// it says who fetched the file, and when.
 const (
 	leastStamps  = 3
 	stampLetters = 16
 )
 
-// lineUnit is the number of letters of which a line counts for one more where the usual size of a page is found.
+// lineUnit is the number of letters for which a line counts once more when the usual type size of a page is determined.
 const lineUnit = 8
 
-// dropStamps marks stamps and counts them. Each page gives its own.
+// dropStamps marks stamps and counts them, for each page separately.
 func (d *pdfDoc) dropStamps() int {
 	dropped := 0
 	for i := range d.pages {
@@ -128,7 +128,7 @@ func pagesOf(lines []edgeLine) int {
 	return n
 }
 
-// edgeLines gives the lines in the top and bottom margin, the outermost first, at most n each.
+// edgeLines returns the lines in the top and bottom margin, the outermost first, at most n of each.
 func (p *pdfPage) edgeLines(n int) (top, bottom []int) {
 	for j := range p.lines {
 		l := &p.lines[j]
@@ -143,7 +143,7 @@ func (p *pdfPage) edgeLines(n int) (top, bottom []int) {
 	return top, bottom
 }
 
-// insertBy keeps list ordered and at most n long.
+// insertBy inserts into list, keeping it ordered and at most n long.
 func insertBy(list []int, v, n int, less func(a, b int) bool) []int {
 	at := len(list)
 	for at > 0 && less(v, list[at-1]) {
@@ -155,7 +155,7 @@ func insertBy(list []int, v, n int, less func(a, b int) bool) []int {
 	return list[:min(len(list), n)]
 }
 
-// headerKey is equal for lines that differ in numbers and blanks only.
+// headerKey is equal for lines that differ only in numbers and blanks.
 func headerKey(text string) string {
 	var s strings.Builder
 	digit := false

@@ -17,20 +17,20 @@ type pdfLine struct {
 	text                   string
 	left, right, low, high float64
 	white                  bool         // most of its letters are white
-	invisible              bool         // most of its letters are drawn without ink
-	covered                bool         // most of its letters are under a box or a picture, or cut off
+	invisible              bool         // most of its letters are drawn invisibly
+	covered                bool         // most of its letters are covered by a box or a picture, or cut off
 	squeezed               bool         // most of its letters are too narrow to read
 	off                    bool         // outside the visible page
-	hyphen                 bool         // ends in a hyphen that PDFium took for a divided word
+	hyphen                 bool         // ends in a hyphen that PDFium took for that of a divided word
 	full                   bool         // it reaches the right edge of a column of running text
 	indented               bool         // it begins right of its column's left edge
 	drop                   bool         // a running header, footer or page number
 	solid                  int          // characters that are not spaces
-	spread                 bool         // its letters stand apart
-	parts                  []unseenPart // stretches that are not seen in a line that is
+	spread                 bool         // its letters are spaced apart
+	parts                  []unseenPart // invisible stretches of a visible line
 }
 
-// unseenPart is a stretch of a line's text that is not seen.
+// unseenPart is an invisible stretch of a line's text.
 type unseenPart struct {
 	from, to int // bytes of text
 	code     string
@@ -51,8 +51,8 @@ func (c *pdfChar) unseen() string {
 
 func (l *pdfLine) size() float64 { return l.high - l.low }
 
-// splitLines cuts the characters of a page at the line ends that PDFium found. If it took a hyphen
-// for a divided word it gives U+0002 instead of hyphen and line end.
+// splitLines cuts the characters of a page at the line ends that PDFium found. If PDFium took a
+// hyphen for that of a divided word, it returns U+0002 instead of hyphen and line end.
 func splitLines(chars []pdfChar) []pdfLine {
 	type printed struct {
 		chars  []pdfChar
@@ -111,7 +111,7 @@ func (l *pdfLine) beside(m *pdfLine) bool {
 	return overlap > 0.5*min(l.size(), m.size()) && gap > -0.6*em && gap < 0.6*em && l.left < m.left
 }
 
-// extend adds m, which is beside l.
+// extend adds m, which is next to l.
 func (l *pdfLine) extend(m *pdfLine) {
 	r, _ := utf8.DecodeRuneInString(m.text)
 	if m.left-l.right > 0.2*l.size() && !unicode.Is(unicode.Mn, r) {
@@ -177,7 +177,7 @@ func makeLine(chars []pdfChar) (pdfLine, bool) {
 	return l, true
 }
 
-// addUnseen notes a letter that is not seen.
+// addUnseen records an invisible letter.
 func (l *pdfLine) addUnseen(from, to int, code string) {
 	if n := len(l.parts); n > 0 && l.parts[n-1].to == from && l.parts[n-1].code == code {
 		l.parts[n-1].to = to
@@ -315,7 +315,7 @@ func (d *pdfDoc) writePage(p *pdfPage, prev *pdfLine, words *vocabulary) *pdfLin
 	return prev
 }
 
-// placePage records where a page begins, inside a paragraph that runs on or before a new one.
+// placePage records where a page begins, inside a continued paragraph or before a new one.
 func (d *pdfDoc) placePage(label string, prev *pdfLine, joined bool) {
 	if !joined {
 		d.b.label = label
@@ -335,7 +335,7 @@ func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words *voc
 			d.joinWord(l.text, words)
 		case isUnspaced(before) && isUnspaced(after), isUnspaced(before) && !unicode.IsLetter(after) && !unicode.IsDigit(after):
 		case prev.spread && l.spread:
-			b.line() // not the blank that stands between letters
+			b.line() // not a blank between spaced letters
 		default:
 			b.space()
 		}
@@ -370,7 +370,7 @@ var pdfDetail = map[string]string{
 	FlagTiny:   "letters too narrow to read",
 }
 
-// endsDivided recognises a divided word whose hyphen PDFium left as it is.
+// endsDivided recognises a divided word whose hyphen PDFium left unchanged.
 func endsDivided(para []byte, before, after rune) bool {
 	if before == 0xad {
 		return true
@@ -383,9 +383,9 @@ func endsDivided(para []byte, before, after rune) bool {
 	return unicode.IsLetter(r)
 }
 
-// joinWord settles the hyphen at a line end: "" when the joined word stands elsewhere in the document or
-// in the dictionary, "-" when the hyphenated one does, a part has a capital or digit, or both parts are
-// words of the dictionary; else as most of the document's line ends go.
+// joinWord decides about the hyphen at a line end: "" if the joined word occurs elsewhere in the
+// document or in the dictionary; "-" if the hyphenated word does, if a part has a capital or digit, or
+// if both parts are words of the dictionary; otherwise like most line ends of the document.
 func (d *pdfDoc) joinWord(next string, words *vocabulary) {
 	b := d.b
 	for {
@@ -431,14 +431,14 @@ func firstWord(s string) string {
 	return s[:i]
 }
 
-// vocabulary settles what a hyphen at a line end means.
+// vocabulary decides what a hyphen at a line end means.
 type vocabulary struct {
-	have    map[string]bool // words that stand whole inside a line of the document, hyphenated ones as such
+	have    map[string]bool // words that are complete within a line of the document, including hyphenated ones
 	divided bool            // the document divides words at line ends
 }
 
-// dividedLines is the least share of lines with a hyphen at their end, one in so many, of a document that
-// divides words; where only hyphens of the words themselves stand there, they are one in 60 and less.
+// dividedLines is the minimum share of lines that end in a hyphen, one in this many, in a document that
+// divides words; if only words' own hyphens are there, it is one in 60 or less.
 const dividedLines = 40
 
 func (d *pdfDoc) vocabulary() *vocabulary {

@@ -6,15 +6,15 @@ import (
 	"strconv"
 )
 
-// A page has line numbers where so many numbers in a margin count so many of its lines.
+// A page has line numbers if this many numbers in a margin count this many of its lines.
 const (
 	leastLineNumbers = 3
 	leastNumbered    = 5
-	copiedNumber     = 0.7 // share of the width of the widest number that shorter ones leave to the words
+	copiedNumber     = 0.7 // share of the width of the widest number that shorter ones leave free before the words
 )
 
-// dropLineNumbers takes the numbers of lines in the margins out of the page's characters, and returns how many numbers there were,
-// and digits.
+// dropLineNumbers removes line numbers in the margins from the page's characters, and returns the number of line numbers and of
+// their digits.
 func (o *pageOrder) dropLineNumbers() (numbers, digits int) {
 	var drop []int
 	for _, side := range []int{-1, 1} {
@@ -36,7 +36,7 @@ func (o *pageOrder) dropLineNumbers() (numbers, digits int) {
 }
 
 // lineNumbers finds the words at the left (-1) or right (1) end of rows that are numbers next to the text and count
-// its lines, each or every so many.
+// its lines, every line or every nth.
 func (o *pageOrder) lineNumbers(side int) []int {
 	type number struct{ word, row, value int }
 	var all []number
@@ -99,7 +99,7 @@ func (o *pageOrder) textRows(a, b int) int {
 	return n
 }
 
-// sameEdge reports whether two numbers stand below one another.
+// sameEdge reports whether two numbers are one below the other.
 func (o *pageOrder) sameEdge(a, b int) bool {
 	x, y := &o.words[a], &o.words[b]
 	play := 0.5 * max(x.size(), y.size())
@@ -125,7 +125,7 @@ func (o *pageOrder) inMargin(numbers []int, side int) bool {
 		}
 		first, end := &o.words[r[0]], &o.words[r[len(r)-1]]
 		for _, i := range numbers {
-			n := &o.words[i] // numbers that were copied with the lines stand where the words began, and push them aside
+			n := &o.words[i] // numbers that were copied with the lines are where the words began, and push the words aside
 			if play := copiedNumber * (n.right - n.left); side < 0 && n.right-play > first.left || side > 0 && n.left+play < end.right {
 				return false
 			}

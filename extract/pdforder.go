@@ -18,24 +18,24 @@ type pdfRow struct {
 	low, high float64
 }
 
-// Shares of the steps from word to word, and from line to line, that a page may have against its layout before the
-// layout is read: figures and tables are drawn in any order, but the lines of text that a program writes in order.
+// Shares of the steps from word to word, and from line to line, that may contradict the layout of a page before
+// the layout decides the order: programs draw figures and tables in any order, but lines of text in order.
 const (
 	oddSteps  = 0.2
 	oddLines  = 0.3
 	fewSteps  = 10
 	fewLines  = 6
-	wordBlank = 0.12 // of the type size: the least distance that parts words
+	wordBlank = 0.12 // share of the type size: the minimum distance that separates words
 )
 
-// pageOrder knows where the words of a page stand.
+// pageOrder holds where the words of a page are.
 type pageOrder struct {
 	chars []pdfChar
 	words []pdfWord // in the order in which they are drawn
 	rows  []pdfRow  // from the top
 	bands []pdfBand
-	// standing: the lines run up or down. PDFium then gives them from the left, so that those of Chinese and Japanese follow one
-	// another backwards.
+	// standing: the lines run up or down. PDFium then returns them from the left, so that Chinese and Japanese lines come in
+	// reverse order.
 	standing bool
 }
 
@@ -52,12 +52,12 @@ func newPageOrder(chars []pdfChar) *pageOrder {
 	return o
 }
 
-// findWords cuts the characters at blanks, at line ends, and where the next one does not follow the last.
+// findWords divides the characters at blanks, at line ends, and where one does not follow the last.
 func (o *pageOrder) findWords() {
 	open := false
 	for i, c := range o.chars {
 		if c.r <= ' ' && !c.hyphen || c.right <= c.left {
-			open = open && c.r > ' ' // a sign without a place belongs to the word that is open
+			open = open && c.r > ' ' // a sign without a place belongs to the current word
 			if open {
 				o.words[len(o.words)-1].to = i + 1
 			}
@@ -81,7 +81,7 @@ func (o *pageOrder) findWords() {
 	}
 }
 
-// smallType is the share of the usual type size below which a word may be a raised or lowered sign, or stand between lines.
+// smallType is the share of the usual type size below which a word may be a raised or lowered sign, or be between lines.
 const smallType = 0.85
 
 // findRows puts words that overlap in height by half into one row: those of the usual size, then smaller ones, which
@@ -131,7 +131,7 @@ func (o *pageOrder) findRows() {
 	}
 }
 
-// join puts word i into one of the rows from the given one on, or into a new one.
+// join puts word i into one of the rows, starting with the given one, or into a new one.
 func (o *pageOrder) join(rows []pdfRow, from, i int) []pdfRow {
 	w := &o.words[i]
 	for k := len(rows) - 1; k >= max(0, from); k-- {
@@ -160,7 +160,7 @@ func (o *pageOrder) fits(r *pdfRow, w *pdfWord, room bool) bool {
 	return true
 }
 
-// arrange returns the characters in the order in which the page is read, and whether that is another than the one in
+// arrange returns the characters in the order in which the page is read, and whether that differs from the order in
 // which they are drawn.
 func (o *pageOrder) arrange() ([]pdfChar, bool) {
 	if len(o.words) < fewSteps && !o.standing || !o.placed() {
@@ -206,7 +206,7 @@ func (o *pageOrder) wordsAstray() bool {
 	return odd >= fewSteps && float64(odd) > oddSteps*float64(len(o.words)-1)
 }
 
-// endsLine reports whether no word of its column follows close after w.
+// endsLine reports whether no word of its column closely follows w.
 func (o *pageOrder) endsLine(w *pdfWord) bool {
 	r := o.rows[w.row].words
 	return w.at+1 == len(r) || o.words[r[w.at+1]].column != w.column || o.words[r[w.at+1]].left-w.right > 2*w.size()
@@ -220,7 +220,7 @@ func (o *pageOrder) beginsLine(w *pdfWord) bool {
 // lineOf names a line: a row of a column.
 type lineOf struct{ row, column int }
 
-// longLine is the number of characters from which a line is one of text.
+// longLine is the number of characters from which a line counts as text.
 const longLine = 25
 
 // linesAstray reports whether lines of text are drawn in an order other than that in which they appear, and whether that is backwards.
@@ -281,7 +281,8 @@ func (o *pageOrder) read(f func(i int)) {
 	}
 }
 
-// asRead writes the characters in the order in which the page is read, with blanks and line ends by where they stand.
+// asRead writes the characters in the order in which the page is read, with blanks and line ends according to
+// their places.
 func (o *pageOrder) asRead() []pdfChar {
 	out := make([]pdfChar, 0, len(o.chars)+len(o.chars)/4)
 	var last *pdfWord
@@ -312,7 +313,7 @@ func (o *pageOrder) blankAfter(w *pdfWord) bool {
 	return w.to < len(o.chars) && o.chars[w.to].r == ' ' && !o.chars[w.to].generated
 }
 
-// order removes line numbers and, if the characters are drawn in another order, puts them into that of the page.
+// order removes line numbers and, if the characters are drawn in another order, puts them into the order of the page.
 func (p *pdfPage) order(chars []pdfChar) []pdfChar {
 	if mostlyRightToLeft(chars) {
 		return chars

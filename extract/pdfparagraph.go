@@ -44,8 +44,8 @@ func newLayout(lines []pdfLine) *layout {
 // sizeClass is equal, or one apart, for type sizes that differ by 6 % or less.
 func sizeClass(size float64) int { return int(math.Round(math.Log(size) / math.Log(1.06))) }
 
-// usualPitch is the least distance that is common among those between lines of one size. The median is that
-// between paragraphs where most of them are of one line.
+// usualPitch is the smallest common distance between lines of one size. The median would be the distance
+// between paragraphs if most paragraphs have one line.
 func usualPitch(pitches []float64) float64 {
 	sort.Float64s(pitches)
 	least := max(2, len(pitches)/10)
@@ -57,14 +57,14 @@ func usualPitch(pitches []float64) float64 {
 			return pitches[i]
 		}
 	}
-	return pitches[0] // there is one at least
+	return pitches[0] // there is at least one
 }
 
-// near is how many lines before and after are looked at to find a column's edges.
+// near is how many lines before and after are examined to find a column's edges.
 const near = 60
 
-// column is the right and left edge of the lines around line i that are set like it: overlapping,
-// beginning at about the same place.
+// column returns the right and left edges of the lines around line i that are set like it: they
+// overlap with it and begin at about the same place.
 func (y *layout) column(i int) (right, left float64) {
 	l := &y.lines[i]
 	right, left = l.right, l.left
@@ -82,7 +82,7 @@ func (y *layout) column(i int) (right, left float64) {
 	return right, left
 }
 
-// sameSize is the difference in type size, as a share, up to which lines may be one paragraph.
+// sameSize is the difference in type size, as a share, up to which lines may belong to one paragraph.
 const sameSize = 0.12
 
 func (y *layout) sameColumn(i, j int) bool {
@@ -109,14 +109,14 @@ func (y *layout) continues(i int) bool {
 	}
 	em := size * 0.8
 	if startsItem(b.text) && (startsItem(a.text) || !a.full || endsSentence(a.text) || endsInDigit(a.text) || math.Abs(a.left-b.left) > em/2) {
-		return false // else it is a number in the middle of a sentence
+		return false // otherwise it is a number in the middle of a sentence
 	}
 	drop := (a.low - b.low) / size
 	switch {
 	case math.Abs(drop) < 0.3 && !a.hyphen:
-		return false // beside it: cells of a table
+		return false // next to it: cells of a table
 	case drop < -1 || !y.sameColumn(j, i):
-		// The next column, or text beside it: the paragraph continues only if the words show it.
+		// The next column, or adjacent text: the paragraph continues only if the words show it.
 		return goesOn(a, b) && a.right-a.left > 0.6*(y.edge[j]-y.start[j]) || drop < -1 && runsOn(a, b)
 	}
 	pitch, known := y.pitch[sizeClass(b.size())]
@@ -152,8 +152,8 @@ func (y *layout) continues(i int) bool {
 	return goesOn(a, b) && !isUnspaced(last) && a.right-a.left > 0.5*width
 }
 
-// uniform reports whether the lines before a or after b are as far apart as a and b: then the distance is
-// that of their paragraph, wider than elsewhere on the page.
+// uniform reports whether the lines before a or after b are as far apart as a and b: then that is the
+// distance within their paragraph, which is wider than elsewhere on the page.
 func (y *layout) uniform(a, b int, drop float64) bool {
 	same := func(i, j int) bool {
 		if i < 0 || j >= len(y.lines) || y.lines[i].solid == 0 || y.lines[j].size() <= 0 || !y.sameColumn(i, j) {
@@ -165,8 +165,8 @@ func (y *layout) uniform(a, b int, drop float64) bool {
 	return drop < 2.5 && (same(a-1, a) || same(b, b+1))
 }
 
-// firstWidth is about the width of the first word of l: if it had fitted on the previous line, it would
-// be there. Scripts without spaces break anywhere but before closing marks.
+// firstWidth returns approximately the width of the first word of l: if it had fitted on the previous
+// line, it would be there. Scripts without spaces break anywhere except before closing marks.
 func firstWidth(l *pdfLine) float64 {
 	all := utf8.RuneCountInString(l.text)
 	word := strings.TrimLeft(l.text, " ")
@@ -181,7 +181,7 @@ func firstWidth(l *pdfLine) float64 {
 }
 
 // goesOn reports whether the words alone say that b continues a: a does not end a sentence and b
-// begins in lower case, or both are of a script without case and spaces.
+// begins in lower case, or both are in a script without case and spaces.
 func goesOn(a, b *pdfLine) bool {
 	if a.hyphen {
 		return true
@@ -194,7 +194,7 @@ func goesOn(a, b *pdfLine) bool {
 	return unicode.IsLower(r) || isUnspaced(r) && isUnspaced(last) || strings.ContainsRune(",;", last)
 }
 
-// continuesAcross reports whether the first line of a page continues with the last of the previous one.
+// continuesAcross reports whether the first line of a page continues the last line of the previous one.
 func continuesAcross(a, b *pdfLine) bool {
 	if a.solid == 0 || b.solid == 0 || startsItem(b.text) {
 		return false
@@ -207,7 +207,7 @@ func continuesAcross(a, b *pdfLine) bool {
 }
 
 // runsOn reports whether the shape alone says that the paragraph of a continues with b, in the next
-// column or on the next page: a fills its line, b is not indented and about as wide.
+// column or on the next page: a fills its line, and b is not indented and has about the same width.
 func runsOn(a, b *pdfLine) bool {
 	return a.full && !b.indented && !startsItem(b.text) && b.right-b.left > 0.6*(a.right-a.left)
 }
@@ -217,7 +217,7 @@ func startsUpper(s string) bool {
 	return unicode.IsUpper(r) || unicode.IsDigit(r)
 }
 
-// endsSentence reports whether s ends as a sentence does, closing quotes and brackets aside.
+// endsSentence reports whether s ends like a sentence, apart from closing quotes and brackets.
 func endsSentence(s string) bool {
 	s = strings.TrimRightFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune("\"')]}»”’」』）】》", r)

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// A PDF draws one thing and may say that it means another: by ActualText, which takes the place of what a stretch draws
-// when it is copied, and by a font's ToUnicode, which gives the meaning of its codes. Both serve honest ends, ligatures
-// and fonts without names. Where they turn letters that are drawn into others, what is drawn is read.
+// A PDF draws one thing and may say that it means another: by ActualText, which replaces what a stretch draws when it
+// is copied, and by a font's ToUnicode, which gives the meaning of its codes. Both have honest uses, for ligatures and
+// fonts without names. If they turn drawn letters into others, what is drawn is read.
 
 // saidDetail is the sentence of the flag.
 const saidDetail = "the stored letters differ from those drawn; the drawn ones are compared"
@@ -21,10 +21,10 @@ const saidDetail = "the stored letters differ from those drawn; the drawn ones a
 // otherWords is the share of its groups of three letters in which what a page says may differ from what it draws.
 const otherWords = 0.05
 
-// leastOther is the number of groups of letters below which nothing is said.
+// leastOther is the number of groups of letters below which nothing is concluded.
 const leastOther = 20
 
-// undoActualText takes the ActualText of a page's objects away and reports whether there was any.
+// undoActualText removes the ActualText of a page's objects and reports whether there was any.
 func (f *pdfium) undoActualText(page uint64) bool {
 	const name = "ActualText"
 	key := f.malloc(len(name) + 1)
@@ -47,7 +47,7 @@ func (f *pdfium) undoActualText(page uint64) bool {
 	return found
 }
 
-// drawnWords reads the page once more by what it draws, if its ActualText says something else, or returns nil.
+// drawnWords reads the page again from what it draws if its ActualText says something else; otherwise it returns nil.
 func (f *pdfium) drawnWords(page uint64, said []pdfChar, g geometry, ground *pdfGround) []pdfChar {
 	if !f.undoActualText(page) {
 		return nil
@@ -69,7 +69,7 @@ func (f *pdfium) drawnWords(page uint64, said []pdfChar, g geometry, ground *pdf
 	return drawn
 }
 
-// differ reports whether two readings of a page, folded, have other words.
+// differ reports whether two folded readings of a page have different words.
 func differ(a, b string) bool {
 	left, all := map[string]int{}, 0
 	for _, t := range threes(a) {
@@ -88,7 +88,7 @@ func differ(a, b string) bool {
 	return other >= leastOther && float64(other) > otherWords*float64(max(all, allB))
 }
 
-// threes gives the groups of three letters of a page.
+// threes returns the groups of three letters of a page.
 func threes(folded string) []string {
 	letters := []rune(folded)
 	var out []string
@@ -98,7 +98,7 @@ func threes(folded string) []string {
 	return out
 }
 
-// folded gives the letters of a page as Fold does.
+// folded returns the letters of a page in the form of Fold.
 func folded(chars []pdfChar) string {
 	var out strings.Builder
 	for _, c := range chars {
@@ -109,7 +109,8 @@ func folded(chars []pdfChar) string {
 	return out.String()
 }
 
-// Fonts with an encoding that the format defines need no ToUnicode; one that gives their letters other meanings lies.
+// Fonts with an encoding that the format defines need no ToUnicode; a ToUnicode that gives their letters other
+// meanings is false.
 var (
 	pdfToUnicode   = regexp.MustCompile(`/ToUnicode\s+(\d+)\s+\d+\s+R`)
 	pdfEncoding    = regexp.MustCompile(`/(WinAnsi|MacRoman|Standard)Encoding\b`)
@@ -121,8 +122,8 @@ var (
 	cmapRange      = regexp.MustCompile(`<([0-9A-Fa-f]{2})>\s*<([0-9A-Fa-f]{2})>\s*<([0-9A-Fa-f]{4})>`)
 )
 
-// falseMappings returns the file without the ToUnicode of fonts that gives letters of a defined encoding the meaning of
-// others, or nil if no font does.
+// falseMappings returns the file without ToUnicode tables that give letters of a defined encoding the meaning of
+// others, or nil if no font has one.
 func (p *pdfObjects) falseMappings() []byte {
 	var out []byte
 	change := func() []byte {
@@ -138,7 +139,7 @@ func (p *pdfObjects) falseMappings() []byte {
 	}
 	for _, object := range p.packedObjects() {
 		if bytes.Contains(object, []byte("/ToUnicode")) {
-			if table, lies := p.liesAbout(object); lies { // its font cannot be changed where it lies
+			if table, lies := p.liesAbout(object); lies { // its font cannot be changed where it is
 				if from, to := p.payload(table); from < to {
 					copy(change()[from:to], bytes.Repeat([]byte(" "), to-from))
 				}
@@ -148,7 +149,7 @@ func (p *pdfObjects) falseMappings() []byte {
 	return out
 }
 
-// tables gives the objects outside streams that name a ToUnicode table, and where they do.
+// tables returns the objects outside streams that name a ToUnicode table, and where they name it.
 func (p *pdfObjects) tables() iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		for from := 0; ; {
@@ -170,7 +171,8 @@ func (p *pdfObjects) tables() iter.Seq2[int, []byte] {
 	}
 }
 
-// liesAbout reports whether the ToUnicode table of a font gives other letters than its encoding, and where it is.
+// liesAbout reports whether the ToUnicode table of a font gives letters other than its encoding's, and where the
+// table is.
 func (p *pdfObjects) liesAbout(font []byte) (table string, lies bool) {
 	m := pdfToUnicode.FindSubmatch(font)
 	if m == nil || !bytes.Contains(font, []byte("/Font")) || bytes.Contains(font, []byte("/Type0")) || bytes.Contains(font, []byte("/Type3")) {

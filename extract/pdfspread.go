@@ -6,16 +6,16 @@ import (
 	"unicode"
 )
 
-// A line whose letters stand apart has as many characters of its own, each with a blank after it, in four
-// of five places.
+// A line whose letters are spaced apart has at least this many characters, followed by a blank in four of
+// five places.
 const (
 	spreadLeast = 8
 	spreadShare = 0.8
-	wordGap     = 1.5 // times the gap between letters: a gap between words
+	wordGap     = 1.5 // a gap between words, as a multiple of the gap between letters
 )
 
-// isSpread reports whether the letters of a line stand apart, by blanks of the file or by the distance at
-// which they are set.
+// isSpread reports whether the letters of a line are spaced apart, by blanks in the file or by their
+// distance on the page.
 func isSpread(chars []pdfChar) bool {
 	solid, alone := 0, 0
 	for i, c := range chars {
@@ -30,8 +30,8 @@ func isSpread(chars []pdfChar) bool {
 	return solid >= spreadLeast && float64(alone) >= spreadShare*float64(solid)
 }
 
-// spreadText writes such a line with two blanks where a gap is wider than between letters, which is the only
-// trace of the word boundaries.
+// spreadText writes such a line with two blanks wherever a gap is wider than between letters, the only trace
+// of word boundaries.
 func spreadText(chars []pdfChar) string {
 	var gaps []float64
 	var solid []pdfChar

@@ -5,9 +5,9 @@ import (
 	"regexp"
 )
 
-// PDFium leaves a text object out if its box has no width. That of a letter alone, or of a line that runs down, has none if the
-// font is not in the file and none at hand has the letter, as with the East Asian fonts that every reader brings. A drawn outline
-// widens the box; so such objects get one before the text is read, and lose it afterwards.
+// PDFium leaves a text object out if its box has no width. The box of a single letter, or of a line that runs down, has none if
+// the font is not in the file and no available font has the letter, as with the East Asian fonts that every viewer supplies. A
+// drawn outline widens the box; so such objects get one before the text is read, and lose it afterwards.
 
 // pdfOrdering is how fonts name the collections of East Asian characters (ISO 32000-1, section 9.7.3).
 var pdfOrdering = regexp.MustCompile(`/Ordering\s*\(\s*(?:Japan1|Japan2|GB1|CNS1|Korea1|KR)\s*\)`)
@@ -28,7 +28,7 @@ func (p *pdfObjects) widens() bool {
 // renderStroke is the render mode of outlines, fpdf_edit.h.
 const renderStroke = 1
 
-// thinObject is a text object that was given an outline, and its own mode.
+// thinObject is a text object that was given an outline, with its own mode.
 type thinObject struct {
 	object uint64
 	mode   int
@@ -58,7 +58,7 @@ func (f *pdfium) widen(depth, n int, object func(i uint64) uint64) []thinObject 
 			f.call("FPDFTextObj_SetTextRenderMode", o, renderStroke)
 			f.call("FPDFPageObj_SetStrokeWidth", o, uint64(math.Float32bits(1)))
 			one, none := math.Float64bits(1), math.Float64bits(0)
-			f.call("FPDFPageObj_Transform", o, one, none, none, one, none, none) // by nothing, but the box is found again
+			f.call("FPDFPageObj_Transform", o, one, none, none, one, none, none) // by nothing, but the box is recomputed
 			out = append(out, thin)
 		}
 	}

@@ -13,19 +13,19 @@ type pdfBox struct {
 	opaque                 bool
 }
 
-// pdfGround knows what is drawn under and over the letters of a page.
+// pdfGround holds what is drawn under and over the letters of a page.
 type pdfGround struct {
 	boxes []pdfBox
-	drawn map[uint64]int // of each text object, where it stands among the page's objects
+	drawn map[uint64]int // for each text object, its position among the page's objects
 }
 
-// leastBox is the least side of a box that letters can stand on, in points; thinner ones are lines.
+// leastBox is the minimum side of a box that letters can be on, in points; thinner boxes are lines.
 const leastBox = 2
 
-// maxBoxesDrawn bounds the boxes of a page that are looked at.
+// maxBoxesDrawn bounds the boxes of a page that are examined.
 const maxBoxesDrawn = 500
 
-// readGround finds the page's boxes and text objects. Of forms only the place is known.
+// readGround finds the page's boxes and text objects. For forms, only the place is known.
 func (f *pdfium) readGround(page uint64, g geometry) *pdfGround {
 	gr := &pdfGround{drawn: map[uint64]int{}}
 	n := min(f.integer("FPDFPage_CountObjects", page), maxObjects)
@@ -93,7 +93,7 @@ func (f *pdfium) isRectangle(o uint64) bool {
 	return n == 4 || n == 5
 }
 
-// settle says of a character, drawn by a text object in the given colour, whether it can be seen on its ground.
+// settle decides whether a character, drawn by a text object in the given colour, can be seen on its background.
 func (gr *pdfGround) settle(c *pdfChar, object uint64, red, green, blue byte) {
 	ground := pdfBox{known: true, colour: [3]byte{0xff, 0xff, 0xff}}
 	at, own := gr.drawn[object]
@@ -113,7 +113,7 @@ func (gr *pdfGround) settle(c *pdfChar, object uint64, red, green, blue byte) {
 	c.white = ground.known && nearColour(ground.colour, [3]byte{red, green, blue})
 }
 
-// nearColour reports whether two colours cannot be told apart.
+// nearColour reports whether two colours cannot be distinguished.
 func nearColour(a, b [3]byte) bool {
 	const play = 8
 	for i := range a {
@@ -130,7 +130,7 @@ type clip struct {
 	set                    bool
 }
 
-// Clipping paths have few points where they are rectangles; others are not followed.
+// Clipping paths have few points if they are rectangles; others are not followed.
 const (
 	maxClips      = 4
 	maxClipPoints = 6
@@ -173,7 +173,7 @@ func (f *pdfium) clipOf(object uint64, g geometry) clip {
 	return c
 }
 
-// hides reports whether the middle of a character lies outside.
+// hides reports whether the middle of a character is outside.
 func (c *clip) hides(x *pdfChar) bool {
 	if !c.set {
 		return false
@@ -183,5 +183,5 @@ func (c *clip) hides(x *pdfChar) bool {
 	return mx < c.left-play || mx > c.right+play || my < c.low-play || my > c.high+play
 }
 
-// squeezed is the width of a letter, as a share of its height, up to which it cannot be read.
+// squeezed is the width of a letter, as a share of its height, up to which it is unreadable.
 const squeezed = 0.06

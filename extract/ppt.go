@@ -24,7 +24,8 @@ const (
 const pptEncrypted = 0xf3d1c4df
 
 // readPPT reads PowerPoint's binary format: slides in the order of the show, then their notes. The
-// newest state of a file saved in steps is found through its directory of parts ([MS-PPT] 2.1.2).
+// newest state of an incrementally saved file is found through its directory of parts ([MS-PPT]
+// 2.1.2).
 func readPPT(b *builder, data []byte) error {
 	streams, err := oleStreams(data, func(path []string, name string) bool {
 		return len(path) == 0 && (strings.ToLower(name) == "powerpoint document" || strings.ToLower(name) == "current user" ||
@@ -87,8 +88,8 @@ func (f *pptFile) recordAt(offset int) (pptRecord, bool) {
 // maxEdits bounds the chain of saves.
 const maxEdits = 10000
 
-// directory follows the saves from the last to the first; the newest place of a part counts. It
-// returns the part number of the document.
+// directory follows the saves from the last to the first; the newest location of a part counts.
+// It returns the part number of the document.
 func (f *pptFile) directory(edit int) (uint32, error) {
 	document := uint32(0)
 	for n := 0; n < maxEdits; n++ {

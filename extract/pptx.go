@@ -66,7 +66,7 @@ func walkSlide(b *builder, data []byte, size slideSize) error {
 	return err
 }
 
-// slideGrounds reads what layouts and masters put on every slide that rests on them: short text is left out as a page header is.
+// slideGrounds reads what layouts and masters put on every slide based on them: short text is left out like a page header.
 func (p *parts) slideGrounds(slides []string, size slideSize) {
 	read := func(name string) {
 		_ = p.part(name, true, func(d []byte) error {
@@ -102,7 +102,7 @@ func (p *parts) slideGrounds(slides []string, size slideSize) {
 	}
 }
 
-// slideOrder is the slides' part names in the order of the show, or by number where that is damaged.
+// slideOrder returns the slides' part names in the order of the show, or by number if that is damaged.
 func (p *parts) slideOrder(main string) []string {
 	byID := map[string]string{}
 	for _, r := range p.relations(main) {
@@ -130,7 +130,7 @@ func (p *parts) slideOrder(main string) []string {
 	return order
 }
 
-// partNumber is the number at the end of a part's base name, for example 12 of slide12.xml.
+// partNumber returns the number at the end of a part's base name, for example 12 of slide12.xml.
 func partNumber(name string) int {
 	s := strings.TrimSuffix(path.Base(name), ".xml")
 	n, err := strconv.Atoi(strings.TrimLeftFunc(s, func(r rune) bool { return r < '0' || r > '9' }))
@@ -166,13 +166,13 @@ type slideReader struct {
 	tiny   bool
 	slide  bool // the slide is left out of the show
 	shape  slideShape
-	groups int  // open groups of shapes, which have coordinates of their own
+	groups int  // open groups of shapes, which have their own coordinates
 	ground bool // a layout or master, whose placeholders are not shown
 	holder bool // inside a placeholder
 	size   slideSize
 }
 
-// slideSize is the size of all slides, in English metric units; 0 is not known.
+// slideSize is the size of all slides, in English Metric Units; 0: not known.
 type slideSize struct{ width, height int64 }
 
 // slideShape is the shape being read.
@@ -183,14 +183,14 @@ type slideShape struct {
 
 func (s *slideSize) start(name string, a attrs) {
 	if name == "p:sldSz" {
-		s.width, _ = strconv.ParseInt(a.get("cx"), 10, 64) // 0 where it is damaged
+		s.width, _ = strconv.ParseInt(a.get("cx"), 10, 64) // 0 if it is damaged
 		s.height, _ = strconv.ParseInt(a.get("cy"), 10, 64)
 	}
 }
 func (s *slideSize) stop(string)  {}
 func (s *slideSize) chars(string) {}
 
-// place reads what hides a slide or a shape.
+// place reads what can hide a slide or a shape.
 func (r *slideReader) place(name string, a attrs) {
 	switch name {
 	case "p:sld":

@@ -6,14 +6,14 @@ import (
 )
 
 // longQuotation is the length in bytes from which a quotation in strange marks is flagged, and
-// maxQuotation that beyond which its closing mark is taken to be another's: such a one is no quotation
-// for a report either, nor is one of several paragraphs.
+// maxQuotation the length beyond which its closing mark is taken to belong to another quotation.
+// Reports do not treat such text as a quotation either, nor text of several paragraphs.
 const (
 	longQuotation = 300
 	maxQuotation  = 3000
 )
 
-// strangeQuote says to which text a quotation mark is strange.
+// strangeQuote says in which text a quotation mark is strange.
 type strangeQuote struct {
 	closers string
 	to      quoteTo
@@ -22,7 +22,7 @@ type strangeQuote struct {
 type quoteTo uint8
 
 const (
-	toAll       quoteTo = iota // no tradition of print uses it so
+	toAll       quoteTo = iota // no typographic tradition uses it like this
 	toAlphabets                // only Chinese, Japanese and Korean use it
 	toEnglish                  // other languages of Europe use it
 )
@@ -36,7 +36,7 @@ var strangeQuotes = map[rune]strangeQuote{
 	'«': {"»", toEnglish}, '»': {"«", toEnglish}, '„': {"“”", toEnglish}, '‹': {"›", toEnglish},
 }
 
-// scanQuotes flags long passages between quotation marks that are strange to their text.
+// scanQuotes flags long passages between quotation marks that are strange in their text.
 func scanQuotes(b *builder, s string) {
 	if !strings.ContainsFunc(s, func(r rune) bool { _, ok := strangeQuotes[r]; return ok }) {
 		return
@@ -62,7 +62,7 @@ func scanQuotes(b *builder, s string) {
 	}
 }
 
-// strange reports whether the mark is strange to the passage q, in a text that is english or not.
+// strange reports whether the mark is strange in the passage q; english says whether the text is English.
 func (m strangeQuote) strange(q string, english bool) bool {
 	switch m.to {
 	case toAlphabets:
@@ -75,8 +75,8 @@ func (m strangeQuote) strange(q string, english bool) bool {
 	return true
 }
 
-// isEnglish reports whether one word in eight of s is one of the commonest of English; in the other
-// languages of Europe hardly any is.
+// isEnglish reports whether one word in eight of s is one of the commonest English words; in other
+// European languages hardly any word is.
 func isEnglish(s string) bool {
 	words, common := 0, 0
 	for _, w := range strings.FieldsFunc(s[:min(len(s), 100_000)], func(r rune) bool { return !unicode.IsLetter(r) }) {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// A reading is at most so many letters for each of its base, and some more: pinyin has six for a character. What is longer
-// is a text of its own.
+// A reading has at most this many letters for each letter of its base, and a few more: pinyin has six for a character.
+// Longer text is not a reading.
 const (
 	readingLetters = 8
 	readingMore    = 12
@@ -40,7 +40,7 @@ func countLetters(s string) int {
 	return n
 }
 
-// readings gathers the readings of an HTML page.
+// readings collects the readings of an HTML page.
 type readings struct {
 	base string          // the paragraph's text up to the ruby, or up to its last reading
 	text strings.Builder // of the reading that is open
@@ -64,7 +64,7 @@ func (r *readings) add(s string) {
 	}
 }
 
-// stop settles a reading at its end.
+// stop finishes a reading at its end.
 func (r *readings) stop(b *builder, a atom.Atom) {
 	if a != atom.Rt && a != atom.Rtc || r.open == 0 {
 		return
@@ -78,7 +78,7 @@ func (r *readings) stop(b *builder, a atom.Atom) {
 	r.text.Reset()
 }
 
-// officeRuby is a reading of a Word or OpenDocument file, which is next to its base in an element around both.
+// officeRuby is a reading in a Word or OpenDocument file; one element contains it and its base.
 type officeRuby struct {
 	text strings.Builder
 	open bool // the reading is being read
@@ -95,7 +95,7 @@ func (r *officeRuby) start(name string, at int) {
 	}
 }
 
-// take keeps s back if it is of a reading.
+// take holds s back if it belongs to a reading.
 func (r *officeRuby) take(s string) bool {
 	if r.open && r.text.Len() < 1<<16 {
 		r.text.WriteString(s)

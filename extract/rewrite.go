@@ -11,8 +11,8 @@ type edit struct {
 	text, code, detail string
 }
 
-// asSeen puts what a reader sees in the place of what the file stores, where the two differ and the difference is
-// no matter of looks: letters under an override of direction, and letters and blanks that pass for others.
+// asSeen replaces what the file stores with what a reader sees, if the two differ in more than looks: letters
+// under a direction override, and letters and blanks that look like others.
 func (b *builder) asSeen() {
 	if isASCII([]byte(b.res.Text)) {
 		return
@@ -24,7 +24,7 @@ func (b *builder) asSeen() {
 	}
 }
 
-// rewrite makes the edits, which are in order and disjoint, and moves places and flags with the text.
+// rewrite applies the edits, which are in order and disjoint, and moves places and flags with the text.
 func (b *builder) rewrite(edits []edit) {
 	if len(edits) == 0 {
 		return
@@ -32,7 +32,7 @@ func (b *builder) rewrite(edits []edit) {
 	s := b.res.Text
 	var out strings.Builder
 	out.Grow(len(s))
-	starts := make([]int, len(edits)) // of each edit in the new text
+	starts := make([]int, len(edits)) // start of each edit in the new text
 	at := 0
 	for i, e := range edits {
 		out.WriteString(s[at:e.from])
@@ -61,7 +61,7 @@ func (b *builder) rewrite(edits []edit) {
 	for i := range b.res.Flags {
 		if f := &b.res.Flags[i]; f.End > 0 {
 			f.Start, f.End = moved(f.Start, false), moved(f.End, true)
-			if f.Start >= f.End { // nothing is left of what it stood at
+			if f.Start >= f.End { // nothing is left of the text it was about
 				f.Start, f.End = 0, 0
 			}
 		}

@@ -30,12 +30,12 @@ func readRTF(b *builder, data []byte) error {
 // rtfState is the state that a group inherits and its end restores.
 type rtfState struct {
 	dest   rtfDest
-	uc     int // characters that follow a \u and replace it
+	uc     int // number of replacement characters that follow a \u
 	enc    encoding.Encoding
 	hidden bool
 	white  bool
 	size   int    // half points; 0: default
-	aside  string // the flag of text that is left out: headers, comments, deletions; empty: it does
+	aside  string // the flag of text that is left out: headers, comments, deletions; empty: it is not left out
 }
 
 type rtfDest int
@@ -49,7 +49,7 @@ const (
 	rtfAuthor
 	rtfInfo // other fields of the information group
 	rtfCreated
-	rtfObject // an object; only its result is shown
+	rtfObject // an object, of which only the result is shown
 	rtfLabel  // of a list
 	rtfCode   // of a field
 	rtfTwice  // text in two forms; the second, in Unicode, is shown
@@ -73,7 +73,7 @@ type rtfReader struct {
 	white   [3]int
 	created [3]int          // year, month, day
 	code    fieldCode       // of the field being read
-	headers []string        // of pages, each as it is read
+	headers []string        // of pages, in the order read
 	header  strings.Builder // the one being read
 }
 
@@ -104,7 +104,7 @@ func (r *rtfReader) read() error {
 				r.code = fieldCode{}
 			}
 			r.stack = r.stack[:len(r.stack)-1]
-			if len(r.stack) == 0 && isRTF(r.data) { // a piece of RTF may be several groups
+			if len(r.stack) == 0 && isRTF(r.data) { // a piece of RTF may consist of several groups
 				return nil
 			}
 		case '\\':
@@ -142,7 +142,7 @@ func (r *rtfReader) literal(c byte) {
 	r.pending = append(r.pending, c)
 }
 
-// flush decodes what is pending and writes it to where the group's text goes.
+// flush decodes the pending bytes and writes the text to the destination of the group.
 func (r *rtfReader) flush() {
 	if len(r.units) > 0 {
 		r.write(string(utf16.Decode(r.units)))
@@ -169,7 +169,7 @@ func (r *rtfReader) write(s string) {
 		r.b.res.Title += s
 	case rtfAuthor:
 		r.b.res.Author += s
-	case rtfLabel: // numbers and bullets alone are no text
+	case rtfLabel: // numbers and bullets alone are not text
 		if r.st.aside == "" && strings.IndexFunc(s, unicode.IsLetter) >= 0 && utf8.RuneCountInString(strings.TrimSpace(s)) > 3 {
 			r.b.text(s)
 		}
@@ -252,7 +252,7 @@ func (r *rtfReader) symbol(c byte) {
 	}
 }
 
-// put writes s in order with what is pending.
+// put writes s after anything pending.
 func (r *rtfReader) put(s string) {
 	if r.drop > 0 {
 		r.drop--
@@ -374,7 +374,7 @@ func (r *rtfReader) word(w string, n int, has bool) {
 	}
 }
 
-// group handles words that name where the group's text goes, and colours.
+// group handles words that name the destination of the group's text, and colours.
 func (r *rtfReader) group(w string, n int) {
 	switch w {
 	case "red":
@@ -445,7 +445,7 @@ func (r *rtfReader) codePage(w string, n int) {
 	}
 }
 
-// windowsPage is the encoding of a Windows code page number, or nil.
+// windowsPage returns the encoding of a Windows code page number, or nil.
 func windowsPage(n int) encoding.Encoding {
 	name := "windows-" + strconv.Itoa(n)
 	switch n {
@@ -474,7 +474,7 @@ func windowsPage(n int) encoding.Encoding {
 	return nil
 }
 
-// rtfCharset is the encoding of a font's character set, or nil for the document's.
+// rtfCharset returns the encoding of a font's character set, or nil for the document's encoding.
 func rtfCharset(n int) encoding.Encoding {
 	pages := map[int]int{128: 932, 129: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 163: 1258, 177: 1255, 178: 1256,
 		186: 1257, 204: 1251, 222: 874, 238: 1250, 254: 437, 255: 850, 77: 10000}
@@ -484,7 +484,7 @@ func rtfCharset(n int) encoding.Encoding {
 	return nil
 }
 
-// isRTF reports whether data begins as RTF, blanks aside.
+// isRTF reports whether data begins like RTF, ignoring blanks.
 func isRTF(data []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n\xef\xbb\xbf"), []byte(`{\rtf`))
 }

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// rtfAsides are destinations whose text is counted, and kept where it is long.
+// rtfAsides are destinations whose text is counted, and kept if it is long.
 var rtfAsides = map[string]string{"annotation": FlagComments, "header": FlagHeaders, "headerl": FlagHeaders, "headerr": FlagHeaders,
 	"headerf": FlagHeaders, "footer": FlagHeaders, "footerl": FlagHeaders, "footerr": FlagHeaders, "footerf": FlagHeaders}
 
@@ -31,7 +31,7 @@ func (r *rtfReader) aside(s string) {
 	}
 }
 
-// leaveAside settles a header at whose end the state before it comes back.
+// leaveAside finishes a header; its end restores the previous state.
 func (r *rtfReader) leaveAside(before string) {
 	if r.st.aside == FlagHeaders && before != FlagHeaders {
 		if s := strings.TrimSpace(r.header.String()); characters(s) > 0 {

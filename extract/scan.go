@@ -13,7 +13,7 @@ import (
 func scanText(b *builder) {
 	s := b.res.Text
 	if !isASCII([]byte(s)) {
-		if b.counts[FlagGuess] == 0 { // a wrong guess mixes scripts by itself
+		if b.counts[FlagGuess] == 0 { // a wrong guess would mix scripts by itself
 			scanWords(b, s)
 		}
 		scanControls(b, s)
@@ -24,13 +24,13 @@ func scanText(b *builder) {
 	scanLanguage(b, s)
 }
 
-// A text layer whose characters do not mean what is seen consists of words that no language has.
+// A text layer whose characters differ from what is seen consists of words that no language has.
 // Every language written in Latin letters puts a vowel into nearly every longer word, and a third of
 // its letters are vowels or have a mark (the least in the Universal Declaration's 280 Latin texts is
-// given in doc/evaluation/extract.md); after most permutations of the letters fewer are. Private
-// characters mean nothing at all.
+// given in doc/evaluation/extract.md); after most permutations of the letters, fewer are. Private
+// characters have no meaning at all.
 const (
-	leastWords   = 200 // Latin words of three letters or more, below which nothing is said
+	leastWords   = 200 // number of Latin words of three letters or more below which nothing is concluded
 	maxVowelless = 30  // per cent of them without a vowel
 	leastVowels  = 28  // per cent of their letters
 	maxPrivate   = 5   // per cent of characters that have no public meaning
@@ -122,9 +122,9 @@ func scriptOf(r rune) script {
 	return 0
 }
 
-// lookAlikes gives, for letters of other scripts that a reader takes for a Latin one, that letter.
-// The pairs are from Unicode Technical Standard 39, confusables.txt, reduced to letters that print
-// alike in common fonts.
+// lookAlikes holds, for letters of other scripts that a reader takes for a Latin one, that Latin
+// letter. The pairs are from Unicode Technical Standard 39, confusables.txt, reduced to letters
+// that print alike in common fonts.
 var lookAlikes = func() map[rune]rune {
 	m := map[rune]rune{}
 	for _, p := range []string{
@@ -151,8 +151,8 @@ type word struct {
 	firstRune [allScripts]rune
 }
 
-// scanWords flags words in which look-alike letters of another script stand among the word's own.
-// A word written wholly in look-alikes is flagged only where the text has no real word of that
+// scanWords flags words in which look-alike letters of another script are among the word's own. A
+// word written entirely in look-alikes is flagged only if the text has no real word of that
 // script, because the same letters spell ordinary Russian and Greek words. Some languages are
 // commonly typed with a borrowed letter for one that the keyboard lacks; a letter whose twin the
 // text never uses is such a habit, not a disguise.
@@ -187,20 +187,20 @@ func scanWords(b *builder, s string) {
 }
 
 // leastGreek is the number of different words that must hold Greek letters in place of Latin ones:
-// one or two are a formula that lost its spaces.
+// one or two may be a formula that lost its spaces.
 const leastGreek = 5
 
 // maxSuspects bounds the words that are remembered.
 const maxSuspects = 10000
 
-// wordScan gathers the suspect words of a text.
+// wordScan collects the suspect words of a text.
 type wordScan struct {
 	s       string
 	runes   map[rune]int
 	letters [allScripts]int  // by script
 	real    [allScripts]bool // scripts with words that no Latin letters could spell
 	mixed   []word
-	whole   []word // words wholly of look-alikes
+	whole   []word // words entirely of look-alikes
 }
 
 func (k *wordScan) word(w word) {
@@ -236,7 +236,7 @@ func rarer(w word, main script) script {
 	return 0
 }
 
-// borrowed reports whether every odd letter of w takes the place of a twin that the text does not use.
+// borrowed reports whether every odd letter of w replaces a twin that the text does not use.
 func (k *wordScan) borrowed(w word) bool {
 	if k.letters[latin] >= k.letters[foreign(w)] {
 		return false // no Latin text does without a, e, o or c
@@ -254,7 +254,7 @@ func (k *wordScan) borrowed(w word) bool {
 	return true
 }
 
-// foreign is the script of w that is not Latin.
+// foreign returns the script of w that is not Latin.
 func foreign(w word) script {
 	for sc := cyrillic; sc < allScripts; sc++ {
 		if w.count[sc] > 0 {
@@ -264,9 +264,9 @@ func foreign(w word) script {
 	return 0
 }
 
-// mixedWord reports whether the letters of two scripts in a word pass for one word: some letters
-// of the main script, and every letter of the other one has a twin in it. Formulas and
-// names such as “λx” or “βcell” have letters without one.
+// mixedWord reports whether letters of two scripts look like a single word: there are letters of
+// the main script, and every letter of the other script has a twin in it. Formulas and names
+// such as “λx” or “βcell” have letters without one.
 func mixedWord(w *word, main, other script, text string) bool {
 	least := 3
 	if w.count[cyrillic] > 0 {
@@ -306,8 +306,9 @@ var twins = func() map[script]map[rune]bool {
 
 func hasTwin(r rune, sc script) bool { return twins[sc][r] }
 
-// mathematical reports whether a word of two scripts is rather a formula: capitals or single letters
-// of both in turn. A disguised word is lower case with one capital at most, or all capitals.
+// mathematical reports whether a word of two scripts is more likely a formula: capitals, or single
+// letters of both scripts alternating. A disguised word is in lower case with at most one capital,
+// or all in capitals.
 func mathematical(s string) bool {
 	upper, lower, changes := 0, 0, 0
 	first := true
@@ -328,11 +329,11 @@ func mathematical(s string) bool {
 		}
 		first, last = false, sc
 	}
-	// Letters at one end only (“xα”, “νcell”) are as easily a variable with an index.
+	// Letters at only one end (“xα”, “νcell”) may just as well be a variable with an index.
 	return upper > 0 && lower > 0 || changes < 2 && strings.ContainsAny(s, "αβγδεζηθικλμνξπρστυφχψωΑΒΓΔΕΖΗΘΙΚΛΜΝΞΠΡΣΤΥΦΧΨΩ")
 }
 
-// eachWord gives every word of s that holds a letter outside ASCII.
+// eachWord yields every word of s that contains a letter outside ASCII.
 func eachWord(s string, use func(word)) {
 	w, open, plain := word{}, false, true
 	for i, r := range s {
@@ -374,7 +375,7 @@ var hanTwins = func() map[rune]bool {
 	return m
 }()
 
-// leastTwins is the number of such letters in a text from which they are no slip.
+// leastTwins is the number of such letters in a text from which they are not mere slips.
 const leastTwins = 3
 
 // scanTwins flags katakana among the characters of a Chinese text, and Chinese characters inside words of katakana.
@@ -404,7 +405,7 @@ func scanTwins(b *builder, s string) {
 	}
 }
 
-// amongOthers reports whether the neighbours of a letter are of the script that it only looks like one of.
+// amongOthers reports whether the neighbours of a letter belong to the script that it only seems to belong to.
 func amongOthers(japanese bool, before, after rune) bool {
 	if japanese {
 		return isKatakana(before) && isKatakana(after)

@@ -8,8 +8,8 @@ import (
 	"image/png"
 )
 
-// Scan is a page without a text layer, or a picture submitted as a file, as a grey PNG: what
-// character recognition needs. The bytes are of our own making, whatever the file held.
+// Scan is a page without a text layer, or a picture submitted as a file, as a grey PNG for
+// character recognition. The bytes are made by us, whatever the file contained.
 type Scan struct {
 	Page int    `json:"page"` // from 1
 	PNG  []byte `json:"png"`
@@ -18,7 +18,7 @@ type Scan struct {
 const (
 	scanDPI      = 200
 	maxScanSide  = 6000     // pixels
-	maxScanBytes = 64 << 20 // of all pages of a file, as PNG
+	maxScanBytes = 64 << 20 // total for all pages of a file, as PNG
 )
 
 // keepScan adds a picture if there is still room for it.
@@ -28,7 +28,7 @@ func (b *builder) keepScan(page int, img image.Image) {
 	}
 	var buf bytes.Buffer
 	if err := png.Encode(&buf, img); err != nil {
-		return // a picture less to recognise; the page stays named as one without text
+		return // one picture less to recognise; the page is still named as one without text
 	}
 	total := buf.Len()
 	for _, s := range b.scans {
@@ -77,7 +77,7 @@ func (d *pdfDoc) renderScan(index int) {
 	d.b.keepScan(p.number, &image.Gray{Pix: raw, Stride: stride, Rect: image.Rect(0, 0, w, h)})
 }
 
-// readImage has no text to give; it keeps the picture for character recognition.
+// readImage finds no text; it keeps the picture for character recognition.
 func readImage(b *builder, data []byte) error {
 	conf, _, err := image.DecodeConfig(bytes.NewReader(data))
 	if err == nil && b.opt.MaxScans > 0 && conf.Width > 8 && conf.Height > 8 && conf.Width <= 2*maxScanSide && conf.Height <= 2*maxScanSide {

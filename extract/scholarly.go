@@ -4,19 +4,19 @@ import (
 	"strings"
 )
 
-// scholarly reads the two vocabularies of articles and editions: JATS (ANSI/NISO Z39.96) and TEI (P5). Their metadata gives title,
-// authors and date; sections and references are places; each block is a paragraph.
+// scholarly reads the two vocabularies for articles and editions: JATS (ANSI/NISO Z39.96) and TEI (P5). Their metadata gives
+// title, authors and date; sections and references are places; each block is a paragraph.
 type scholarly struct {
 	b    *builder
 	path []string
-	skip int // depth inside elements that are not text of the document
+	skip int // nesting depth inside elements that are not text of the document
 
 	heading strings.Builder // of the section that begins
 	author  strings.Builder
 	date    [3]string // year, month, day
 }
 
-// isScholarly reports whether the beginning of an XML text, in lower case, is that of JATS or TEI.
+// isScholarly reports whether the beginning of an XML text, in lower case, is JATS or TEI.
 func isScholarly(head string) bool {
 	return strings.Contains(head, "<tei") && strings.Contains(head, "tei-c.org") ||
 		strings.Contains(head, "<article") && (strings.Contains(head, "jats") || strings.Contains(head, "nlm//dtd") ||

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Format names what kind of file it is.
+// Format names a kind of file.
 type Format string
 
 // The formats. Those without a reader are recognised so that the error can name them.
@@ -49,7 +49,7 @@ const (
 	Other     Format = "binary"
 )
 
-// magics are the first bytes of formats that have fixed ones.
+// magics are the first bytes of formats in which these are fixed.
 var magics = []struct {
 	magic  string
 	format Format
@@ -84,7 +84,7 @@ func Sniff(name string, data []byte) (Format, error) {
 	return sniffText(name, data)
 }
 
-// maxSniffed is the number of entries above which no office document is looked for in a zip.
+// maxSniffed is the number of entries above which a zip is not searched for an office document.
 const maxSniffed = 20000
 
 // sniffZip looks for the parts that distinguish office formats.
@@ -94,7 +94,7 @@ func sniffZip(name string, data []byte) (Format, error) {
 	}
 	zr, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
-		// A damaged office file is more useful named than called a damaged archive.
+		// It is more useful to name a damaged office file than to call it a damaged archive.
 		if f, ok := byExtension[ext(name)]; ok {
 			return f, nil
 		}
@@ -153,7 +153,7 @@ func mimeFormat(f *zip.File) (Format, bool) {
 	return "", false
 }
 
-// byExtension decides only where the content leaves it open.
+// byExtension decides only if the content leaves the format open.
 var byExtension = map[string]Format{
 	"txt": Text, "text": Text, "md": Markdown, "markdown": Markdown, "html": HTML, "htm": HTML, "xhtml": HTML,
 	"docx": DOCX, "docm": DOCX, "dotx": DOCX, "doc": DOC, "pptx": PPTX, "odt": ODT, "odp": ODP, "rtf": RTF,
@@ -211,8 +211,8 @@ func sniffText(name string, data []byte) (Format, error) {
 // otherRoot finds the first element of XML without a declaration, which names its namespace.
 var otherRoot = regexp.MustCompile(`^<[a-z_][\w.-]*(?::[\w.-]+)?\s[^<>]*xmlns(?::[\w.-]+)?\s*=`)
 
-// isXML reports whether lower-cased text that is no HTML begins like XML: with its declaration, a document type, or an element of
-// a namespace.
+// isXML reports whether lower-cased text that is not HTML begins like XML: with its declaration, a document type, or an element
+// of a namespace.
 func isXML(head string) bool {
 	return strings.HasPrefix(head, "<?xml") || strings.HasPrefix(head, "<!doctype ") || otherRoot.MatchString(head)
 }

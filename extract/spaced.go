@@ -7,12 +7,12 @@ import (
 	"concordat/segment/spaced"
 )
 
-// Typography spaces words out too, and figures read by a program come out so: what is flagged is one
-// letter in fifty characters of the text, or a run as long as a sentence.
+// Typography spaces words out too, and so do figures read by a program: text is flagged if one in
+// fifty of its characters is such a letter, or if a run is as long as a sentence.
 const (
-	leastSpacedAll = 24 // letters of all runs together, where the dictionary does not know their words
-	spacedSentence = 40 // letters of a run that is flagged however long the text is
-	spacedShare    = 50 // shorter runs together must be one in so many characters
+	leastSpacedAll = 24 // letters of all runs together, if the dictionary does not know their words
+	spacedSentence = 40 // letters of a run that is flagged whatever the length of the text
+	spacedShare    = 50 // shorter runs together must make up one in this many characters
 )
 
 // scanSpaced flags words whose letters are written apart. Matching joins the same runs.
@@ -34,7 +34,7 @@ func scanSpaced(b *builder, s string) {
 	}
 }
 
-// shortened is the beginning of s, for a sentence about it.
+// shortened returns the beginning of s, for a message about it.
 func shortened(s string) string {
 	const most = 60
 	if cut := cutString(s, most); len(cut) < len(s) {

@@ -17,7 +17,7 @@ type paraSpan struct {
 	from, to     int // bytes of builder.para
 }
 
-// write appends s to the paragraph; code "" needs no flag. Neighbouring stretches of one code join.
+// write appends s to the paragraph; code "" needs no flag. Neighbouring stretches with the same code are joined.
 func (f *spanFlags) write(b *builder, s, code, detail string) {
 	from := len(b.para)
 	b.text(s)
@@ -27,7 +27,7 @@ func (f *spanFlags) write(b *builder, s, code, detail string) {
 	f.add(code, detail, from, len(b.para))
 }
 
-// add notes the stretch [from, to) of the paragraph.
+// add records the stretch [from, to) of the paragraph.
 func (f *spanFlags) add(code, detail string, from, to int) {
 	if n := len(f.open); n > 0 && f.open[n-1].code == code && f.open[n-1].to+1 >= from {
 		f.open[n-1].to = to
@@ -38,17 +38,17 @@ func (f *spanFlags) add(code, detail string, from, to int) {
 	}
 }
 
-// show takes the flags off what stands from byte from of the paragraph on: a copy of it is seen.
+// show removes the flags from the text after byte from of the paragraph, because a copy of it is visible.
 func (f *spanFlags) show(from int) {
 	f.open = slices.DeleteFunc(f.open, func(s paraSpan) bool { return s.from >= from })
 }
 
-// raise raises the flags of a paragraph at offset at of the text that lost lead bytes before its
-// first letter.
+// raise raises the flags of a paragraph that is at offset at of the text and lost lead bytes
+// before its first letter.
 func (f *spanFlags) raise(b *builder, at, lead, end int) {
 	for _, s := range f.open {
 		from, to := max(at+s.from-lead, at), min(at+s.to-lead, end)
-		// White space dropped inside the paragraph moves what follows by some bytes.
+		// White space dropped inside the paragraph shifts what follows by some bytes.
 		for text := b.out.String(); from > at && from < end && !utf8.RuneStart(text[from]); {
 			from--
 		}
@@ -68,9 +68,9 @@ type unseenText struct {
 	text         []byte
 }
 
-// takeUnseen takes the flagged stretches out of the paragraph being written, unless they are all of it.
+// takeUnseen removes the flagged stretches from the paragraph being written, unless they are all of it.
 func (b *builder) takeUnseen() []unseenText {
-	for i := range b.spans.open { // a line break may have taken blanks from the end
+	for i := range b.spans.open { // a line break may have removed blanks from the end
 		s := &b.spans.open[i]
 		s.to = min(s.to, len(b.para))
 		s.from = min(s.from, s.to)
@@ -93,7 +93,7 @@ func (b *builder) takeUnseen() []unseenText {
 		}
 		kept = append(kept, b.para[at:s.from]...)
 		if s.code == FlagWhite && len(kept) > 0 && kept[len(kept)-1] > ' ' && s.to < len(b.para) && b.para[s.to] > ' ' {
-			kept = append(kept, ' ') // white letters part words as a blank does
+			kept = append(kept, ' ') // white letters separate words like a blank
 		}
 		for i := range b.places {
 			if p := &b.places[i]; p.at > at && p.at <= s.from {
@@ -113,7 +113,7 @@ func (b *builder) takeUnseen() []unseenText {
 	return out
 }
 
-// addUnseen puts the pieces of one kind together.
+// addUnseen joins the pieces of one kind.
 func addUnseen(out []unseenText, s paraSpan, text []byte) []unseenText {
 	for i := range out {
 		if u := &out[i]; u.code == s.code {

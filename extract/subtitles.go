@@ -31,7 +31,7 @@ func readSubtitles(b *builder, data []byte) error {
 			continue
 		}
 		words := strings.Join(strings.Fields(cueTag.ReplaceAllString(strings.Join(lines[1:], " "), "")), " ")
-		if words == "" || words == last { // a cue that is shown on
+		if words == "" || words == last { // a cue that continues to be shown
 			continue
 		}
 		last = words

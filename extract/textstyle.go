@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// hidingProperties are the properties of style sheets that can hide text, or turn it round.
+// hidingProperties are the properties of style sheets that can hide text or reverse it.
 var hidingProperties = map[string]bool{
 	"display": true, "visibility": true, "opacity": true, "font": true, "font-size": true, "color": true, "-webkit-text-fill-color": true,
 	"background": true, "background-color": true, "background-image": true, "position": true, "left": true, "top": true, "right": true,
@@ -18,18 +18,18 @@ var hidingProperties = map[string]bool{
 	"direction": true, "unicode-bidi": true,
 }
 
-// textStyle is how the text of an element is shown, as far as that decides whether it can be read.
+// textStyle is how the text of an element is shown, as far as that affects whether it can be read.
 type textStyle struct {
-	gone       string // flag code of an element that hides all that is in it, or ""
-	invisible  bool   // visibility, which an element inside may set back
+	gone       string // flag code of an element that hides everything in it, or ""
+	invisible  bool   // visibility, which an element inside may reset
 	size       float64
 	foreground colour
 	background colour
 	fromRight  bool // direction: rtl
-	turn       rune // the control of direction that says what the element itself asks for, 0 for none
+	turn       rune // the direction control for what the element itself requests; 0: none
 }
 
-// colour is a colour in a form that can be compared; "" is one that is not known.
+// colour is a colour in a form that can be compared; "": not known.
 type colour string
 
 // pageStyle is the style of a page without any style: black on white, 16 pixels.
@@ -50,7 +50,7 @@ func (l *textStyle) code() string {
 	return ""
 }
 
-// tinyPixels is tinyPoints of 96 pixels an inch.
+// tinyPixels is tinyPoints at 96 pixels per inch.
 const tinyPixels = tinyPoints * 96 / 72.0
 
 // htmlDetail says what a flag of a page's text means.
@@ -61,14 +61,14 @@ var htmlDetail = map[string]string{
 	FlagOffPage: "text placed outside the page",
 }
 
-// box holds the properties of one element that are not inherited.
+// box holds the non-inherited properties of one element.
 type box struct {
 	none, faint, placed, cut, clipped bool
 	order                             string // unicode-bidi
 	away, small                       sides
 }
 
-// sides are properties, by their bits; several of them can put a box away or make it small.
+// sides are properties, as bits; several together can move a box out of sight or make it small.
 type sides uint8
 
 var (
@@ -82,7 +82,7 @@ func (s *sides) note(bit int, on bool) {
 	}
 }
 
-// of returns the look of an element inside l, on which sets are set, the strongest last.
+// of returns the look of an element inside l to which sets apply, the strongest last.
 func (l textStyle) of(n *html.Node, sets []setting) textStyle {
 	var b box
 	outer := l
@@ -106,7 +106,7 @@ func (l textStyle) of(n *html.Node, sets []setting) textStyle {
 	return l
 }
 
-// control is the control of direction that stands for unicode-bidi and direction.
+// control returns the direction control that corresponds to unicode-bidi and direction.
 func (b *box) control(fromRight bool) rune {
 	switch b.order {
 	case "bidi-override", "isolate-override":
@@ -123,7 +123,7 @@ func (b *box) control(fromRight bool) rune {
 	return 0
 }
 
-// attributes takes the old ways to colour and hide, which any style overrides.
+// attributes reads the old attributes that colour and hide text, which any style overrides.
 func (l *textStyle) attributes(n *html.Node, b *box) {
 	for _, a := range n.Attr {
 		switch a.Key {
@@ -290,7 +290,7 @@ func readSize(v string, base, otherwise float64) float64 {
 	return otherwise
 }
 
-// colourNames are the names of CSS 1 and the near-white ones; others compare by name.
+// colourNames are the names of CSS 1 and near-white ones; others are compared by name.
 var colourNames = map[string]colour{
 	"white": "#ffffff", "black": "#000000", "red": "#ff0000", "lime": "#00ff00", "blue": "#0000ff", "yellow": "#ffff00", "aqua": "#00ffff",
 	"cyan":    "#00ffff",
@@ -301,7 +301,7 @@ var colourNames = map[string]colour{
 	"floralwhite": "#fffaf0", "whitesmoke": "#f5f5f5", "mintcream": "#f5fffa", "azure": "#f0ffff", "transparent": "transparent",
 }
 
-// readColour reads a colour, "" if it is unknown.
+// readColour reads a colour; "": it is unknown.
 func readColour(v string) colour {
 	v = strings.ToLower(strings.TrimSpace(v))
 	if c, ok := colourNames[v]; ok {
@@ -360,8 +360,8 @@ func readRGB(v string) colour {
 	return out
 }
 
-// alike reports whether two colours cannot be told apart on a page: no channel differs by more than 10
-// of 255.
+// alike reports whether two colours cannot be distinguished on a page: no channel differs by more than
+// 10 of 255.
 func alike(a, b colour) bool {
 	x, errX := strconv.ParseUint(strings.TrimPrefix(string(a), "#"), 16, 32)
 	y, errY := strconv.ParseUint(strings.TrimPrefix(string(b), "#"), 16, 32)

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/unicode/bidi"
 )
 
-// Controls of direction that open and close stretches (Unicode Standard Annex 9, section 2).
+// Direction controls that open and close stretches (Unicode Standard Annex 9, section 2).
 const (
 	bidiLRE, bidiRLE, bidiPDF, bidiLRO, bidiRLO = '\u202a', '\u202b', '\u202c', '\u202d', '\u202e'
 	bidiLRI, bidiRLI, bidiFSI, bidiPDI          = '\u2066', '\u2067', '\u2068', '\u2069'
@@ -16,12 +16,13 @@ const (
 // turnedDetail is the sentence of the flag of a stretch that is shown in an order other than the stored one.
 const turnedDetail = "stored in an order other than the one shown; what is seen is compared"
 
-// maxTurns bounds controls within controls; the Annex allows 125.
+// maxTurns bounds the nesting of controls; the Annex allows 125.
 const maxTurns = 125
 
-// turned gives the stretches of s that controls of direction show in an order other than the stored one, as they are
-// read: letters under an override are turned round, and isolated stretches within one of the other direction change
-// places. Text that continues over lines is turned line by line. clean takes out controls without effect too.
+// turned returns the stretches of s that direction controls show in an order other than the stored one, in the order
+// in which they are read: letters under an override are reversed, and isolated stretches within one of the other
+// direction change places. Text that continues over lines is reordered line by line. If clean is set, controls
+// without effect are removed too.
 func turned(s string, clean bool) []edit {
 	if !clean && !strings.Contains(s, string(bidiRLO)) && !strings.Contains(s, string(bidiLRO)) && !strings.Contains(s, string(bidiRLI)) &&
 		!strings.Contains(s, string(bidiRLE)) {
@@ -39,7 +40,7 @@ func turned(s string, clean bool) []edit {
 	return edits
 }
 
-// turn writes the control that opens a stretch of the given direction, for an element that says the same.
+// turn writes the control that opens a stretch of the given direction, for an element with the same effect.
 func (b *builder) turn(override, fromRight bool) {
 	b.directed = true
 	switch {
@@ -54,7 +55,7 @@ func (b *builder) turn(override, fromRight bool) {
 	}
 }
 
-// bidiStretch holds what stands between an opening control and its end: text and further stretches.
+// bidiStretch holds what is between an opening control and its end: text and further stretches.
 type bidiStretch struct {
 	opener   rune // 0: the line itself
 	from, to int  // bytes with the controls
@@ -140,7 +141,7 @@ func parseBidi(line string, at int) *bidiStretch {
 
 func (t *bidiStretch) isolate() bool { return t.opener >= bidiLRI && t.opener <= bidiFSI }
 
-// stored is the text of the stretch in the order of the file, without the controls.
+// stored returns the text of the stretch in the order of the file, without the controls.
 func (t *bidiStretch) stored() string {
 	var out strings.Builder
 	for _, p := range t.parts {
@@ -153,8 +154,8 @@ func (t *bidiStretch) stored() string {
 	return out.String()
 }
 
-// seen is the text of the stretch in the order in which people read what is shown: from the left unless all its letters
-// are of scripts that are read from the right.
+// seen returns the text of the stretch in the order in which people read what is shown: from the left, unless all its
+// letters belong to scripts that are read from the right.
 func (t *bidiStretch) seen() string {
 	left, right := directions(t.stored())
 	parts := make([]string, 0, len(t.parts))

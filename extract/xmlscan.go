@@ -29,10 +29,10 @@ type xmlScan struct {
 	name  xml.Name   // of a start or a stop
 	attrs []xml.Attr // of a start; overwritten by the next
 	text  string     // of character data
-	empty bool       // the element that was opened is empty: its stop comes next
+	empty bool       // the opened element is empty: its stop comes next
 }
 
-// errXMLEnds means that a token is cut off.
+// errXMLEnds means that a token is truncated.
 var errXMLEnds = errors.New("XML ends inside a tag, a comment or the like")
 
 // next reads a token; comments, instructions and document types are skipped. It returns io.EOF at the end.
@@ -125,7 +125,7 @@ func (x *xmlScan) docType() error {
 			if c == quote {
 				quote = 0
 			}
-		case first: // whatever it is, it ends nothing
+		case first: // whatever it is, it does not end the declaration
 		case c == '\'' || c == '"':
 			quote = c
 		case c == '>' && depth == 0:
@@ -264,7 +264,7 @@ func (x *xmlScan) qualified() (xml.Name, error) {
 	return xml.Name{Space: s[:colon], Local: s[colon+1:]}, nil
 }
 
-// word reads a name; "" is none.
+// word reads a name; "": there is none.
 func (x *xmlScan) word() (string, error) {
 	n := wordBytes(x.s[x.at:])
 	if x.at+n >= len(x.s) {
@@ -286,7 +286,7 @@ func wordBytes(s string) int {
 	return n
 }
 
-// nameByte are the bytes of ASCII that names have.
+// nameByte holds the ASCII bytes that can occur in names.
 var nameByte = func() (out [utf8.RuneSelf]bool) {
 	for c := range out {
 		out[c] = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == ':' || c == '.' || c == '-'
@@ -308,8 +308,8 @@ func isXMLName(s string) bool {
 	return true
 }
 
-// plainChars resolves entities and line ends in s. more: s does not end where the file does. ends: the end of a CDATA section
-// is a fault.
+// plainChars resolves entities and line ends in s. more: the file continues after s. ends: the end of a CDATA section is a
+// fault.
 func plainChars(s string, more, ends bool) (string, error) {
 	if ends && strings.Contains(s, "]]>") {
 		return "", errors.New("the end of CDATA without its beginning")
@@ -335,7 +335,7 @@ func plainChars(s string, more, ends bool) (string, error) {
 	return legalChars(out.String())
 }
 
-// entity resolves the entity that s begins with, and tells its size; one that does not exist is text.
+// entity resolves the entity at the start of s, and returns its size; an unknown entity is text.
 func entity(s string) (string, int) {
 	if len(s) > 1 && s[1] == '#' {
 		n, base := 2, 10

@@ -2,9 +2,9 @@ package extract
 
 import "strings"
 
-// readXML reads XML of a vocabulary without a reader of its own: all character data, an element a
-// paragraph unless it is in the middle of text. Word and OpenDocument files in one piece of XML go
-// to their readers.
+// readXML reads XML in a vocabulary without its own reader: all character data, with each element
+// a paragraph unless it is in the middle of text. Word and OpenDocument files in a single XML
+// document go to their readers.
 func readXML(b *builder, data []byte) error {
 	c, err := detectEncoding(data)
 	if err != nil {
@@ -14,7 +14,7 @@ func readXML(b *builder, data []byte) error {
 	switch {
 	case strings.Contains(head, "<office:document"):
 		b.res.Format = string(ODT)
-		_ = walkXML(b, data, &coreProperties{b: b}) // damage shows again below
+		_ = walkXML(b, data, &coreProperties{b: b}) // the damage will show again below
 		r := newODFReader(b)
 		err := walkXML(b, data, r)
 		b.end()
@@ -46,7 +46,7 @@ func readXML(b *builder, data []byte) error {
 // xmlText writes all character data.
 type xmlText struct {
 	b     *builder
-	mixed []bool // per open element: it holds text of its own
+	mixed []bool // for each open element, whether it holds text of its own
 	data  strings.Builder
 }
 
@@ -74,7 +74,7 @@ func (r *xmlText) chars(s string) {
 	r.data.WriteString(s)
 }
 
-// flush writes the text gathered so far. News feeds carry HTML as text; its marks are not content.
+// flush writes the text collected so far. News feeds carry HTML as text; its markup is not content.
 func (r *xmlText) flush() {
 	s := r.data.String()
 	r.data.Reset()

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// xmlReader receives the elements of an XML part. Names are "prefix:local" with the prefix that
-// namespaces below gives, whatever prefix the file uses.
+// xmlReader receives the elements of an XML part. Names are "prefix:local" with the prefix from
+// namespaces below, whatever prefix the file uses.
 type xmlReader interface {
 	start(name string, attr attrs)
 	stop(name string)
@@ -31,8 +31,8 @@ func (a attrs) get(local string) string {
 	return ""
 }
 
-// namespaces gives the short prefix of the namespaces the readers know. Strict and transitional
-// OOXML differ only in these addresses.
+// namespaces holds the short prefix of each namespace that the readers know. Strict and
+// transitional OOXML differ only in these addresses.
 var namespaces = map[string]string{
 	"http://schemas.openxmlformats.org/wordprocessingml/2006/main":              "w",
 	"http://purl.oclc.org/ooxml/wordprocessingml/main":                          "w",
@@ -80,11 +80,11 @@ var namespaces = map[string]string{
 	"http://schemas.openxmlformats.org/officeDocument/2006/extended-properties": "ep",
 }
 
-// unknownNamespace is a namespace in none of the tables here.
+// unknownNamespace is a namespace that is in none of the tables here.
 const unknownNamespace = "?"
 
-// officeExtensions are the namespaces beyond the standard that today's office programs understand, so that they show a Choice
-// that asks for them (ECMA-376 part 3, section 7.6; [MS-DOCX] and [MS-PPTX], section 2.1).
+// officeExtensions are the namespaces beyond the standard that today's office programs understand, so they show a Choice that
+// requires them (ECMA-376 part 3, section 7.6; [MS-DOCX] and [MS-PPTX], section 2.1).
 var officeExtensions = func() map[string]bool {
 	out := map[string]bool{"urn:schemas-microsoft-com:office:office": true, "urn:schemas-microsoft-com:office:word": true,
 		"urn:schemas-microsoft-com:office:powerpoint": true, "urn:schemas-microsoft-com:office:excel": true}
@@ -173,8 +173,9 @@ func (sc *xmlScope) name(n xml.Name) string {
 	return s
 }
 
-// walkXML gives the elements of data to r. Entities of a document type are not expanded and
-// nothing outside is fetched, so entity bombs are plain text here. Depth is bounded by MaxDepth.
+// walkXML passes the elements of data to r. Entities of a document type are not expanded and
+// nothing external is fetched, so entity bombs are plain text here. Depth is bounded by
+// MaxDepth.
 func walkXML(b *builder, data []byte, r xmlReader) error {
 	s, err := decodeXML(data)
 	if err != nil {
@@ -183,7 +184,7 @@ func walkXML(b *builder, data []byte, r xmlReader) error {
 	return walkDecoded(b, s, r)
 }
 
-// decodeXML decodes a part in the encoding that its mark or its declaration says, else in UTF-8.
+// decodeXML decodes a part in the encoding that its byte order mark or declaration states, otherwise in UTF-8.
 func decodeXML(data []byte) (string, error) {
 	c, ok := byteOrderMark(data)
 	if !ok {
@@ -194,13 +195,13 @@ func decodeXML(data []byte) (string, error) {
 	return c.decode(data)
 }
 
-// walkDecoded is walkXML for text that is decoded already.
+// walkDecoded is walkXML for text that is already decoded.
 func walkDecoded(b *builder, s string, r xmlReader) error {
 	x := &xmlScan{s: s}
 	sc := &xmlScope{short: map[string]string{}, names: map[xml.Name]string{}}
 	alt := &alternatives{scope: sc}
 	var names []string
-	skipped := 0 // the number of open elements with the outermost one that no program shows; 0: none
+	skipped := 0 // number of open elements up to the outermost one that no program shows; 0: none
 	for !b.full {
 		kind, err := x.next()
 		if errors.Is(err, io.EOF) {
@@ -253,18 +254,18 @@ func walkDecoded(b *builder, s string, r xmlReader) error {
 	return nil
 }
 
-// alternatives decides which of several alternatives for the same content a program of today shows (ECMA-376 part 3,
-// sections 7 and 9): the first Choice whose requirements it understands, else the Fallback. Elements of a namespace
-// that may be ignored and is not understood are left out, unless their content is to be processed.
+// alternatives decides which of several alternatives for the same content a current program shows (ECMA-376 part 3,
+// sections 7 and 9): the first Choice whose requirements it understands, else the Fallback. Elements in an
+// ignorable namespace that is not understood are left out, unless their content is to be processed.
 type alternatives struct {
 	scope   *xmlScope
-	taken   []bool // of each open AlternateContent, whether one of its alternatives is shown
+	taken   []bool // for each open AlternateContent, whether one of its alternatives was shown
 	ignored map[string]bool
 	process map[string]bool // prefix:name or prefix:*, as the file writes them
 	lost    strings.Builder // text of the alternative that is not shown
 }
 
-// skips reports whether the element, the last of names and called raw in the file, and all in it is not shown.
+// skips reports whether the element, the last of names, called raw in the file, is not shown with everything in it.
 func (a *alternatives) skips(name string, raw xml.Name, list []xml.Attr, names []string) bool {
 	for _, x := range list {
 		switch {
@@ -338,7 +339,7 @@ func (c *coreProperties) start(name string, _ attrs) {
 	case "dcterms:created", "meta:creation-date":
 		c.date, c.field = "", &c.date
 		return
-	case "dc:date": // of OpenDocument it is the last change
+	case "dc:date": // in OpenDocument it is the last change
 		if c.b.res.Format == string(EPUB) {
 			c.date, c.field = "", &c.date
 			return

@@ -21,8 +21,8 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// zipPages are the code pages in which programs write names into zip files, with a handicap in bits: Windows takes the
-// page of its DOS box, other programs take that of its windows.
+// zipPages are the code pages in which programs write names into zip files, with a handicap in bits: Windows uses the
+// page of its DOS box, other programs that of its windows.
 var zipPages = []struct {
 	enc  encoding.Encoding
 	wide *wideScript // nil: an 8-bit page, judged by pairs of letters
@@ -41,7 +41,7 @@ var zipPages = []struct {
 // wideScript says how likely the characters of a script are in a name.
 type wideScript struct {
 	common   map[rune]bool      // those that names hold most
-	ordinary func([2]byte) bool // whether two bytes are of the part of the page that schools teach
+	ordinary func([2]byte) bool // whether two bytes are in the part of the page that schools teach
 }
 
 func newWide(common string, ordinary func([2]byte) bool) wideScript {
@@ -70,13 +70,12 @@ const (
 	ordinaryWide = 12.0
 	rareWide     = 19.0
 	halfKana     = 13.0 // of half width: one byte each
-	besideLatin  = 12.0 // a Latin letter beside it
+	besideLatin  = 12.0 // a Latin letter next to it
 	undecodable  = 200.0
-	amongLatin   = 12.0 // one character between two Latin letters, on top
+	amongLatin   = 12.0 // one character between two Latin letters, in addition
 )
 
-// cost is the surprise, in bits, with which a name in raw bytes that reads as s in a page of several bytes a character is one
-// in this script.
+// cost returns the surprise, in bits, of a name in this script whose raw bytes read as s in a multi-byte code page.
 func (w *wideScript) cost(raw []byte, enc encoding.Encoding) float64 {
 	s, err := enc.NewDecoder().Bytes(raw)
 	if err != nil {
@@ -112,7 +111,7 @@ func (w *wideScript) cost(raw []byte, enc encoding.Encoding) float64 {
 
 func isHalfKana(r rune) bool { return r >= 0xff61 && r <= 0xff9f }
 
-// character is the surprise of a character that begins at byte at of raw.
+// character returns the surprise of a character that begins at byte at of raw.
 func (w *wideScript) character(r rune, raw []byte, at int) float64 {
 	switch {
 	case isHalfKana(r):
@@ -131,9 +130,9 @@ func (w *wideScript) character(r rune, raw []byte, at int) float64 {
 	return rareWide
 }
 
-// zipNames returns the names of the members of a zip as they were where it was made, in the order of the archive: by the
-// Unicode path field (APPNOTE 6.3.10, 4.6.9), by the bit that says UTF-8, as UTF-8 where that is valid, else in the code
-// page in which all the names that are left read best together. Bytes that are nothing there are kept.
+// zipNames returns the original names of the members of a zip, in the order of the archive: from the Unicode path field
+// (APPNOTE 6.3.10, 4.6.9), by the UTF-8 flag, as UTF-8 if that is valid, and otherwise in the code page that together
+// suits all remaining names best. Bytes undefined there are kept.
 func zipNames(files []*zip.File) []string {
 	names := make([]string, len(files))
 	var open []int
@@ -149,7 +148,7 @@ func zipNames(files []*zip.File) []string {
 		}
 		open = append(open, i)
 		if len(joined) < detectWindow {
-			joined = append(append(joined, f.Name...), '/') // no trail byte of any page
+			joined = append(append(joined, f.Name...), '/') // not a trail byte of any page
 		}
 	}
 	if len(open) == 0 || utf8.Valid(joined) {
@@ -164,7 +163,7 @@ func zipNames(files []*zip.File) []string {
 	return names
 }
 
-// zipPage returns the code page in which names, separated by slashes, read best.
+// zipPage returns the code page that suits names, separated by slashes, best.
 func zipPage(names []byte) encoding.Encoding {
 	pairs := bytePairs(names)
 	var each []map[[2]byte]int
@@ -180,7 +179,7 @@ func zipPage(names []byte) encoding.Encoding {
 		switch page := p.enc.(type) {
 		case eightBit:
 			cost, ok = readingCost(pairs, page)
-			apart := otherLanguage * float64(len(each)-1) // names of people are of many languages
+			apart := otherLanguage * float64(len(each)-1) // names of people come from many languages
 			for _, one := range each {
 				c, fits := readingCost(one, page)
 				apart += c
@@ -199,13 +198,14 @@ func zipPage(names []byte) encoding.Encoding {
 	return best
 }
 
-// Names are judged one by one too, up to a number; that each may be of a language of its own costs some bits a name.
+// Up to a number, names are also judged one by one; since each may then be in a language of its own, that costs
+// some bits per name.
 const (
 	maxNamesApart = 20
 	otherLanguage = 4.0
 )
 
-// surelyUTF8 reports whether a name is UTF-8 that no other page gives by chance.
+// surelyUTF8 reports whether a name is UTF-8 that no other page would produce by chance.
 func surelyUTF8(name string) bool {
 	if !utf8.ValidString(name) {
 		return false
@@ -234,10 +234,11 @@ func unicodePath(f *zip.File) (string, bool) {
 	return "", false
 }
 
-// memberPaths gives the paths of members, each once: of two members of one name the second is "essay (2).txt".
+// memberPaths returns unique paths of members: of two members with the same name, the second becomes, for
+// example, "essay (2).txt".
 type memberPaths struct{ taken map[string]bool }
 
-// path makes a name from an archive fit to be shown; it is never used to open a file.
+// path makes a name from an archive safe to show; it is never used to open a file.
 func (p *memberPaths) path(archive, name string) string {
 	if p.taken == nil {
 		p.taken = map[string]bool{}
@@ -252,8 +253,8 @@ func (p *memberPaths) path(archive, name string) string {
 	return unique
 }
 
-// IsClutter reports whether a file was written by a system and not by a person: locks of word processors on files
-// that are open, and what operating systems add to folders.
+// IsClutter reports whether a file was written by a system and not by a person: lock files of word processors,
+// and files that operating systems add to folders.
 func IsClutter(name string) bool {
 	for _, part := range strings.Split(strings.ReplaceAll(name, `\`, "/"), "/") {
 		switch strings.ToLower(part) {

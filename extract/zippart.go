@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// budget is the rest of the limits that the parts of one file share, nested archives included.
+// budget holds the rest of the limits that the parts of one file share, including nested archives.
 type budget struct {
 	entries  int
 	unpacked int64
@@ -27,11 +27,11 @@ type parts struct {
 	zip    *zip.Reader
 	byName map[string]*zip.File  // by lower-case name with forward slashes
 	used   map[string]bool       // parts that were read
-	rels   map[string][]relation // what parts point to, as far as it was asked for
+	rels   map[string][]relation // what parts point to, as far as it was requested
 }
 
-// openZip checks the directory of a zip: number of entries, declared sizes. Headers
-// may lie about sizes, so reading is bounded again.
+// openZip checks the directory of a zip: number of entries, declared sizes. Headers may
+// state false sizes, so reading is bounded again.
 func openZip(b *builder, data []byte) (*parts, error) {
 	zr, err := checkedZip(data, b.opt, b.lim)
 	if err != nil {
@@ -81,8 +81,8 @@ func checkedZip(data []byte, o Options, lim *budget) (*zip.Reader, error) {
 	return zr, nil
 }
 
-// declaredEntries is the number of entries that the end record declares, 0 without a record. It
-// spares building a directory of millions of entries only to refuse it.
+// declaredEntries returns the number of entries that the end record declares; 0 without a
+// record. This avoids building a directory of millions of entries only to refuse it.
 func declaredEntries(data []byte) int {
 	tail := data[max(0, len(data)-66000):]
 	i := bytes.LastIndex(tail, []byte("PK\x05\x06"))
@@ -121,7 +121,7 @@ func readEntry(f *zip.File, o Options, lim *budget) ([]byte, error) {
 	return readBounded(r, f.Name, int64(f.CompressedSize64), o, lim)
 }
 
-// readBounded reads r to its end, within the budget and the ratio of what the packed bytes may give.
+// readBounded reads r to its end, within the budget and the allowed ratio to the packed bytes.
 func readBounded(r io.Reader, name string, packed int64, o Options, lim *budget) ([]byte, error) {
 	most := lim.unpacked
 	limited := limitError("unpacked size of "+name, "MaxUnpacked", fmt.Sprintf("over %d bytes", most))
@@ -139,8 +139,8 @@ func readBounded(r io.Reader, name string, packed int64, o Options, lim *budget)
 	return data, nil
 }
 
-// part reads one part and gives it to use. What cannot be read, or not wholly, makes the result
-// partial. A part that is not there is no fault when it is optional.
+// part reads one part and passes it to use. A part that cannot be read completely makes the
+// result partial. A missing part is not a fault if it is optional.
 func (p *parts) part(name string, optional bool, use func([]byte) error) error {
 	data, err := p.read(name)
 	if errors.Is(err, errNoPart) && optional {

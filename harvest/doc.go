@@ -1,4 +1,4 @@
-// Package harvest keeps libraries filled from where documents already are: repositories that speak OAI-PMH or ResourceSync, and
+// Package harvest fills libraries from where documents already are: repositories that speak OAI-PMH or ResourceSync, and
 // folders. Open run.go: a Runner takes one source through a run, which lists what is new and what is gone, fetches texts, and
 // adds them to the library.
 //

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxRestarts = 5  // of a list whose resumption tokens expire
+	maxRestarts = 5  // restarts of a list whose resumption tokens expire
 	maxAttempts = 5  // at one page
-	maxAlone    = 20 // records of a page that are asked for by themselves
+	maxAlone    = 20 // records of a page that are requested individually
 	// overlap is how far a list begins before the end of the previous one: repositories show a record some time after its date.
 	overlap = time.Hour
 )
@@ -81,9 +81,9 @@ func (x *run) listOAI(ctx context.Context) error {
 	}
 }
 
-// readAlone asks for the records of a page that cannot be read there, each by itself: in a list, repositories cut records short or
-// mix their encodings. One that cannot be read alone either keeps both reasons. An error means that the repository must not be
-// asked any more for now.
+// readAlone requests individually the records of a page that cannot be read there: in lists, repositories truncate records or mix
+// their encodings. A record that cannot be read individually either keeps both reasons. An error means that the repository must
+// not be asked any more for now.
 func (x *run) readAlone(ctx context.Context, c *oai.Client, records []oai.Record) error {
 	asked := 0
 	for i, r := range records {
@@ -189,7 +189,7 @@ func (x *run) from() string {
 	return at.Format("2006-01-02T15:04:05Z")
 }
 
-// persist calls f again while the repository is busy or fails, for as long as a run waits.
+// persist repeats f while the repository is busy or fails, for as long as a run may wait.
 func (x *run) persist(ctx context.Context, f func() error) error {
 	waited := time.Duration(0)
 	for attempt := 1; ; attempt++ {
@@ -229,7 +229,7 @@ func pauseAfter(err error, attempt int) (time.Duration, bool) {
 	return pause, true // the network, or a truncated answer
 }
 
-// merge returns the records of a page as they are to be stored: known and unchanged ones are only marked as seen.
+// merge returns the records of a page in the form to be stored: known, unchanged ones are only marked as seen.
 func (x *run) merge(ctx context.Context, listed []oai.Record, base string) ([]store.HarvestRecord, error) {
 	ids := make([]string, len(listed))
 	for i := range listed {
@@ -273,7 +273,7 @@ func cleanID(id string) string {
 	return concordat.ShortName(strings.TrimSpace(id))
 }
 
-// seenRecord is a record as a list shows it.
+// seenRecord is a record as listed.
 type seenRecord struct {
 	ID, Stamp, Digest string
 	Deleted           bool
@@ -281,7 +281,7 @@ type seenRecord struct {
 	Description       func() oai.Description // of one that is neither deleted nor faulty
 }
 
-// mergeOne returns a record as it is to be stored, from the known one, if there is one.
+// mergeOne returns a record in the form to be stored, based on the known one if there is one.
 func (x *run) mergeOne(old store.HarvestRecord, known bool, seen seenRecord) store.HarvestRecord {
 	leaving := old.State == store.RecordWithdrawn || old.State == store.RecordWithdrawing
 	if known && old.Stamp == seen.Stamp && old.Digest == seen.Digest && leaving == seen.Deleted {
@@ -315,7 +315,7 @@ func (x *run) mergeOne(old store.HarvestRecord, known bool, seen seenRecord) sto
 	return n
 }
 
-// closedBy returns the state of a record whose text may not be read: why, and until when, if the repository says so.
+// closedBy returns the state of a record whose text may not be read: why and, if the repository says so, until when.
 func closedBy(access oai.Access, embargo concordat.Date) (store.HarvestRecordState, string, time.Time) {
 	switch {
 	case access == oai.Closed:
@@ -326,7 +326,8 @@ func closedBy(access oai.Access, embargo concordat.Date) (store.HarvestRecordSta
 	return store.RecordEmbargoed, "", dayOf(embargo)
 }
 
-// dayOf returns the first instant at which a date has begun everywhere; for a year or a month, at which it is over.
+// dayOf returns the first instant at which a date has begun everywhere; for a year or a month, the instant at
+// which it is over everywhere.
 func dayOf(d concordat.Date) time.Time {
 	for i, form := range []string{"2006", "2006-01", time.DateOnly} {
 		at, err := time.Parse(form, string(d))

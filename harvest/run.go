@@ -22,7 +22,7 @@ type Intake interface {
 	// Spool returns an empty file that is removed when it is closed.
 	Spool() (*os.File, error)
 	// Read returns the texts of a file with a known name: one, or those of an archive, each with the ID that the intake gives
-	// documents of a file with that identity.
+	// to documents from a file with that identity.
 	Read(ctx context.Context, id concordat.DocumentID, name string, f *os.File, size int64) ([]site.Incoming, error)
 	// Put adds documents to a library; they are durable when it returns.
 	Put(ctx context.Context, lib concordat.LibraryID, docs []site.Incoming) error
@@ -41,7 +41,7 @@ type Options struct {
 	Sleep   func(ctx context.Context, d time.Duration) error
 }
 
-// Runner takes sources through their runs. It is safe for concurrent use.
+// Runner carries out the runs of sources. It is safe for concurrent use.
 type Runner struct {
 	o      Options
 	worker string
@@ -104,8 +104,8 @@ type run struct {
 	state  store.HarvestState
 }
 
-// Run takes a source through a run, or continues an open one. It fails with store.ErrLease while another process runs the
-// source. An error is kept as the cause of the state, and returned.
+// Run carries out a run of a source, or continues an open one. It fails with store.ErrLease while another process runs
+// the source. An error is stored as the cause in the state, and returned.
 func (r *Runner) Run(ctx context.Context, id string) error {
 	if err := r.o.Store.Harvest.ClaimSource(ctx, id, r.worker, leaseTime); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (r *Runner) Run(ctx context.Context, id string) error {
 	return errors.Join(err, release)
 }
 
-// held runs f while renewing the claim on the source; f is cancelled when the claim is lost.
+// held runs f and keeps renewing the claim on the source; f is cancelled if the claim is lost.
 func (x *run) held(ctx context.Context, f func(context.Context) error) error {
 	own, stop := context.WithCancelCause(ctx)
 	var renewing sync.WaitGroup
@@ -154,7 +154,7 @@ func (x *run) held(ctx context.Context, f func(context.Context) error) error {
 
 // steps lists and fetches.
 func (x *run) steps(ctx context.Context) error {
-	if x.state.Phase == "" || x.state.Ask == AskWhole { // an open run that was not requested would withdraw less
+	if x.state.Phase == "" || x.state.Ask == AskWhole { // an open, unrequested run would withdraw less
 		x.begin()
 	}
 	x.state.Cause = "" // of the previous attempt
@@ -201,7 +201,7 @@ func (x *run) begin() {
 	}
 }
 
-// AskWhole requests a run that lists everything and withdraws all that is no longer listed.
+// AskWhole requests a run that lists everything and withdraws everything that is no longer listed.
 const AskWhole = "whole"
 
 // keep stores the progress of the run, with the changes.

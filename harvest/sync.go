@@ -20,7 +20,7 @@ const (
 	// maxLists bounds the lists of a ResourceSync source. More of them are an error: resources of an unread list would count as
 	// gone.
 	maxLists = 2000
-	// maxChanges bounds the changes that are held in memory; beyond, all resources are listed.
+	// maxChanges bounds the changes that are held in memory; beyond that, all resources are listed.
 	maxChanges = 500_000
 )
 
@@ -34,7 +34,8 @@ type syncLists struct {
 	resources, changes []string // addresses
 }
 
-// listSync reads a source by ResourceSync: its change lists if they reach back to the last run, else all resources.
+// listSync reads a source by ResourceSync: its change lists if they reach back to the last run, otherwise all
+// resources.
 func (x *run) listSync(ctx context.Context) error {
 	x.state.Listed = 0
 	var lists syncLists
@@ -55,7 +56,7 @@ func (x *run) listSync(ctx context.Context) error {
 	if len(lists.resources) == 0 {
 		return errors.New("the source has no resource list")
 	}
-	x.state.Whole = true // otherwise what is gone would stay
+	x.state.Whole = true // otherwise what is gone would remain
 	for _, at := range lists.resources {
 		if err := x.eachList(ctx, at, func(l *sitemap.List) error { return x.keepEntries(ctx, l.Entries) }); err != nil {
 			return err
@@ -179,7 +180,7 @@ func (x *run) readChanges(ctx context.Context, at []string) (reached bool, err e
 	if !reached {
 		return false, nil
 	}
-	// If a resource has several changes, the last counts.
+	// If a resource has several changes, the last one counts.
 	slices.SortStableFunc(all, func(a, b sitemap.Entry) int { return strings.Compare(a.Modified, b.Modified) })
 	return true, x.keepEntries(ctx, all)
 }

@@ -60,8 +60,9 @@ func (x *run) fetchTexts(ctx context.Context) error {
 	}
 }
 
-// obtainAll fetches the texts of records, in order, some at a time: reading a file takes longer than fetching it. It begins no
-// more once it holds much text, some time has passed, or the source must not be asked any more, and then returns the reason.
+// obtainAll fetches the texts of records, in order, a few at a time, since reading a file takes longer than fetching it. It
+// stops starting new ones once it holds much text, some time has passed, or the source must not be asked any more, and then
+// returns the reason.
 func (x *run) obtainAll(ctx context.Context, due []store.HarvestRecord) (done []fetched, stopped error) {
 	began := x.o.Now()
 	got := make([]*fetched, len(due))
@@ -110,8 +111,8 @@ type fetched struct {
 	docs   []site.Incoming
 }
 
-// take adds texts to the library, and removes what left. The documents are recorded with the record first: however the process
-// ends, each document in the library belongs to a record.
+// take adds texts to the library, and removes what was withdrawn. The documents are recorded with the record first: however
+// the process ends, each document in the library belongs to a record.
 func (x *run) take(ctx context.Context, done []fetched) error {
 	if len(done) == 0 {
 		return nil
@@ -270,8 +271,8 @@ type gathering struct {
 	*run
 	id      concordat.DocumentID
 	docs    []site.Incoming
-	work    concordat.Work // from metadata beside the text
-	access  oai.Access     // as that metadata says
+	work    concordat.Work // from metadata that accompanies the text
+	access  oai.Access     // as stated in that metadata
 	names   []string       // of accepted files
 	faults  []string
 	closed  bool // the source refuses
@@ -438,7 +439,7 @@ func (g *gathering) page(ctx context.Context, r *fetch.Response) error {
 		}
 		if isPage(t) {
 			g.fault(l.URL, errors.New("a web page was returned instead of the text"))
-			g.closed = true // such as one that asks for a sign-in
+			g.closed = true // for example one that asks for a sign-in
 			if err := t.Body.Close(); err != nil {
 				g.fault(l.URL, err)
 			}
@@ -510,7 +511,7 @@ func (d *diskWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// WithEnding adds the ending of the media type to a name that has none.
+// WithEnding adds the extension for the media type to a name that has none.
 func WithEnding(name, media string) string {
 	if name == "" || name == "." || name == "/" {
 		name = "text"

@@ -12,12 +12,12 @@ import (
 	"concordat"
 )
 
-// A shard opened with Options.Logged is a view of a write-ahead log that its caller keeps: Apply brings
-// the log's changes in, with the number of the last one in the same Bleve batch, and does not wait for
-// the disk. After a death the shard is as it was at some earlier number, whole, and the caller applies
-// again what came after.
+// A shard opened with Options.Logged is a view of a write-ahead log that its caller keeps: Apply adds
+// the log's changes, with the number of the last one in the same Bleve batch, and does not wait for the
+// disk. After a crash the shard is exactly as it was at some earlier number, and the caller applies the
+// later changes again.
 
-// Applied says up to which record of its log a shard has come.
+// Applied names the last record of its log that a shard has applied.
 type Applied struct{ Seq, Epoch uint64 }
 
 // Change puts a profile or, if Put is nil, deletes the document of a Ref.
@@ -34,13 +34,13 @@ type logged struct {
 	mu        sync.Mutex // guards all below
 	changed   *sync.Cond // on mu
 	applied   Applied    // of the newest batch
-	persisted Applied    // of the newest batch that is on disk for certain
+	persisted Applied    // of the newest batch that is certainly on disk
 	batches   int        // not on disk yet
 	bytes     int        // of them
-	err       error      // forever, of a batch that may be there or not
+	err       error      // permanent, from a batch that may or may not be there
 }
 
-// loadApplied reads where the shard stands; called before anything else happens.
+// loadApplied reads how far the shard is; it is called before anything else happens.
 func (s *Shard) loadApplied() error {
 	s.logged.changed = sync.NewCond(&s.logged.mu)
 	wake := func() {
@@ -69,15 +69,15 @@ func (s *Shard) loadApplied() error {
 	return nil
 }
 
-// Applied returns the number of the last record whose changes Match sees. Zero: none of a log ever.
+// Applied returns the number of the last record whose changes Match sees. Zero: nothing from a log was ever applied.
 func (s *Shard) Applied() Applied {
 	s.logged.mu.Lock()
 	defer s.logged.mu.Unlock()
 	return s.logged.applied
 }
 
-// Persisted returns the number that the shard will have at least after a death of the process, and of
-// the machine: older records are not needed any more.
+// Persisted returns the lowest number that the shard can have after a crash of the process or the
+// machine: records up to it are no longer needed.
 func (s *Shard) Persisted() Applied {
 	s.logged.mu.Lock()
 	defer s.logged.mu.Unlock()
@@ -87,11 +87,12 @@ func (s *Shard) Persisted() Applied {
 // Check returns the error with which Put and Apply would refuse the profile, or nil.
 func (s *Shard) Check(p *concordat.Profile) error { return s.checkProfile(p) }
 
-// Apply makes the changes visible all at once; of several changes of one document the last counts. at is
-// the number of the log's record with the last of them and must not fall. The changes are not on disk on
-// return: Persisted tells when. They should be about as much as a batch of Put, 2,000 sentences. One call
-// at a time. After an error the shard may have the changes or not, and takes no others: close it, open it
-// and apply again what follows Applied. The exception is ErrDiskFull: nothing was changed.
+// Apply makes the changes visible all at once; of several changes of one document, the last one counts.
+// at is the number of the log's record with the last of them and must not fall. The changes are not yet
+// on disk on return: Persisted shows when they are. They should be about the size of a batch of Put,
+// 2,000 sentences. Only one call may run at a time. After an error the shard may or may not have the
+// changes, and accepts no others: close it, open it and apply again what follows Applied. The exception
+// is ErrDiskFull, after which nothing was changed.
 func (s *Shard) Apply(ctx context.Context, changes []Change, at Applied) error {
 	done, err := s.use()
 	if err != nil {
@@ -132,7 +133,7 @@ func (s *Shard) awaitPersister(ctx context.Context) error {
 	return l.err
 }
 
-// wakeAtEnd wakes those who wait for changed when ctx ends, until the returned function is called.
+// wakeAtEnd wakes everything that waits for changed when ctx ends, until the returned function is called.
 func (l *logged) wakeAtEnd(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
 		l.mu.Lock()
@@ -151,8 +152,8 @@ func (s *Shard) Persist(ctx context.Context) error {
 	return s.persist(ctx)
 }
 
-// persist is Persist for a caller that keeps the shard open: to do so twice would wait for a Close that
-// waits for the first.
+// persist is Persist for a caller that already keeps the shard open: doing that twice would wait for a
+// Close that waits for the first.
 func (s *Shard) persist(ctx context.Context) error {
 	l := &s.logged
 	defer l.wakeAtEnd(ctx)()
@@ -184,7 +185,7 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 		}
 		last[k] = c.Put
 	}
-	// Who reads between the disk's change and memory's waits for it by these.
+	// Readers that come between the change on disk and that in memory use these to wait.
 	if err := s.acquire(ctx, keys); err != nil {
 		return err
 	}
@@ -238,7 +239,7 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 	return nil
 }
 
-// persistedTo notes that a batch is on disk; Bleve calls it.
+// persistedTo records that a batch is on disk; Bleve calls it.
 func (s *Shard) persistedTo(at Applied, bytes int, err error) {
 	s.logged.mu.Lock()
 	defer s.logged.mu.Unlock()

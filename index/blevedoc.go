@@ -8,7 +8,7 @@ import (
 	"concordat"
 )
 
-// This file gives Bleve documents whose terms are made already: Analyze does nothing, no mapping
+// This file gives Bleve documents whose terms are already made: Analyze does nothing, no mapping
 // is consulted, and buffers serve many documents.
 
 const (
@@ -20,8 +20,8 @@ const (
 	idOptions   = bleve.IndexField | bleve.StoreField
 )
 
-// once is the frequency of every term. Bleve reads it and never writes it, as no field of ours
-// appears twice in a document.
+// once is the frequency of every term. Bleve reads it and never writes it, since no field of
+// ours appears twice in a document.
 var once = func() *bleve.TokenFreq {
 	t := new(bleve.TokenFreq)
 	t.SetFrequency(1)
@@ -40,7 +40,7 @@ type field struct {
 func (f *field) Name() string                        { return f.name }
 func (f *field) Value() []byte                       { return f.value }
 func (f *field) ArrayPositions() []uint64            { return nil }
-func (f *field) EncodedFieldType() byte              { return 't' } // text: bytes as they are
+func (f *field) EncodedFieldType() byte              { return 't' } // text: bytes, unchanged
 func (f *field) Analyze()                            {}
 func (f *field) Options() bleve.FieldIndexingOptions { return f.options }
 func (f *field) NumPlainTextBytes() uint64           { return uint64(len(f.value)) }
@@ -61,7 +61,8 @@ func (f *field) AnalyzedLength() int { return max(1, f.length) }
 type entry struct {
 	id     string
 	fields []field // stored fields
-	// terms of the five bands one after the other, counts of each band; none for a text.
+	// terms holds those of the five bands, one band after the other, and counts the number of each band; empty
+	// for a text.
 	terms  []byte
 	counts [concordat.Bands]int
 	// words are the terms of a text, and length its lengthCode; none for a block.
@@ -77,7 +78,7 @@ func (e *entry) NumPlainTextBytes() uint64                  { return 0 }
 func (e *entry) StoredFieldsBytes() uint64                  { return 0 }
 func (e *entry) Indexed() bool                              { return true }
 
-// VisitFields gives all fields to a reader other than our segment writer, which reads entry itself.
+// VisitFields passes all fields to a reader other than our segment writer, which reads entry itself.
 func (e *entry) VisitFields(visit bleve.FieldVisitor) {
 	visit(&field{name: "_id", value: []byte(e.id), options: idOptions, tokens: func() bleve.TokenFrequencies {
 		return bleve.TokenFrequencies{e.id: once}
@@ -100,7 +101,7 @@ func (e *entry) VisitFields(visit bleve.FieldVisitor) {
 	}
 }
 
-// bandTokens gives band terms to a reader other than our segment writer.
+// bandTokens returns band terms for a reader other than our segment writer.
 func bandTokens(b []byte) bleve.TokenFrequencies {
 	tokens := make(bleve.TokenFrequencies, len(b)/termBytes)
 	for ; len(b) > 0; b = b[termBytes:] {
@@ -118,7 +119,7 @@ func (e *entry) bandTerms(band int) []byte {
 	return e.terms[termBytes*start : termBytes*(start+e.counts[band])]
 }
 
-// AddIDField has nothing to do: VisitFields gives the field.
+// AddIDField has nothing to do: VisitFields passes the field.
 func (e *entry) AddIDField() {}
 
 // reset empties e for the Bleve document id.
@@ -136,7 +137,7 @@ func (e *entry) store(name string, value []byte) {
 }
 
 // addBands adds the five band fields of a block of at most longBlockSentences sentences. A value
-// that two sentences of the block share gives one term.
+// that two sentences of the block share becomes one term.
 func (e *entry) addBands(ss []concordat.Sentence, c *counters) {
 	var seen [longBlockSentences]uint32
 	for band := range concordat.Bands {

@@ -22,10 +22,10 @@ const (
 	batchBytes = 96 << 20 // of waiting documents, about
 )
 
-// Build makes a new shard in dir, absent or empty, of the profiles, which must each be of another
-// document: the quickest way from nothing, all in one merged segment. Only one processor is used.
-// The shard is durable on return and not open. It grows in the folder dir.building and is renamed
-// when it is complete, so that dir holds all of it or nothing. An error among the profiles ends it, and is returned.
+// Build makes a new shard of the profiles in dir, which must be absent or empty; no two profiles may be of the same
+// document. It is the quickest way to fill a shard, with a single merged segment. It uses only one processor. The
+// shard is durable on return and not open. It grows in the folder dir.building and is renamed when it is complete,
+// so that dir holds all of it or nothing. An error among the profiles ends the call and is returned.
 func Build(dir string, o Options, profiles iter.Seq2[*concordat.Profile, error]) (err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
@@ -66,7 +66,7 @@ func moveIn(temp, dir string) error {
 			return err
 		}
 	}
-	// An empty folder goes; one that another process has begun to fill stays and is an error.
+	// An empty folder is removed; one that another process has begun to fill stays, which is an error.
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -79,7 +79,7 @@ func moveIn(temp, dir string) error {
 // build writes the folder of a shard.
 func (s *Shard) build(profiles iter.Seq2[*concordat.Profile, error]) error {
 	store, parts := filepath.Join(s.dir, storeName), filepath.Join(s.dir, "parts")
-	// What an earlier Build left when it was killed.
+	// Remains of an earlier Build that was killed.
 	if err := errors.Join(os.RemoveAll(store), os.RemoveAll(parts), os.Mkdir(parts, 0o700)); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (s *Shard) build(profiles iter.Seq2[*concordat.Profile, error]) error {
 	}
 	if s.nextNumber > 0 {
 		err = guard(b.Close)
-	} else { // the builder cannot make an index of nothing
+	} else { // the builder cannot make an empty index
 		err = makeEmpty(store)
 	}
 	if err != nil {
@@ -153,14 +153,14 @@ func (s *Shard) sample(next func() (*concordat.Profile, error, bool)) (first []*
 	return first, min(max(batchBytes/each, leastBatch), maxBatch), nil
 }
 
-// feeder gives profiles to the builder.
+// feeder passes profiles to the builder.
 type feeder struct {
 	shard        *Shard
 	builder      *scorch.Builder
 	batch        int
 	seen         map[key]struct{}
 	arena        arena
-	given, calls int // entries of the arena given; calls in all
+	given, calls int // entries of the arena passed on; calls in all
 }
 
 func (f *feeder) feed(p *concordat.Profile) error {
@@ -183,7 +183,7 @@ func (f *feeder) feed(p *concordat.Profile) error {
 		}
 		f.calls++
 	}
-	// The builder has read all entries but those since it last had a whole batch of them.
+	// The builder has read all entries except those passed since its last full batch.
 	if waiting := f.calls % f.batch; waiting+f.batch <= f.arena.used {
 		f.arena.keepLast(waiting)
 		f.given = waiting

@@ -10,8 +10,8 @@ import (
 )
 
 // This file holds the table of cells of meaning: which documents have sentences in a cell. Like the table of
-// fingerprints it is held in memory and derived from what is stored; it has documents of its own, so that either is
-// rebuilt alone.
+// fingerprints it is held in memory and derived from what is stored; it numbers documents separately, so that each
+// table can be rebuilt by itself.
 
 // appendCells appends the stored form of cells, which are ascending: for each the distance from the previous one (from 0 for the
 // first), as uvarints. About 20 bytes for a sentence, which has ten cells.
@@ -60,14 +60,14 @@ type cellTable struct {
 }
 
 const (
-	// manyFreshCells is where a writer builds a level itself.
+	// manyFreshCells is the number of fresh entries from which a writer builds a level itself.
 	manyFreshCells = 1 << 21
 	// groupCells is about the number of entries that a look-up scans.
 	groupCells = 16
 	lowBits    = 16
 )
 
-// add enters a document with its cells, which it then lets go of.
+// add enters a document with its cells, which the document then drops.
 func (t *cellTable) add(d *document) {
 	if len(d.cells) == 0 {
 		return
@@ -81,7 +81,7 @@ func (t *cellTable) add(d *document) {
 	d.cellCount, d.cells = len(d.cells), nil
 }
 
-// kill notes that a document is dead.
+// kill records that a document is dead.
 func (t *cellTable) kill(d *document) {
 	t.waste += d.cellCount
 }
@@ -125,7 +125,7 @@ func (s *state) rebuildCells(all bool) {
 		return died == 0 || died > epoch
 	}
 	docs, slots := t.docs, []uint32(nil)
-	if keep == 0 { // slots of dead documents go with the last level that may name them
+	if keep == 0 { // slots of dead documents are freed with the last level that may name them
 		docs, slots = make([]*document, 0, len(t.docs)), make([]uint32, len(t.docs))
 		for i, d := range t.docs {
 			slots[i] = uint32(len(docs))

@@ -13,7 +13,7 @@ type cellSearch struct {
 	query   *concordat.TextQuery
 	table   cellTable
 	epoch   uint64
-	norms   []float64 // what a score is multiplied by, for each lengthCode
+	norms   []float64 // the factor of a score, for each lengthCode
 	scores  []float64 // of each document of the table; zero outside touched
 	touched []uint32
 	// exclude and libraries are those of the query; nil libraries: all.
@@ -21,7 +21,8 @@ type cellSearch struct {
 	libraries map[concordat.LibraryID]bool
 }
 
-// searchCells is SearchText of a query by cells. It reads the table alone: about 20 ns a cell, and as much for each document in it.
+// searchCells is SearchText of a query by cells. It reads only the table: about 20 ns for each cell, and the
+// same for each document in it.
 func (s *Shard) searchCells(ctx context.Context, q *concordat.TextQuery) (*concordat.TextAnswer, error) {
 	done, err := s.use()
 	if err != nil {
@@ -73,7 +74,7 @@ func (c *cellSearch) score(window []concordat.WeightedTerm) {
 	}
 }
 
-// best returns the best documents of the scores, the best first, and forgets the scores.
+// best returns the best documents of the scores, the best first, and clears the scores.
 func (c *cellSearch) best(window int) []concordat.TextMatch {
 	var best []concordat.TextMatch
 	for _, doc := range c.touched {

@@ -31,11 +31,11 @@ const (
 	maxTitle = 64 << 10
 
 	metaVersion = 3
-	// plainVersion is that of a document whose cells are not known, which it has no room for.
+	// plainVersion is the version for a document whose cells are unknown; it has no room for cells.
 	plainVersion = 2
 )
 
-// blockSize returns the number of sentences in each block but the last of a document.
+// blockSize returns the number of sentences in each block of a document except the last.
 func blockSize(sentences int) int {
 	if sentences > longDocument {
 		return longBlockSentences
@@ -183,7 +183,7 @@ type meta struct {
 	text      bool   // a text is stored
 	words     int    // occurrences of terms in the text
 	meant     bool   // its cells are known
-	cells     []byte // as appendCells gives them
+	cells     []byte // in the form of appendCells
 }
 
 // appendMeta appends the stored form of m.
@@ -208,7 +208,7 @@ func appendMeta(b []byte, m *meta) []byte {
 	return append(b, m.cells...)
 }
 
-// decodeMeta returns what appendMeta wrote; its cells are part of b.
+// decodeMeta returns what appendMeta wrote; the cells are part of b.
 func decodeMeta(b []byte) (*meta, error) {
 	if len(b) < 2 {
 		return nil, fmt.Errorf("document data of %d bytes: %w", len(b), errStored)
@@ -237,7 +237,7 @@ func decodeMeta(b []byte) (*meta, error) {
 	return m, nil
 }
 
-// reader takes values off the front of b; after the first bad one everything is zero.
+// reader takes values off the front of b; after the first bad value, all values are zero.
 type reader struct {
 	b   []byte
 	bad bool

@@ -37,7 +37,7 @@ func (s *Shard) document(ctx context.Context, k key) (*concordat.Document, error
 		if out != nil {
 			return out, nil
 		}
-		// Between its removal from disk and from memory: wait for the writer, and look again.
+		// It was removed from disk but not yet from memory: wait for the writer, and look again.
 		if err := s.acquire(ctx, []key{k}); err != nil {
 			return nil, err
 		}

@@ -7,18 +7,19 @@ import (
 	"concordat"
 )
 
-// A question waits for memory at each of several steps, each of which says where the next one reads: group, bucket,
-// entry, occurrence, document. So questions go through them in flights of sixteen, one step at a time, with other
-// flights at the other steps; each step asks for the memory of the next and is called again when that has come.
+// A question waits for memory at each of several steps, and each step determines where the next one reads: group,
+// bucket, entry, occurrence, document. So questions pass through them in flights of sixteen, one step at a time,
+// while other flights are at other steps. Each step requests the memory of the next, which runs when that memory
+// has arrived.
 
 const (
 	ahead  = 16 // questions of a flight
 	stages = 7
 
-	lineBytes = 64 // of most processors
+	lineBytes = 64 // the line size of most processors
 )
 
-// flight is up to sixteen questions on their way.
+// flight is a group of up to sixteen questions under way.
 type flight struct {
 	first int                     // number of the first question
 	asked []concordat.Fingerprint // they
@@ -66,20 +67,20 @@ func (m *matcher) fly(ctx context.Context, k *lookup) error {
 	return nil
 }
 
-// lines are bytes whose lines of memory are wanted soon.
+// lines are addresses whose cache lines are needed soon.
 type lines struct {
 	at [2 * ahead * concordat.Bands]*byte
 	n  int
 }
 
 func (w *lines) want(p *byte) {
-	if w.n < len(w.at) { // more would push one another out of the cache
+	if w.n < len(w.at) { // more of them would evict one another from the cache
 		w.at[w.n] = p
 		w.n++
 	}
 }
 
-// groups wants the groups of exact questions. Those with a hash changed want their own (search).
+// groups requests the groups of exact questions. Questions with a hash changed request their own (search).
 func (k *lookup) groups(f *flight, v *view) {
 	if k.probe != concordat.ProbeExact {
 		return
@@ -95,7 +96,7 @@ func (k *lookup) groups(f *flight, v *view) {
 	}
 }
 
-// buckets computes where exact questions read, and wants the beginning and the end.
+// buckets computes where exact questions read, and requests the beginning and the end of that range.
 func (k *lookup) buckets(f *flight, v *view) {
 	f.spans = f.spans[:0]
 	if k.probe != concordat.ProbeExact {
@@ -121,7 +122,7 @@ func (k *lookup) buckets(f *flight, v *view) {
 	}
 }
 
-// entries looks the questions up, and wants the entries of what is found.
+// entries looks the questions up, and requests the entries found.
 func (k *lookup) entries(f *flight, v *view) {
 	k.out = f.out[:0]
 	for j, q := range f.asked {
@@ -150,7 +151,7 @@ func (k *lookup) entries(f *flight, v *view) {
 	k.touch += touch(w.at[:w.n])
 }
 
-// occurrences wants where the entries stand.
+// occurrences requests the places of the entries.
 func (k *lookup) occurrences(f *flight, v *view) {
 	var w lines
 	for i := range f.out {
@@ -169,7 +170,7 @@ func (v *view) slot(o *found) **document {
 	return &v.docs[v.levels[o.level].occs(o.entry)[0].doc]
 }
 
-// slots wants the pointers to the documents.
+// slots requests the pointers to the documents.
 func (m *matcher) slots(f *flight) {
 	var w lines
 	for i := range f.out[:min(len(f.out), len(w.at))] {
@@ -178,7 +179,7 @@ func (m *matcher) slots(f *flight) {
 	m.touch += touch(w.at[:w.n])
 }
 
-// documents wants the documents.
+// documents requests the documents.
 func (m *matcher) documents(f *flight) {
 	var w lines
 	for i := range f.out[:min(len(f.out), len(w.at)/2)] {

@@ -21,8 +21,8 @@ type Frozen struct {
 	done   func()
 }
 
-// Freeze returns the present state of the shard; it costs no time and no memory to speak of. The caller
-// closes it before the shard.
+// Freeze returns the current state of the shard; it takes hardly any time or memory. The caller closes
+// it before the shard.
 func (s *Shard) Freeze() (*Frozen, error) {
 	done, err := s.use()
 	if err != nil {
@@ -58,10 +58,10 @@ func (f *Frozen) CopyTo(ctx context.Context, dir string) error {
 	return f.shard.diskError("copy", writeHeader(dir, f.shard.header()))
 }
 
-// Send gives the bytes of a shard in that state to the writers that file returns, one file after the other, each
-// under its name with slashes; they make a shard when all are there. Small files come last, by way of the folder
-// scratch, which exists. It may be called once, in place of CopyTo. A writer remembers its error, because no caller
-// gets it from Close.
+// Send writes the bytes of a shard in that state to the writers that file returns, one file after the other, each
+// with its slash-separated name; together the files make a shard. Small files come last, by way of the folder
+// scratch, which must exist. Send may be called once, instead of CopyTo. A writer must remember its error, because
+// no caller gets it from Close.
 func (f *Frozen) Send(ctx context.Context, scratch string, file func(name string) io.WriteCloser) error {
 	if err := os.MkdirAll(filepath.Join(scratch, storeName), 0o700); err != nil {
 		return f.shard.diskError("send", err)
@@ -86,7 +86,7 @@ func (f *Frozen) Send(ctx context.Context, scratch string, file func(name string
 	return nil
 }
 
-// sending is a directory with only bbolt's file, which has to be a real one, on the disk.
+// sending is a directory with only bbolt's file on disk, since that must be a real file.
 type sending struct {
 	directory
 	file func(name string) io.WriteCloser

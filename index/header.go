@@ -87,7 +87,7 @@ func SchemeOf(dir string) (concordat.Scheme, error) {
 	return h.Scheme, nil
 }
 
-// writeHeader writes h to dir; after a crash either all of it is there or nothing.
+// writeHeader writes h to dir; after a crash, either all of it is there or nothing.
 func writeHeader(dir string, h header) error {
 	h.Checksum = h.sum()
 	b, err := json.MarshalIndent(h, "", "  ")
@@ -144,7 +144,7 @@ func isNew(dir string) (bool, error) {
 	return true, nil
 }
 
-// check compares the header with what the caller expects; empty options take the header's word.
+// check compares the header with what the caller expects; empty options are not compared.
 func (h *header) check(o *Options) error {
 	if o.Scheme != "" && o.Scheme != h.Scheme {
 		return fmt.Errorf("shard holds fingerprints of scheme %s, not %s: %w", h.Scheme, o.Scheme, concordat.ErrScheme)

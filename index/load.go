@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// block is where the fingerprints and spans of one stored block stand while loading.
+// block holds the position of the fingerprints and spans of one stored block while loading.
 type block struct {
 	number     uint32
 	ordinal    uint16
@@ -111,11 +111,11 @@ func (l *loader) visit(id []byte, fields map[string][]byte) error {
 	return nil
 }
 
-// maxRoom bounds the blocks for which there is room from the beginning: those of 200 million sentences.
+// maxRoom bounds the blocks for which space is allocated at the start: those of 200 million sentences.
 const maxRoom = 10 << 20
 
-// fill makes the state of the loaded blocks, which are in order, and takes the fingerprints of l. They stay as they came:
-// in another order they would be there twice.
+// fill makes the state of the loaded blocks, which are in order, and takes the fingerprints of l. They stay in the order
+// in which they came: reordering would need a second copy.
 func (s *state) fill(l *loader) error {
 	occs := make([]occurrence, len(l.fps))
 	for i := 0; i < len(l.blocks); {
@@ -146,7 +146,7 @@ func (s *state) fill(l *loader) error {
 		i += n
 	}
 	fps := l.fps
-	*l = loader{} // newLevel is the last to need anything of it
+	*l = loader{} // newLevel is the last to need any of it
 	if len(fps) > 0 {
 		l := newLevel(fps, occs)
 		s.view.levels = []*level{l}
@@ -156,7 +156,7 @@ func (s *state) fill(l *loader) error {
 	return nil
 }
 
-// assemble returns the document of the given blocks, all there are of it.
+// assemble returns the document that consists of the given blocks, which must be all of its blocks.
 func (l *loader) assemble(number uint32, blocks []block) (*document, error) {
 	m := l.metas[number]
 	if m == nil {

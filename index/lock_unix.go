@@ -13,7 +13,7 @@ import (
 )
 
 // lockDir takes the lock of a shard's folder, shared for reading and exclusive for writing, or
-// fails at once with ErrLocked. Closing the file, or the end of the process, gives it back.
+// fails at once with ErrLocked. Closing the file, or the end of the process, releases it.
 func lockDir(dir string, shared bool) (*os.File, error) {
 	path := filepath.Join(dir, lockName)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -37,7 +37,7 @@ func lockDir(dir string, shared bool) (*os.File, error) {
 	return f, nil
 }
 
-// freeBytes returns the room left for this process on the disk of dir.
+// freeBytes returns the space left for this process on the disk of dir.
 func freeBytes(dir string) (uint64, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {

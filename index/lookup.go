@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// found is an entry near an asked fingerprint.
+// found is an entry near a fingerprint that was asked about.
 type found struct {
 	fp       concordat.Fingerprint
 	level    int    // index into view.levels, or -1 for a fresh sentence
@@ -25,14 +25,14 @@ type span struct {
 
 // bandSpans bounds the spans of one band with ProbeOne: sixteen neighbouring buckets (the value
 // itself and its last nibble changed), one span unless it is above the cap; one bucket for each
-// change of the other four nibbles; and one place to write to in vain.
+// change of the other four nibbles; and one place for writes to be discarded.
 const bandSpans = 16 + 4*15 + 1
 
 // lookup holds the buffers of one goroutine's look-ups.
 type lookup struct {
 	probe  concordat.Probe
 	most   int // bits
-	hashes int // above 0: instead of most, the most hashes that differ
+	hashes int // above 0: replaces most by a maximum number of differing hashes
 	cap    uint32
 	out    []found
 	capped int
@@ -48,8 +48,8 @@ type lookup struct {
 // search appends to k.out the entries of l that the probe reaches from f within k.most bits, before resolve.
 //
 // A look-up waits for memory, not for arithmetic: all groups are touched first, then the spans are
-// computed, then the ends of each are touched, then all are scanned. The loads of a stage do not
-// depend on one another, so the processor has many under way at a time.
+// computed, then both ends of each span are touched, then all are scanned. The loads of a stage do
+// not depend on one another, so the processor has many under way at a time.
 func (k *lookup) search(l *level, f concordat.Fingerprint, number int) {
 	if len(l.first) == 0 {
 		return
@@ -191,8 +191,8 @@ func differing(x uint64) int {
 	return bits.OnesCount64(x & 0x1111111111111111)
 }
 
-// within reports whether something that differs in so many bits and hashes is near enough. hashes above 0
-// take the place of bits.
+// within reports whether a difference of so many bits and hashes is small enough. If k.hashes is above 0,
+// only hashes count.
 func within(distance, differing, most, hashes int) bool {
 	if hashes > 0 {
 		return differing <= hashes
@@ -202,7 +202,7 @@ func within(distance, differing, most, hashes int) bool {
 
 // verify reports the entry at position p of band i unless it is too far or an earlier band than i
 // reaches it. x and y are the difference from f as rest returns it; together with the bucket they are the whole
-// difference, so that nothing else of an entry is read.
+// difference, so nothing else of an entry is read.
 func (k *lookup) verify(b *band, i int, s span, p uint32, f concordat.Fingerprint, x uint64, y uint16, number int) {
 	for j := range min(i, 3) {
 		if bandReaches(k.probe, uint32(x>>(concordat.BandBits*j))&(values-1)) {
@@ -235,8 +235,8 @@ func (k *lookup) resolve(out []found, levels []*level) {
 	}
 }
 
-// all reports the fresh sentences that the probe reaches within k.most bits, one by one: about
-// 1 ns each, cheaper than a table for some thousands.
+// all reports the fresh sentences that the probe reaches within k.most bits by comparing each
+// one: that takes about 1 ns each, which is cheaper than a table for up to some thousands.
 func (k *lookup) all(fps []concordat.Fingerprint, f concordat.Fingerprint) {
 	for i, g := range fps {
 		if d := f.Distance(g); within(d, f.NibbleDistance(g), k.most, k.hashes) && reaches(k.probe, f, g) {

@@ -10,15 +10,15 @@ import (
 	"concordat"
 )
 
-// Match answers q from the derived table. It sees every document whose Put had returned when it
-// was called, whole, and of those that are being put, each completely or not at all.
+// Match answers q from the derived table. It sees every document whose Put had returned before
+// the call, and each document that is being put either completely or not at all.
 func (s *Shard) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
 	a, _, err := s.MatchFound(ctx, q)
 	return a, err
 }
 
-// MatchFound is Match, and returns with each match the fingerprint that was found: who joins the answers of
-// several shards asks all of them for the documents that hold it.
+// MatchFound is Match, and also returns the found fingerprint for each match: a caller that merges the
+// answers of several shards asks all of them how many documents hold it.
 func (s *Shard) MatchFound(ctx context.Context, q *concordat.Query) (*concordat.Answer, []concordat.Fingerprint, error) {
 	done, err := s.use()
 	if err != nil {
@@ -77,7 +77,7 @@ type matcher struct {
 	fps       []concordat.Fingerprint // of matches
 	same      []candidate             // of one distance; reused
 	asked     int                     // the fingerprint whose entries are added
-	touch     byte                    // so that loads which only warm are made
+	touch     byte                    // keeps the compiler from dropping loads that only warm the cache
 }
 
 // candidate is a sentence to be reported.
@@ -100,7 +100,7 @@ func (m *matcher) filter(s *state) {
 	if len(m.query.Exclude) == 0 {
 		return
 	}
-	// By key and not by document: one replaced in this moment is excluded in both versions.
+	// By key and not by document: a document that is being replaced is excluded in both versions.
 	m.excluded = make(map[*document]struct{}, len(m.query.Exclude))
 	wanted := make(map[key]struct{}, len(m.query.Exclude))
 	for _, r := range m.query.Exclude {
@@ -166,7 +166,7 @@ func (m *matcher) add(ctx context.Context, i int, fs []found) error {
 	return nil
 }
 
-// gather appends the wanted sentences of one fingerprint, which may stand in several levels.
+// gather appends the wanted sentences with one fingerprint, which may be in several levels.
 func (m *matcher) gather(fs []found) {
 	start, documents := len(m.same), 0
 	last := ^uint32(0)
@@ -177,7 +177,7 @@ func (m *matcher) gather(fs []found) {
 		} else {
 			occs = m.view.levels[f.level].occs(f.entry)
 		}
-		// A document's sentences follow one another in the list and stand in one level.
+		// A document's sentences follow one another in the list and are in one level.
 		for _, o := range occs {
 			d := m.view.docs[o.doc]
 			if !m.view.lives(d) {

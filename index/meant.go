@@ -12,7 +12,7 @@ type Meant uint8
 
 // The values of Meant.
 const (
-	MeantUnknown Meant = iota // no cells, as where the site indexes without meaning
+	MeantUnknown Meant = iota // no cells, for example because the site indexes without meaning
 	MeantNone                 // it is known to have none: its library has none, or it has no sentence of prose
 	MeantCells
 )
@@ -21,13 +21,13 @@ const (
 type UnfitQuery struct {
 	Library concordat.LibraryID
 	Want    Meant
-	After   concordat.DocumentID // only those behind it
-	Limit   int                  // of Documents; 0: none are named
+	After   concordat.DocumentID // only documents after it
+	Limit   int                  // maximum length of Documents; 0: none are named
 }
 
 // Unfit are documents of a library that are, or may be, not indexed by meaning as they should be.
 type Unfit struct {
-	Lacking     int // nothing is known of their cells
+	Lacking     int // nothing is known about their cells
 	Superfluous int // they have cells, or are known to have none, and should not
 	Bare        int // they are known to have no cells but should have those of their prose, if any
 	Documents   []UnfitDocument
@@ -39,7 +39,7 @@ type UnfitDocument struct {
 	Bare bool
 }
 
-// Unfit answers q from memory: a moment for each million documents of the shard.
+// Unfit answers q from memory, which takes a moment for each million documents of the shard.
 func (s *Shard) Unfit(q *UnfitQuery) (*Unfit, error) {
 	done, err := s.use()
 	if err != nil {
@@ -82,7 +82,7 @@ func (d *document) has() Meant {
 	return MeantCells
 }
 
-// Join adds what another shard answered to the same question.
+// Join adds the answer of another shard to the same question.
 func (u *Unfit) Join(v *Unfit, limit int) {
 	u.Lacking, u.Superfluous, u.Bare = u.Lacking+v.Lacking, u.Superfluous+v.Superfluous, u.Bare+v.Bare
 	u.Documents = append(u.Documents, v.Documents...)

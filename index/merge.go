@@ -14,7 +14,7 @@ import (
 // dropped is zap's number for a document that a merge leaves out.
 const dropped = math.MaxUint64
 
-// fill adds the living documents of the segments and notes their numbers.
+// fill adds the living documents of the segments and records their numbers.
 func (m *merger) fill(segs []segment.Segment, drops []*roaring.Bitmap, numbers [][]uint64) error {
 	for i, seg := range segs {
 		numbers[i] = make([]uint64, seg.Count())
@@ -37,12 +37,12 @@ func (m *merger) fill(segs []segment.Segment, drops []*roaring.Bitmap, numbers [
 	return nil
 }
 
-// keptMerge is the size of a merged segment up to which its buffers are worth keeping: big ones are rare, and some three
-// times as much memory.
+// keptMerge is the size of a merged segment up to which its buffers are worth keeping: large ones are rare, and their
+// buffers take about three times their size.
 const keptMerge = 32 << 20
 
-// mergers keeps the buffers of a merge for the next, as a small merge comes every few batches. Nothing
-// refers to them when a merge is done.
+// mergers keeps the buffers of a merge for the next one, since a small merge comes every few batches.
+// Nothing refers to them once a merge is done.
 var mergers = sync.Pool{New: func() any { return new(merger) }}
 
 // merger is a segmentWriter that reads its documents from segments.
@@ -87,8 +87,9 @@ func (m *merger) copy(seg segment.Segment, n uint64) error {
 	return m.add(&m.entry)
 }
 
-// number gives the values of a band, sorted and with their documents in order, occurrence numbers of
-// their own, and leaves out repeats of a value in a document. Terms come as v<<4 and go as v<<4|k.
+// number assigns new occurrence numbers to the values of a band, which are sorted and have their
+// documents in order, and leaves out repeats of a value in a document. Terms arrive as v<<4 and
+// leave as v<<4|k.
 func number(ts []termDoc) []termDoc {
 	n := 0
 	last, k := uint32(math.MaxUint32), uint32(0)
@@ -107,7 +108,7 @@ func number(ts []termDoc) []termDoc {
 	return ts[:n]
 }
 
-// addFingerprints notes the bands of the next document, to be numbered.
+// addFingerprints records the bands of the next document, to be numbered later.
 func (w *segmentWriter) addFingerprints(fps []concordat.Fingerprint) error {
 	doc := uint32(len(w.ids))
 	if w.sink != nil {

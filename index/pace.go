@@ -8,13 +8,13 @@ import (
 )
 
 // A shard that is the view of a log need not be on disk soon. Its persister pauses after each round, so that the next
-// one merges in memory what has arrived and writes one segment instead of ten: the fewer files, the fewer merges and
-// waits for the disk, in which the log's own are held up too.
+// one merges in memory what has arrived and writes one segment instead of ten: fewer files mean fewer merges and
+// fewer waits for the disk, which would delay the log's own too.
 
 const (
 	// persistPause is the longest pause.
 	persistPause = time.Second
-	// When so many batches, or bytes of them, are in memory only the pause ends; at twice as much Apply waits.
+	// When this many batches, or bytes of them, are only in memory, the pause ends; at twice as many, Apply waits.
 	hurryBatches = 64
 	hurryBytes   = 16 << 20
 )

@@ -13,18 +13,18 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 )
 
-// plugin is zap v17 with a quicker way to make segments of our own documents. The files are the
-// same format: zap opens, searches and merges them. Zap makes a map entry, a bitmap and two
+// plugin is zap v17 with a faster way to make segments from our own documents. The file format
+// is the same: zap opens, searches and merges them. Zap makes a map entry, a bitmap and two
 // streams for every term before it writes; nearly all our terms have one document, which the
-// format can keep inside the dictionary, so that sorting the terms is all the work there is.
-// Zap itself does so only when merging, so segments that are not merged yet are smaller too.
+// format can keep inside the dictionary, so sorting the terms is all the work there is. Zap
+// itself keeps them there only when merging, so our unmerged segments are smaller too.
 type plugin struct {
 	zap.ZapPlugin
-	maxMerge int64 // bytes of segments that are merged in memory; more by way of files,
-	terms    int   // so many terms of a band at a time
+	maxMerge int64 // bytes of segments that are merged in memory; larger merges use files,
+	terms    int   // with this many terms of a band at a time
 }
 
-// registerPlugin puts the plugin in zap's place, for the whole process.
+// registerPlugin replaces zap with the plugin, for the whole process.
 func registerPlugin() {
 	scorch.RegisterSegmentPlugin(&plugin{maxMerge: maxMerge, terms: streamTerms}, true)
 }
@@ -33,7 +33,8 @@ func (p *plugin) New(docs []bleve.Document) (segment.Segment, uint64, error) {
 	return p.NewUsing(docs, nil)
 }
 
-// stockKey in the configuration of an index, which scorch hands on, leaves all to zap: Options.StockSegments.
+// stockKey in the configuration of an index, which scorch passes on, leaves everything to zap: see
+// Options.StockSegments.
 const stockKey = "concordat/stock"
 
 func isStock(config map[string]any) bool {
@@ -41,7 +42,7 @@ func isStock(config map[string]any) bool {
 	return stock
 }
 
-// The writer knows this version of the format and no other: with another zapx it does not compile.
+// The writer knows only this version of the format: with another zapx it does not compile.
 var _ = [1]struct{}{}[zap.Version-17]
 
 // NewUsing makes a segment in memory. Documents that are not ours are left to zap.
@@ -66,14 +67,14 @@ func (p *plugin) NewUsing(docs []bleve.Document, config map[string]any) (segment
 	return memory{base}, uint64(len(w.b)), nil
 }
 
-// memory is a segment in memory that Close leaves usable. Scorch closes the segment of a batch that
-// it could not persist, but keeps it among the living ones and persists it later; zap's own would
-// panic on the next look-up of an identity, in a goroutine that serves all batches.
+// memory is a segment in memory that stays usable after Close. Scorch closes the segment of a batch
+// that it could not persist, but keeps it among the live ones and persists it later; zap's own
+// segment would panic on the next look-up of an identity, in a goroutine that serves all batches.
 type memory struct{ *zap.SegmentBase }
 
 func (memory) Close() error { return nil }
 
-// unwrap gives zap its own types, as it wants none else.
+// unwrap returns zap's own types, since zap accepts no others.
 func unwrap(segs []segment.Segment) []segment.Segment {
 	out := slices.Clone(segs)
 	for i, s := range out {
@@ -85,7 +86,7 @@ func unwrap(segs []segment.Segment) []segment.Segment {
 }
 
 // maxMerge bounds the bytes of segments that the plugin merges in memory; it needs about twice as
-// much. Bigger merges go by way of files.
+// much. Larger merges use files.
 const maxMerge = 512 << 20
 
 func (p *plugin) Merge(segs []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{},
@@ -95,8 +96,9 @@ func (p *plugin) Merge(segs []segment.Segment, drops []*roaring.Bitmap, path str
 
 // MergeUsing writes the living documents of the segments into a new one at path: stored fields as they
 // are, band terms recomputed from the stored fingerprints, with new occurrence numbers, so that nearly
-// all have one document again, and the terms of texts by merging the sorted dictionaries. A segment
-// whose bytes have changed is not merged, as the checksum would be good then: the engine fails.
+// all have one document again, and the terms of texts merged from the sorted dictionaries. A segment
+// whose bytes have changed is not merged, since the result would get a valid checksum: the engine
+// fails instead.
 func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, r segment.StatsReporter,
 	config map[string]any) ([][]uint64, uint64, error) {
 	if err := verifySegments(segs); err != nil {
@@ -139,7 +141,7 @@ func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, pat
 	return numbers, m.pos(), nil
 }
 
-// mergeError names the file of a merge that failed; scorch wants to see that it was closed.
+// mergeError names the file of a failed merge in err. ErrClosed stays as it is, since scorch looks for it.
 func mergeError(path string, err error) error {
 	if errors.Is(err, segment.ErrClosed) {
 		return segment.ErrClosed
@@ -147,8 +149,8 @@ func mergeError(path string, err error) error {
 	return fmt.Errorf("merge into %s: %w", path, err)
 }
 
-// mergeable returns the bytes of the segments, and whether they hold nothing but our fields and have a
-// living document.
+// mergeable returns the bytes of the segments, and whether they hold only our fields and at least one
+// live document.
 func mergeable(segs []segment.Segment, drops []*roaring.Bitmap) (size int64, ok bool) {
 	living := uint64(0)
 	for i, s := range segs {

@@ -2,12 +2,12 @@
 
 package index
 
-// The instructions below say which memory is about to be read. Unlike a load they are done at once, so that
-// the processor does not stop at the fortieth that waits, and has as many under way as its caches allow:
-// a look-up with one hash changed takes half of the time. They read nothing and fault at nothing, so answers are
-// the same with them, without them (tag purego), and on other processors, which load in their place.
+// The instructions below say which memory is about to be read. Unlike loads they complete immediately, so the
+// processor does not stall at the fortieth pending load and has as many under way as its caches allow: a look-up
+// with one hash changed takes half the time. They read nothing and cannot fault, so answers are the same with
+// them, without them (tag purego), and on other processors, which use loads instead.
 
-// touchSpans brings the first and the last record of each span, none of them empty, near.
+// touchSpans prefetches the first and the last record of each span; no span is empty.
 func touchSpans(recs []byte, spans []span) byte {
 	if len(spans) > 0 {
 		prefetchSpans(&recs[0], &spans[0], len(spans))
@@ -15,13 +15,13 @@ func touchSpans(recs []byte, spans []span) byte {
 	return 0
 }
 
-// touchGroups brings the groups of a value near, with each other last hash but the lowest changed.
+// touchGroups prefetches the groups of a value with each of its hashes but the lowest changed.
 func touchGroups(groups []group, at uint32) byte {
 	prefetchGroups(&groups[0], at)
 	return 0
 }
 
-// touch brings the lines of memory of the given bytes near.
+// touch prefetches the cache lines of the given addresses.
 func touch(at []*byte) byte {
 	if len(at) > 0 {
 		prefetchLines(&at[0], len(at))
@@ -29,18 +29,18 @@ func touch(at []*byte) byte {
 	return 0
 }
 
-// prefetchLines asks for n bytes.
+// prefetchLines prefetches the lines of n addresses.
 //
 //go:noescape
 func prefetchLines(at **byte, n int)
 
-// prefetchSpans asks for the first and the last byte of n spans. It knows the layout of span and recBytes.
+// prefetchSpans prefetches the first and the last byte of n spans. It knows the layout of span and recBytes.
 //
 //go:noescape
 func prefetchSpans(recs *byte, spans *span, n int)
 
-// prefetchGroups asks for both ends of the groups of at with one hexadecimal digit changed. It knows the size
-// of group.
+// prefetchGroups prefetches both ends of the groups of at with one hexadecimal digit changed. It knows the
+// size of group.
 //
 //go:noescape
 func prefetchGroups(groups *group, at uint32)

@@ -20,14 +20,14 @@ var pulse = textID(math.MaxUint32)
 
 const (
 	purgePoll = 20 * time.Millisecond
-	// purgeRound is how often the persister is made to look again for files that nothing uses.
+	// purgeRound is how often the persister is made to look again for unused files.
 	purgeRound = time.Second
-	// purgeWait bounds the wait for the old files to go: a reader that is stuck holds them.
+	// purgeWait bounds the wait for the old files to disappear, since a stuck reader can hold them.
 	purgeWait = 2 * time.Minute
 )
 
-// Purge takes the bytes of deleted and replaced documents off the disk: it rewrites every segment as
-// Merge does, and returns when the files before are gone. It fails with concordat.ErrUnavailable while
+// Purge removes the bytes of deleted and replaced documents from the disk: it rewrites every segment
+// as Merge does, and returns when the old files are gone. It fails with concordat.ErrUnavailable if
 // readers hold them for minutes; calling it again is safe.
 func (s *Shard) Purge(ctx context.Context) error {
 	done, err := s.use()
@@ -79,9 +79,9 @@ func (s *Shard) segmentFiles() ([]string, error) {
 	return names, err
 }
 
-// awaitRemoval waits until none of the files is there any more. Scorch's persister removes them after it has stored a snapshot and
-// then waits for the next one. Files that a reader released a moment later would stay until the next write, so an empty batch makes
-// it look again.
+// awaitRemoval waits until all the files are gone. Scorch's persister removes them after it has stored a snapshot and then waits
+// for the next one. Files that a reader releases a moment later would stay until the next write, so an empty batch makes the
+// persister look again.
 func (s *Shard) awaitRemoval(ctx context.Context, names []string) error {
 	ctx, cancel := context.WithTimeout(ctx, purgeWait)
 	defer cancel()

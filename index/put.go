@@ -15,18 +15,19 @@ import (
 	"concordat"
 )
 
-// batchSentences is about where Put begins another Bleve batch. Bigger ones are slower, as one
-// goroutine builds a batch, and smaller ones wait for the disk more often.
+// batchSentences is the approximate number of sentences after which Put begins another Bleve
+// batch. Larger batches are slower, since one goroutine builds a batch, and smaller ones wait
+// for the disk more often.
 const batchSentences = 2000
 
 // batchText is the same for bytes of text.
 const batchText = 4 << 20
 
-// Put stores the profiles, each replacing the document of its Ref whole. On return they are on
-// disk and seen by Match. Of two profiles of one Ref in a call the last counts. Calls may run side
-// by side; two that change one document follow one another. ctx is looked at between batches of
-// about 2,000 sentences. Errors: ErrScheme, ErrInvalid (nothing was stored), ErrDiskFull (some may
-// be; free room and repeat), ErrUnavailable.
+// Put stores the profiles, each replacing the whole document of its Ref. On return they are on
+// disk and visible to Match. Of two profiles of one Ref in a call, the last one counts. Calls may
+// run concurrently; two that change the same document run one after the other. ctx is checked
+// between batches of about 2,000 sentences. Errors: ErrScheme, ErrInvalid (nothing was stored),
+// ErrDiskFull (some may be stored; free space and repeat), ErrUnavailable.
 func (s *Shard) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	done, err := s.use()
 	if err != nil {
@@ -119,7 +120,7 @@ func lastOfEach(ps []*concordat.Profile) []*concordat.Profile {
 	return out
 }
 
-// putBatch stores whole documents in one Bleve batch, which is applied as one.
+// putBatch stores whole documents in one Bleve batch, which is applied as a unit.
 func (s *Shard) putBatch(ctx context.Context, ps []*concordat.Profile) error {
 	keys := make([]key, len(ps))
 	for i, p := range ps {
@@ -160,8 +161,8 @@ func (s *Shard) putBatch(ctx context.Context, ps []*concordat.Profile) error {
 	} else if applied, err2 := s.engine.has(blockID(docs[0].number, 0)); err2 != nil || !applied {
 		return errors.Join(err, err2)
 	}
-	// After an error the batch is in memory all the same and goes to disk when that is possible
-	// again, so the table must know it.
+	// Even after an error the batch is in memory and goes to disk when that is possible again,
+	// so the table must include it.
 	s.commit(nil, docs, fps)
 	return err
 }
@@ -183,7 +184,7 @@ func (s *Shard) room(n int) error {
 	if err != nil {
 		return err
 	}
-	// Three times: the batch itself, its merged form, and Bleve's root file.
+	// Three times that: the batch itself, its merged form, and Bleve's root file.
 	if free < s.reserve+3*uint64(n) {
 		return fmt.Errorf("%d bytes free, %d kept in reserve: %w", free, s.reserve, concordat.ErrDiskFull)
 	}
@@ -212,7 +213,7 @@ func (a *arena) next(id string) *entry {
 	return e
 }
 
-// addProfile adds the Bleve documents of p to the arena, and returns what memory holds of p.
+// addProfile adds the Bleve documents of p to the arena, and returns the in-memory record of p.
 func (s *Shard) addProfile(a *arena, number uint32, p *concordat.Profile) *document {
 	m := meta{
 		library: p.Document.Library, id: p.Document.ID, title: p.Document.Title,
@@ -264,7 +265,7 @@ func (s *Shard) addProfile(a *arena, number uint32, p *concordat.Profile) *docum
 	return d
 }
 
-// document returns what memory holds of a document, but for its spans.
+// document returns the in-memory record of a document, without its spans.
 func (m *meta) document(number uint32) *document {
 	d := &document{key: key{m.library, m.id}, number: number, title: m.title, sentences: m.sentences, words: m.words, meant: m.meant}
 	if blockCount(m.sentences) > 1 {
@@ -273,7 +274,7 @@ func (m *meta) document(number uint32) *document {
 	return d
 }
 
-// Delete forgets the documents; one that is not there is no error. The deletion is on disk on return.
+// Delete deletes the documents; a missing one is not an error. The deletion is on disk on return.
 func (s *Shard) Delete(ctx context.Context, refs ...concordat.Ref) error {
 	done, err := s.use()
 	if err != nil {

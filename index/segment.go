@@ -40,11 +40,11 @@ type segmentField struct {
 	band    int // -1: not a band
 }
 
-// segmentWriter writes one zap v17 segment but for its footer, which zap adds; zap.md of zapx
+// segmentWriter writes one zap v17 segment except its footer, which zap adds; zap.md of zapx
 // v17.2.3 describes the format.
 type segmentWriter struct {
 	b       []byte
-	sink    *sink    // where b goes when it is much; nil: b is all
+	sink    *sink    // where b is written when it gets long; nil: everything stays in b
 	offsets []uint64 // of the stored fields of each document
 	ids     []string
 	terms   [concordat.Bands][]termDoc
@@ -53,7 +53,7 @@ type segmentWriter struct {
 	words func() wordLists
 
 	renumber           bool          // terms come from addFingerprints
-	closed             chan struct{} // the segment is no longer wanted; nil: it is
+	closed             chan struct{} // closed when the segment is no longer wanted; nil: it always is
 	scratch            []termDoc
 	dict               fst.Writer
 	meta, data, packed []byte    // reused
@@ -80,8 +80,7 @@ func (w *segmentWriter) pos() uint64 {
 	return uint64(len(w.b))
 }
 
-// ended returns why there is no use in going on: ErrClosed, or what happened to the sink; else nil. Those ask it who have
-// much to do.
+// ended returns why continuing is pointless: ErrClosed, or the error of the sink; otherwise nil. Long loops call it.
 func (w *segmentWriter) ended() error {
 	select {
 	case <-w.closed:
@@ -94,7 +93,7 @@ func (w *segmentWriter) ended() error {
 	return nil
 }
 
-// add writes the stored fields of the next document and notes its terms; e may be used again.
+// add writes the stored fields of the next document and records its terms; e may be reused afterwards.
 func (w *segmentWriter) add(e *entry) error {
 	doc := uint32(len(w.ids))
 	w.meta = binary.AppendUvarint(w.meta[:0], uint64(len(e.id)))
@@ -147,7 +146,7 @@ func (w *segmentWriter) finish(config map[string]any) (*zap.SegmentBase, error) 
 	return zap.InitSegmentBase(w.b, crc32.ChecksumIEEE(w.b), zap.DefaultChunkMode, uint64(len(w.ids)), stored, sections, config, stats)
 }
 
-// write writes what follows the documents, and returns where their offsets and the list of fields stand.
+// write writes what follows the documents, and returns the positions of their offsets and of the list of fields.
 func (w *segmentWriter) write() (stored, sections uint64, err error) {
 	stored = w.pos()
 	for _, o := range w.offsets {
@@ -177,8 +176,8 @@ func (w *segmentWriter) write() (stored, sections uint64, err error) {
 type termDoc struct{ term, doc uint32 }
 
 // sortTerms sorts pairs by a term of the given even number of bits, 24 at most, keeping the order
-// of equal ones: two passes of a radix sort. The result is in one of the two slices, which are
-// equally long.
+// of equal ones: two passes of a radix sort. The result is in one of the two slices, which have
+// equal length.
 func sortTerms(pairs, scratch []termDoc, bits int) []termDoc {
 	var counts [1<<12 + 1]uint32
 	half := bits / 2
@@ -202,7 +201,7 @@ func sortTerms(pairs, scratch []termDoc, bits int) []termDoc {
 	return pairs
 }
 
-// idTerms returns the documents in order of identity; two of one identity are an error.
+// idTerms returns the documents in order of identity; two with the same identity are an error.
 func (w *segmentWriter) idTerms() ([]termDoc, error) {
 	ts := make([]termDoc, len(w.ids))
 	for i := range ts {
@@ -244,8 +243,8 @@ func (w *segmentWriter) idIndex() (uint64, error) {
 // bandIndex writes the postings and the dictionary of a band and returns the position of the field's
 // description.
 func (w *segmentWriter) bandIndex(band int) (uint64, error) {
-	// Narrow: 5 bytes a sentence, one in seven. If a later vellum should refuse it, TestSegment fails; and nothing
-	// but MatchStored reads bands, which a merge recomputes from the fingerprints.
+	// Narrow saves 5 bytes per sentence, one in seven. If a later vellum refuses it, TestSegment fails; only
+	// MatchStored reads bands, and a merge recomputes them from the fingerprints.
 	w.dict.Reset(true)
 	var err error
 	if w.sink != nil {
@@ -259,7 +258,8 @@ func (w *segmentWriter) bandIndex(band int) (uint64, error) {
 	return w.dictionary(w.dict.Bytes(termBytes)), nil
 }
 
-// bandTerms sorts terms, of values above those before, writes their postings and adds them to the dictionary.
+// bandTerms sorts terms, whose values are above all earlier ones, writes their postings and adds them to the
+// dictionary.
 func (w *segmentWriter) bandTerms(ts []termDoc) error {
 	if err := w.ended(); err != nil {
 		return err
@@ -306,8 +306,9 @@ func (w *segmentWriter) dictionary(dict []byte) uint64 {
 	return address
 }
 
-// dictOptions gives the dictionary builder a small memory of nodes to share: band nodes hardly
-// ever repeat, and a big one costs more to search than it saves. Zero would crash vellum v1.2.0.
+// dictOptions gives the dictionary builder a small cache of nodes to share: band nodes hardly
+// ever repeat, and a large cache costs more to search than it saves. Zero would crash vellum
+// v1.2.0.
 var dictOptions = &vellum.BuilderOpts{Encoder: 1, RegistryTableSize: 64, RegistryMRUSize: 2}
 
 // normBits is the norm of a field of length 1, as zap writes it.
@@ -317,7 +318,7 @@ const normBits = 1
 type posting struct{ doc, frequency, norm uint32 }
 
 // postings writes the list of documents of one term, in order, and returns its position. The
-// frequency stream is cut into chunks of documents as chunk mode 1026 wants.
+// frequency stream is cut into chunks of documents as chunk mode 1026 requires.
 func (w *segmentWriter) postings(ps []posting) (uint64, error) {
 	total := uint64(len(w.ids))
 	size := total / (uint64(len(ps))/1024 + 1)

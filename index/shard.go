@@ -16,28 +16,30 @@ import (
 
 // Options say what a shard is and how it is opened.
 type Options struct {
-	// Site and Shard name the shard. Empty on opening: whatever the folder holds.
+	// Site and Shard name the shard. If empty on opening, those of the folder apply.
 	Site  concordat.SiteID
 	Shard concordat.ShardID
-	// Scheme of all fingerprints; needed to create a shard. Empty on opening: the folder's.
+	// Scheme of all fingerprints; needed to create a shard. If empty on opening, the folder's applies.
 	Scheme concordat.Scheme
-	// BandCap is the most distinct fingerprints that one look-up of one band value reads; look-ups
-	// cut short are counted in Answer.Capped. Default 4096.
+	// BandCap is the maximum number of distinct fingerprints that one look-up of one band value
+	// reads; truncated look-ups are counted in Answer.Capped. Default 4096.
 	BandCap int
 	// ReadOnly opens an existing shard without changing a byte of it; Put, Delete and Merge are
 	// refused. Several readers may share a folder, but not with a writer.
 	ReadOnly bool
-	// Logged opens the shard as a view of a write-ahead log: it changes by Apply only, and Put and
-	// Delete are refused. See Apply.
+	// Logged opens the shard as a view of a write-ahead log: it changes only through Apply, and
+	// Put and Delete are refused. See Apply.
 	Logged bool
-	// Warm keeps what opening derives in a file, so that the next opening takes a tenth of the time: some 80 bytes a
-	// sentence on disk, written by Close, if there are 100,000 sentences or more, and removed by the first change.
+	// Warm keeps what opening derives in a file, so that the next opening takes a tenth of the time. The file takes
+	// about 80 bytes per sentence; Close writes it if there are 100,000 sentences or more, and the first change
+	// removes it.
 	Warm bool
-	// StockSegments leaves writing and merging segments to Bleve, which takes some eight times as long and more room.
-	// Answers are the same, and a shard may be opened with it one time and without it another: segments that are
-	// there serve either way, and Purge rewrites them. For those who doubt our writer; Build has no other and refuses.
+	// StockSegments leaves writing and merging segments to Bleve, which takes about eight times as long and more
+	// space. Answers are the same, and a shard may be opened with it one time and without it another: existing
+	// segments work either way, and Purge rewrites them. It is for those who doubt our writer; Build has no other
+	// writer and refuses it.
 	StockSegments bool
-	// tableLeast takes the place of those 100,000, for tests.
+	// tableLeast replaces those 100,000 in tests.
 	tableLeast int
 	// Logger for background errors and recoveries. Default: none.
 	Logger *slog.Logger
@@ -66,7 +68,7 @@ type Shard struct {
 
 var _ concordat.Index = (*Shard)(nil)
 
-// errLogged refuses a change that the log would not know of.
+// errLogged refuses a change that the log would not know about.
 var errLogged = fmt.Errorf("shard is changed through its log only: %w", concordat.ErrRefused)
 
 // writable returns why Put and Delete are refused, or nil.
@@ -84,7 +86,7 @@ func (o *Options) writable() error {
 var errReadOnly = fmt.Errorf("shard is open for reading only: %w", concordat.ErrRefused)
 
 // Open opens the shard in dir, or creates one if dir is absent or empty. It fails with ErrLocked,
-// at once, if another process holds the folder; with ErrScheme if the shard's fingerprints are of
+// at once, if another process holds the folder; with ErrScheme if the shard's fingerprints have
 // another scheme; with ErrCorrupt if a file is missing or damaged, naming it. Opening reads all
 // fingerprints: about 0.3 s for each million.
 func Open(dir string, o Options) (*Shard, error) {
@@ -145,7 +147,7 @@ func (s *Shard) open() error {
 		s.opt.Site, s.opt.Shard, s.opt.Scheme = h.Site, h.Shard, h.Scheme
 	}
 	if create {
-		// On a full disk what is made would be waited for forever.
+		// On a full disk, creation would wait forever.
 		if err := s.room(0); err != nil {
 			return fmt.Errorf("create %s: %w", s.dir, err)
 		}
@@ -191,8 +193,9 @@ func (s *Shard) use() (done func(), err error) {
 	return s.using.RUnlock, nil
 }
 
-// Merge brings Bleve to one segment and the derived table to one level: smallest and fastest. It
-// rewrites the whole shard and needs as much free disk again; queries and writers continue.
+// Merge reduces Bleve to one segment and the derived table to one level, the smallest and
+// fastest form. It rewrites the whole shard and needs the same amount of free disk space;
+// queries and writers continue.
 func (s *Shard) Merge(ctx context.Context) error {
 	done, err := s.use()
 	if err != nil {
@@ -235,7 +238,7 @@ func syncTree(dir string) error {
 	return syncDir(dir)
 }
 
-// diskError marks err as ErrDiskFull if it is one; nil stays nil.
+// diskError marks err as ErrDiskFull if it is about a full disk; nil stays nil.
 func (s *Shard) diskError(what string, err error) error {
 	if err == nil {
 		return nil
@@ -246,7 +249,7 @@ func (s *Shard) diskError(what string, err error) error {
 	return fmt.Errorf("%s %s: %w", what, s.dir, err)
 }
 
-// Close waits for the calls in progress and gives the folder back. Calls after it fail with
+// Close waits for the calls in progress and releases the folder. Calls after it fail with
 // ErrUnavailable; a second Close does nothing.
 func (s *Shard) Close() error {
 	s.using.Lock()

@@ -12,11 +12,11 @@ import (
 	"concordat"
 )
 
-// document is the record in memory of a stored document. Only died changes.
+// document is the in-memory record of a stored document. Only died changes.
 type document struct {
-	// What a match reads of every document comes first: one line of the cache.
+	// What a match reads from every document comes first, in one cache line.
 
-	// died is the epoch from which the document is no more, or 0.
+	// died is the epoch from which the document no longer exists, or 0.
 	died    atomic.Uint64
 	key     key
 	library uint32 // index into view.libraries
@@ -27,9 +27,10 @@ type document struct {
 	words     int              // occurrences of terms
 	meant     bool             // its cells are known
 	cellCount int              // of them, those in the table of cells
-	cells     []concordat.Cell // on the way to that table
+	cells     []concordat.Cell // to be added to that table
 	// spans is the stored form of the spans, block after block; blocks holds where each begins and
-	// is nil for a single block. About four bytes a sentence, and a match needs no read from disk.
+	// is nil for a single block. They take about four bytes per sentence, and a match needs no
+	// read from disk.
 	spans  []byte
 	blocks []uint32
 }
@@ -55,8 +56,8 @@ type view struct {
 	epoch     uint64
 	docs      []*document // occurrence.doc points here
 	libraries []concordat.LibraryID
-	levels    []*level // oldest and biggest first
-	// Sentences that are in no level yet.
+	levels    []*level // oldest and largest first
+	// Sentences that are not in a level yet.
 	fresh     []concordat.Fingerprint
 	freshOccs []occurrence
 }
@@ -69,7 +70,7 @@ func (v *view) lives(d *document) bool {
 
 // state is the part of a Shard that changes in memory.
 type state struct {
-	mu    sync.Mutex // guards all below but where said; held for moments
+	mu    sync.Mutex // guards all below unless stated otherwise; held only briefly
 	view  view       // of the next Match
 	cells cellTable  // of the next question by cells
 	byKey map[key]*document
@@ -82,7 +83,7 @@ type state struct {
 	texts        int   // living documents with terms
 	meant        int   // of these, those whose cells are known
 	words        int64 // occurrences of terms in them
-	// waste is the number of sentences of dead documents still in the levels and among the fresh.
+	// waste is the number of sentences of dead documents still in the levels and among the fresh ones.
 	waste int
 	// scanned counts comparisons with fresh sentences since the last level was built.
 	scanned int
@@ -100,14 +101,14 @@ type state struct {
 const (
 	// maxFresh sentences are compared one by one, at 1 ns each.
 	maxFresh = 4096
-	// levelCost is the number of such comparisons that take about as long as building a small
+	// levelCost is the number of such comparisons that take as long as building a small
 	// level, which has five times 65,536 groups to fill whatever its size.
 	levelCost = 2 << 20
-	// manyFresh is where Put builds a level itself: without queries the fresh sentences, and the
-	// dead among them, would grow without bound.
+	// manyFresh is the number of fresh sentences from which Put builds a level itself: without
+	// queries, the fresh sentences and the dead ones among them would grow without bound.
 	manyFresh = 1 << 18
-	// fanout is how many times bigger a level is than the next, at least. Every sentence is
-	// rebuilt about fanout times for each factor of fanout in size.
+	// fanout is the minimum ratio of the size of a level to that of the next. Every sentence
+	// is rebuilt about fanout times each time the size grows by a factor of fanout.
 	fanout = 4
 )
 
@@ -139,7 +140,7 @@ func (s *state) acquire(ctx context.Context, keys []key) error {
 	}
 }
 
-// release gives back what acquire took.
+// release releases what acquire took.
 func (s *state) release(keys []key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +163,8 @@ func (s *state) library(id concordat.LibraryID) uint32 {
 }
 
 // commit makes one batch visible at once: the keys lose their document, and the additions, whose
-// fingerprints follow one another in fps, take their place. It builds levels if much is fresh.
+// fingerprints follow one another in fps, take their place. It builds levels if there are many
+// fresh entries.
 func (s *state) commit(gone []key, added []*document, fps []concordat.Fingerprint) {
 	sentences, cells := s.enterBatch(gone, added, fps)
 	if sentences > manyFresh {
@@ -173,7 +175,7 @@ func (s *state) commit(gone []key, added []*document, fps []concordat.Fingerprin
 	}
 }
 
-// enterBatch is commit without levels. It returns the numbers of fresh sentences and fresh entries of cells.
+// enterBatch is commit without levels. It returns the numbers of fresh sentences and fresh cell entries.
 func (s *state) enterBatch(gone []key, added []*document, fps []concordat.Fingerprint) (sentences, cells int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +197,7 @@ func (s *state) enterBatch(gone []key, added []*document, fps []concordat.Finger
 	return len(s.view.fresh), len(s.cells.fresh)
 }
 
-// kill marks the document of k as dead from the present epoch on. mu is held.
+// kill marks the document of k as dead from the current epoch on. mu is held.
 func (s *state) kill(k key) {
 	d, ok := s.byKey[k]
 	if !ok {
@@ -286,7 +288,7 @@ func (s *state) rebuild(v view, all bool) {
 		keep--
 		n += v.levels[keep].sentences
 	}
-	// Slots of dead documents go with the last level that may name them.
+	// Slots of dead documents are freed with the last level that may name them.
 	var slots []uint32
 	docs := v.docs
 	if keep == 0 {
@@ -301,7 +303,7 @@ func (s *state) rebuild(v view, all bool) {
 	s.view.fresh = slices.Clone(s.view.fresh[len(v.fresh):])
 	s.view.freshOccs = slices.Clone(s.view.freshOccs[len(v.freshOccs):])
 	if keep == 0 {
-		// Documents that came during the build follow the living ones.
+		// Documents added during the build follow the live ones.
 		moved := uint32(len(v.docs) - len(docs))
 		s.view.docs = append(docs, s.view.docs[len(v.docs):]...)
 		for i := range s.view.freshOccs {
@@ -385,7 +387,7 @@ func (s *state) snapshotKeys() []key {
 func (s *state) number() (uint32, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.nextNumber >= math.MaxUint32 { // that one is the pulse's
+	if s.nextNumber >= math.MaxUint32 { // that number belongs to the pulse
 		return 0, fmt.Errorf("document numbers used up after 2^32-1 puts; copy the documents into a new shard: %w", concordat.ErrInvalid)
 	}
 	n := uint32(s.nextNumber)

@@ -10,13 +10,14 @@ type Stats struct {
 	Documents int
 	Sentences int // with repeats
 	Meant     int // documents with words whose cells of meaning are known
-	// Distinct is the number of entries of the derived table: after Merge, of distinct fingerprints;
-	// before, a sentence in two levels or among the fresh ones counts twice.
+	// Distinct is the number of entries of the derived table. After Merge, that is the number of
+	// distinct fingerprints; before, a fingerprint that is in two levels, or among the fresh ones
+	// too, counts twice.
 	Distinct   int
 	DiskBytes  int64 // of all files of the shard
 	TableBytes int64 // memory of the derived table
 	Levels     int   // of the derived table
-	Fresh      int   // sentences in no level yet
+	Fresh      int   // sentences that are not in a level yet
 	Segments   int   // of Bleve
 }
 
@@ -50,10 +51,10 @@ func (s *Shard) Stats() Stats {
 	return st
 }
 
-// dirBytes returns the bytes of the files below dir, as far as they can be read.
+// dirBytes returns the total size of the readable files below dir, in bytes.
 func dirBytes(dir string) int64 {
 	var n int64
-	// A file may vanish while Bleve merges; what is gone counts nothing.
+	// A file may vanish while Bleve merges; a vanished file counts as empty.
 	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return nil

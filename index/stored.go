@@ -14,9 +14,9 @@ import (
 )
 
 // MatchStored gives the answer of Match from Bleve's dictionaries, posting lists and stored fields
-// alone: no table, no memory of documents. It checks the table and replaces it; at a million
-// sentences it is some fifty times slower. It applies no BandCap. It may see a Put that has not
-// returned yet, whole.
+// alone, without the table and the records in memory. It serves to check the table and as its
+// replacement; at a million sentences it is about fifty times slower. It applies no BandCap. It
+// may see all documents of a Put that has not returned yet.
 func (s *Shard) MatchStored(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
 	done, err := s.use()
 	if err != nil {
@@ -102,7 +102,7 @@ func (m *storedMatcher) match(ctx context.Context) (*concordat.Answer, error) {
 	return a, nil
 }
 
-// near returns all sentences, of whatever library, that the probe reaches within the distance.
+// near returns all sentences, of any library, that the probe reaches within the distance.
 func (m *storedMatcher) near(f concordat.Fingerprint) ([]storedHit, error) {
 	var hits []storedHit
 	for i := range m.segments {
@@ -194,7 +194,7 @@ func (m *storedMatcher) check(hits []storedHit, seg *storedSegment, doc uint64, 
 		case fieldSpans:
 			m.spans = append(m.spans, value...) // valid only within this call
 		}
-		return err == nil || name == "_id" // zap gives its buffer back twice where a visit ends there
+		return err == nil || name == "_id" // zap would release its buffer twice if a visit ended there
 	})
 	if err = cmp.Or(err, verr); err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func (m *storedMatcher) add(out []concordat.Match, i int, hits []storedHit) ([]c
 	return append(out, ms...), nil
 }
 
-// meta returns what is stored of a document.
+// meta returns the stored metadata of a document.
 func (m *storedMatcher) meta(number uint32) (*meta, error) {
 	if d := m.metas[number]; d != nil {
 		return d, nil

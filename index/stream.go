@@ -16,16 +16,16 @@ import (
 	"concordat"
 )
 
-// This file merges segments of any size in bounded memory, where zap's own merge would take several times
-// the processor time and give occurrence numbers of different segments that collide. What is written goes to
-// the file as it comes; the fingerprints go to a second file, from which each band's terms are read again, a
-// range of values at a time. In memory stay 40 bytes for each block, a range of terms, and one field's dictionary,
-// about four bytes a sentence. The bytes equal those of the merge in memory (TestStream).
+// This file merges segments of any size in bounded memory. Zap's own merge would take several times the processor
+// time, and leave occurrence numbers of different segments that collide. Output goes to the file as it is
+// produced; the fingerprints go to a second file, from which each band's terms are read again, a range of values
+// at a time. Only 40 bytes for each block, a range of terms, and one field's dictionary, about four bytes per
+// sentence, stay in memory. The bytes equal those of the merge in memory (TestStream).
 
 // streamTerms is the number of terms of one range, 16 bytes each.
 const streamTerms = 16 << 20
 
-// sink is where a segmentWriter's bytes go when they are many.
+// sink is where a segmentWriter's bytes go when there are many.
 type sink struct {
 	file    *os.File
 	written uint64
@@ -37,8 +37,8 @@ type sink struct {
 // drained is the number of bytes that a segmentWriter gathers before it writes them.
 const drained = 1 << 20
 
-// drain writes what is gathered, if it is much or all is set. After an error, which ended returns, it only drops
-// it.
+// drain writes the gathered bytes if there are many or all is set. After an error, which ended returns, it only
+// drops them.
 func (w *segmentWriter) drain(all bool) {
 	s := w.sink
 	if s == nil || len(w.b) < drained && !all {
@@ -91,7 +91,7 @@ func (m *merger) mergeToFile(path string, r segment.StatsReporter, terms int, fi
 	return m.pos(), nil
 }
 
-// footer ends a file as zap's persistFooter does for one that no callback has written.
+// footer ends a file as zap's persistFooter does for a file without a callback's name.
 func (w *segmentWriter) footer(stored, sections uint64) {
 	w.b = binary.BigEndian.AppendUint32(w.b, 0) // length of the name of a callback
 	w.b = binary.BigEndian.AppendUint64(w.b, uint64(len(w.ids)))
@@ -103,18 +103,18 @@ func (w *segmentWriter) footer(stored, sections uint64) {
 	w.b = binary.BigEndian.AppendUint32(w.b, w.sink.sum)
 }
 
-// printFile holds fingerprints and the documents they are in, in order, aside from memory.
+// printFile holds fingerprints and the documents that contain them, in order, outside memory.
 type printFile struct {
 	f     *os.File
 	w     *bufio.Writer
 	n     int
-	terms int // of a range, about
+	terms int // of a range, approximately
 }
 
 const printRecord = 20 // two words of a fingerprint and the document
 
-// newPrintFile returns an empty one on the disk of path. It has no name, so that nothing stays of it whenever the
-// process ends: no search would find it, and it may hold what is deleted.
+// newPrintFile returns an empty printFile on the disk of path. The file has no name, so it vanishes however the
+// process ends: no one would look for its remains, and it may hold deleted data.
 func newPrintFile(path string, terms int) (*printFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -138,8 +138,8 @@ func (p *printFile) add(fps []concordat.Fingerprint, doc uint32) error {
 	return nil
 }
 
-// ranges calls each with the terms of a band, a range of values at a time, from the lowest. Ranges hold as many
-// terms as are wanted, or those of 256 values. The slice is valid during the call.
+// ranges calls each with the terms of a band, a range of values at a time, from the lowest. Each range holds
+// about the wanted number of terms, or those of 256 values. The slice is valid during the call.
 func (p *printFile) ranges(band int, each func([]termDoc) error) error {
 	if err := p.w.Flush(); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (p *printFile) ranges(band int, each func([]termDoc) error) error {
 	if p.n <= p.terms {
 		return p.visit(band, 0, math.MaxUint32, make([]termDoc, 0, p.n), each)
 	}
-	// Which values come how often, by their upper 12 bits, is known before anything is gathered.
+	// How often values occur, by their upper 12 bits, is known before anything is gathered.
 	var counts [1 << 12]int
 	err := p.read(func(f concordat.Fingerprint, _ uint32) { counts[f.Band(band)>>8]++ })
 	if err != nil {
@@ -173,7 +173,7 @@ func (p *printFile) ranges(band int, each func([]termDoc) error) error {
 	return nil
 }
 
-// visit gathers the terms of the values from low up to high, exclusive.
+// visit gathers the terms of values from low to high, exclusive.
 func (p *printFile) visit(band int, low, high uint32, ts []termDoc, each func([]termDoc) error) error {
 	err := p.read(func(f concordat.Fingerprint, doc uint32) {
 		if v := f.Band(band); v >= low && v < high {

@@ -15,12 +15,12 @@ import (
 // occurrence is a sentence: an index into view.docs and the sentence's ordinal in the document.
 type occurrence struct{ doc, ordinal uint32 }
 
-// level is a table over many sentences that never changes. Identical fingerprints are one entry with
-// a list of occurrences. Entries are sorted by band 0. A fingerprint itself is kept nowhere: a
-// band's bucket and the rest stored with it make up the whole fingerprint.
+// level is a table over many sentences that never changes. Identical fingerprints form one entry
+// with a list of occurrences. Entries are sorted by band 0. Fingerprints themselves are not stored:
+// a band's bucket and the rest stored with it make up the whole fingerprint.
 type level struct {
-	// first holds for each entry its occurrence, or, if there are several, where they stand: the
-	// ordinal is then many and their number, the doc their place in more.
+	// first holds, for each entry, its occurrence or, if there are several, their position: the
+	// ordinal is then many plus their number, and doc their place in more.
 	first     []occurrence
 	more      []occurrence // of one entry: in order
 	sentences int          // occurrences in all
@@ -30,7 +30,7 @@ type level struct {
 // many is above every ordinal: a document has at most maxSentences of them.
 const many = 1 << 31
 
-// occs returns the occurrences of an entry, in order: slots of documents rise with time.
+// occs returns the occurrences of an entry, in order: slots of documents increase with time.
 func (l *level) occs(entry uint32) []occurrence {
 	o := l.first[entry]
 	if o.ordinal&many == 0 {
@@ -54,16 +54,17 @@ func (l *level) all() iter.Seq2[uint32, concordat.Fingerprint] {
 	}
 }
 
-// band finds entries by the value of one band. Entries are ordered by that value; for each, the
-// other 80 bits are kept next to it, so that scanning a bucket touches one or two lines of memory.
+// band finds entries by the value of one band. Entries are ordered by that value; the other 80
+// bits of each are kept next to each other, so that scanning a bucket touches one or two cache
+// lines.
 type band struct {
 	groups []group      // one for each value of the upper 16 bits
 	big    [][17]uint32 // start of each bucket, and the end of the last, of groups that need it
-	recs   []byte       // recBytes an entry: the other 80 bits, little-endian
+	recs   []byte       // recBytes per entry: the other 80 bits, little-endian
 	ids    []uint32     // the entry; nil in band 0, where it would be the position
 }
 
-// group says where the 16 buckets of neighbouring values stand: bucket k ends at base+ends[k] and
+// group says where the 16 buckets of neighbouring values are: bucket k ends at base+ends[k] and
 // begins where the previous one ends. In a group of more than bigGroup entries ends[15] is escape
 // and base is an index into big. 20 bytes for 16 buckets instead of 64.
 type group struct {
@@ -92,7 +93,7 @@ func rest(f concordat.Fingerprint, band int) (sig uint64, ext uint16) {
 	return b[0] | b[1]<<20 | b[2]<<40 | b[3]<<60, uint16(b[3] >> 4)
 }
 
-// rec returns what rest gave of the entry at position p.
+// rec returns what rest returned for the entry at position p.
 func (b *band) rec(p uint32) (sig uint64, ext uint16) {
 	r := b.recs[recBytes*int(p):][:recBytes]
 	return binary.LittleEndian.Uint64(r), binary.LittleEndian.Uint16(r[8:])
@@ -117,14 +118,14 @@ func whole(band int, v uint32, sig uint64, ext uint16) concordat.Fingerprint {
 	}
 }
 
-// newLevel returns a table over the sentences; it keeps neither slice. fps and occs pair up, in any order. Time
-// is linear, but for the sorting of fingerprints that share a band. Of a caller that needs the slices no more it takes
-// 64 bytes a sentence besides them until they are done with, then about 115 in all.
+// newLevel returns a table over the sentences; it keeps neither slice. fps and occs pair up, in any order. It takes
+// linear time, apart from sorting fingerprints that share a band. If the caller no longer needs the slices, it takes
+// 64 bytes per sentence in addition to them until they are no longer used, then about 115 in all.
 func newLevel(fps []concordat.Fingerprint, occs []occurrence) *level {
 	l := new(level)
 	entries := l.collapse(fps, occs)
 	if len(entries) >= collectFrom {
-		runtime.GC() // else the memory of the two halves of the work would be there together
+		runtime.GC() // otherwise the memory of both halves of the work would be in use at the same time
 	}
 	parts := make([]part, len(entries))
 	for i := range l.bands {
@@ -141,7 +142,7 @@ func byBand(fps []concordat.Fingerprint, band int, pairs, scratch []termDoc) []t
 	return sortTerms(pairs, scratch, concordat.BandBits)
 }
 
-// collectFrom sentences on, a level is worth a collection of garbage.
+// collectFrom is the number of sentences from which a level is worth a garbage collection.
 const collectFrom = 1 << 20
 
 // collapse fills first and more, and returns the distinct fingerprints in order of band 0.
@@ -195,19 +196,19 @@ func compareFingerprints(a, b concordat.Fingerprint) int {
 	return cmp.Compare(a[0], b[0])
 }
 
-// part is an entry on its way to a band.
+// part is an entry that is being placed in a band.
 type part struct {
 	f  concordat.Fingerprint
 	id uint32
 }
 
-// partBits of a value say to which part of a band an entry goes first, the other bits where it is within the
-// part.
+// partBits is how many bits of a value determine the part of a band that an entry first goes to; the other
+// bits determine the place within the part.
 const partBits = concordat.BandBits / 2
 
-// build fills b, the table of band number i: entries are first written apart by the upper half of their
-// value, part by part in order, then each part, which the second-level cache holds, by the lower half. Sorting
-// numbers and fetching entries by them would wait for memory at each. parts is as long as entries.
+// build fills b, the table of band number i: entries are first distributed to parts by the upper half of their
+// value; then each part, which fits into the second-level cache, is distributed by the lower half. Sorting
+// indexes and fetching entries by them would wait for memory at each entry. parts is as long as entries.
 func (b *band) build(i int, entries []concordat.Fingerprint, parts []part) {
 	var starts, next [1<<partBits + 1]uint32
 	for _, f := range entries {
@@ -235,7 +236,7 @@ func (b *band) build(i int, entries []concordat.Fingerprint, parts []part) {
 // place fills what belongs to part p of band number i, from position base on.
 func (b *band) place(i int, p uint32, parts []part, base uint32) {
 	const mask = 1<<partBits - 1
-	if len(parts) == 0 { // as most parts of a small table are; its memory is zero, and stays untouched where nothing comes before
+	if len(parts) == 0 { // most parts of a small table are empty; their memory is zero, and stays untouched if nothing comes before
 		if base > 0 {
 			for g := range uint32(1 << (partBits - 4)) {
 				b.groups[p<<(partBits-4)|g].base = base
@@ -243,7 +244,7 @@ func (b *band) place(i int, p uint32, parts []part, base uint32) {
 		}
 		return
 	}
-	var begins, next [1<<partBits + 1]uint32 // of each value
+	var begins, next [1<<partBits + 1]uint32 // for each value
 	for k := range parts {
 		begins[parts[k].f.Band(i)&mask+1]++
 	}

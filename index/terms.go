@@ -6,10 +6,10 @@ import "concordat"
 //
 //	v>>12, v>>4, (v&15)<<4 | k
 //
-// k counts the blocks that hold band value v, so that nearly every term has exactly one block,
-// which Bleve's merged segments keep inside the dictionary instead of in a posting list of some
-// fifty bytes. The sixteenth block and all later ones share k = 15. A look-up of v is the range
-// of terms from k = 0 to 15.
+// k counts the blocks that hold band value v, so nearly every term has exactly one block, which
+// Bleve's merged segments keep inside the dictionary instead of in a posting list of about
+// fifty bytes. The sixteenth block and all later ones share k = 15. A look-up of v reads the
+// range of terms from k = 0 to 15.
 const (
 	termBytes = 3
 	lastK     = 15
@@ -21,9 +21,9 @@ func appendTerm(b []byte, v uint32, k uint8) []byte {
 }
 
 // counters holds, for each band and value, the next occurrence number, up to lastK. They live as
-// long as the shard is open, so that numbers stay unique over segments and a merge of segments
-// keeps one block a term. A number that is given twice, as after a deletion and a restart, costs
-// space and nothing else.
+// long as the shard is open, so that numbers stay unique across segments and a merge of segments
+// keeps one block per term. A number that is given twice, for example after a deletion and a
+// restart, only costs space.
 type counters [concordat.Bands][1 << concordat.BandBits / 2]uint8
 
 // next returns the occurrence number for one more block with value v in the band, and counts it.
@@ -37,8 +37,8 @@ func (c *counters) next(band int, v uint32) uint8 {
 	return k
 }
 
-// of sets the counters by the entries of a table: two blocks that hold one fingerprint count once, which
-// costs space and nothing else, as numbers given twice do.
+// of sets the counters from the entries of a table. Two blocks that hold the same fingerprint count
+// once; like numbers given twice, that only costs space.
 func (c *counters) of(l *level) {
 	for i := range l.bands {
 		for v, p := range l.bands[i].filled() {

@@ -16,7 +16,7 @@ import (
 )
 
 // TextStats counts the documents that hold each of the terms, from Bleve's dictionaries. It sees
-// every document whose Put had returned when it was called; one that is being put may count.
+// every document whose Put had returned before the call; one that is being put may count.
 func (s *Shard) TextStats(ctx context.Context, terms []concordat.Term) (*concordat.TextStats, error) {
 	out := &concordat.TextStats{Holding: make([]int, len(terms))}
 	err := s.readText(func(r *textReader) error {
@@ -43,17 +43,16 @@ func (s *Shard) TextStats(ctx context.Context, terms []concordat.Term) (*concord
 	return out, nil
 }
 
-// The parameters of BM25 as its authors recommend them (Robertson and Zaragoza 2009, section 3.5)
-// and concordat.TextQuery fixes them.
+// The parameters of BM25, as its authors recommend them (Robertson and Zaragoza 2009, section
+// 3.5) and as concordat.TextQuery defines them.
 const (
 	bm25K1 = 1.2
 	bm25B  = 0.75
 )
 
-// SearchText returns the best documents for each window from Bleve's posting lists, a term at a
-// time. It sees every document whose Put had returned when it was called; one that is being put
-// may be in the answer, whole. It costs as much as reading the posting lists: about 50 ns a posting. By cells it reads a table in
-// memory instead.
+// SearchText returns the best documents for each window from Bleve's posting lists, one term at a time. It sees every document
+// whose Put had returned before the call; one that is being put may be in the answer, completely. The cost is that of reading the
+// posting lists, about 50 ns per posting. For a query by cells, it reads a table in memory instead.
 func (s *Shard) SearchText(ctx context.Context, q *concordat.TextQuery) (*concordat.TextAnswer, error) {
 	if err := checkTextQuery(q); err != nil {
 		return nil, err
@@ -155,7 +154,7 @@ type textSearch struct {
 	norms   [maxLengthCode + 1]float64
 	scores  []float64 // by document of the segment; zero outside touched
 	touched []uint32
-	// sources are the documents of the segment that were looked at.
+	// sources are the documents of the segment that were looked up.
 	sources map[uint32]source
 }
 
@@ -219,7 +218,7 @@ func (t *textSearch) search(ctx context.Context, snapshot *scorch.IndexSnapshot,
 	return nil
 }
 
-// score adds what one term counts to the scores of the documents that hold it.
+// score adds the contribution of one term to the scores of the documents that hold it.
 func (t *textSearch) score(seg *textSegment, term concordat.WeightedTerm) error {
 	if err := seg.find(term.Term); err != nil {
 		return err
@@ -272,8 +271,8 @@ func (t *textSearch) source(snapshot *scorch.IndexSnapshot, seg *textSegment, do
 	return src, nil
 }
 
-// named returns key and title of the document with a number. One that the snapshot holds and memory
-// does not, as it is about to come or to go, is read from disk.
+// named returns key and title of the document with a number. A document that the snapshot holds and
+// memory does not, because it is just being added or removed, is read from disk.
 func (s *Shard) named(snapshot *scorch.IndexSnapshot, number uint32) (key, string, error) {
 	s.mu.Lock()
 	d := s.byNumber[number]

@@ -5,8 +5,8 @@ import "github.com/blevesearch/bleve/v2/index/scorch"
 // visitStored calls visit with the identity and the stored fields of every live Bleve document, in
 // no order. The bytes are only valid during the call.
 //
-// Values are copied as they come: they are in a buffer that zap hands to the next reader, such as
-// the merger, as soon as VisitDocument returns.
+// Values are copied immediately: they are in a buffer that zap passes to the next reader, for
+// example the merger, as soon as VisitDocument returns.
 func visitStored(s *scorch.IndexSnapshot, visit func(id []byte, fields map[string][]byte) error) error {
 	fields := make(map[string][]byte, 4)
 	for _, seg := range s.Segments() {

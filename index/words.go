@@ -22,14 +22,14 @@ const (
 	wordBytes = fst.Longest
 	// maxWords bounds the occurrences of terms in a document; a text of maxText has fewer.
 	maxWords = 1 << 30
-	// A lengthCode below mantissas stands for itself; above, three bits follow the leading one.
+	// A lengthCode below mantissas is the length itself; above that, three bits follow the leading one.
 	mantissas     = 16
 	maxLengthCode = 127 // one byte as a uvarint
 )
 
 // lengthCode returns the code of a length of n words: its four highest binary digits, at most 127.
-// Robertson and Zaragoza 2009 want the length to a factor; an eighth is less than what counting
-// words in another way changes.
+// Robertson and Zaragoza 2009 need only a rough length; an eighth is less than the effect of
+// counting words differently.
 func lengthCode(n int) int {
 	e := max(0, bits.Len(uint(n))-4)
 	return min(8*e+n>>e, maxLengthCode)
@@ -58,7 +58,7 @@ func checkTerms(ts []concordat.TermCount) error {
 	return nil
 }
 
-// wordTokens gives the terms of a text to a reader other than our segment writer.
+// wordTokens returns the terms of a text for a reader other than our segment writer.
 func wordTokens(ts []concordat.TermCount) bleve.TokenFrequencies {
 	out := make(bleve.TokenFrequencies, len(ts))
 	for _, t := range ts {
@@ -69,8 +69,8 @@ func wordTokens(ts []concordat.TermCount) bleve.TokenFrequencies {
 	return out
 }
 
-// wordLists gives the terms of a segment in ascending order, each with its postings in order of
-// document, which are valid until the next call; ok is false at the end.
+// wordLists returns the terms of a segment in ascending order, each with its postings in order
+// of document, which are valid until the next call; ok is false at the end.
 type wordLists interface {
 	next() (term uint32, ps []posting, ok bool, err error)
 }
@@ -96,7 +96,7 @@ func (w *segmentWriter) wordIndex() (uint64, error) {
 		if !ok {
 			break
 		}
-		if int64(term) <= last { // of a damaged segment: the dictionary would be one too
+		if int64(term) <= last { // from a damaged segment: the dictionary would be damaged too
 			return 0, fmt.Errorf("term %08x after %08x: %w", term, last, errStored)
 		}
 		last = int64(term)
@@ -124,7 +124,7 @@ type freshWord struct {
 	posting
 }
 
-// add takes the terms of an entry, which is the given document of the segment.
+// add takes the terms of an entry, which is the document of the segment with the given number.
 func (f *freshWords) add(e *entry, doc uint32) {
 	for _, t := range e.words {
 		f.all = append(f.all, freshWord{uint32(t.Term), posting{doc, uint32(t.Count), uint32(e.length)}})
@@ -176,7 +176,7 @@ type wordMerge struct {
 }
 
 // newWordMerge returns the terms of the living documents of the segments under their new numbers,
-// which rise from segment to segment and within each.
+// which increase from segment to segment and within each.
 func newWordMerge(segs []segment.Segment, numbers [][]uint64) *wordMerge {
 	m := new(wordMerge)
 	for i, seg := range segs {
@@ -264,7 +264,7 @@ func (s *wordSource) advance() (bool, error) {
 	return true, nil
 }
 
-// append appends the living postings of the present term.
+// append appends the live postings of the current term.
 func (s *wordSource) append(dst []posting) ([]posting, error) {
 	var key [wordBytes]byte
 	binary.BigEndian.PutUint32(key[:], s.term)
@@ -287,7 +287,7 @@ func (s *wordSource) append(dst []posting) ([]posting, error) {
 	}
 }
 
-// normOf returns the length code of a posting, which zap shows as 1/sqrt of it.
+// normOf returns the length code of a posting, which zap presents as 1/sqrt of the code.
 func normOf(p segment.Posting) uint32 {
 	n := p.Norm()
 	return uint32(1/(n*n) + 0.5)

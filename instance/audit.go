@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 )
 
-// JSONLine is v as JSON without white space and without escapes for HTML.
+// JSONLine returns v as JSON without white space and without HTML escapes.
 func JSONLine(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -15,10 +15,10 @@ func JSONLine(v any) (json.RawMessage, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// Administrator is the name in the audit of who uses the command line at this machine.
+// Administrator is the audit's name for whoever uses the command line on this machine.
 const Administrator = "administrator"
 
-// Audit writes what an administrator did at this machine.
+// Audit records what an administrator did on this machine.
 func (o *Instance) Audit(ctx context.Context, action string, detail map[string]any) error {
 	b, err := JSONLine(detail)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // BackupStageName is the folder of a site that holds the state while it is being encrypted into a backup.
 const BackupStageName = ".backing-up"
 
-// Where the secret that opens an encrypted backup comes from, unless a flag names it.
+// Sources of the secret that opens an encrypted backup, unless a flag names it.
 const (
 	BackupIdentityVariable   = "CONCORDAT_BACKUP_IDENTITY_FILE"   // identities, as age-keygen writes them
 	BackupPassphraseVariable = "CONCORDAT_BACKUP_PASSPHRASE_FILE" // one line
@@ -33,12 +33,12 @@ const backupEncryption = "backup encryption"
 // backupKeys is the value of that setting.
 type backupKeys struct {
 	Names     []byte `json:"names"`               // key of the names of originals
-	Recipient string `json:"recipient,omitempty"` // of the identity
+	Recipient string `json:"recipient,omitempty"` // passphrase of the identity
 	Identity  []byte `json:"identity,omitempty"`  // under a passphrase
 }
 
-// BackupEncryption returns how to encrypt a backup: to the recipients if there are any, else with the passphrase, else with the
-// one chosen before. replaced: another passphrase was chosen before. It fails with ErrNoBackupKey.
+// BackupEncryption returns how to encrypt a backup: to the recipients if there are any, otherwise with the passphrase, or with
+// the one chosen earlier. replaced: another passphrase was chosen before. It fails with ErrNoBackupKey.
 func (o *Instance) BackupEncryption(ctx context.Context, to []string, passphrase *crypto.Secret) (e backup.Encrypt, replaced bool,
 	err error) {
 	keys, err := readBackupKeys(ctx, o.Store)
@@ -114,7 +114,7 @@ func readBackupKeys(ctx context.Context, db *store.DB) (k backupKeys, err error)
 }
 
 // BackupIdentities returns the identities that open the backup: those in the file that the argument or the environment names,
-// else the identity in the backup, for whose passphrase it calls ask. found is false if there is neither.
+// otherwise the identity in the backup, for whose passphrase it calls ask. found is false if there is neither.
 func BackupIdentities(b *backup.Backup, file string, ask func() (crypto.Secret, error)) (o crypto.Opener, found bool, err error) {
 	if file == "" {
 		file = os.Getenv(BackupIdentityVariable)

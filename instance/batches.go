@@ -95,7 +95,7 @@ func (f BatchFolders) OpenBatch(id string) (concordat.Index, func() error, error
 	return shard, shard.Close, nil
 }
 
-// RemoveWritten removes what concordat batch wrote into the folder of a batch.
+// RemoveWritten removes the files that concordat batch wrote into the folder of a batch.
 func (f BatchFolders) RemoveWritten(id string) (int, error) {
 	if !IsBatchID(id) {
 		return 0, nil

@@ -65,7 +65,8 @@ func (o *Instance) TakeCentral(c coord.Config) (*config.Config, CentralSettings,
 	return next, s, keyfile.Replace(filepath.Join(o.Dir, ClusterName, centralName), b)
 }
 
-// firstSettings applies the settings before anything of the node begins, so that none has to wait for another start.
+// firstSettings applies the settings before any part of the node starts, so that no setting has to wait for
+// another start.
 func (o *Instance) firstSettings(ctx context.Context, z *zk.Session) error {
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
 	defer cancel()
@@ -88,7 +89,7 @@ func (o *Instance) firstSettings(ctx context.Context, z *zk.Session) error {
 }
 
 // ApplyPolicies gives libraries the policies of the settings, creates missing libraries, and releases those that the settings
-// no longer name. Nodes may do it at once: an older version changes nothing of a newer one.
+// no longer name. Several nodes may do this at the same time: an older version does not change anything from a newer one.
 func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSettings) error {
 	if version == 0 {
 		return nil
@@ -189,8 +190,8 @@ func (s CentralSettings) Validate() error {
 	return nil
 }
 
-// Lookup returns an environment for config.Load: the node's own, and below it the settings. So the settings override a node's
-// file, and a variable of the node overrides them.
+// Lookup returns an environment for config.Load: the node's own, backed by the settings. So the settings override a node's
+// file, and the node's variables override the settings.
 func (s CentralSettings) Lookup(own config.Lookup) config.Lookup {
 	values := map[string]string{}
 	for _, k := range config.Keys() {

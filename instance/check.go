@@ -13,7 +13,7 @@ import (
 // CheckShards is CheckIndex for a site of several machines: the numbers of all copies, the bytes of this machine's.
 func (o *Instance) CheckShards(ctx context.Context, quick bool) (*IndexState, error) {
 	out := &IndexState{}
-	for try := 0; ; try++ { // a change between the two looks makes a difference once
+	for try := 0; ; try++ { // a change between the two readings makes a difference once
 		known := 0
 		if err := o.EachDocument(ctx, func(concordat.Ref) { known++ }); err != nil {
 			return nil, err
@@ -72,8 +72,8 @@ const maxNamed = 20
 func (o *Instance) CheckIndex(ctx context.Context, quick bool) (*IndexState, error) {
 	st := o.shard.Stats()
 	out := &IndexState{Documents: st.Documents, Sentences: st.Sentences}
-	// A document being added is in the index first, one being deleted leaves it first: with writers held for the moment of the
-	// two looks, only interrupted work differs.
+	// A document being added is in the index first, one being deleted leaves it first: while writers are held during the two
+	// readings, only interrupted work makes a difference.
 	var refs []concordat.Ref
 	known := map[concordat.Ref]bool{}
 	err := o.shard.PauseWrites(func() error {

@@ -15,8 +15,8 @@ import (
 	"concordat/store"
 )
 
-// Create makes a site in dir. It uses what an interrupted run left there, and an existing configuration, as it is: the store
-// comes last, and makes the folder a site.
+// Create makes a site in dir. It uses an existing configuration, and what an interrupted run left there, unchanged: the
+// store comes last and makes the folder a site.
 func Create(ctx context.Context, dir, id, title, scheme, database string, public bool) (*profile.Profiler, error) {
 	var key []byte
 	if !public {

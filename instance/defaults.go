@@ -31,8 +31,8 @@ func (o *Instance) Template(name string) (*segment.Template, error) {
 	return nil, Usagef("no template %s: there are %s", name, NameList(names))
 }
 
-// SectionTemplate returns the wanted section template; none: "none". By default it is the one that all the named libraries have
-// for their documents, since submissions to a call have the form of its earlier applications.
+// SectionTemplate returns the wanted section template; "none" means none. The default is the one that all the named libraries
+// have for their documents, since submissions to a call have the form of its earlier applications.
 func (o *Instance) SectionTemplate(ctx context.Context, wanted string, libraries []concordat.LibraryID) (*segment.Template, error) {
 	all := Templates(o.Config)
 	if wanted == NoTemplate && all[wanted] == nil {
@@ -58,8 +58,8 @@ func (o *Instance) SectionTemplate(ctx context.Context, wanted string, libraries
 // NoTemplate selects no section template, whatever the libraries have.
 const NoTemplate = "none"
 
-// Forward says which sentences to ask partners about: as the check says, else by the strictest of the libraries that it names,
-// else as the site is configured. A check of all libraries names none.
+// Forward says which sentences to ask partners about: those that the check says, otherwise those of the strictest library that
+// it names, or those that the site's configuration says. A check of all libraries names none.
 func (o *Instance) Forward(ctx context.Context, wanted string, libraries []concordat.LibraryID) (string, error) {
 	if wanted != "" {
 		return wanted, nil
@@ -92,7 +92,7 @@ func Templates(c *config.Config) map[string]*segment.Template {
 	return all
 }
 
-// Language returns the language of a report, from the flag or the configuration.
+// Language returns the language of a report, from the flag or from the configuration.
 func (o *Instance) Language(flag string) (report.Language, error) {
 	l, err := report.ParseLanguage(cmp.Or(flag, o.Config.Report.Language))
 	if err != nil {

@@ -34,7 +34,7 @@ func (e *encoding) close() error {
 	return nil
 }
 
-// Encoder returns what verifies leads now; nil: the embedded table alone.
+// Encoder returns the encoder that currently verifies leads; nil: only the embedded table does.
 func (o *Instance) Encoder() Encoder {
 	if e := o.encoding.Load(); e != nil {
 		return e.encoder
@@ -42,8 +42,8 @@ func (o *Instance) Encoder() Encoder {
 	return nil
 }
 
-// UseEncoder takes the encoder that the configuration in force names, or that is installed. It ends the one before: checks that ask that
-// one get the leads of the table, and say so.
+// UseEncoder takes the encoder that the configuration in force names, or that is installed. It ends the previous one: checks that still
+// use that get the leads of the table, and say so.
 func UseEncoder(o *Instance, log *slog.Logger) error {
 	e, err := NewEncoder(o.Dir, o.Now(), log)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// A reindex builds the new index next to the old one, marks it complete, and exchanges the two by renaming. At whatever moment
-// it is interrupted, the old index or the complete new one is there: FinishReindex completes a started exchange, and everything
-// before the mark starts again.
+// A reindex builds the new index next to the old one, marks it complete, and exchanges the two by renaming. Whenever it is
+// interrupted, either the old index or the complete new one is there: FinishReindex completes a started exchange, and
+// everything before the mark starts again.
 const (
 	NewIndexName = "index.new"
 	OldIndexName = "index.old"
@@ -25,7 +25,7 @@ func FinishReindex(dir string) error {
 			return err
 		}
 		if _, err := os.Stat(now); err != nil {
-			return nil // there never was an index, or it cannot be known
+			return nil // there never was an index, or that cannot be known
 		}
 		return os.RemoveAll(old)
 	} else if err != nil {

@@ -17,7 +17,7 @@ import (
 // UnfitDocument is a document whose index by meaning is not what it should be.
 type UnfitDocument struct {
 	*concordat.Document
-	Bare bool // known to have no cells: right as it is if it needs none
+	Bare bool // known to have no cells: this is correct if it needs none
 }
 
 // unfitAtOnce is how many documents the index names at a time.
@@ -57,7 +57,7 @@ func SortedLibraries(ctx context.Context, db *store.DB) ([]store.Library, error)
 	return libraries, err
 }
 
-// notedAtOnce is how many rows of the catalogue one transaction updates: additions during a reindex wait for it.
+// notedAtOnce is how many rows of the catalogue one transaction updates, since additions during a reindex wait for it.
 const notedAtOnce = 20
 
 // NoteProfiles updates the catalogue with new profiles of documents that it has.
@@ -76,15 +76,16 @@ func NoteProfiles(ctx context.Context, db *store.DB, profiles []*concordat.Profi
 	return nil
 }
 
-// At most this many documents, or bytes of their texts, are put together in the background: other writes wait meanwhile.
+// At most this many documents, or bytes of their texts, are put together in the background, since other writes
+// wait in the meantime.
 const (
 	fitAtOnce = 50
 	fitBytes  = 1 << 20
 )
 
 // FitMeaning gives all documents the cells of meaning that they lack, one after the other, while the site is served. It calls told with
-// the number of documents done and to do. After an interruption it goes on with those that are left. It ends early, without an error,
-// once the index by meaning is switched off.
+// the numbers of documents done and still to do. After an interruption it continues with the remaining ones. It ends early, without an
+// error, once the index by meaning is switched off.
 func FitMeaning(ctx context.Context, o *Instance, told func(done, all int)) error {
 	to, ok := o.Index.(cluster.Renewer)
 	if !ok {

@@ -60,7 +60,7 @@ type Instance struct {
 	Config   *config.Config
 	Store    *store.DB
 	Profiler *profile.Profiler
-	// With WithIndex: either shard, and with it the lock, or remote if another process serves the site.
+	// With WithIndex, there is either shard, together with the lock, or remote if another process serves the site.
 	shard  *cluster.Alone
 	Remote *cluster.Remote
 	// Node replaces shard in the serving process of a site of several machines.
@@ -73,14 +73,14 @@ type Instance struct {
 	ask        Ask                            // for the passphrase of the keystore
 	Index      concordat.Index                // the one of the three that exists
 	indexNote  string                         // names the index of shard in notes
-	ahead      uint64                         // what compareIndex said
+	ahead      uint64                         // result of compareIndex
 	lock       *os.File                       // nil with StoreOnly
 	Since      time.Time                      // when this process got the lock
 	Settled    site.Settled                   // what opening reconciled
-	Flags      map[string]string              // keys of the configuration that a flag has set, to the flag
+	Flags      map[string]string              // maps keys of the configuration that a flag has set to the flag
 	Live       atomic.Pointer[config.Config]  // config with later changes; nil: none
 	Next       atomic.Pointer[config.Config]  // configuration of the next start; nil: the same
-	Central    atomic.Int64                   // version of the settings of all nodes in live
+	Central    atomic.Int64                   // version of the settings of all nodes that live includes
 	Watch      *zk.Session                    // that reports them; nil: none
 	Deleting   atomic.Bool                    // this process carries out deletions for all nodes
 	panics     atomic.Pointer[compare.Panics] // where they are recorded; nil: in the log
@@ -94,7 +94,7 @@ type Mode int
 
 const (
 	StoreOnly Mode = iota
-	Locked         // the store, and no other process at the index
+	Locked         // the store, while no other process uses the index
 	WithIndex      // the store and the index
 	Serve          // the same, for the process that serves the site
 )

@@ -23,7 +23,7 @@ const (
 	KeyFileName  = "keystore.key"
 )
 
-// Where the secret of the keystore comes from, in this order: the file that these variables name, the service manager's
+// Sources of the secret of the keystore, in this order: the file that these variables name, the service manager's
 // credential, the key file in the folder, and for a passphrase the terminal.
 const (
 	KeyFileVariable    = "CONCORDAT_KEY_FILE"        // 32 bytes
@@ -73,7 +73,7 @@ func OpenKeystore(dir string, ask Ask) (*Keystore, *crypto.Identity, error) {
 }
 
 // Update changes the identity in the keystore; see keyfile.Update. If nodes share the keystore, change may be called several
-// times, each time with what another node has changed in the meantime.
+// times, each time with what other nodes have changed in the meantime.
 func (k *Keystore) Update(ctx context.Context, change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
 	if k.Shared != nil {
 		return k.updateShared(ctx, change)
@@ -259,8 +259,8 @@ type CardEndsError struct{ On string } // a day
 
 func (e CardEndsError) Error() string { return "it ends on " + e.On }
 
-// CardState returns until when a card is in force, or what is wrong with it: err, the error of reading it, ErrNoCard, why it is
-// not in force, or a CardEndsError.
+// CardState returns the time until which a card is in force, or what is wrong with it: err, which is the error of reading it,
+// ErrNoCard, the reason why it is not in force, or a CardEndsError.
 func CardState(card *crypto.Card, err error, now time.Time) (string, error) {
 	switch {
 	case err != nil:

@@ -29,7 +29,7 @@ func (o *Instance) CardFields() crypto.CardFields {
 	return crypto.CardFields{Name: cardName(o), Modes: crypto.ModeSealed}
 }
 
-// cardName returns the title of the site as far as it fits on a card, or its identifier if it has no title.
+// cardName returns the title of the site, cut to fit on a card, or its identifier if it has no title.
 func cardName(o *Instance) string {
 	return cmp.Or(crypto.CardName(o.Now().Site.Title), string(o.Config.Site.ID))
 }
@@ -62,10 +62,10 @@ func (o *Instance) NameCard(ctx context.Context, unnamed bool, by ...string) (ma
 	return err == nil, err
 }
 
-// EnsureKeys makes keys and a card without an address for a site that never had any, so that everything it issues is signed
-// from the first report. made reports whether it did. It leaves alone a site that had keys at some time or has partners, which
-// know it by those keys: they must come back from a backup. It also leaves alone a site of several machines, each of which
-// needs the key of the keystore.
+// EnsureKeys makes keys and a card without an address for a site that has never had any, so that everything it issues is
+// signed, beginning with the first report. made reports whether it did. It leaves alone a site that once had keys or has
+// partners, which know it by those keys: they must come back from a backup. It also leaves alone a site of several machines,
+// each of which needs the key of the keystore.
 func (o *Instance) EnsureKeys(ctx context.Context) (made bool, err error) {
 	if _, err := os.Lstat(filepath.Join(o.Dir, KeystoreName)); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return false, err
@@ -176,7 +176,7 @@ func (o *Instance) ResumeKeys(ctx context.Context, root []byte, secret crypto.Se
 }
 
 // Relock makes the keystore open with another secret, that of keyFile or a passphrase if that is empty. It removes the key file
-// in the folder, unless it is the one. A process that serves the site could no longer open the keystore, so none may run.
+// in the folder unless that is keyFile. A process that serves the site could no longer open the keystore, so none may run.
 func (o *Instance) Relock(ctx context.Context, secret crypto.Secret, keyFile string) (*crypto.Identity, error) {
 	if _, down := Serving(ctx, o.Dir); down == nil {
 		return nil, Usagef("the site is served: stop concordat serve first, since it opens the keystore as it is")

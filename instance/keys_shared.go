@@ -16,8 +16,8 @@ import (
 )
 
 // The nodes of a site are one site to its partners: what one of them changes in the keystore, for example the keys of the week
-// that its card announces, the others need at once. So the store has the keystore, encrypted like its file, and each node a
-// copy; what opens it stays out of the store.
+// that its card announces, the others need at once. So the store contains the keystore, encrypted like its file, and each node
+// has a copy; the secret that opens it stays out of the store.
 
 // SharedKeys returns where the nodes of the site share the keystore, or nil for a site of one machine.
 func (o *Instance) SharedKeys() *store.DB {
@@ -27,8 +27,8 @@ func (o *Instance) SharedKeys() *store.DB {
 	return o.Store
 }
 
-// SyncKeystore updates this node's copy of the keystore from that of all nodes. The first node that has one gives it to the
-// others.
+// SyncKeystore updates this node's copy of the keystore from that of all nodes. The first node that has one shares it with
+// the others.
 func (o *Instance) SyncKeystore(ctx context.Context) error {
 	db := o.SharedKeys()
 	if db == nil {
@@ -64,7 +64,7 @@ func (o *Instance) SyncKeystore(ctx context.Context) error {
 	return err
 }
 
-// share gives this node's keystore to all nodes, whatever they have.
+// share makes this node's keystore that of all nodes, whatever they have.
 func (k *Keystore) share(ctx context.Context) error {
 	if k.Shared == nil {
 		return nil
@@ -104,7 +104,7 @@ func (k *Keystore) updateShared(ctx context.Context, change func(*crypto.Identit
 				return nil, err
 			}
 			if _, err = k.Shared.PutKeystore(ctx, version, b); errors.Is(err, concordat.ErrChanged) {
-				continue // another node was quicker
+				continue // another node was faster
 			}
 			if err != nil {
 				return nil, err

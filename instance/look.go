@@ -57,7 +57,7 @@ const selfTime = 30 * time.Second
 
 // ClusterState is the state of a cluster, as one of its machines knows it.
 type ClusterState struct {
-	View   coord.View          `json:"view"`   // as the coordinator said last
+	View   coord.View          `json:"view"`   // as the coordinator last reported
 	Nodes  []cluster.NodeState `json:"nodes"`  // this one and those that answered
 	Silent map[string]string   `json:"silent"` // live nodes that did not answer in time, and why
 	Store  string              `json:"store"`  // why the database cannot be used; empty: it answers

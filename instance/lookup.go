@@ -11,7 +11,7 @@ import (
 	"concordat/store"
 )
 
-// Membership returns what the store has about a federation; an unknown one is a usage error.
+// Membership returns the store's record of a federation; an unknown one is a usage error.
 func (o *Instance) Membership(ctx context.Context, f string) (store.Membership, error) {
 	ms, err := o.Store.Partners.Memberships(ctx)
 	if err != nil {

@@ -41,7 +41,7 @@ func (o *Instance) Unfit(ctx context.Context, l *store.Library, after concordat.
 	return x.Unfit(ctx, o.CellsMade(), index.UnfitQuery{Library: l.ID, Want: o.meant(l), After: after, Limit: limit})
 }
 
-// AllUnfit counts the documents of all libraries that Unfit returns.
+// AllUnfit counts, for all libraries, the documents that Unfit returns.
 func (o *Instance) AllUnfit(ctx context.Context) (all index.Unfit, err error) {
 	libraries, err := o.Store.Catalogue.Libraries(ctx)
 	if err != nil {

@@ -41,7 +41,7 @@ func (o *Instance) Coordinator(ctx context.Context, node coord.NodeID) (coord.Se
 	return o.CoordinatorOf(ctx, node, false)
 }
 
-// CoordinatorOf is Coordinator, but may create the place of the site there.
+// CoordinatorOf is Coordinator, but may create the site's root there.
 func (o *Instance) CoordinatorOf(ctx context.Context, node coord.NodeID, found bool) (coord.Session, error) {
 	address := o.Config.Cluster.Coordinator
 	switch scheme, _, _ := strings.Cut(address, "://"); scheme {
@@ -108,7 +108,7 @@ func (o *Instance) Trust() (*cluster.Trust, error) {
 	return t, err
 }
 
-// openNode lets this machine take part in its cluster.
+// openNode makes this machine take part in its cluster.
 func (o *Instance) openNode(ctx context.Context) error {
 	c := o.Config.Cluster
 	t, err := o.Trust()
@@ -213,7 +213,7 @@ func (o *Instance) mayJoin(ctx context.Context, t *cluster.Trust) (err error) {
 	return nil
 }
 
-// closeNode hands its leadership over and leaves.
+// closeNode hands over the node's leadership and leaves the cluster.
 func (o *Instance) closeNode() error {
 	err := o.Node.Close()
 	if o.nodeServer != nil {

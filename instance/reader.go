@@ -15,8 +15,8 @@ import (
 	"concordat/extract/sandbox"
 )
 
-// DateOf returns the date of a document: the given one, else that of its file. A future date counts as none: the clock was
-// wrong, or someone set it.
+// DateOf returns the date of a document: the given one, or that of its file. A future date counts as none: either the
+// clock was wrong or someone chose the date.
 func DateOf(given string, r *extract.Result) (concordat.Date, concordat.DateOrigin) {
 	if given != "" {
 		return concordat.Date(given), concordat.DateGiven
@@ -65,8 +65,8 @@ func NewReader(limits sandbox.Options, files int) *Reader {
 	return r
 }
 
-// Read returns the texts of one file: one, or those of an archive's members, or its failure. Their paths are as
-// concordat.EscapeName writes them.
+// Read returns the texts of one file: a single text, those of an archive's members, or a failure. Their paths
+// are in the form of concordat.EscapeName.
 func (r *Reader) Read(ctx context.Context, path string) ([]sandbox.Item, error) {
 	if item, ok := r.readPlain(path); ok {
 		return []sandbox.Item{item}, nil
@@ -99,7 +99,7 @@ func (r *Reader) Open(ctx context.Context, name string, f *os.File, size int64) 
 // maxPlain bounds the plain text that is read in this process, in bytes.
 const maxPlain = 8 << 20
 
-// readPlain reads a plain-text file of the site's own and reports whether it was one.
+// readPlain reads one of the site's own plain-text files and reports whether it was one.
 func (r *Reader) readPlain(path string) (sandbox.Item, bool) {
 	item := sandbox.Item{Path: concordat.EscapeName(path)}
 	info, err := os.Stat(path)

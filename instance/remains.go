@@ -12,8 +12,8 @@ import (
 	"concordat/store"
 )
 
-// What interrupted work leaves in the folder of a site. The next process that has the folder to itself removes everything that
-// can hold text, also before a deletion is called done; doctor names the rest.
+// Remains of interrupted work in the folder of a site. The next process that has the folder to itself removes everything that
+// may contain text, also before a deletion is reported as done; doctor names the rest.
 
 // AddingPrefix begins the name of a file that is being added to a library; it exists only for a moment. Earlier versions had
 // folders of that name while a file was being added.
@@ -40,7 +40,7 @@ func (o *Instance) ClearRemains() error {
 // stillUploading is longer than any upload may take.
 const stillUploading = 2 * time.Hour
 
-// noUploadBefore is the time before which no upload began that can still be under way.
+// noUploadBefore returns the time before which no upload that may still be under way can have begun.
 func (o *Instance) noUploadBefore() time.Time {
 	if o.sharesFolder() {
 		return time.Now().Add(-stillUploading)

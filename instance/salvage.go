@@ -18,7 +18,7 @@ type Salvaged struct {
 	Present int             `json:"present"` // documents that the site has, with the same text
 	Taken   int             `json:"taken"`   // listed in the catalogue but missing from the index: added again, or to be added
 	// Unlisted documents are not in the catalogue: they were deleted since, or never acknowledged. Replaced ones have another
-	// text there, a later one as far as the catalogue knows.
+	// text there, a later one according to the catalogue.
 	Unlisted int      `json:"unlisted"`
 	Replaced int      `json:"replaced"`
 	Removed  bool     `json:"removed"`        // the copies that were put aside

@@ -69,7 +69,7 @@ func (st *FederationStatus) Words() []string {
 	return out
 }
 
-// SocketName is where other processes of the site reach the serving one.
+// SocketName is the socket where other processes of the site reach the serving one.
 const SocketName = "serve.sock"
 
 // StatusTime bounds a question to the serving process about its state.

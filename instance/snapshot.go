@@ -78,7 +78,7 @@ func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err er
 func (o *Instance) signAudit(t *Snapshot) error {
 	id, err := SigningIdentity(o.Dir, nil)
 	if err != nil || id == nil {
-		return nil // the copy is good without it
+		return nil // the copy is complete without it
 	}
 	h, err := SignHead(id, store.AuditHead{Seq: t.Audit.Seq, Hash: t.Audit.Hash}, t.Made)
 	if err == nil {
@@ -87,8 +87,8 @@ func (o *Instance) signAudit(t *Snapshot) error {
 	return err
 }
 
-// CheckBackupHead fails with concordat.ErrCorrupt if the end of the audit in a manifest is signed but not by the site whose
-// store was restored, or differs from what the manifest says.
+// CheckBackupHead fails with concordat.ErrCorrupt if the end of the audit in a manifest is signed, but not by the site
+// whose store was restored, or if it differs from what the manifest says.
 func CheckBackupHead(ctx context.Context, db *store.DB, h backup.Head) error {
 	if len(h.Signed) == 0 {
 		return nil
@@ -100,7 +100,7 @@ func CheckBackupHead(ctx context.Context, db *store.DB, h backup.Head) error {
 	return err
 }
 
-// readCopy opens the copy of the store, which shows that it can be opened, and records what it holds.
+// readCopy opens the copy of the store, to show that it can be opened, and records what it contains.
 func (t *Snapshot) readCopy(ctx context.Context, path string) (err error) {
 	db, err := store.Open(ctx, path)
 	if err != nil {
@@ -119,7 +119,7 @@ func (t *Snapshot) readCopy(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// BackupSetting is when the last backup was made.
+// BackupSetting is the setting that records when the last backup was made.
 const BackupSetting = "backup made"
 
 // LastBackup returns when the last backup was made; zero: never.

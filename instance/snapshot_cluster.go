@@ -16,7 +16,7 @@ import (
 func (o *Instance) copyClusterState(ctx context.Context, to string) (t Snapshot, err error) {
 	t = Snapshot{Site: o.Site.ID(), Scheme: o.Site.Scheme()}
 	path := filepath.Join(to, StoreName)
-	// The store is copied in parallel with the shards: a database ends a transaction that is idle for long.
+	// The store is copied in parallel with the shards: a database ends a transaction that is idle for too long.
 	var g errgroup.Group
 	if err := os.MkdirAll(filepath.Join(to, IndexName), 0o700); err != nil {
 		return t, err

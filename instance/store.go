@@ -63,7 +63,7 @@ func OpenStore(ctx context.Context, dir string, c *config.Config) (*store.DB, er
 }
 
 // checkStore refuses a database that belongs to another site: a file is next to its configuration, but an address may be
-// mistaken.
+// wrong.
 func (o *Instance) checkStore(ctx context.Context) error {
 	if o.Config.Store.URL == "" {
 		return nil

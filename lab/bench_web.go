@@ -114,7 +114,7 @@ func benchPeople(ctx context.Context, db *store.DB, n int) ([]string, error) {
 	return out, nil
 }
 
-// benchServe serves the site in dir by a process of its own, until stop ends it.
+// benchServe serves the site in dir in a separate process until stop ends it.
 func benchServe(ctx context.Context, program, dir string) (address string, process int, stop func() error, err error) {
 	log, err := os.Create(filepath.Join(dir, "serve.log"))
 	if err != nil {
@@ -141,7 +141,7 @@ func benchServe(ctx context.Context, program, dir string) (address string, proce
 		Listen  string `json:"listen"`
 		Process int    `json:"process"`
 	}
-	err = json.NewDecoder(io.LimitReader(out, 1<<20)).Decode(&serving) // it prints where it serves, once it does
+	err = json.NewDecoder(io.LimitReader(out, 1<<20)).Decode(&serving) // it prints its address once it serves
 	if !kill() || err != nil {
 		err = errors.Join(context.Cause(ctx), err, c.Process.Kill(), c.Wait(), log.Close())
 		words, _ := os.ReadFile(log.Name())

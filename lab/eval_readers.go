@@ -73,7 +73,7 @@ func (l *lab) compareReaders(cmd *cobra.Command, paths []string, worst int) erro
 	return nil
 }
 
-// sayReaders prints the figures of one format.
+// sayReaders prints the figures for one format.
 func (l *lab) sayReaders(ext string, all []eval.ReaderFigures, worst int) {
 	mean := func(of, weight func(f eval.ReaderFigures) float64) float64 {
 		sum, n := 0.0, 0.0

@@ -1,4 +1,4 @@
-// Command concordat-lab measures: detection on documents with known reuse, and the speed of the parts. It is not part
+// Command concordat-lab measures detection on documents with known reuse, and the speed of the parts. It is not part
 // of an installation. "concordat-lab help" lists its commands.
 package main
 
@@ -17,7 +17,7 @@ import (
 
 // lab is the state that all commands share.
 type lab struct {
-	cli.Site // of screen; nothing else touches one
+	cli.Site // for screen; nothing else touches a site
 	figures  figures
 }
 

@@ -30,19 +30,19 @@ func (p sweepPrint) distance(q sweepPrint) (n int) {
 type kindOfPrint struct {
 	name     string
 	bits     int
-	farthest int // beyond it unrelated documents begin
+	farthest int // beyond it, unrelated documents begin
 	maker    int // of makers
 	of       func(features []uint64, weighed []simhash.Feature) sweepPrint
 }
 
-// sweeper has the prints of a text, one of each kind.
+// sweeper makes the prints of a text, one of each kind.
 type sweeper struct {
-	makers  []*screening.PrintMaker // of the variants of an option, or one
+	makers  []*screening.PrintMaker // one for each variant of an option, or a single one
 	kinds   []kindOfPrint
 	sweeps  []screen.Sweep
 	spreads []screen.Distribution
 	texts   int
-	shared  []time.Duration // by maker: features and weights of all texts
+	shared  []time.Duration // by maker: features and weights for all texts
 	own     []time.Duration // by kind
 }
 
@@ -169,7 +169,7 @@ func (s *sweeper) ready() {
 	s.shared, s.own = make([]time.Duration, len(s.makers)), make([]time.Duration, len(s.kinds))
 }
 
-// weighed adds I-Match, which needs the frequencies of the features, after the makers have theirs.
+// weighed adds I-Match, which needs the frequencies of the features, once the makers have theirs.
 func (s *sweeper) weighed() {
 	df := s.makers[0].Weigh.Frequencies
 	if len(s.makers) > 1 || df == nil {
@@ -206,7 +206,7 @@ func (s *sweeper) weighTexts(each func(count func(text string) error) error) err
 	return nil
 }
 
-// prints returns the prints of a text. What it measures as their cost is time on the clock of one goroutine.
+// prints returns the prints of a text. It measures their cost as elapsed time of one goroutine.
 func (s *sweeper) prints(text string) ([]sweepPrint, error) {
 	t, err := segment.Split(text)
 	if err != nil {
@@ -232,7 +232,7 @@ func (s *sweeper) prints(text string) ([]sweepPrint, error) {
 	return out, nil
 }
 
-// cost returns the time that a print of the kind takes for a text, without that of dividing it into words.
+// cost returns the time that a print of the kind takes for a text, without the time for dividing the text into words.
 func (s *sweeper) cost(kind int) time.Duration {
 	if s.texts == 0 {
 		return 0

@@ -20,8 +20,8 @@ import (
 // labelsHeader is the first line of labels.tsv. The page writes the same.
 const labelsHeader = "pair\ta\tb\tlabel"
 
-// readLabels reads labels.tsv: the labels of the pairs by number. A line that labels none of them, or one a second time, is
-// refused by its number.
+// readLabels reads labels.tsv: the labels of the pairs by number. A line that labels none of them, or labels one a second
+// time, is refused, with its number.
 func readLabels(path string, pairs []samplePair) (map[int]screen.Label, error) {
 	labels := map[int]screen.Label{}
 	line := 0
@@ -76,7 +76,8 @@ type labelPair struct {
 	B    labelText `json:"b"`
 }
 
-// labelText is a document in pieces: by turns what the other has too and what only this one has, from the former on.
+// labelText is a document in pieces, alternately what the other document also has and what only this one has,
+// starting with the former.
 type labelText struct {
 	ID     concordat.DocumentID `json:"id"`
 	Title  string               `json:"title,omitempty"`
@@ -86,7 +87,7 @@ type labelText struct {
 
 const (
 	longestLabelled = 200_000 // bytes of a text on the page
-	labelRun        = 3       // words in a row that both texts have are no difference
+	labelRun        = 3       // number of consecutive words that both texts must have to count as equal
 )
 
 func newLabelPair(number int, x, y *concordat.Document) (labelPair, error) {
@@ -123,8 +124,8 @@ func newLabelText(d *concordat.Document, own, other *segment.Text) labelText {
 	return out
 }
 
-// sharedWords says of each word of own whether it lies in a run of labelRun words that other has too, wherever. A text of
-// fewer words is one run.
+// sharedWords says, for each word of own, whether it is in a run of labelRun words that occurs anywhere in other. A text
+// of fewer words is a single run.
 func sharedWords(own, other *segment.Text) []bool {
 	run := max(1, min(labelRun, len(own.Words), len(other.Words)))
 	key := func(t *segment.Text, i int) (k [labelRun]uint64) {
@@ -172,7 +173,7 @@ func (p *labelPage) write(w io.Writer) error {
 	}
 	return labelTemplate.Execute(w, map[string]any{
 		"Library": p.Sample.Library, "Pairs": len(p.Pairs), "Columns": labelsHeader,
-		// All four are our own, or JSON.
+		// All four are made by us, or JSON.
 		"Policy": "default-src 'none'; style-src 'sha256-" + digest(labelStyle) + "'; script-src 'sha256-" + digest(labelScript) +
 			"'; base-uri 'none'; form-action 'none'",
 		"Sample": digest(data.String()), // under which the browser keeps the labels

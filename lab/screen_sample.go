@@ -34,7 +34,7 @@ type sampleHeader struct {
 	Prints  string              `json:"prints"` // name of their file
 	Seed    uint64              `json:"seed"`
 	Each    int                 `json:"each"`
-	Pairs   []int               `json:"pairs"` // there are at exactly each distance, from 0
+	Pairs   []int               `json:"pairs"` // number of pairs at exactly each distance, from 0
 }
 
 // samplePair is a drawn pair; its number is that of its line among the pairs, from 1.
@@ -203,7 +203,7 @@ func readSample(path string) (h sampleHeader, pairs []samplePair, err error) {
 	}
 }
 
-// longestSample bounds pairs.jsonl: 64 distances of 1,000 pairs of 512 bytes.
+// longestSample bounds pairs.jsonl: 64 distances with 1,000 pairs of 512 bytes each.
 const longestSample = 64 * 1000 * 512
 
 // sampleStrata counts the labels of the pairs by distance.
@@ -220,20 +220,20 @@ func sampleStrata(h sampleHeader, pairs []samplePair, labels map[int]screen.Labe
 	return strata
 }
 
-// precisionLine is the precision at a distance, by the labels.
+// precisionLine is the precision at a distance, according to the labels.
 type precisionLine struct {
 	Type string `json:"type"` // precision
 	screen.Stratum
-	Precision *float64 `json:"precision"` // of exactly the distance; null where no label decides
+	Precision *float64 `json:"precision"` // at exactly the distance; null if no label decides
 	Low       float64  `json:"precision_low"`
 	High      float64  `json:"precision_high"`
-	UpTo      *float64 `json:"precision_up_to"` // of the distance and all below; null where one has pairs and no deciding label
+	UpTo      *float64 `json:"precision_up_to"` // at the distance and all below; null if one of them has pairs but no deciding label
 	UpToLow   float64  `json:"precision_up_to_low"`
 	UpToHigh  float64  `json:"precision_up_to_high"`
-	Recall    *float64 `json:"recall_up_to"` // of the near-duplicates within the greatest distance; null where not all are known
+	Recall    *float64 `json:"recall_up_to"` // share of the near-duplicates within the greatest distance; null if not all are known
 }
 
-// precisionLines works out what the labels say of each distance.
+// precisionLines computes what the labels say about each distance.
 func precisionLines(strata []screen.Stratum) (lines []precisionLine) {
 	all, _, _, known := screen.StratifiedPrecision(strata, 0.95)
 	same := func(precision float64, of []screen.Stratum) (n float64) {

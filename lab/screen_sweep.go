@@ -24,7 +24,7 @@ import (
 	"concordat/segment"
 )
 
-// sweepFlags are the question of sweep.
+// sweepFlags define the question of a sweep.
 type sweepFlags struct {
 	print                 screening.PrintOptions
 	pairs, columns        string
@@ -168,7 +168,7 @@ func (a *lab) sweepPairs(ctx context.Context, f *sweepFlags) error {
 	return a.printSweep(s, f, filepath.Base(f.pairs))
 }
 
-// eachLineOf is eachLine of a file, which may be compressed by gzip.
+// eachLineOf is eachLine for a file, which may be compressed with gzip.
 func eachLineOf(path string, each func(string) error) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -192,7 +192,7 @@ func (a *lab) sweepLibrary(ctx context.Context, o *instance.Instance, f *sweepFl
 	if err != nil {
 		return err
 	}
-	counted := map[[3]string]*screening.PrintMaker{} // those that differ in other options share their frequencies
+	counted := map[[3]string]*screening.PrintMaker{} // makers that differ only in other options share their frequencies
 	for _, m := range s.makers {
 		of := [3]string{m.Flags.Features + strconv.FormatBool(m.Flags.Stem), m.Flags.StopWords, m.Flags.IDF}
 		if c := counted[of]; c != nil {
@@ -299,7 +299,7 @@ func readTruth(path string, number map[string]int, least float64, same map[[2]in
 	return err
 }
 
-// exactTruth takes as near-duplicates the pairs of sets of which one contains a minimum part of the other.
+// exactTruth treats as near-duplicates the pairs of sets in which one contains a minimum part of the other.
 func exactTruth(sets [][]uint64, least float64, same map[[2]int]bool) error {
 	var shared []screen.Shared
 	sizes, err := screen.ExactPairs(sets, func(p screen.Shared) bool {
@@ -339,13 +339,13 @@ type sweepBest struct {
 	Recall    float64 `json:"recall"`
 	F1        float64 `json:"f1"`
 	Same      int     `json:"same"`
-	// At3 is the point of k = 3, or the farthest one below.
+	// At3 is the point at k = 3, or the farthest one below.
 	At3    sweepLine     `json:"at3"`
-	Spread float64       `json:"spread"` // of the first 64 bits; of fewer, 0
+	Spread float64       `json:"spread"` // of the first 64 bits; with fewer, 0
 	Text   time.Duration `json:"text_ns"`
 }
 
-// newSweepLine is a point with the exact binomial interval of its precision.
+// newSweepLine returns a point with the exact binomial interval of its precision.
 func newSweepLine(k *kindOfPrint, p screen.CurvePoint) sweepLine {
 	low, high := minhash.Estimate{Hits: p.Found, Trials: p.Reported}.Interval(0.95)
 	return sweepLine{"point", k.name, k.bits, p, p.Precision(), low, high, p.Recall()}

@@ -19,7 +19,7 @@ type AcknowledgedRecord struct {
 	Epoch, Record uint64
 }
 
-// Note keeps the records unless the recorded ones are newer: of a higher epoch, or of the same epoch with a higher number.
+// Note keeps the records unless newer ones are stored: with a higher epoch, or with the same epoch and a higher number.
 func (a *Acknowledged) Note(ctx context.Context, cluster string, records []AcknowledgedRecord) error {
 	records = slices.Clone(records)
 	slices.SortFunc(records, func(x, y AcknowledgedRecord) int { return strings.Compare(string(x.Shard), string(y.Shard)) }) // no deadlock

@@ -212,9 +212,9 @@ type Question struct {
 type NearSentence struct {
 	Document concordat.DocumentID
 	Ordinal  int
-	Within   bool // within the gate, so that it would be told; else a little beyond it
-	// Counts says that a question beyond the gate counts even if nothing was told of the sentence yet: the partner knows of the
-	// document, and so sees what is missing.
+	Within   bool // within the gate, so it may be disclosed; otherwise slightly beyond it
+	// Counts says that a question beyond the gate counts even if the partner has not been told of the sentence: it knows of the
+	// document, so it can tell what is missing.
 	Counts bool
 }
 
@@ -228,16 +228,16 @@ type Asking struct {
 // Counted says how much of a question may be answered.
 type Counted struct {
 	Withheld bool // the question is not answered
-	// Places has, for each of the question's Near, how many other questions about the sentence were counted before; nil if
-	// Withheld.
+	// Places holds, for each of the question's Near, how many other questions about the sentence were counted before; nil
+	// if Withheld.
 	Places []int
 }
 
 // CountQuestions counts, for each sentence of this site, the different questions near it since a moment, in any epoch, and
-// returns what may be told of the given ones. It withholds those that would reveal a sentence about which most questions were
-// counted before, or which an earlier ask of the same job revealed through another question. It counts the others; a known
-// question keeps its place and costs nothing. Questions beyond the gate count if NearSentence says so, or if a question about
-// the sentence was counted before. Concurrent calls never count more than most together.
+// returns how much of the given ones may be answered. It withholds those that would reveal a sentence about which most
+// questions were counted before, or which an earlier ask of the same job revealed through another question. It counts the
+// others; a known question keeps its place and costs nothing. Questions beyond the gate count if NearSentence says so, or if
+// a question about the sentence was counted before. Concurrent calls never count more than most together.
 func (db *Answers) CountQuestions(ctx context.Context, a Asking, since time.Time, most int, questions []Question) (out []Counted,
 	err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
@@ -299,7 +299,7 @@ func (s *NearSentence) sentence() sentence { return sentence{s.Document, s.Ordin
 // askedQuestions are the questions near one sentence, by name.
 type askedQuestions map[string]*askedIn
 
-// askedIn is the job of an earlier question, empty for the present one; and its place among the questions.
+// askedIn holds the job of an earlier question, empty for the present one, and the question's place among all of them.
 type askedIn struct {
 	job   string
 	place int

@@ -63,7 +63,7 @@ func (db *Asks) StandingAsks(ctx context.Context) ([]Ask, error) {
 	return all, db.fail(err, "standing asks")
 }
 
-// SetAskStanding says whether the partner keeps the question, or fails with concordat.ErrNotFound.
+// SetAskStanding records whether the partner keeps the question, or fails with concordat.ErrNotFound.
 func (db *Asks) SetAskStanding(ctx context.Context, job concordat.JobID, standing bool) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE ask SET standing = ? WHERE job = ?`, standing, job[:])
@@ -88,8 +88,8 @@ func (db *Asks) Asks(ctx context.Context, task concordat.TaskID) ([]Ask, error) 
 type Digest [16]byte
 
 // Expose records that a partner is shown sentences in a form, for example fingerprints of an epoch, and returns for each
-// whether it must not be shown: the partner has it in another form already. The record is made before anything is sent, and
-// stays.
+// whether it must not be shown because the partner already has it in another form. The record is made before anything is
+// sent, and it stays.
 func (db *Asks) Expose(ctx context.Context, site concordat.SiteID, form string, digests []Digest) (withheld []bool, err error) {
 	withheld = make([]bool, len(digests))
 	if err := checkName("site", site); err != nil {

@@ -17,8 +17,8 @@ import (
 	"concordat/store/engine"
 )
 
-// auditLabel begins what is hashed: it keeps these hashes apart from all other uses of SHA-256, and a new form below takes a
-// new label.
+// auditLabel is hashed first. It separates these hashes from all other uses of SHA-256; a new format below needs a new
+// label.
 const auditLabel = "concordat/audit/v1"
 
 // AuditEntry is one line of the audit. Each holds the hash of the previous one, so changing, removing or moving a line breaks
@@ -33,7 +33,8 @@ type AuditEntry struct {
 	Hash   string          `json:"hash"`
 }
 
-// AuditHead names one entry and with it everything before: someone who keeps it can tell later whether the audit was rewritten.
+// AuditHead names one entry and thereby everything before it: someone who keeps it can tell later whether the
+// audit was rewritten.
 type AuditHead struct {
 	Seq  int64 // 0: an empty audit
 	Hash string
@@ -122,7 +123,7 @@ func (db *AuditLog) Audit(ctx context.Context, after int64, limit int) ([]AuditE
 }
 
 // VerifyAudit follows the chain from the first entry and returns its head. It fails with concordat.ErrCorrupt, naming the
-// entry, if the chain is broken or misses one of the known heads, which callers keep outside the store: only they reveal an
+// entry, if the chain is broken or lacks one of the known heads, which callers keep outside the store: only they reveal an
 // audit that was cut off at its end or rewritten as a whole.
 func (db *AuditLog) VerifyAudit(ctx context.Context, known ...AuditHead) (AuditHead, error) {
 	return VerifyEntries(func(yield func(AuditEntry, error) bool) {
@@ -136,7 +137,7 @@ func (db *AuditLog) VerifyAudit(ctx context.Context, known ...AuditHead) (AuditH
 				if !yield(e, nil) {
 					return
 				}
-				// A number that does not ascend ends the walk with an error before it is requested again.
+				// A number that does not ascend ends the walk with an error; otherwise it would be requested again.
 				after = e.Seq
 			}
 			if len(es) < MaxPage {

@@ -18,7 +18,7 @@ type Batch struct {
 	Title  string
 	Owner  string // the account that submitted it; empty: the command line
 	Runner string // the worker, for example serve
-	// Work is a hash of the input and options; a command finds its unfinished batch by it.
+	// Work is a hash of the input and options; a command uses it to find its unfinished batch.
 	Work    string
 	Request json.RawMessage // in the caller's own form
 	Lineage json.RawMessage // which pairs do not count, in the caller's own form
@@ -132,7 +132,7 @@ func (db *Batches) BatchProgress(ctx context.Context, id, stage string, done, to
 	return db.fail(err, "batch %s", id)
 }
 
-// RewriteBatch gives a batch that has not ended another request: with what was found when its files were read. It fails as
+// RewriteBatch gives a batch that has not ended a new request, with what was found when its files were read. It fails as
 // BatchProgress does.
 func (db *Batches) RewriteBatch(ctx context.Context, id string, request json.RawMessage) error {
 	return db.fail(db.changeBatch(ctx, id, `request = ?`, jsonText(request)), "rewrite batch %s", id)
@@ -177,8 +177,8 @@ func (db *Batches) FinishBatch(ctx context.Context, id string, state concordat.S
 	return db.fail(err, "finish batch %s", id)
 }
 
-// ReopenBatch puts a batch that has ended back into the queue of a runner: with again, for another round against the libraries,
-// else to continue where it was. One that has not ended stays as it is.
+// ReopenBatch puts a batch that has ended back into the queue of a runner: if again, for another round against the libraries,
+// otherwise to continue where it stopped. One that has not ended stays as it is.
 func (db *Batches) ReopenBatch(ctx context.Context, id, runner string, again bool) error {
 	more := 0
 	if again {

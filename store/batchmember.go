@@ -23,11 +23,11 @@ type BatchMember struct {
 	Dated    concordat.Date
 	DatedBy  concordat.DateOrigin
 	Flags    []concordat.Flag
-	Cause    Cause // why it could not be read; zero: it could
+	Cause    Cause // why it could not be read; zero: it was read
 	// Characters is the number of normalised characters of its text.
 	Characters int
 
-	// What follows is set by PutCompared and PutChecked.
+	// PutCompared and PutChecked set the fields below.
 
 	Compared   bool             // with the other members
 	Round      int              // the last one in which it was checked; 0: not yet
@@ -35,10 +35,10 @@ type BatchMember struct {
 	Incomplete bool             // a partner or shard did not answer
 	Share      float64          // 0 to 1: covered by what counts
 	Largest    float64          // by one source
-	Fresh      json.RawMessage  // sources that the last round was the first to find, in the caller's own form
+	Fresh      json.RawMessage  // sources that were new in the last round, in the caller's own form
 }
 
-// Who names the author of a member.
+// Where the name of a member's author comes from.
 const (
 	AuthorDeclared = "declared" // the person who submitted the batch
 	AuthorMetadata = "metadata" // the file's own metadata, unverified
@@ -152,11 +152,11 @@ func (db *Batches) EraseBatchMember(ctx context.Context, id string, number int, 
 // BatchPair holds the passages that two members of a batch share. A is the one whose name comes first.
 type BatchPair struct {
 	A, B           int     // numbers
-	ShareA, ShareB float64 // 0 to 1: share of A found in B, of B found in A; as each one's report has it
+	ShareA, ShareB float64 // 0 to 1: share of A found in B, and of B found in A, as in each one's report
 	// SectionsA and SectionsB are the sections of A, and of B, with text found in the other, in text order.
 	SectionsA, SectionsB []SectionShare
 	Passages             []byte // in the caller's own form; empty: nothing in common, so lists leave it out
-	Verdict              string // VerdictCount or VerdictDiscount, whatever the rules; empty: by the rules
+	Verdict              string // VerdictCount or VerdictDiscount, overriding the rules; empty: the rules decide
 }
 
 // Share is the larger share of the two.
@@ -168,7 +168,7 @@ type SectionShare struct {
 	Share float64 `json:"share"` // 0 to 1, of what could count in the section
 }
 
-// PairShare is how much of a member is in another, by the report of the first.
+// PairShare is how much of a member is in another, according to the report of the first.
 type PairShare struct {
 	Share    float64 // 0 to 1
 	Sections []SectionShare
@@ -255,9 +255,9 @@ type PairCursor struct {
 	A, B  int
 }
 
-// BatchPairs returns pairs that have something in common and a share of at least least, be it of a document or of a section of one, the
-// largest share of a document first, then by A and B, after the cursor (nil: from the first): at most limit, or MaxPage where limit is
-// 0 or larger. Their passages are left out.
+// BatchPairs returns pairs that have something in common and a share of at least least, of a document or of one of its sections, after
+// the cursor (nil: from the first), the largest share of a document first, then by A and B: at most limit, or MaxPage if limit is 0 or
+// larger. Their passages are left out.
 func (db *Batches) BatchPairs(ctx context.Context, id string, least float64, after *PairCursor, limit int) ([]BatchPair, error) {
 	where, args := `batch = ? AND (share >= ? OR section >= ?) AND length(passages) > 0`, []any{id, least, least}
 	if after != nil {
@@ -332,7 +332,7 @@ func putPairShare(ctx context.Context, c engine.Conn, id string, member, other i
 	return nil
 }
 
-// putLargestSection records the largest share of a section of a pair: of those given, and of those of the other document, which are kept.
+// putLargestSection records the largest section share of a pair, among the given ones and those of the other document, which are kept.
 func putLargestSection(ctx context.Context, c engine.Conn, id string, a, b int, sections []SectionShare, theirs string) error {
 	var kept string
 	if err := c.Row(ctx, `SELECT sections_`+theirs+` FROM batch_pair WHERE batch = ? AND a = ? AND b = ?`, id, a, b).Scan(&kept); err != nil {
@@ -379,11 +379,11 @@ func (db *Batches) BatchWording(ctx context.Context, id string) ([]byte, error) 
 	return data, db.fail(err, "wording of batch %s", id)
 }
 
-// BatchLeads are the leads of a document of a batch to others of it, in the caller's own form.
+// BatchLeads are the leads from a document of a batch to others in it, in the caller's own form.
 type BatchLeads struct {
 	Member   int    // number
 	Found    []byte // by comparing the document
-	Reported []byte // as its report has them; empty: it has none yet
+	Reported []byte // from its report; empty: no report yet
 }
 
 // PutBatchLeads stores the leads found by comparing a member of a batch, replacing earlier ones. It fails with
@@ -404,8 +404,8 @@ func (db *Batches) PutBatchLeads(ctx context.Context, id string, member int, fou
 	return db.fail(err, "leads of %d of batch %s", member, id)
 }
 
-// PutReportedLeads stores the leads of a member of a batch as its report has them. It fails with concordat.ErrNotFound if
-// PutBatchLeads stored none.
+// PutReportedLeads stores the leads of a member of a batch as its report lists them. It fails with concordat.ErrNotFound
+// if PutBatchLeads stored none.
 func (db *Batches) PutReportedLeads(ctx context.Context, id string, member int, reported []byte) error {
 	packed, err := packPassages(reported)
 	if err == nil {

@@ -15,7 +15,7 @@ type DocumentRow struct {
 	Library    concordat.LibraryID
 	ID         concordat.DocumentID
 	Title      string
-	Author     string // for people, as its file names it; empty: unknown
+	Author     string // for people, as stated in its file; empty: unknown
 	Hash       string // SHA-256 of the text, hexadecimal
 	Source     string // path of the file it came from, as given to PutSourceState; empty: none
 	Bytes      int64  // of the text
@@ -31,8 +31,8 @@ type DocumentRow struct {
 	// Dated is the date of the document, and DatedBy says who gave it; zero: unknown.
 	Dated   concordat.Date
 	DatedBy concordat.DateOrigin
-	// Short are the pieces too short for a fingerprint, for PutDocuments; nil: unknown, and those recorded before are deleted.
-	// It is not read back; ShortKnown reports whether they are recorded.
+	// Short holds the pieces too short for a fingerprint, for PutDocuments; nil: unknown, and those recorded before are
+	// deleted. It is not read back; ShortKnown reports whether they are recorded.
 	Short      []ShortPiece
 	ShortKnown bool
 }
@@ -48,9 +48,9 @@ func scanDocument(s engine.Scanner) (DocumentRow, error) {
 	return d, err
 }
 
-// PutDocuments records the documents, each replacing the row of its library and id; of two for one
-// document the later counts. All or none is stored. A document whose Hash is a new one gets the next
-// Revision; the same text put again keeps it. It fails with concordat.ErrNotFound if a library
+// PutDocuments records the documents, each replacing the row of its library and id; of two rows for
+// one document, the later one counts. All or none are stored. A document whose Hash is new gets the
+// next Revision; the same text put again keeps it. It fails with concordat.ErrNotFound if a library
 // does not exist.
 func (db *Catalogue) PutDocuments(ctx context.Context, rows []DocumentRow) error {
 	if err := db.checkDocuments(rows); err != nil || len(rows) == 0 {
@@ -102,7 +102,7 @@ func putDocuments(ctx context.Context, c engine.Conn, rows []DocumentRow) error 
 
 // RenewDocuments records recomputed values of documents whose texts are the same: Sentences, Characters, Scheme and Short of
 // the rows; of the other fields only Library, ID and Hash are read. A document that is gone, or has another Hash, is left as it
-// is. All or none is stored.
+// is. All or none are stored.
 func (db *Catalogue) RenewDocuments(ctx context.Context, rows []DocumentRow) error {
 	if err := db.checkDocuments(rows); err != nil || len(rows) == 0 {
 		return err
@@ -178,7 +178,7 @@ var documentOrders = map[DocumentOrder]string{"": "id", ByDocumentID: "id", ByDo
 type DocumentFilter struct {
 	Query string // letters of the id, the title or the author, in either case; empty: all
 	Order DocumentOrder
-	Skip  int // of those that fit, before the first one listed
+	Skip  int // matches to skip before the first one listed
 	Limit int // at most; 0 or larger than MaxPage: MaxPage
 }
 
@@ -188,8 +188,8 @@ type ListedDocument struct {
 	SameAs concordat.DocumentID // another document of the library with the same text; empty: none
 }
 
-// ListDocuments returns documents of a library by the filter, and how many match in all. An unknown order is
-// concordat.ErrInvalid.
+// ListDocuments returns the documents of a library that match the filter, and how many match in all. An
+// unknown order is concordat.ErrInvalid.
 func (db *Catalogue) ListDocuments(ctx context.Context, lib concordat.LibraryID,
 	f DocumentFilter) (out []ListedDocument, all int, err error) {
 	order, ok := documentOrders[f.Order]
@@ -216,7 +216,7 @@ func (db *Catalogue) ListDocuments(ctx context.Context, lib concordat.LibraryID,
 	return out, all, db.fail(err, "list documents of %s", lib)
 }
 
-// likeText returns the pattern, in lower case, with which LIKE and ESCAPE '\' find text anywhere.
+// likeText returns a pattern, in lower case, for LIKE with ESCAPE '\' that finds text anywhere.
 func likeText(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(cleanText(text))) + "%"
 }

@@ -11,7 +11,7 @@ import (
 // Cause says why a task or a batch ended as it did, or why a document of a batch could not be read. The zero value means no
 // cause.
 type Cause struct {
-	// Code is one of the codes below, one of package extract, or empty if there is none: then Detail is all.
+	// Code is one of the codes below, one of package extract, or empty if there is none: then only Detail is set.
 	Code CauseCode `json:"code,omitempty"`
 	// Numbers are the arguments of the code, in its order.
 	Numbers []int  `json:"numbers,omitempty"`
@@ -36,7 +36,7 @@ const (
 	CauseQuota CauseCode = "quota"
 )
 
-// Codes of package extract and of a panic that others compare with; they have a Detail and an Advice.
+// Codes of package extract, and of a panic, that other code compares with. Such causes have a Detail and an Advice.
 const (
 	CauseEmpty   CauseCode = "empty"
 	CauseLimit   CauseCode = "limit" // the advice names the limit

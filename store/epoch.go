@@ -201,7 +201,7 @@ func (db *Answers) HeldDocument(ctx context.Context, e concordat.Epoch, lib conc
 	return held[id], err
 }
 
-// HeldDocuments returns, by id, those of the documents for which [Peers.HeldDocument] finds one.
+// HeldDocuments returns, by id, those of the documents that [Answers.HeldDocument] finds.
 func (db *Answers) HeldDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (map[concordat.DocumentID]DocumentRow, error) {
 	out := make(map[concordat.DocumentID]DocumentRow, len(ids))

@@ -29,8 +29,8 @@ const (
 )
 
 // Fetch returns where to read the file with the hash on this machine, for reading only, or concordat.ErrNotFound. The first
-// time, what the database has is copied, with memory for one part; it fails with concordat.ErrCorrupt if the bytes do not have
-// that hash. The copy may be removed a day later.
+// call copies the file from the database, with memory for one part; it fails with concordat.ErrCorrupt if the bytes do not
+// match the hash. The copy may be removed a day later.
 func (f *Files) Fetch(ctx context.Context, hash string) (string, error) {
 	if f.db == nil {
 		return f.Path(hash)
@@ -256,7 +256,7 @@ func (f *Files) Erase(ctx context.Context, _ concordat.TaskID, originals []strin
 		if there || err == nil {
 			n++
 		}
-		// What was made from it, also where an earlier call was interrupted between the two.
+		// Also what was made from it, even if an earlier call was interrupted between the two.
 		if made := os.Remove(path + madeSuffix); made == nil {
 			err = nil
 		} else if !errors.Is(made, fs.ErrNotExist) {

@@ -10,8 +10,8 @@ import (
 	"concordat/store/engine"
 )
 
-// MaxFindings bounds the findings of one task, in bytes before compression, below the gibibyte that both engines take for one
-// value.
+// MaxFindings bounds the findings of one task, in bytes before compression, below the gibibyte that both engines accept for
+// one value.
 const MaxFindings = 512 << 20
 
 // findingsFormat is how findings are packed: 1, one zstd frame with its checksum.
@@ -96,14 +96,15 @@ func (db *Checks) FindingsAt(ctx context.Context, id concordat.TaskID) (data []b
 	return data, revision, db.fail(err, "findings of task %s", id)
 }
 
-// FindingsRevision returns the revision of the findings of a task, from 1 and one more with every replacement, or
-// concordat.ErrNotFound, without reading the findings.
+// FindingsRevision returns the revision of the findings of a task, 1 at first and one more after each
+// replacement, or concordat.ErrNotFound, without reading the findings.
 func (db *Checks) FindingsRevision(ctx context.Context, id concordat.TaskID) (revision int64, err error) {
 	err = db.read().Row(ctx, `SELECT revision FROM findings WHERE task = ?`, id).Scan(&revision)
 	return revision, db.fail(err, "findings of task %s", id)
 }
 
-// unpack opens packed, whatever its bytes, within the memory that length announces or minMemory.
+// unpack decompresses packed, which may hold any bytes, with at most length bytes of memory, or minMemory if
+// that is more.
 func unpack(format int, length int64, packed []byte) ([]byte, error) {
 	if format != findingsFormat {
 		return nil, fmt.Errorf("%w: packed in format %d, this program knows format %d",

@@ -47,7 +47,7 @@ type HarvestState struct {
 	Cause      string    `json:"cause,omitempty"` // why the run could not continue
 	Repository string    `json:"repository,omitempty"`
 	Format     string    `json:"format,omitempty"` // that the run asks for
-	Day        bool      `json:"day,omitempty"`    // the repository dates by the day
+	Day        bool      `json:"day,omitempty"`    // the repository's dates are days
 	Whole      bool      `json:"whole,omitempty"`  // the run lists everything, so what it does not see is gone
 	NoDeleted  bool      `json:"no_deleted,omitempty"`
 	LastWhole  time.Time `json:"last_whole,omitzero"`
@@ -58,10 +58,10 @@ type HarvestState struct {
 	Listed     int       `json:"listed"`             // records that the run has read
 	Skipped    int       `json:"skipped,omitempty"`  // hidden files, links and the like of a folder, which are not read
 	Unlisted   int       `json:"unlisted,omitempty"` // records no longer listed that stay until a whole run is requested
-	Size       int       `json:"size"`               // of the list, as the repository says; 0: unknown
+	Size       int       `json:"size"`               // of the list, as stated by the repository; 0: unknown
 	Ask        string    `json:"ask,omitempty"`      // request for the next run: whole, or empty
 	Asked      string    `json:"asked,omitempty"`    // request of this run
-	Base       string    `json:"base,omitempty"`     // address of the interface, where it was found below the source's
+	Base       string    `json:"base,omitempty"`     // address of the interface, if it was found below the source's
 }
 
 // HarvestRecord is one record of a source.
@@ -75,7 +75,7 @@ type HarvestRecord struct {
 	Work      concordat.Work
 	Detail    string
 	Tries     int
-	Due       time.Time // of failed and embargoed ones; of one that leaves: until when it stays away
+	Due       time.Time // of failed and embargoed records; for one that leaves: until when it stays away
 	Run       int64
 	Changed   time.Time
 }
@@ -97,7 +97,7 @@ type HarvestRecordState string
 const (
 	RecordWaiting     HarvestRecordState = "waiting"     // its text is to be fetched
 	RecordKept        HarvestRecordState = "kept"        // its documents are in the library
-	RecordEmbargoed   HarvestRecordState = "embargoed"   // until the day that Due says
+	RecordEmbargoed   HarvestRecordState = "embargoed"   // until the day in Due
 	RecordClosed      HarvestRecordState = "closed"      // the source does not provide its text
 	RecordTextless    HarvestRecordState = "textless"    // no text was found
 	RecordFailed      HarvestRecordState = "failed"      // fetched again at Due, if that is set

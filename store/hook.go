@@ -29,7 +29,7 @@ const (
 	EventPartnerAlarm    EventKind = "partner.alarm"    // a partner did something that an administrator should examine
 	EventAlertFound      EventKind = "alert.found"      // a later document matches a standing check of this site
 	EventAlertTold       EventKind = "alert.told"       // a partner was told of a later document that matches its standing check
-	EventCaseChanged     EventKind = "case.changed"     // this site or the partner moved in a shared case
+	EventCaseChanged     EventKind = "case.changed"     // this site or the partner acted in a shared case
 	EventPing            EventKind = "ping"             // requested by a person, to try a webhook
 )
 

@@ -62,8 +62,8 @@ func scanDelivery(s engine.Scanner) (Delivery, error) {
 }
 
 // ClaimDelivery gives the caller the delivery that has been due longest, with its webhook, until the
-// lease ends; none of the webhooks in busy. It fails with concordat.ErrNotFound if nothing is due.
-// Deliveries that have expired become dead on the way.
+// lease ends. It skips the webhooks in busy. It fails with concordat.ErrNotFound if nothing is due.
+// It also marks expired deliveries as dead.
 func (db *Webhooks) ClaimDelivery(ctx context.Context, lease time.Duration, busy ...HookID) (Delivery, Hook, error) {
 	now := stamp(db.now())
 	var d Delivery
@@ -164,7 +164,7 @@ func (db *Webhooks) Deliveries(ctx context.Context, hook HookID, state DeliveryS
 
 // Replay says which deliveries to send again.
 type Replay struct {
-	Seq   int64         // this one; 0: all that the rest describes
+	Seq   int64         // this one; 0: all that match the other fields
 	State DeliveryState // DeliveryDead or DeliveryDelivered; empty: both
 	From  time.Time     // made at or after; zero: from the first
 	To    time.Time     // made before; zero: to the last

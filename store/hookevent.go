@@ -25,14 +25,14 @@ type eventBody struct {
 	Data      any       `json:"data"`
 }
 
-// checkEvent is the data of an event about a check. It contains no title and no text: the receiver requests them with a token,
-// and so with rights.
+// checkEvent is the data of an event about a check. It contains no title and no text: the receiver requests them with a token
+// and its rights.
 type checkEvent struct {
 	ID    concordat.TaskID `json:"id"`
 	State concordat.State  `json:"state"`
 	Owner string           `json:"owner,omitempty"`
 	Batch string           `json:"batch,omitempty"`
-	// Leads counts those of the report as it is made; nil: no report, or leads were not requested.
+	// Leads is the number of leads in the report when it was made; nil: no report, or leads were not requested.
 	Leads *concordat.LeadCount `json:"leads,omitempty"`
 }
 
@@ -42,8 +42,8 @@ type batchEvent struct {
 	Owner  string `json:"owner,omitempty"`
 	Checks int    `json:"checks"`
 	Failed int    `json:"failed"`
-	// Leads counts those between the documents of a Batch, or those of the reports of checks submitted together, as each was
-	// made; nil: the Batch failed, or leads were not requested.
+	// Leads is the number of leads between the documents of a Batch, or in the reports of checks submitted together, each
+	// when it was made; nil: the Batch failed, or leads were not requested.
 	Leads *concordat.LeadCount `json:"leads,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Invitation is one that this site made. The token itself is not kept.
+// Invitation is an invitation that this site made. The token itself is not kept.
 type Invitation struct {
 	Hash    [32]byte // of the token
 	Digest  [32]byte // of the invitation, for the words

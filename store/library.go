@@ -23,8 +23,8 @@ type Library struct {
 // Policy holds the rules that the owner of a library sets for everyone; each partner that it is open to has a
 // Share.
 type Policy struct {
-	// Forward is the forwarding of checks that name this library: unmatched, all or none; empty: the site's setting. The
-	// strictest of several libraries applies, and a check's own choice overrides all.
+	// Forward says which sentences of checks that name this library are forwarded: unmatched, all or none; empty: the
+	// site's setting. The strictest of several libraries applies, and a check's own choice overrides all.
 	Forward string `json:"forward,omitempty"`
 	// Template names the section template of its documents, and of submissions checked against it alone or with libraries of
 	// the same template, unless a check names its own; empty: none.

@@ -100,8 +100,8 @@ func takeAsset(ctx context.Context, c engine.Conn, a LTIAsset, now time.Time) er
 	return err
 }
 
-// ClaimLTIAsset returns one asset that needs work, exclusively until the lease ends, or fails with concordat.ErrNotFound: one
-// to be fetched, or one whose check has ended or is gone, or whose start the platform does not know yet.
+// ClaimLTIAsset claims one asset that needs work until the lease ends: one to be fetched, one whose check has ended or is
+// gone, or one whose start the platform does not know yet. It fails with concordat.ErrNotFound if there is none.
 func (db *LTI) ClaimLTIAsset(ctx context.Context, lease time.Duration) (LTIAsset, error) {
 	now := db.now()
 	var a LTIAsset
@@ -125,8 +125,8 @@ func (db *LTI) ClaimLTIAsset(ctx context.Context, lease time.Duration) (LTIAsset
 	return a, db.fail(err, "claim an asset")
 }
 
-// SetLTIAsset stores the progress of an asset; with a Task also whose its check is. It fails with concordat.ErrNotFound if the
-// asset is gone.
+// SetLTIAsset stores the progress of an asset and, if it has a Task, whose check that is. It fails with concordat.ErrNotFound
+// if the asset is gone.
 func (db *LTI) SetLTIAsset(ctx context.Context, a LTIAsset) error {
 	var err error
 	switch a.State {

@@ -44,9 +44,9 @@ func (db *DB) CopyTo(ctx context.Context, to *DB, o Copy) ([]Copied, error) {
 	return db.engine.CopyTo(ctx, to.engine, o)
 }
 
-// Restored prepares a store restored from an earlier copy before it is used: what was ended since then must not be valid again.
-// Browser sessions, links to choose a password, flows at a provider and open invitations of partners end; mirrors, which are
-// not backed up, start again. It can be called again.
+// Restored prepares a store restored from an earlier copy before it is used: what was ended since then must not become valid
+// again. Browser sessions, links to choose a password, flows at a provider and open invitations of partners end; mirrors, which
+// are not backed up, start again. It can be called again.
 func (db *DB) Restored(ctx context.Context) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, s := range []struct {
@@ -74,9 +74,9 @@ var ofFederations = []string{"shared_case", "mirror_document", "mirror", "standi
 	"partner_alarm", "answer_question", "outlined", "answer_hit", "answer_document", "answer_job", "epoch_document", "epoch", "share",
 	"ask", "exposure", "witness", "federation_member", "federation", "invitation", "partner", "card", "taken", "keystore"}
 
-// LeaveFederations deletes everything about other sites: cards, partners, federations, what it let them see and asked of them.
-// Libraries, checks, accounts and the audit stay. It is for a copy of a site used next to the original, which alone keeps the
-// identity.
+// LeaveFederations deletes everything about other sites: cards, partners, federations, what this site let them see and what it
+// asked them. Libraries, checks, accounts and the audit stay. It is for a copy of a site used next to the original, which
+// alone keeps the identity.
 func (db *DB) LeaveFederations(ctx context.Context) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, table := range ofFederations {

@@ -203,7 +203,7 @@ func (db *Partners) StandingAsks(ctx context.Context, e concordat.Epoch) ([]Stan
 	return xs, db.fail(err, "standing questions of %s", e)
 }
 
-// DropStandingAsks deletes the questions of a partner's job, and with the zero job all expired ones.
+// DropStandingAsks deletes the questions of a partner's job or, with the zero job, all expired ones.
 func (db *Partners) DropStandingAsks(ctx context.Context, partner concordat.SiteID, job concordat.JobID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM standing_ask WHERE (partner = ? AND job = ?) OR expires <= ?`,

@@ -84,15 +84,15 @@ func putCard(ctx context.Context, c engine.Conn, x SignedCard) error {
 	case last.Serial == x.Serial && string(last.Card) == string(x.Card):
 		return nil
 	case last.Serial >= x.Serial:
-		// A rollback, which callers refuse beforehand; two of them may have raced.
+		// A rollback. Callers refuse it beforehand, but two of them may have raced.
 		return fmt.Errorf("%w: card of serial %d, held is %d", concordat.ErrExists, x.Serial, last.Serial)
 	}
 	_, err = c.Exec(ctx, `INSERT INTO card (`+cardColumns+`) VALUES (?, ?, ?, ?)`, x.Site, int64(x.Serial), x.Card, stamp(x.Accepted))
 	return err
 }
 
-// PutCard stores a card with the older ones of its site. Repeating a card is not an error; a serial not above the last one's is
-// concordat.ErrExists.
+// PutCard adds a card to the older ones of its site. Repeating a card is not an error; a serial that is not above the last
+// one's fails with concordat.ErrExists.
 func (db *Partners) PutCard(ctx context.Context, site concordat.SiteID, serial uint64, card []byte) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return putCard(ctx, c, SignedCard{Site: site, Serial: serial, Card: card, Accepted: db.now()})
@@ -167,8 +167,8 @@ func insertPartner(ctx context.Context, c engine.Conn, p Partner, now time.Time)
 	return err
 }
 
-// AddPartner stores p, with its card, as pending. A pending or revoked one is replaced; an active one is concordat.ErrExists,
-// and so is a name that another one has.
+// AddPartner stores p, with its card, as pending. It replaces a pending or revoked partner, and fails with
+// concordat.ErrExists for an active one or for a name that another partner has.
 func (db *Partners) AddPartner(ctx context.Context, p Partner) error {
 	err := db.write(ctx, func(c engine.Conn) error { return insertPartner(ctx, c, p, db.now()) })
 	return db.fail(err, "add partner %s", p.Site)
@@ -189,7 +189,7 @@ func (db *Partners) Partners(ctx context.Context) ([]Partner, error) {
 }
 
 // SetPartnerState moves a partner from one state to another and deletes its words. It fails with concordat.ErrInvalid if it is
-// in another state, and with concordat.ErrNotFound.
+// in another state, and with concordat.ErrNotFound if there is no such partner.
 func (db *Partners) SetPartnerState(ctx context.Context, site concordat.SiteID, from, to PartnerState) error {
 	column := map[PartnerState]string{PartnerActive: "confirmed", PartnerRevoked: "revoked"}[to]
 	if column == "" {

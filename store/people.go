@@ -21,8 +21,8 @@ type Role string
 const (
 	RoleAdministrator Role = "administrator" // everything
 	RoleOfficer       Role = "officer"       // checks, and reads all reports
-	RoleSubmitter     Role = "submitter"     // submits own work, and reads own reports
-	RoleAuditor       Role = "auditor"       // reads reports and the audit, and changes nothing
+	RoleSubmitter     Role = "submitter"     // submits their own work and reads their own reports
+	RoleAuditor       Role = "auditor"       // reads reports and the audit; changes nothing
 )
 
 // Account is a person who may sign in.
@@ -136,7 +136,7 @@ type Token struct {
 	Used    time.Time // of PurposeAPI: last use, to the hour; of PurposeSession: to the minute; zero: never
 }
 
-// TokenID names a token without being one: the first half of its hash.
+// TokenID names a token without revealing it: the first half of its hash.
 type TokenID string
 
 const tokenColumns = `hash, purpose, account, made, expires, name, scopes, used, origins`
@@ -241,7 +241,7 @@ const (
 
 // BeginOnce begins work that an account requested under a key, for example an Idempotency-Key, or returns the answer of the
 // first request. It fails with concordat.ErrInvalid if the key was used for another request, and with concordat.ErrUnavailable
-// while the first is still at work. request is a hash of the request.
+// while the first is still in progress. request is a hash of the request.
 func (db *People) BeginOnce(ctx context.Context, account, key, request string) (answer string, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		now := db.now()

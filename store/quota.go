@@ -14,7 +14,7 @@ type Charge struct {
 	Who    string // for example account/ada or address/2001:db8::/64
 	Kind   string // of what is spent
 	Amount int64  // 0 or more
-	Most   int64  // within Within up to the moment; negative: no limit
+	Most   int64  // within the latest Within; negative: no limit
 	Within time.Duration
 }
 
@@ -45,7 +45,7 @@ func (q *QuotaUsed) Cause() Cause {
 func (q *QuotaUsed) Unwrap() error { return concordat.ErrRefused }
 
 // Charge spends all of the charges, or none and fails with a *QuotaUsed for the first that does not fit. Concurrent calls never
-// spend more than a limit together. What was spent counts to the end of its SpendSlot after Within. An Amount of 0 only asks
+// spend more than a limit together. An amount counts until its whole SpendSlot is older than Within. An Amount of 0 only asks
 // whether anything is left.
 func (db *People) Charge(ctx context.Context, xs ...Charge) error {
 	err := db.write(ctx, func(c engine.Conn) error {

@@ -25,7 +25,7 @@ type Recheck struct {
 	Next   time.Time       // zero: never again
 	Latest string          // the newest task of a check; empty: the target itself
 	Due    string          // the task that runs now; empty: none
-	Fresh  json.RawMessage // sources that the latest run was the first to find, in the caller's own form
+	Fresh  json.RawMessage // sources that were new in the latest run, in the caller's own form
 	Ran    time.Time       // time of the last repetition; zero: never
 }
 

@@ -14,7 +14,7 @@ import (
 type Term struct {
 	Library  concordat.LibraryID
 	Document concordat.DocumentID
-	// Hidden is until when the document counts in checks but is not shown; zero: it is shown.
+	// Hidden is the time until which the document counts in checks but is not shown; zero: it is shown.
 	Hidden time.Time
 	// Expires is when it is deleted; zero: never.
 	Expires time.Time
@@ -194,8 +194,8 @@ const (
 	ErasureDone    ErasureState = "done"    // the bytes are gone
 )
 
-// EraseTraces deletes what else names documents of this site: alerts of standing checks, and the matches that partners were
-// told; it returns how many. The record of showings to partners stays.
+// EraseTraces deletes other records that name documents of this site, alerts of standing checks and matches that partners
+// were told of, and returns how many. The record of showings to partners stays.
 func (db *Retention) EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (alerts, answers int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
@@ -274,8 +274,8 @@ func (db *Retention) AskErasure(ctx context.Context, e Erasure) error {
 	return db.fail(err, "ask for deletion %s", e.ID)
 }
 
-// StepErasure records the progress of a deletion. Once it is no longer asked, its target is removed, since it may name what was
-// deleted. It fails with concordat.ErrNotFound if there is none with that id.
+// StepErasure records the progress of a deletion. Once its State is no longer asked, its target is removed, since it may name
+// what was deleted. It fails with concordat.ErrNotFound if there is none with that id.
 func (db *Retention) StepErasure(ctx context.Context, id string, state ErasureState, receipt json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		set, args := `state = ?, receipt = ?`, []any{state, cleanText(string(receipt))}

@@ -61,27 +61,27 @@ type ShareRule struct {
 	Contact string `json:"contact,omitempty"`
 }
 
-// Limits of one partner at one library. Of each: 0 is the default, negative is no limit. Days and hours slide in steps of
-// SpendSlot.
+// Limits of one partner at one library. For each, 0 means the default and a negative value no limit. Days and hours are
+// sliding windows that move in steps of SpendSlot.
 type Limits struct {
 	Sentences   int `json:"sentences,omitempty"`   // asked in a day, padded; 20,000
 	Burst       int `json:"burst,omitempty"`       // asked in an hour, dummies included; 10,000
-	Disclosures int `json:"disclosures,omitempty"` // matching sentences told in a day; 500
-	Documents   int `json:"documents,omitempty"`   // documents told in a day; 50
+	Disclosures int `json:"disclosures,omitempty"` // matching sentences disclosed in a day; 500
+	Documents   int `json:"documents,omitempty"`   // documents disclosed in a day; 50
 	Characters  int `json:"characters,omitempty"`  // of text shown in a day; 20,000
-	// Opened is how many sentences of one document are opened in a year at level overlap or above, unless 5 % of the document
-	// are more; 25.
+	// Opened is how many sentences of one document are opened in a year at level overlap or above, or 5 % of the document if
+	// that is more; 25.
 	Opened int `json:"opened,omitempty"`
 
 	// Units is how many sentences around matches, which did not match themselves, an outline shows of one document in a year,
-	// unless a quarter of the document are more; 100.
+	// or a quarter of the document if that is more; 100.
 	Units int `json:"units,omitempty"`
 
-	// Of questions by cells of meaning, apart from the others.
+	// For questions by cells of meaning, separate from the others.
 
 	LeadCells     int `json:"lead_cells,omitempty"`     // asked in a day, padded; 10,000
-	LeadSentences int `json:"lead_sentences,omitempty"` // told in a day; 100
-	LeadDocuments int `json:"lead_documents,omitempty"` // told in a day; 20
+	LeadSentences int `json:"lead_sentences,omitempty"` // disclosed in a day; 100
+	LeadDocuments int `json:"lead_documents,omitempty"` // disclosed in a day; 20
 }
 
 // Defaults of a ShareRule (doc/federation.md).

@@ -17,17 +17,17 @@ import (
 // Cases holds the cases that this site shares with partners.
 type Cases struct{ base }
 
-// SharedCase is a case about a document that one of two sites told the other of in an alert. It holds what the alert holds,
-// and what people at both sites said since.
+// SharedCase is a case about a document that one of two sites reported to the other in an alert. It holds the content of
+// the alert, and what people at both sites have said since.
 type SharedCase struct {
 	Seq       int64 // set by the store, from 1
 	ID        concordat.CaseID
 	Side      AlertSide // AlertTold: the document is this site's
 	Partner   concordat.SiteID
 	Job       concordat.JobID
-	Handle    concordat.Handle // zero: no document was told
+	Handle    concordat.Handle // zero: no document was named
 	Task      concordat.TaskID // of AlertFound; empty: it is deleted
-	Source    concordat.Ref    // as in Alert; no document: not told, or deleted
+	Source    concordat.Ref    // as in Alert; no document: not named, or deleted
 	Title     string
 	Level     concordat.Show
 	Sentences int
@@ -35,7 +35,7 @@ type SharedCase struct {
 	State     concordat.CaseState // that both sides agree on; else open
 	Own       CasePosition
 	Theirs    CasePosition
-	Questions int      // sentences of the partner that went with its decision
+	Questions int      // sentences of the partner that were deleted at its decision
 	Erasure   string   // latest deletion of this site about the case
 	Work      CaseWork // that is to be done
 }
@@ -45,8 +45,8 @@ type CaseWork string
 
 // The kinds of work.
 const (
-	CaseErase   CaseWork = "erase"   // what the partner had here must be deleted, since it has decided
-	CaseReceipt CaseWork = "receipt" // the receipt of Erasure is to be told when it is there
+	CaseErase   CaseWork = "erase"   // the partner's data here must be deleted, since it has decided
+	CaseReceipt CaseWork = "receipt" // the partner is sent the receipt of Erasure once there is one
 	CaseWait    CaseWork = "wait"    // this site's document is to be deleted at Own.Due
 )
 
@@ -59,7 +59,7 @@ type CasePosition struct {
 	At       time.Time              `json:"at,omitzero"`
 	Decision concordat.CaseDecision `json:"decision,omitempty"`
 	Receipt  string                 `json:"receipt,omitempty"` // SHA-256 of a receipt, in hexadecimal
-	Due      time.Time              `json:"due,omitzero"`      // of this site: when the decision deletes its document; zero: it did, or never
+	Due      time.Time              `json:"due,omitzero"`      // when the decision deletes this site's document; zero: it did, or never
 }
 
 // plain returns the position with its texts as single lines without control characters: the partner's go to terminals too.
@@ -101,8 +101,8 @@ func scanCase(s engine.Scanner) (SharedCase, error) {
 	return x, err
 }
 
-// Open opens a case as of an alert. One that is there has what the alert says now, and stays as it is otherwise. Beyond MaxAlerts of
-// one question none is opened.
+// Open opens a case from an alert. An existing case is updated from the alert and otherwise stays as it is. Beyond MaxAlerts cases
+// of one question none is opened.
 func (db *Cases) Open(ctx context.Context, x SharedCase) error {
 	err := checkName("partner", x.Partner)
 	if err == nil {
@@ -136,7 +136,8 @@ func (db *Cases) Case(ctx context.Context, id concordat.CaseID) (SharedCase, err
 	return x, db.fail(err, "case %s", id)
 }
 
-// List returns cases before a number, the latest first: at most limit. With open those that both sides have not settled alike.
+// List returns cases before a number, the latest first: at most limit. If open, only those that the two sides
+// have not settled alike.
 func (db *Cases) List(ctx context.Context, open bool, before int64, limit int) ([]SharedCase, error) {
 	where, args := []string{"1 = 1"}, []any{}
 	if open {
@@ -164,8 +165,8 @@ func (db *Cases) ToDo(ctx context.Context, limit int) ([]SharedCase, error) {
 	return xs, db.fail(err, "cases with work")
 }
 
-// Keep keeps where the two sides of a case stand, its erasure and its work, and tells webhooks which side moved: own or partner.
-// It fails with concordat.ErrChanged if the case is no longer as it was.
+// Keep stores where the two sides of a case stand, its erasure and its work, and tells webhooks which side acted: own or
+// partner. It fails with concordat.ErrChanged if the case is no longer as it was.
 func (db *Cases) Keep(ctx context.Context, was, x SharedCase, moved string) error {
 	x.State = concordat.CaseOpen
 	if x.Own.State == x.Theirs.State && x.Own.State != "" {
@@ -196,7 +197,7 @@ func (db *Cases) Keep(ctx context.Context, was, x SharedCase, moved string) erro
 	return db.fail(err, "keep case %s", x.ID)
 }
 
-// StandingSentences returns how many sentences of a partner's question stand.
+// StandingSentences returns the number of standing sentences in a partner's question.
 func (db *Partners) StandingSentences(ctx context.Context, partner concordat.SiteID, job concordat.JobID) (n int, err error) {
 	err = db.read().Row(ctx, `SELECT COALESCE(sum(sentences), 0) FROM standing_ask WHERE partner = ? AND job = ?`, partner,
 		hex.EncodeToString(job[:])).Scan(&n)

@@ -151,8 +151,8 @@ type Outlined struct {
 	Document concordat.DocumentID
 }
 
-// Outline records which units of a document an outline shows, and returns for each whether it may: those that the partner was
-// shown since a moment, and the first others while there are fewer than most of both; negative: no limit. Concurrent calls
+// Outline records which units of a document an outline shows, and returns for each whether it may be shown: units that the
+// partner was shown since a moment, and others, in order, until there are most in all; negative: no limit. Concurrent calls
 // never show more together.
 func (db *Asks) Outline(ctx context.Context, x Outlined, since time.Time, most int, units []int) (shown []bool, err error) {
 	shown = make([]bool, len(units))

@@ -24,7 +24,7 @@ type Spending struct {
 	Windows  []Window
 }
 
-// Window limits what may be spent within a time up to the moment.
+// Window limits what may be spent within a time before now.
 type Window struct {
 	Within time.Duration
 	Most   int // negative: no limit
@@ -44,9 +44,9 @@ func (o *Overspent) Error() string {
 
 func (o *Overspent) Unwrap() error { return concordat.ErrRefused }
 
-// Spend charges all of the spendings, or none and fails with an *Overspent for the first that does not fit. It returns, for
-// each, the least left in its windows with a limit, negative if there is none. Concurrent calls never spend more than a limit
-// together. An Amount of 0 only asks.
+// Spend charges all of the spendings, or none and fails with an *Overspent for the first that does not fit. For each it
+// returns the smallest amount left in a limited window, negative if no window has a limit. Concurrent calls never spend more
+// than a limit together. An Amount of 0 only asks.
 func (db *Answers) Spend(ctx context.Context, xs ...Spending) ([]int, error) {
 	left := make([]int, len(xs))
 	now := db.now()

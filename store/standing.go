@@ -49,7 +49,7 @@ func (db *Alerts) StandingTasks(ctx context.Context) ([]concordat.TaskID, error)
 	return ids, db.fail(err, "standing checks")
 }
 
-// StandingSince returns from when on later documents are compared with a check, or concordat.ErrNotFound.
+// StandingSince returns the time from which later documents are compared with a check, or concordat.ErrNotFound.
 func (db *Alerts) StandingSince(ctx context.Context, task concordat.TaskID) (time.Time, error) {
 	var made int64
 	err := db.read().Row(ctx, `SELECT made FROM standing WHERE task = ?`, task).Scan(&made)
@@ -75,11 +75,11 @@ type AlertSide string
 // The sides.
 const (
 	AlertFound AlertSide = "found" // a check of this site found a later document, here or at a partner
-	AlertTold  AlertSide = "told"  // a partner's check was told of a later document of this site
+	AlertTold  AlertSide = "told"  // a partner was told that a later document of this site matches its check
 )
 
-// Alert says that a later document matches a standing check. About a partner's check it has only what the partner was told of
-// the document.
+// Alert says that a later document matches a standing check. For a partner's check, it holds only what the partner was told
+// about the document.
 type Alert struct {
 	Seq  int64 // set by the store, from 1
 	Side AlertSide
@@ -90,14 +90,14 @@ type Alert struct {
 	Job     string
 	Purpose string
 	Asked   time.Time
-	// Source is the document: a partner's by its pseudonym, and also one of this site with AlertTold if the partner was not
-	// told which it is, that is, if Spans is empty. Document is empty if not even the pseudonym is known.
+	// Source is the document: a partner's by its pseudonym, as is one of this site with AlertTold if the partner was not
+	// told which it is (Spans is empty). Document is empty if not even the pseudonym is known.
 	Source    concordat.Ref
 	Title     string
 	Author    string
 	Contact   string
 	Level     concordat.Show   // of the notice between sites; empty: a check and a document of this site
-	Sentences int              // of the check that match; 0: not told
+	Sentences int              // of the check that match; 0: not disclosed
 	Words     string           // for people
 	Spans     []concordat.Span // that match: of the submission, and with AlertTold of this site's document
 	Read      AlertMark
@@ -114,7 +114,7 @@ type AlertMark struct {
 // which alerts of one question of a partner are kept.
 const MaxAlerts = 1000
 
-// alertEvent is the data of an event about an alert. It names no document: the receiver requests it with a token, and so with
+// alertEvent is the data of an event about an alert. It names no document: the receiver requests it with a token and its
 // rights.
 type alertEvent struct {
 	Alert   int64               `json:"alert"`
@@ -182,7 +182,7 @@ func (db base) sameAlert(ctx context.Context, c engine.Conn, a *Alert) (bool, er
 	return n > 0, err
 }
 
-// alerted announces an alert; one about a check of this site to its owner too.
+// alerted announces an alert; if it is about a check of this site, to the check's owner too.
 func (db base) alerted(ctx context.Context, c engine.Conn, seq int64, a *Alert) error {
 	e := alertEvent{Alert: seq, Check: a.Task, Partner: a.Partner, Library: a.Source.Library}
 	if a.Side == AlertTold {
@@ -215,7 +215,7 @@ func scanAlert(s engine.Scanner) (Alert, error) {
 	return a, err
 }
 
-// Alerts returns the alerts after the given number, oldest first: at most limit, or MaxPage where
+// Alerts returns the alerts after the given number, oldest first: at most limit, or MaxPage if
 // limit is 0 or larger.
 func (db *Alerts) Alerts(ctx context.Context, after int64, limit int) ([]Alert, error) {
 	as, err := engine.Collect(ctx, db.read(), scanAlert, `SELECT `+alertColumns+` FROM standing_alert WHERE seq > ? ORDER BY seq LIMIT ?`,
@@ -245,7 +245,7 @@ func (f AlertFilter) where() (string, []any) {
 }
 
 // FilterAlerts returns the chosen alerts before the given number, the latest first: at most limit, or MaxPage if limit is 0
-// or larger. Before 0 are all.
+// or larger. Before 0 means all.
 func (db *Alerts) FilterAlerts(ctx context.Context, f AlertFilter, before int64, limit int) ([]Alert, error) {
 	where, args := f.where()
 	if before > 0 {
@@ -271,7 +271,7 @@ func (db *Alerts) UnreadAlerts(ctx context.Context, most int) (n int, err error)
 // AlertChange is an action on an alert.
 type AlertChange string
 
-// The changes. Handled alerts are read.
+// The changes. A handled alert counts as read.
 const (
 	AlertRead   AlertChange = "read"
 	AlertHandle AlertChange = "handle"

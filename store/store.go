@@ -44,7 +44,7 @@ type (
 	Partners struct{ base }
 	// Answers holds what partners may ask, what they asked and what they were told.
 	Answers struct{ base }
-	// Asks holds questions to partners, what they saw of them, and mirrors of their libraries.
+	// Asks holds questions to partners, the sentences that partners saw in them, and mirrors of partners' libraries.
 	Asks struct{ base }
 	// People holds accounts with their tokens, sessions, identities and quotas.
 	People struct{ base }

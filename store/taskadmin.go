@@ -86,12 +86,13 @@ type TaskFilter struct {
 	Query string
 	From  time.Time // made at or after
 	To    time.Time // made before
-	// Heads leaves out the checks of a batch but the first that the filter lets through, which stands for the batch, and those
-	// made of an archive.
+	// Heads leaves out all checks of a batch except the first that matches the filter, which represents the batch, and checks
+	// made from an archive.
 	Heads bool
-	// Within is a batch or an archive whose checks these are.
+	// Within limits the list to the checks of a batch or an archive.
 	Within string
-	// Least is the least share that counts, 0 to 1, of a check or of a batch that it stands for; 0: any, known or not.
+	// Least is the least share that counts, 0 to 1, of a check or of the batch that it represents; 0: any, known
+	// or not.
 	Least float64
 }
 
@@ -199,7 +200,7 @@ type TaskSum struct {
 	Tasks int
 }
 
-// SumTasks counts the tasks that the filter lets through, by state, done ones by cause too.
+// SumTasks counts the tasks that match the filter, by state, and done ones also by cause.
 func (db *Checks) SumTasks(ctx context.Context, f TaskFilter) ([]TaskSum, error) {
 	where, args, err := f.condition()
 	if err != nil {

@@ -9,11 +9,12 @@ import (
 	"concordat/store/engine"
 )
 
-// taskLetters is the length of the identities that the queue gives to checks. Those of an archive's documents append to it.
+// taskLetters is the length of the identities that the queue gives to checks. The identities of an archive's
+// documents begin with the archive's and add to it.
 const taskLetters = 26
 
-// Figures of a row as they were computed last, in SQL; NULL: not known. ownScores are a check's, groupScores the largest of the batch
-// that it stands for, and archiveScores those that an archive's largest is made of.
+// Figures of a row as last computed, in SQL; NULL: unknown. ownScores are those of a check, groupScores the largest in the batch that
+// it represents, and archiveScores those from which an archive's largest is taken.
 var (
 	ownScores = map[string]string{
 		"share": `(SELECT s.covered FROM score s WHERE s.task = task.id AND s.measured = 1)`,
@@ -28,7 +29,8 @@ var (
 	archiveScores = map[string]string{"share": "CASE WHEN s.measured = 1 THEN s.covered END", "flags": "s.flags", "leads": "s.leads"}
 )
 
-// score returns a figure of a row in SQL: of a check, or, where groups are one row, the largest of its batch or archive.
+// score returns a figure of a row in SQL: that of a check or, if groups are one row, the largest of its batch or
+// archive.
 func (f TaskFilter) score(figure string) string {
 	if !f.Heads {
 		return ownScores[figure]
@@ -38,7 +40,7 @@ func (f TaskFilter) score(figure string) string {
 	return `COALESCE(CASE WHEN task.batch <> '' THEN ` + groupScores[figure] + ` END, ` + ownScores[figure] + `, ` + archive + `)`
 }
 
-// heads returns the condition that leaves out the checks of a batch but the first that where lets through, and those of an archive.
+// heads returns the condition that leaves out all checks of a batch except the first that where selects, and those of an archive.
 func heads(where string) string {
 	return fmt.Sprintf(`(length(task.id) <= %d OR NOT EXISTS (SELECT 1 FROM task whole WHERE whole.id = substr(task.id, 1, %d)))`,
 		taskLetters, taskLetters) + ` AND (NOT EXISTS (SELECT 1 FROM batch b WHERE b.id = task.batch) OR task.seq IN (
@@ -48,7 +50,7 @@ func heads(where string) string {
 // TaskOrder is an order of checks.
 type TaskOrder string
 
-// The orders; the zero one is the newest first. The largest figure comes first, what is not known last.
+// The orders; the zero one is the newest first. Large figures come first, unknown ones last.
 const (
 	TasksByShare TaskOrder = "share"
 	TasksByFlags TaskOrder = "flags"
@@ -77,7 +79,7 @@ func (o TaskOrder) inSQL(f TaskFilter) (string, error) {
 	return "", fmt.Errorf("%w: order %q", concordat.ErrInvalid, string(o))
 }
 
-// ListTasks returns limit tasks that the filter lets through, from an index on, in an order, and how many it lets through.
+// ListTasks returns limit tasks that match the filter, from an index, in an order, and how many match in all.
 func (db *Checks) ListTasks(ctx context.Context, f TaskFilter, order TaskOrder, from, limit int) (ts []Task, all int, err error) {
 	by, err := order.inSQL(f)
 	var where string
@@ -100,12 +102,12 @@ type GroupSum struct {
 	ID        string
 	Documents int     // that were read
 	Waiting   int     // checks that have not ended
-	Largest   float64 // share that counts of any
+	Largest   float64 // the largest share that counts
 	Flagged   int     // documents with flags that may hide something
 	Leads     int     // of all reports
 }
 
-// SumBatches sums up batches by their identities, at most 500 at once. An identity of no batch is left out.
+// SumBatches sums up batches by their identities, at most 500 at once. Identities that name no batch are left out.
 func (db *Batches) SumBatches(ctx context.Context, ids []string) (map[string]GroupSum, error) {
 	out, err := db.sumGroups(ctx, ids, `SELECT m.batch, COUNT(*), 0, COALESCE(MAX(m.share), 0), COUNT(CASE WHEN s.flags > 0 THEN 1 END),
 		CAST(COALESCE(SUM(s.leads), 0) AS BIGINT) FROM batch_member m LEFT JOIN score s ON s.task = m.task
@@ -123,7 +125,8 @@ func (db *Batches) SumArchives(ctx context.Context, ids []string) (map[string]Gr
 	return out, db.fail(err, "sum up archives")
 }
 
-// sumGroups collects the sums that a statement gives of identities; its verb is for all of them but the first.
+// sumGroups collects the sums that a statement returns for identities. The statement's verb %s takes the
+// placeholders of all but the first.
 func (db *Batches) sumGroups(ctx context.Context, ids []string, statement string) (map[string]GroupSum, error) {
 	out := map[string]GroupSum{}
 	if len(ids) == 0 {

@@ -48,12 +48,12 @@ func checkName[S ~string](what string, s S) error {
 	return nil
 }
 
-// full is the error, with these words, for one thing more than the limit. It is concordat.ErrChanged, as it would fit in another state,
+// full is the error, with this text, for exceeding a limit. It is both concordat.ErrChanged, since the item would fit in another state,
 // and concordat.ErrInvalid.
 type full string
 
-// Error says it.
+// Error returns the text.
 func (f full) Error() string { return string(f) }
 
-// Unwrap returns what it is.
+// Unwrap returns the two sentinels.
 func (f full) Unwrap() []error { return []error{concordat.ErrChanged, concordat.ErrInvalid} }

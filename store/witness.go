@@ -40,11 +40,12 @@ func scanWitness(s engine.Scanner) (Witness, error) {
 
 const witnessColumns = `site, seq, hash, at, heard, head, fork`
 
-// witnessSkew is how far the times of two heads may contradict their numbers: heads are signed in parallel, and clocks are set.
+// witnessSkew is how far the times of two heads may contradict their numbers: heads are signed in parallel, and
+// clocks are adjusted.
 const witnessSkew = 2 * time.Minute
 
-// AddWitness stores the end of a partner's audit, whose signature the caller has checked, whatever it says. The result is one
-// stored before that cannot be of the same audit: with the same number and another hash, or before it by number and after it in
+// AddWitness stores the end of a partner's audit, whose signature the caller has checked, whatever it says. The result is an
+// end stored earlier that cannot be of the same audit: it has the same number and another hash, or a lower number and a later
 // time, or the reverse; nil: none.
 //
 // Of ends that contradict no other, the first and the newest of an hour stay; of those that do, the first maxForks, so that a
@@ -115,7 +116,7 @@ func contradicts(ctx context.Context, c engine.Conn, w Witness) (*Witness, error
 	return nil, nil
 }
 
-// Witnesses returns what was kept of a partner's audit, by its numbers.
+// Witnesses returns the stored ends of a partner's audit, in order of number.
 func (db *Partners) Witnesses(ctx context.Context, site concordat.SiteID) ([]Witness, error) {
 	ws, err := engine.Collect(ctx, db.read(), scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ? ORDER BY seq, heard`, site)
 	return ws, db.fail(err, "witnesses of %s", site)
@@ -141,7 +142,8 @@ const (
 	AlarmLibrary          = "library"           // it has been shown much of a library
 )
 
-// alarmAgain is when the same alarm is raised again. What was shown within a year stays so for months.
+// alarmAgain is the time after which the same alarm is raised again. What was shown within a year remains so for
+// months.
 func alarmAgain(kind string) time.Duration {
 	if kind == AlarmLibrary {
 		return 30 * 24 * time.Hour

@@ -30,8 +30,8 @@ type AddedDocument struct {
 	LeftOut concordat.LeftOut
 }
 
-// ReadAdded reads the form of add-documents and passes on each file to be added, which reads as much of its content as it
-// wants.
+// ReadAdded reads the form of add-documents and passes each file to be added to take, which reads as much of its content
+// as it wants.
 func ReadAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader) error) error {
 	room, files := maxForm, 0
 	var f AddedFile

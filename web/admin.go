@@ -70,7 +70,8 @@ type HealthPart struct {
 	Code   string `json:"code"` // store, index, disk, queue, partners, keys, ...; the language tables have words for it
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitempty"`
-	// Failed is set for failed checks: how many failed by a fault of the site, and how many because of their input.
+	// Failed is set for failed checks: how many failed because of a fault of the site, and how many because of
+	// their input.
 	Failed []int `json:"-"`
 
 	key  string // of Detail in the language tables; empty: it has no words of its own
@@ -106,7 +107,7 @@ type Setting struct {
 	Doc        string   `json:"-"` // in English
 }
 
-// adminRoutes adds the pages of administration: an administrator changes, an auditor reads.
+// adminRoutes adds the pages of administration: an administrator can change things, an auditor can only read.
 func (w adminPages) adminRoutes() {
 	w.AddPage("GET /admin", Overseers, w.healthPage)
 	w.AddPage("POST /admin/keys", Administrators, w.exportRoot)
@@ -151,8 +152,8 @@ func (w adminPages) Health(ctx context.Context) []HealthPart {
 // maxFailed bounds how many failed tasks are examined.
 const maxFailed = 500
 
-// lately counts the checks that failed in the last day by a fault of the site and, after a plus sign, those that failed because
-// of their input or were cancelled.
+// lately counts the checks that failed in the last day because of a fault of the site and, after a plus sign, those that failed
+// because of their input or were cancelled.
 func (w adminPages) lately(ctx context.Context) HealthPart {
 	p := HealthPart{Code: "failed"}
 	tasks, err := w.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, maxFailed)

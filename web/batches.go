@@ -373,8 +373,8 @@ func (w batchPages) ApplyVerdict(ctx context.Context, v *Visitor, b store.Batch,
 		v.Note("batch_pair", map[string]any{"batch": b.ID, "a": x + 1, "b": y + 1, "verdict": verdict}))
 }
 
-// batchBeat is the interval at which the events of a batch are looked up. They come from the store, so that they continue after
-// a restart, and for a batch that a command works on.
+// batchBeat is how often the events of a batch are read. They come from the store, so they continue after a restart and include
+// batches that a command is working on.
 const batchBeat = time.Second
 
 // batchEvents sends the progress of a batch until it ends.

@@ -21,7 +21,7 @@ import (
 const (
 	// pairsOnPage is how many pairs a page of a batch lists.
 	pairsOnPage = 15
-	// chartPairs is the most pairs that a chart is drawn from, and chartLeast the smallest share of a pair in it.
+	// chartPairs is the maximum number of pairs in a chart, and chartLeast the smallest share of a pair in it.
 	chartPairs = 50_000
 	chartLeast = 0.01
 )
@@ -62,7 +62,7 @@ type pairFilter struct {
 	Hide  bool    // numbers replace names
 }
 
-// pairFilterOf reads a filter; what q leaves open is as in the batch's settings.
+// pairFilterOf reads a filter; what q leaves open is taken from the batch's settings.
 func pairFilterOf(q url.Values, v *batch.View) pairFilter {
 	f := pairFilter{Query: strings.TrimSpace(q.Get("q")), Least: q.Get("min"), New: q.Get("new") != "", Order: q.Get("sort"),
 		Hide: q.Get("hide") != ""}
@@ -84,7 +84,7 @@ func (f pairFilter) Encode() string { return f.values().Encode() }
 // Kept is Encode for templates.
 func (f pairFilter) Kept() template.URL { return template.URL(f.Encode()) }
 
-// Fields are the hidden fields of a form that keeps all of the filter but the names.
+// Fields are the hidden fields of a form that keeps the whole filter except the names.
 func (f pairFilter) Fields() url.Values {
 	v := f.values()
 	v.Del("hide")

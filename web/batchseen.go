@@ -13,7 +13,7 @@ import (
 var seesMore = []See{SeeNothing, SeeScore, SeeReport, SeeEverything}
 
 // batchSees returns how much the visitor sees at present of what was found among a batch's documents: the least that is shown
-// of any of their reports, since a pair says something about both.
+// of any of their reports, since a pair reveals something about both documents.
 func (w batchPages) batchSees(ctx context.Context, v *Visitor, members []store.BatchMember) (See, error) {
 	if v.SeesAll() {
 		return SeeEverything, nil

@@ -19,7 +19,7 @@ import (
 	"concordat/web/message"
 )
 
-// Maximum numbers that a batch's page shows at first; the tables have all.
+// Maximum numbers of rows that a batch's page shows at first; the tables contain them all.
 const (
 	batchShownClusters  = 50
 	batchShownMatrices  = 3   // of clusters, with their pictures
@@ -133,7 +133,7 @@ func (p *batchPage) Large() int { return batchShownMatrices }
 
 func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	q := r.URL.Query()
-	cluster, _ := strconv.Atoi(q.Get("cluster")) // 0, of no cluster, unless it is a number
+	cluster, _ := strconv.Atoi(q.Get("cluster")) // 0, which is no cluster, unless it is a number
 	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), message.LanguageOf(r), cluster, r.URL)
 	if err == nil {
 		p.People, err = calledOn(r.Context(), w.Web)
@@ -201,7 +201,7 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 	if Ended(b.State) && !hidden {
 		p.Strays = batch.Strays(view.Job.Manifest, view.Members)
 	}
-	if p.Limited == "" && !hidden { // what officers wrote belongs to them, and it names documents
+	if p.Limited == "" && !hidden { // what officers wrote is only for them, and it names documents
 		if p.Events, err = w.o.Store.Batches.BatchEvents(ctx, b.ID); err != nil {
 			return nil, err
 		}
@@ -291,6 +291,6 @@ func showCluster(v *batch.View, n int, d batch.Cluster, l message.Language, whol
 	var b strings.Builder
 	nodes, links := v.Picture(n)
 	err := screen.WriteCluster(&b, l.Say("batch.picture", n, len(nodes)), nodes, links)
-	one.Picture = template.HTML(b.String()) // elements of screen's own, which escapes the texts
+	one.Picture = template.HTML(b.String()) // made by package screen, which escapes the texts
 	return one, err
 }

@@ -15,7 +15,7 @@ import (
 type caseGroup struct {
 	store.GroupSum
 	Title   string
-	Path    string // of its own page, an archive's of the list of its checks
+	Path    string // of its page; for an archive, of the list of its checks
 	Inside  string // of the list of its checks
 	ByFlags string // the same, those with most flags first
 	State   concordat.State
@@ -26,7 +26,7 @@ type caseGroup struct {
 	Figures bool
 }
 
-// groups returns the batches and archives whose rows the tasks of a list are, by task.
+// groups returns, by task, the batches and archives that tasks in a list represent.
 func (w checkPages) groups(ctx context.Context, v *Visitor, f caseFilter, tasks []store.Task) (map[concordat.TaskID]*caseGroup, error) {
 	out := map[concordat.TaskID]*caseGroup{}
 	var batches, archives []string
@@ -66,7 +66,7 @@ func (w checkPages) groups(ctx context.Context, v *Visitor, f caseFilter, tasks 
 	return out, nil
 }
 
-// groupOf returns the batch or archive of an identity, if the visitor may see it.
+// groupOf returns the batch or archive with an identity, if the visitor may see it.
 func (w checkPages) groupOf(ctx context.Context, v *Visitor, f caseFilter) (*caseGroup, error) {
 	t, err := w.Visible(ctx, v, concordat.TaskID(f.In))
 	if err == nil && t.Cause.Code == store.CauseSplit {
@@ -84,7 +84,7 @@ func (w checkPages) groupOf(ctx context.Context, v *Visitor, f caseFilter) (*cas
 	return w.batchGroup(ctx, v, f, f.In, store.GroupSum{})
 }
 
-// inside returns the address of the checks of a group, by the view and the share that the list has chosen.
+// inside returns the address of the checks of a group, with the view and the share selected in the list.
 func (f caseFilter) inside(id string) string {
 	f.In, f.From = id, 0
 	return f.Path(0)

@@ -27,7 +27,7 @@ type caseFilter struct {
 	Mine  bool // assigned to the visitor
 	Order store.TaskOrder
 	Least int    // per cent that count; 0: any
-	In    string // a batch or an archive whose checks these are; empty: the whole list
+	In    string // batch or archive whose checks are listed; empty: the whole list
 	From  int    // index of the first
 	// Figures: the visitor sees what every report says, and so may sort and filter by it.
 	Figures bool
@@ -43,7 +43,8 @@ var (
 // caseLeasts are the minimum shares to choose from, in per cent.
 var caseLeasts = []int{1, 5, 10, 20, 30, 50}
 
-// Grouped reports whether a batch or an archive is one row: unless the list shows its checks or the results of a search.
+// Grouped reports whether each batch or archive is one row, that is, unless the list shows its checks or the
+// results of a search.
 func (f caseFilter) Grouped() bool { return f.In == "" && f.Query == "" && !f.Mine }
 
 // Orders are those to choose from.
@@ -252,7 +253,7 @@ type Adding struct {
 // allowed reports whether a submission may be added.
 func (a Adding) allowed() bool { return a.Rule == AddOnRequest || a.Rule == AddAfterVerdict }
 
-// addedCase is where the submission of a case was added, as its review keeps it.
+// addedCase is where the submission of a case was added, as its review records it.
 type addedCase struct {
 	Library concordat.LibraryID `json:"library"`        // empty: nowhere
 	Task    concordat.TaskID    `json:"task,omitempty"` // that adds it
@@ -372,7 +373,7 @@ func (w *Web) caseProgress(ctx context.Context, added addedCase, out *CaseLibrar
 	return nil // otherwise it was added and has since been deleted
 }
 
-// AddCase adds the submission of a case to a library; empty: the site's. The queue does it.
+// AddCase adds the submission of a case to a library; empty: the site's. The queue does the work.
 func (w reportPages) AddCase(ctx context.Context, v *Visitor, t store.Task, lib concordat.LibraryID) error {
 	adding := w.o.Adding()
 	if !adding.allowed() {
@@ -446,7 +447,7 @@ func (w reportPages) noteCase(ctx context.Context, tx *store.DB, v *Visitor, id 
 	return tx.Audit.Note(ctx, v.Name, action, detail)
 }
 
-// removedCase is the reason in the receipt of a document that was removed at its case.
+// removedCase is the reason in the receipt of a document that was removed on the page of its case.
 const removedCase = "removed from the library at its case"
 
 // RemoveCase removes the submission of a case from the library to which it was added.

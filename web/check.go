@@ -16,7 +16,8 @@ import (
 	"concordat/web/message"
 )
 
-// purposesOf are the purposes for which partners open libraries, in order; each once. Any: some are open for every purpose.
+// purposesOf returns the purposes for which partners open libraries, each once, in order. any reports whether
+// some are open for every purpose.
 func purposesOf(ps []Partner) (all []string, any bool) {
 	for _, p := range ps {
 		for _, l := range p.Libraries {
@@ -43,7 +44,7 @@ func opensFor(l concordat.OpenLibrary, purpose string) bool {
 }
 
 // checkPurpose refuses a purpose for which a partner opens none of the selected libraries: the partner would only say so at the
-// end of the check. It accepts what a partner has not disclosed yet.
+// end of the check. It skips partners that have not disclosed their libraries yet.
 func checkPurpose(purpose string, asked []Partner) error {
 	for _, p := range asked {
 		if len(p.Libraries) == 0 || slices.ContainsFunc(p.Libraries, func(l concordat.OpenLibrary) bool { return opensFor(l, purpose) }) {

@@ -37,8 +37,8 @@ type ClusterNode struct {
 // ShardHealth is the state of a shard.
 type ShardHealth string
 
-// A shard is healthy if every copy is in sync. It has fewer copies if one is not, or its node is away, and no master if no node
-// accepts changes.
+// A shard is healthy if every copy is in sync. It has fewer copies if one is not in sync, or its node is away, and no master if
+// no node accepts changes.
 const (
 	ShardHealthy  ShardHealth = "healthy"
 	ShardFewer    ShardHealth = "fewer copies"
@@ -76,7 +76,7 @@ func (c Cluster) versions() []string {
 	return all
 }
 
-// Moves counts the shards whose copies are under way.
+// Moves counts the shards whose copies are being moved.
 func (c Cluster) Moves() int {
 	n := 0
 	for _, x := range c.Shards {

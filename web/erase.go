@@ -101,7 +101,7 @@ func (w adminPages) eraseCheck(rw http.ResponseWriter, r *http.Request, v *Visit
 	http.Redirect(rw, r, "/checks?deleted="+url.QueryEscape(receipt.ID), http.StatusSeeOther)
 }
 
-// deletedNow is the deletion that the address of a list names, of a visitor who comes from it.
+// deletedNow is the deletion that the address of a list names, for the visitor who has just made it.
 type deletedNow struct {
 	ID    string // of its receipt; empty: the visitor deleted nothing just now
 	State store.ErasureState
@@ -116,7 +116,7 @@ func justDeleted(r *http.Request, w *Web, v *Visitor) (d deletedNow, err error) 
 	}
 	e, err := w.o.Store.Retention.Erasure(r.Context(), id)
 	if errors.Is(err, concordat.ErrNotFound) || err == nil && e.Actor != v.Name {
-		return d, nil // an address says nothing by itself
+		return d, nil // an address proves nothing by itself
 	}
 	return deletedNow{ID: e.ID, State: e.State, MayOpen: slices.Contains(Overseers, v.Role)}, err
 }

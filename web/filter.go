@@ -115,7 +115,7 @@ func (f sourceFilter) page(got *reading, from int, l html.Links) sourceList {
 	return out
 }
 
-// rest returns the sources that are folded away next to those of the filter; without words: there are none.
+// rest returns the sources that are folded away below those of the filter. Its Words are empty if there are none.
 func (f sourceFilter) rest(got *reading, l html.Links) sourceList {
 	if f.Rest || f.Query != "" {
 		return sourceList{}

@@ -15,7 +15,7 @@ import (
 	"concordat/webhook"
 )
 
-// formerSecretTime is how long a replaced secret also signs.
+// formerSecretTime is how long a replaced secret still signs.
 const formerSecretTime = 24 * time.Hour
 
 func (w adminPages) hookRoutes() {

@@ -21,7 +21,7 @@ type Joining struct {
 	Standing func(ctx context.Context) (Standing, error)
 	// Cards returns the partners' own descriptions of themselves.
 	Cards func(ctx context.Context) (map[concordat.SiteID]PartnerCard, error)
-	// SetAddress sets where partners reach this site, and starts to listen for them if it does not yet.
+	// SetAddress sets where partners reach this site, and starts to listen for them if it does not listen yet.
 	SetAddress func(ctx context.Context, by, address, listen string) error
 	Invite     func(ctx context.Context, by string, o InvitationOffer) (Invitation, error)
 	Redeem     func(ctx context.Context, by, invitation string) (concordat.SiteID, error)
@@ -64,7 +64,7 @@ type InvitationOffer struct {
 	Grants []store.Grant
 }
 
-// Invitation is one that was just made.
+// Invitation is an invitation that was just made.
 type Invitation struct {
 	Text string
 	Ends time.Time
@@ -174,7 +174,7 @@ func (w adminPages) federations(ctx context.Context, own concordat.SiteID, rows 
 type partnersPage struct {
 	adminFrame
 	Rows        []partnerRow
-	Standing    *Standing // nil: pages make no partners
+	Standing    *Standing // nil: partners cannot be added on pages
 	Federations []namedFederation
 	Open        []store.Invitation // that can still be redeemed
 	Libraries   []store.Library

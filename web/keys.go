@@ -10,10 +10,10 @@ import (
 
 // Keys describes the keys with which the site signs what it publishes.
 type Keys struct {
-	Made        bool      // there are some
+	Made        bool      // the site has keys
 	Identity    string    // under which other sites know this one
 	Exported    time.Time // when the root key was written elsewhere; zero: never
-	WantsExport bool      // people are asked to make one
+	WantsExport bool      // people are asked to export the root key
 }
 
 // leastRootPassphrase is the minimum length of a passphrase for the root key, in characters: the file is kept for years, and

@@ -300,7 +300,7 @@ func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// changeWording saves wording of a library that was decided on, or with unword deletes it.
+// changeWording saves a decision about wording of a library, or, with the action unword, deletes it.
 func (w libraryPages) changeWording(ctx context.Context, v *Visitor, l store.Library, action string, t store.Template) error {
 	detail := map[string]any{"library": l.ID, "name": t.Name}
 	if t.Counts {

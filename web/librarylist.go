@@ -32,7 +32,7 @@ type documentList struct {
 	Rows       []store.ListedDocument
 	Query      string
 	Order      store.DocumentOrder
-	All        int // that fit the query
+	All        int // that match the query
 	Number     int // of the page, from 1
 	Pages      int
 	From, To   int // of the documents on this page, from 1

@@ -43,7 +43,7 @@ const (
 	EncoderServer     EncoderState = "server" // another machine or process, which the configuration names
 )
 
-// EncoderProblem names what is in the way of an encoder.
+// EncoderProblem names what keeps an encoder from working.
 type EncoderProblem string
 
 // The problems.

@@ -41,7 +41,7 @@ type Provider struct {
 	Issuer                 string
 	ClientID, ClientSecret string // ClientSecret may be empty
 	Scopes                 []string
-	RoleClaim              string // dots go into objects
+	RoleClaim              string // dots lead into nested objects
 	Roles                  map[string]store.Role
 	DefaultRole            store.Role // for people whom Roles does not name; empty: rejected
 	AccountClaim           string     // names a new account

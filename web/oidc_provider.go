@@ -108,7 +108,7 @@ func (p *provider) discover(ctx context.Context, now time.Time) (*discovered, er
 	switch {
 	case err == nil:
 		p.known, p.failed = d, nil
-	case p.known != nil: // it worked before: its earlier document holds until it answers again
+	case p.known != nil: // it worked before: its earlier document is used until it answers again
 	default:
 		p.failed = err
 		return nil, err
@@ -269,7 +269,7 @@ func (p *provider) more(ctx context.Context, d *discovered, t *oauth2.Token, who
 	return nil
 }
 
-// texts returns the values of a claim; dots in its name go into objects.
+// texts returns the values of a claim; dots in its name lead into nested objects.
 func (who *identity) texts(name string) []string {
 	v, ok := who.claims[name]
 	if !ok {
@@ -363,7 +363,7 @@ func (w accountPages) newAccount(ctx context.Context, p *provider, who *identity
 		return store.Account{}, fmt.Errorf("%w: no role for subject %q of %s", concordat.ErrRefused, who.Subject, who.Issuer)
 	}
 	first := accountName(who.text(p.AccountClaim), who)
-	const tries = 100 // people of one name
+	const tries = 100 // how many people can share one name
 	for n := 1; n <= tries; n++ {
 		name := first
 		if n > 1 {

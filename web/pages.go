@@ -20,8 +20,8 @@ import (
 type Originals interface {
 	// Paged reports whether the file is kept and has pages that can be shown, or why not.
 	Paged(ctx context.Context, file site.Part) Pages
-	// Find returns where a span of the file's text is on its pages, with its marks on page n only; n 0: none. It is not sure if
-	// the page does not show the text as it was read.
+	// Find returns where a span of the file's text is on its pages, with its marks on page n only; n 0: none. Found is not Sure
+	// if the page does not show the text as it was read.
 	Find(ctx context.Context, file site.Part, text string, span concordat.Span, n int) (Found, error)
 	// Page returns page n, from 1, or concordat.ErrNotFound. It fails with concordat.ErrInvalid if the file has no readable pages.
 	Page(ctx context.Context, file site.Part, n int) (*OriginalPage, error)
@@ -36,15 +36,15 @@ type Pages string
 // The values of Pages.
 const (
 	PagesNone       Pages = ""           // no: it is not kept, or has a format without pages
-	PagesShown      Pages = "shown"      // yes: its own, or those that LibreOffice makes of it
-	PagesNoOffice   Pages = "nooffice"   // LibreOffice would make them, and is not installed
-	PagesUnconfined Pages = "unconfined" // it would, and this system cannot confine it
+	PagesShown      Pages = "shown"      // yes: its own, or those that LibreOffice makes from it
+	PagesNoOffice   Pages = "nooffice"   // LibreOffice would make them, but is not installed
+	PagesUnconfined Pages = "unconfined" // it would, but this system cannot confine it
 )
 
 // Found is the location of a passage in its original.
 type Found struct {
 	Page  int  // on which it begins, from 1; 0: nowhere
-	Sure  bool // it is that passage, as far as its letters show
+	Sure  bool // it is that passage, judging by its letters
 	Marks []Mark
 }
 
@@ -100,7 +100,7 @@ func stretches(parts []site.Part, rep *report.Report) []stretch {
 	for _, s := range rep.Sections {
 		name := s.Name + "\n\n"
 		if s.Span.End > len(rep.Submission.Text) || !strings.HasPrefix(s.Span.In(rep.Submission.Text), name) {
-			continue // a part of the text, no file: a file stands below its name
+			continue // a part of the text, not a file: a file comes below its name
 		}
 		for i, p := range parts {
 			if p.Name == s.Name && out[i].whole.Len() == 0 {
@@ -123,7 +123,7 @@ func originalOf(parts []site.Part, rep *report.Report, passage concordat.Span) (
 	return 0, own, false
 }
 
-// originalLink is the link to the passage of an index on the page of its original; empty: there is none.
+// originalLink is the link to the passage with an index on the page of its original; empty: there is none.
 func (p *checkPage) originalLink(i int) string {
 	if _, _, ok := originalOf(p.originals, p.Report, p.Report.Evidence[i].Span); !ok {
 		return ""
@@ -134,7 +134,7 @@ func (p *checkPage) originalLink(i int) string {
 // shownPassage is a program's request for a page with a passage marked.
 type shownPassage struct {
 	File    site.Part
-	own     concordat.Span // of the report's text: the file's
+	own     concordat.Span // the file's part of the report's text
 	rep     *report.Report
 	passage int // its index, from 1; 0: none
 }

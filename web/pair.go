@@ -254,7 +254,7 @@ func (p *pairPage) comparePair(rep *report.Report, there, from string) {
 	}
 }
 
-// decidePair decides whether a pair counts, or keeps a comment on it.
+// decidePair decides whether a pair counts, or saves a comment on it.
 func (w batchPages) decidePair(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.changeBatch(rw, r, v, func(ctx context.Context, v *Visitor, b store.Batch) error {
 		f := r.PostForm

@@ -22,7 +22,7 @@ type onePartnerPage struct {
 	Exposure    *ask.Exposure
 	Shares      []store.Share
 	Alarms      []store.PartnerAlarm
-	Joins       bool // pages make partners
+	Joins       bool // partners can be added on pages
 	Federations []namedFederation
 	Opens       []concordat.OpenLibrary // to this site, as it last said
 	Told        bool                    // it has
@@ -94,7 +94,7 @@ func (w adminPages) showPartner(rw http.ResponseWriter, r *http.Request, v *Visi
 func (w adminPages) readJoining(ctx context.Context, p *onePartnerPage, rows []partnerRow) error {
 	j, none := w.joining()
 	if none != nil {
-		return nil // commands make partners
+		return nil // partners are added by commands
 	}
 	p.Joins = true
 	s, err := j.Standing(ctx)

@@ -22,14 +22,14 @@ type Policy struct {
 	// Proxies are trusted to name a caller's address.
 	Proxies     []netip.Prefix
 	SessionIdle time.Duration // an unused session ends after this time; 0: 2 h
-	See         See           // what submitters see of own reports; empty: everything
+	See         See           // what submitters see of their own reports; empty: everything
 	From        From          // and from when; empty: when the check is done
 	Accounts    people.Policy // quotas, and how many people may create accounts themselves
 	Calls       int           // of the API per minute, with one token; 0: 600
 	NoStore     bool          // nothing that is submitted is kept once its report is made
 }
 
-// See is which part of the reports about their own documents submitters see.
+// See says which part of the reports about their own documents submitters see.
 type See string
 
 // What they see.
@@ -40,7 +40,7 @@ const (
 	SeeNothing    See = "nothing"
 )
 
-// From is from when submitters see it.
+// From says when submitters begin to see it.
 type From string
 
 // The moments.
@@ -58,7 +58,7 @@ func (p *Policy) fill() {
 }
 
 // Address returns the address of a request's client: the peer of the connection, or the one that trusted proxies name. An IPv6
-// address stands for its /64 network, which one customer has.
+// address is reduced to its /64 network, which one customer shares.
 func (w *Web) Address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

@@ -39,7 +39,7 @@ type partnerProgress struct {
 	Words string            `json:"words"`
 }
 
-// onItsWay tells people the progress of a check that has not ended.
+// onItsWay shows people the progress of a check that has not ended.
 type onItsWay struct {
 	w *Web
 	v *Visitor

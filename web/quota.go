@@ -14,7 +14,8 @@ import (
 	"concordat/web/message"
 )
 
-// mayUpload refuses a visitor whose quota is used up before anything is read, and bounds what is read by the daily limit.
+// mayUpload refuses a visitor whose quota is used up, before anything is read, and otherwise bounds what is read
+// by the daily limit.
 func (w *Web) mayUpload(rw http.ResponseWriter, r *http.Request, v *Visitor) error {
 	if err := w.People.MayUpload(r.Context(), v.Account, v.Address); err != nil {
 		return err

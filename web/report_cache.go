@@ -112,7 +112,7 @@ func weight(f *report.Findings) int {
 	return 2 * n // with the reports made from them
 }
 
-// Reading returns the report of a task by rules, as much of it as a reader may see, prepared to be shown in parts.
+// Reading returns the report of a task under rules, limited to what a reader may see and prepared to be shown in parts.
 func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules report.Rules, in report.Language, see See) (*reading, error) {
 	if see == SeeNothing {
 		return nil, fmt.Errorf("report of %s: %w", id, ErrNotShown)
@@ -182,7 +182,7 @@ func (s *reportCache) hasText(id concordat.TaskID, revision int64) (text, known 
 	return b.findings.TextKept(), true
 }
 
-// view returns what is shown by rules in a language. The key includes the rules, what may be seen, and the names.
+// view returns what is shown under rules in a language. The key includes the rules, what may be seen, and the names.
 func (b *cachedReport) view(key string, in report.Language, rules report.Rules, see See, names report.Names) *reading {
 	var same *report.Report
 	for i, v := range b.views {
@@ -223,7 +223,7 @@ func (w reportPages) readsOn(id concordat.TaskID, name string) bool {
 	return false
 }
 
-// NoteRead records that someone reads a report: each whole page, and at intervals for its parts.
+// NoteRead records that someone reads a report: for for each whole page, and at intervals for its parts.
 func (w reportPages) NoteRead(ctx context.Context, v *Visitor, id concordat.TaskID, part bool) {
 	if !w.readsOn(id, v.Name) || !part {
 		w.Audit(ctx, v.Name, "report_read", map[string]any{"task": id})

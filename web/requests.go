@@ -39,10 +39,10 @@ type Request struct {
 	store.Disclosure
 	Name  string // of the partner
 	Title string // of the document, if it is ours
-	// Purpose of the check for which the partner asks, as it stated.
+	// Purpose is that of the partner's check, as the partner stated it.
 	Purpose string
 	Task    concordat.TaskID
-	Check   string // title of that
+	Check   string // title of Task
 	Place   string // title of our library
 	Decider string // name of the person who decided
 }
@@ -74,8 +74,8 @@ func (w checkPages) requestsPage(rw http.ResponseWriter, r *http.Request, v *Vis
 	w.Show(rw, r, v, http.StatusOK, "requests", "title.requests", requestsPage{state, requestStates, all, next})
 }
 
-// Requests returns requests for passages in both directions, the latest first, after the one with an ID, and the ID from which
-// to continue.
+// Requests returns requests for passages in both directions, the latest first, after the one with a given ID, and the ID from
+// which to continue.
 func (w checkPages) Requests(ctx context.Context, state, after string, limit int) (out []Request, next string, err error) {
 	ds, next, err := w.o.Answers.Requests.DisclosuresAfter(ctx, state, after, limit)
 	if err != nil {

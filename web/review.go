@@ -137,7 +137,8 @@ func (w *Web) Review(ctx context.Context, t store.Task) (*Review, error) {
 		case store.ReviewVerdict:
 			out.Verdict, out.Signed, then = r, nil, out.Rules
 		case store.ReviewSignOff:
-			// Two people may have written at the same time: it counts if someone else signs off, and signs off this verdict.
+			// Two people may have written at the same time: a sign-off counts only if it is by someone else and
+			// for this verdict.
 			if out.Verdict != nil && r.By != out.Verdict.By && signs(r.Data, out.Verdict.Seq) {
 				out.Signed = append(out.Signed, report.SignedOff{By: r.By, At: r.At})
 			}
@@ -219,7 +220,7 @@ func (r *Review) MaySign(name string) bool {
 	return r.Verdict != nil && r.Verdict.By != name && !slices.ContainsFunc(r.Signed, func(s report.SignedOff) bool { return s.By == name })
 }
 
-// HasExcludedTemplates reports whether wording was given in these rules.
+// HasExcludedTemplates reports whether these rules contain template wording.
 func (r *Review) HasExcludedTemplates() bool { return len(r.Rules.ExcludeTemplate) > 0 }
 
 // VerdictKey is the key of the message for the latest verdict.

@@ -196,8 +196,8 @@ type ruleOption struct {
 	On    bool
 }
 
-// ticked returns the field of a form in which a tick says that something counts. Rules that exclude have a field of their own for
-// that, so that every tick of a form says the same.
+// ticked returns the field of a form in which a tick says that something counts. Rules that exclude have their own field for
+// this, so that every tick in a form means the same.
 func ticked(r report.Rule) string {
 	if rest, ok := strings.CutPrefix(r.Name, "exclude_"); ok {
 		return "counts_" + rest
@@ -307,7 +307,8 @@ func readRules(rules report.Rules, f url.Values) (report.Rules, error) {
 	return rules, nil
 }
 
-// chosen returns the values of a list of a form, which begins with an empty one; without that the list stays as it is.
+// chosen returns the values of a list in a form. The form's list begins with an empty value; without it, the
+// list stays as it is.
 func chosen[T ~string](f url.Values, name string, before []T) (out []T) {
 	if !f.Has(name) {
 		return before
@@ -328,7 +329,7 @@ func boxed(f url.Values, name string) bool {
 // offered is the end of the name of a field with a value that a list of a form offers.
 const offered = ".of"
 
-// unticked returns the values that a list of a form offers without a tick, and those of before that it does not offer.
+// unticked returns the values that a list in a form offers without a tick, and earlier values that it does not offer.
 func unticked[T ~string](f url.Values, name string, before []T) []T {
 	if !f.Has(name) {
 		return before

@@ -18,7 +18,7 @@ const scoreTime = 200 * time.Millisecond
 
 // ShownScore is the score of a report as a list shows it.
 type ShownScore struct {
-	Share    *float64 // that counts; nil: see the rest
+	Share    *float64 // that counts; nil: the fields below say why
 	Unasked  bool     // nothing was compared
 	Withheld bool     // the policy does not show it to the visitor
 	Later    bool     // not computed yet

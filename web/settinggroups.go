@@ -34,7 +34,7 @@ type settingWords struct {
 }
 
 // settingGroups are the settings that the page explains, by group; setting.group.ID and setting.group.ID.how introduce one. The others
-// stand under all keys.
+// are listed under all keys.
 var settingGroups = []struct {
 	id   string
 	keys []settingWords
@@ -167,7 +167,7 @@ func fieldOf(words settingWords, s Setting, typed url.Values) settingField {
 	default:
 		f.Shown = value
 	}
-	if typed.Has("percent:" + s.Key) { // also what is no number
+	if typed.Has("percent:" + s.Key) { // even if it is not a number
 		f.Shown = typed.Get("percent:" + s.Key)
 	}
 	return f
@@ -238,7 +238,7 @@ func formOf(key string) settingForm {
 	return ""
 }
 
-// nameInWords replaces the keys in a problem of the configuration by the names that the page gives them.
+// nameInWords replaces the keys in a problem of the configuration with the names that the page gives them.
 func nameInWords(l message.Language, problem string) string {
 	for _, g := range settingGroups {
 		for _, words := range g.keys {

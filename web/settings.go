@@ -44,7 +44,7 @@ type settingsView struct {
 	Raw     []Setting // changed by their keys
 	All     []Setting
 	Saved   bool
-	Problem string // what is wrong with what was asked for
+	Problem string // what is wrong with the request
 	Lang    string // of Problem, if it is not the page's
 	Meaning *meaningState
 }

@@ -14,7 +14,7 @@ import (
 	"concordat/web/message"
 )
 
-// SharedCases shows and moves the cases that this site shares with partners.
+// SharedCases shows the cases that this site shares with partners, and records what people decide about them.
 type SharedCases struct{ w *Web }
 
 // SharedCasesOf returns the shared cases of a site.

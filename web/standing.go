@@ -88,8 +88,8 @@ func (s standingPages) Watch(ctx context.Context, v *Visitor, t store.Task) erro
 	return s.web.o.Store.Audit.Note(ctx, v.Name, "check_watched", map[string]any{"task": t.ID})
 }
 
-// StopWatching stops it, here at once and at each partner that watches too. If one cannot be told, the error names it, and the
-// check stays in the list for another try.
+// StopWatching stops watching a check, here at once and at each partner that watches it too. If a partner cannot be reached,
+// the error names it, and the check stays in the list for another try.
 func (s standingPages) StopWatching(ctx context.Context, v *Visitor, t store.Task) error {
 	asks, err := s.web.o.Store.Asks.Asks(ctx, t.ID)
 	if err != nil {

@@ -282,7 +282,7 @@ func filesOf(parts []site.Part) (out []string) {
 // batchName is the form of a batch name that a page was given.
 var batchName = regexp.MustCompile(`^[a-z2-7]{26}$`)
 
-// wishes reads from a form the options of its checks.
+// wishes reads the options of the checks from a form.
 func (w checkPages) wishes(ctx context.Context, v *Visitor, u *Upload) (site.Job, error) {
 	j := site.Job{Template: u.Field("template"), Purpose: strings.TrimSpace(u.Field("purpose")), Forward: u.Field("forward"),
 		Level: concordat.Show(u.Field("level")), Short: u.Field("short") != "", NoStore: w.o.Policy.NoStore || u.Field("no_store") != "",
@@ -319,7 +319,8 @@ func (w checkPages) wishes(ctx context.Context, v *Visitor, u *Upload) (site.Job
 	return j, w.ruleWishes(ctx, v, &j, u.Fields)
 }
 
-// IsTemplate reports whether a form can name a section template so: empty is the libraries' own template, "none" means none.
+// IsTemplate reports whether a form can give this name of a section template: empty means the libraries' own
+// template, "none" means none.
 func (w checkPages) IsTemplate(name string) bool {
 	return name == "" || name == "none" || slices.Contains(w.o.Templates(), name)
 }
@@ -369,7 +370,7 @@ func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []stri
 	return checkPurpose(j.Purpose, whom)
 }
 
-// ruleWishes reads what does not count, and what is not shown. That is for people who review checks.
+// ruleWishes reads what does not count, and what is not shown. Only people who review checks can choose this.
 func (w checkPages) ruleWishes(ctx context.Context, v *Visitor, j *site.Job, f url.Values) error {
 	documents := strings.Fields(f.Get("exclude"))
 	if f.Get("rules") == "" && len(documents) == 0 {

@@ -49,7 +49,7 @@ type checksPage struct {
 	Views            []caseLink
 	Reviewers        []string // accounts that checks can be assigned to; nil: the visitor does not review
 	People           called
-	List             string // the query of the list, for forms to come back
+	List             string // the query of the list, for forms to return to
 	Busy             bool   // some checks have not ended
 	Deleted          deletedNow
 	// MayAdd: the visitor adds documents to libraries.

@@ -29,8 +29,8 @@ func (u *Upload) Field(name string) string {
 	return ""
 }
 
-// Read reads the form as it arrives: files go to disk, never whole into memory. After an error it reads the rest, as far as one
-// file goes, since a browser reads the answer only after it has sent everything.
+// Read reads the form as it arrives: files go to disk, never completely into memory. After an error it reads on, up to the size
+// of one file, since a browser reads the answer only after it has sent everything.
 func (w checkPages) Read(rw http.ResponseWriter, r *http.Request) (*Upload, error) {
 	limit.Unhurried(rw, r)
 	u, err := w.readForm(rw, r)
@@ -87,7 +87,7 @@ func (w checkPages) anyRoom() error {
 	return w.o.Room()
 }
 
-// roomStep is after how many bytes the free disk space is checked again.
+// roomStep is the number of bytes after which the free disk space is checked again.
 const roomStep = 1 << 20
 
 // WhileRoom returns a reader of r that fails once the disk accepts no more.

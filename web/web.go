@@ -35,8 +35,8 @@ import (
 // Options of the pages. All but Partners, MaxUpload, Logger and Now are required.
 type Options struct {
 	Site      *site.Site
-	Answers   *siteanswer.Answerer // partners are answered by
-	Asks      *ask.Asker           // and asked by
+	Answers   *siteanswer.Answerer // answers partners
+	Asks      *ask.Asker           // asks partners
 	Title     func() string        // of the site, current, for people
 	Store     *store.DB
 	Queue     *site.Queue
@@ -76,7 +76,7 @@ type Options struct {
 	Batches *batch.Queue
 	// Adding says when submissions are added to a library, and to which; nil: never.
 	Adding func() Adding
-	// AgainDays is after how many days submissions are checked again; nil or 0: only if scheduled.
+	// AgainDays is the number of days after which submissions are checked again; nil or 0: only if scheduled.
 	AgainDays func() int
 	// Partner connects to a partner, to ask for passages; nil: none can be asked.
 	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
@@ -440,7 +440,7 @@ func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code 
 	}
 	switch code {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusConflict:
-		if errors.Is(err, concordat.ErrInvalid) { // the form is wrong, for example as it names what is not there
+		if errors.Is(err, concordat.ErrInvalid) { // the form is wrong, for example because it names something that does not exist
 			key = "error.invalid"
 			detail, _ = message.LanguageOf(r).Reason(err)
 		}

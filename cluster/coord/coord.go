@@ -1,5 +1,6 @@
 // Package coord says what the nodes of a site agree on through a coordinator, and what a coordinator
-// must do for them. It holds no documents: for each shard a few names and a number decide who may lead.
+// must do for them. A coordinator holds no documents: for each shard, a few names and a number decide
+// who may lead.
 //
 // Start from Coordinator, which a replica's driver uses, and Session, which a node holds. The safety of
 // the cluster rests on CAS alone: views may be late, and Online may be wrong for a while.
@@ -14,11 +15,11 @@ import (
 	"concordat"
 )
 
-// NodeID names one machine of a site. It stays the same over restarts.
+// NodeID names one machine of a site. It stays the same across restarts.
 type NodeID string
 
 // Incarnation names one session of one node with the coordinator; no two sessions ever share one.
-// A restarted node, and a node whose session ended, has another.
+// A node gets a new one when it restarts and when its session has ended.
 type Incarnation string
 
 // Node is a node's description of itself for the others.
@@ -29,8 +30,9 @@ type Node struct {
 	Version     string      `json:"version"`
 	Zone        string      `json:"zone,omitempty"` // shown to people only
 	FreeBytes   uint64      `json:"free_bytes"`
-	// Protocol and OldestProtocol are the versions of the messages that the node sends, and of those
-	// that it still understands; Log that of the log it writes. 0, of programs that did not say, is 1.
+	// Protocol is the version of the messages that the node sends, OldestProtocol the oldest that it
+	// still understands, and Log the version of the log that it writes. 0, from programs that did not
+	// say, means 1.
 	Protocol       int `json:"protocol,omitempty"`
 	OldestProtocol int `json:"oldest_protocol,omitempty"`
 	Log            int `json:"log,omitempty"`
@@ -44,18 +46,18 @@ type Node struct {
 // MeaningOff is the Meaning of a node that makes no cells of meaning.
 const MeaningOff = "off"
 
-// State is all that decides about one shard. States are values: who changes one, changes a Clone.
+// State is everything that is decided about one shard. States are values: to change one, change a Clone.
 type State struct {
 	// Epoch numbers the tenures of masters; it never falls.
 	Epoch uint64 `json:"epoch"`
 	// ISR are the nodes whose copies hold every acknowledged write, the master first. Only they may
 	// be elected, and a write is acknowledged when all of them have it on disk.
 	ISR []NodeID `json:"isr"`
-	// Hold are members of ISR that may not lead for now, since they lost a part of their log.
+	// Hold are members of ISR that may not lead for now, because they lost a part of their log.
 	Hold []NodeID `json:"hold,omitempty"`
 	// Leader is the incarnation in which ISR[0] won the epoch; empty if it gave the shard up.
 	Leader Incarnation `json:"leader_inc"`
-	// Replicas are the nodes that should have a copy. The master brings that about.
+	// Replicas are the nodes that should have a copy. The master sees to that.
 	Replicas []NodeID `json:"replicas"`
 }
 
@@ -104,40 +106,40 @@ type Shard struct {
 	State
 }
 
-// Config is the configuration common to all nodes of the site, for example the scheme: bytes to the coordinator.
-// Version 0 means that nothing was set.
+// Config is the configuration common to all nodes of the site, for example the scheme. The coordinator treats
+// it as bytes. Version 0 means that nothing was set.
 type Config struct {
 	Version int64
 	Data    []byte
 }
 
-// MaxConfig is the most bytes of Config.Data.
+// MaxConfig is the maximum length of Config.Data, in bytes.
 const MaxConfig = 64 << 10
 
-// View is a node's view of the cluster. It and all it holds must not be changed by anybody.
+// View is a node's view of the cluster. No one may change it or anything that it holds.
 type View struct {
-	// Me is the node's own present incarnation. A change means that the session ended and another
-	// began: the node has lost every role, and is not in Live until it calls Announce again.
+	// Me is the node's own present incarnation. If it changes, the session has ended and another
+	// has begun: the node has lost every role, and is not in Live until it calls Announce again.
 	Me     Incarnation
-	Live   map[NodeID]Node // who has announced itself and whose session has not ended
+	Live   map[NodeID]Node // nodes that announced themselves and whose sessions have not ended
 	Shards map[concordat.ShardID]Shard
 	Config Config
 }
 
-// Leads reports whether the node that s names as master is there in the incarnation that won.
+// Leads reports whether the node that s names as master is live in the incarnation that won.
 func (v *View) Leads(s State) bool {
 	n, ok := v.Live[s.ISR[0]]
 	return ok && s.Leader != "" && n.Incarnation == s.Leader
 }
 
-// What a coordinator may answer in addition to concordat's errors. After ErrStale, ErrSession,
+// Errors of a coordinator in addition to concordat's. After ErrStale, ErrSession,
 // concordat.ErrUnavailable, concordat.ErrNotFound and concordat.ErrInvalid nothing has changed.
 var (
-	// ErrStale: the version given is not the present one.
+	// ErrStale: the given version is not the current one.
 	ErrStale = errors.New("changed by another node in the meantime")
-	// ErrSession: the incarnation given is not live.
+	// ErrSession: the given incarnation is not live.
 	ErrSession = errors.New("the node's session is over")
-	// ErrUnknown: the change was sent, and may have been made or not. Read tells.
+	// ErrUnknown: the change was sent, and may or may not have been made. Read shows which.
 	ErrUnknown = errors.New("result unknown")
 )
 
@@ -145,22 +147,23 @@ var (
 type Coordinator interface {
 	// View returns the channel of views, always the same. It holds at most one view, the newest that
 	// was not received: a view never follows a newer one, and a slow receiver misses some. The first
-	// comes soon after the session began. Close closes it. Views may be late by any time.
+	// arrives soon after the session begins. Close closes the channel. Views may be arbitrarily
+	// late.
 	View() <-chan View
 	// Read returns the shard as it is after every change that was acknowledged, to any node, before
 	// the call. Errors: concordat.ErrNotFound, concordat.ErrUnavailable, those of ctx.
 	Read(ctx context.Context, id concordat.ShardID) (Shard, error)
-	// CAS replaces the shard's state by next, if its version is the given one and, unless by is
-	// empty, the incarnation by is live, in one step; it returns the new version, which is
-	// version+1. Errors: ErrStale, ErrSession, ErrUnknown, concordat.ErrNotFound,
-	// concordat.ErrInvalid, concordat.ErrUnavailable. A ctx that ended while it was under way is ErrUnknown.
+	// CAS replaces the shard's state with next in one step if its version is the given one and, unless by is
+	// empty, the incarnation by is live; it returns the new version, which is version+1. Errors: ErrStale,
+	// ErrSession, ErrUnknown, concordat.ErrNotFound, concordat.ErrInvalid, concordat.ErrUnavailable. If ctx
+	// ends while the call is under way, the error is ErrUnknown.
 	CAS(ctx context.Context, id concordat.ShardID, version int64, next State, by Incarnation) (int64, error)
-	// Online reports whether the session was confirmed within one session timeout. It says false at
-	// the latest then, by the node's own monotonic clock.
+	// Online reports whether the session was confirmed within one session timeout. After that time
+	// it is false, by the node's own monotonic clock.
 	Online() bool
-	// Confirmed returns the incarnation whose session is Online and will be for another tenth of the
-	// session timeout, or "". While it does, no node has been told that the incarnation is gone, unless
-	// the coordinator ended its session before its time.
+	// Confirmed returns the incarnation whose session is Online and will remain so for another tenth of
+	// the session timeout, or "". While it returns one, no node has been told that the incarnation is
+	// gone, unless the coordinator ended the session early.
 	Confirmed() Incarnation
 }
 
@@ -168,15 +171,16 @@ type Coordinator interface {
 // coordinator ends the session; the Session then begins another by itself, with another incarnation.
 type Session interface {
 	Coordinator
-	// Announce makes the node live under its present incarnation, or changes what it says of itself;
-	// n.Incarnation must be View.Me, else ErrSession. Entries of older incarnations of the node go:
-	// the caller's lock on its folder proves that they are dead.
+	// Announce makes the node live under its present incarnation, or changes its description;
+	// n.Incarnation must be View.Me, or the call fails with ErrSession. Entries of older
+	// incarnations of the node are removed: the caller's lock on its folder proves that they are
+	// dead.
 	Announce(ctx context.Context, n Node) error
 	// Create makes the shards with version 0, all or none: concordat.ErrExists if one is there.
 	Create(ctx context.Context, shards map[concordat.ShardID]State) error
 	// Configure replaces Config if its version is the given one, and returns the new version,
-	// version+1. Errors as CAS.
+	// version+1. Its errors are those of CAS.
 	Configure(ctx context.Context, version int64, data []byte) (int64, error)
-	// Close ends the session; the node is no longer live on return if the coordinator was reached.
+	// Close ends the session; if the coordinator was reached, the node is no longer live on return.
 	Close() error
 }

@@ -1,5 +1,5 @@
-// Package local is a coordinator inside one process: for a node that is alone, with its state in a
-// file, and for clusters of several nodes within a test, with faults on demand.
+// Package local is a coordinator inside one process: for a single node, with its state in a file,
+// and for clusters of several nodes within a test, with faults on demand.
 package local
 
 import (
@@ -30,7 +30,7 @@ type Hub struct {
 // disk is the content of the file.
 type disk struct {
 	Format       int                               `json:"format"`
-	Incarnations uint64                            `json:"incarnations"` // given so far
+	Incarnations uint64                            `json:"incarnations"` // given out so far
 	Shards       map[concordat.ShardID]coord.Shard `json:"-"`
 	Stored       map[concordat.ShardID]storedShard `json:"shards"`
 	Config       coord.Config                      `json:"config"`
@@ -80,7 +80,7 @@ func Open(path string) (*Hub, error) {
 	return h, nil
 }
 
-// save makes next durable and then present. mu is held.
+// save makes next durable, and then the current state. mu is held.
 func (h *Hub) save(next disk) error {
 	next.Format = format
 	if h.path != "" {
@@ -101,7 +101,7 @@ func (h *Hub) save(next disk) error {
 	return nil
 }
 
-// writeFile replaces the file at path by b, durably: the old bytes or the new ones are there after a crash.
+// writeFile durably replaces the file at path with b: after a crash, either the old bytes or the new ones are there.
 func writeFile(path string, b []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new*")
 	if err != nil {
@@ -141,7 +141,7 @@ func (h *Hub) Join(node coord.NodeID) (*Session, error) {
 	return s, nil
 }
 
-// incarnate gives the session an incarnation that no other has or had. mu is held.
+// incarnate gives the session an incarnation that no other session has or had. mu is held.
 func (h *Hub) incarnate(s *Session) error {
 	next := h.disk
 	next.Incarnations++
@@ -171,11 +171,11 @@ func (h *Hub) of(node coord.NodeID, f func(*Session)) {
 	h.changed()
 }
 
-// Cut takes the coordinator away from the node, or gives it back: for tests. Its session lives on.
+// Cut takes the coordinator away from the node, or gives it back; it is for tests. The node's session lives on.
 func (h *Hub) Cut(node coord.NodeID, cut bool) { h.of(node, func(s *Session) { s.cut = cut }) }
 
-// Expire ends the node's session and begins another, as if the node had been silent for too long: for
-// tests. A node that is cut learns of it when it is not.
+// Expire ends the node's session and begins another, as if the node had been silent for too long; it
+// is for tests. A node that is cut off learns of it once it is reconnected.
 func (h *Hub) Expire(node coord.NodeID) error {
 	var err error
 	h.of(node, func(s *Session) {
@@ -201,7 +201,7 @@ type Session struct {
 
 var _ coord.Session = (*Session)(nil)
 
-// publish replaces the view that waits in the channel by the present one. hub.mu is held.
+// publish replaces the view waiting in the channel with the current one. hub.mu is held.
 func (s *Session) publish() {
 	if s.cut || s.closed {
 		return
@@ -214,7 +214,7 @@ func (s *Session) publish() {
 	s.views <- v // there is no other sender
 }
 
-// lock takes the hub for a call, if the session can reach it.
+// lock locks the hub for a call, if the session can reach it.
 func (s *Session) lock(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

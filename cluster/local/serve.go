@@ -16,8 +16,8 @@ import (
 	"concordat/cluster/coord"
 )
 
-// A Hub that is served gives processes of one machine, or of a closed network, a coordinator without
-// ZooKeeper. It is one process: while it is away no node can be elected. Its state is in the Hub's file.
+// A served Hub gives processes on one machine, or in a closed network, a coordinator without ZooKeeper.
+// It is a single process: while it is down, no node can be elected. Its state is in the Hub's file.
 
 // DefaultTimeout is how long a served session may be silent.
 const DefaultTimeout = 10 * time.Second
@@ -27,7 +27,7 @@ const (
 	maxClients = 1024
 )
 
-// call is everything that a client may ask for; answer, everything that it may hear.
+// call is everything that a client may ask for, and answer everything that it may be told.
 type call struct {
 	Node    coord.NodeID                      `json:"node,omitempty"`
 	Client  string                            `json:"client,omitempty"`
@@ -62,7 +62,7 @@ var kinds = map[string]error{
 	"exists": concordat.ErrExists, "invalid": concordat.ErrInvalid, "unavailable": concordat.ErrUnavailable, "client": errClient,
 }
 
-// errClient: the server does not know the client any more.
+// errClient: the server no longer knows the client.
 var errClient = errors.New("client is forgotten")
 
 // Server answers Dial's calls for a Hub.
@@ -91,7 +91,7 @@ func NewServer(h *Hub, timeout time.Duration) *Server {
 	return &Server{hub: h, timeout: timeout, clients: map[string]*served{}}
 }
 
-// Run ends the sessions that fall silent, until ctx ends.
+// Until ctx ends, Run ends sessions that fall silent.
 func (s *Server) Run(ctx context.Context) error {
 	t := time.NewTicker(s.timeout / 20)
 	defer t.Stop()
@@ -101,7 +101,7 @@ func (s *Server) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case now := <-t.C:
-			late := now.Sub(last) > s.timeout/2 // this process stood still: the silence is its own
+			late := now.Sub(last) > s.timeout/2 // this process was stopped: the silence is its own
 			last = now
 			if err := s.sweep(now, late); err != nil {
 				return err
@@ -162,7 +162,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	_ = json.NewEncoder(w).Encode(out) // a caller that went away asks again
+	_ = json.NewEncoder(w).Encode(out) // a caller that disconnected asks again
 }
 
 func (s *Server) do(ctx context.Context, path string, in call) (out answer, err error) {
@@ -262,7 +262,7 @@ type Client struct {
 	mu      sync.Mutex // guards all below
 	name    string
 	timeout time.Duration
-	heard   time.Time         // when the last call that was answered was sent
+	heard   time.Time         // when the last answered call was sent
 	me      coord.Incarnation // of the newest view, if the server knows the session still
 }
 
@@ -340,7 +340,7 @@ func (c *Client) publish(out answer) {
 	c.views <- v // there is no other sender
 }
 
-// call sends one call. A failure of the line is coord.ErrUnknown.
+// call sends one call. If the connection fails, the error is coord.ErrUnknown.
 func (c *Client) call(ctx context.Context, path string, in call) (out answer, err error) {
 	if c.ctx.Err() != nil && path != "close" {
 		return out, fmt.Errorf("coordinator: session is closed: %w", concordat.ErrUnavailable)
@@ -385,7 +385,7 @@ func (c *Client) call(ctx context.Context, path string, in call) (out answer, er
 	return out, err
 }
 
-// changing sends a call that changes something: a client that was forgotten has no session.
+// changing sends a call that changes something. A client that was forgotten has no session.
 func (c *Client) changing(ctx context.Context, path string, in call) (answer, error) {
 	out, err := c.call(ctx, path, in)
 	if errors.Is(err, errClient) {
@@ -467,7 +467,7 @@ func (c *Client) Close() error {
 	c.wg.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	// Where the server is not reached the session ends by itself.
+	// If the server cannot be reached, the session ends by itself.
 	_, _ = c.call(ctx, "close", call{})
 	c.http.CloseIdleConnections()
 	return nil

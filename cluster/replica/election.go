@@ -7,24 +7,25 @@ import (
 	"concordat/cluster/coord"
 )
 
-// electing is the state of a Follower whose shard has no master.
+// electing is the state of a Follower whose master is missing or suspected.
 type electing struct {
 	gone      bool          // the master is missing
 	goneSince time.Duration // since then
-	suspect   coord.NodeID  // a master whose process is gone, although its session lives
-	suspected coord.NodeID  // the last one,
-	shortcut  time.Duration // and until when it is not suspected again
+	suspect   coord.NodeID  // a master whose process is gone although its session lives
+	suspected coord.NodeID  // the last suspect,
+	shortcut  time.Duration // and the time until which it is not suspected again
 	forced    bool
-	promised  time.Duration // others rely on it that this copy is no candidate before
-	careful   time.Duration // what an earlier life promised may hold until then
+	promised  time.Duration // others rely on this copy not being a candidate before then
+	careful   time.Duration // what an earlier incarnation promised may be valid until then
 }
 
-// suspicionPause is the least time between two elections on mere suspicion of the same node, against flapping.
+// suspicionPause is the minimum time between two elections caused by mere suspicion of the same node; it
+// prevents flapping.
 const suspicionPause = 5 * time.Second
 
 func (r *Replica) onUnreachable(e Unreachable) {
 	if !r.fetch.out || e.ID != r.fetch.id {
-		return // it speaks of an earlier life of the node, perhaps
+		return // it may be about an earlier incarnation of the node
 	}
 	r.fetch.out, r.fetch.notUntil = false, r.now+r.cfg.Retry
 	if r.known && r.role == Follower && e.Node == r.shard.ISR[0] && (r.now >= r.shortcut || e.Node != r.suspected) {
@@ -32,11 +33,11 @@ func (r *Replica) onUnreachable(e Unreachable) {
 	}
 }
 
-// silence is how long a master may leave a follower that heard it without an answer. By then a master that reaches the
-// coordinator has taken the follower out of the set; so it is the master that is cut off or stands still.
+// silence is how long a master may leave a follower that has heard from it without an answer. By then a master that
+// reaches the coordinator has removed the follower from the set, so it must be the master that is cut off or stopped.
 func (r *Replica) silence() time.Duration { return r.cfg.Lag + r.cfg.Lag/4 }
 
-// doubtMaster takes a master that fell silent for gone (R16), whatever its session says, as one whose process is gone.
+// doubtMaster treats a master that fell silent like one whose process is gone (R16), whatever its session says.
 func (r *Replica) doubtMaster() {
 	m := r.hint()
 	if r.role != Follower || m == "" || m == r.cfg.Me || m == r.suspect || r.offline || r.heardAt == 0 || r.now-r.heardAt < r.silence() ||
@@ -55,7 +56,7 @@ func (r *Replica) stand() {
 	if !r.gone {
 		r.gone, r.goneSince = true, r.now
 	}
-	full := r.full && len(r.shard.ISR) > 1 // better another; but a single copy is there to be read
+	full := r.full && len(r.shard.ISR) > 1 // another copy would be better, but a single copy must at least be readable
 	if full && r.shard.ISR[0] == r.cfg.Me && r.shard.Leader != "" && r.role == Follower {
 		s := r.shard.Clone() // the others wait for it
 		s.Leader = ""
@@ -77,8 +78,8 @@ func (r *Replica) stand() {
 	}
 }
 
-// bound reports whether others may still answer questions because this copy said that it cannot stand, or
-// by a lease that it lent as a master without a coordinator.
+// bound reports whether others may still answer questions because this copy said that it cannot be a
+// candidate, or under a lease that it granted as a master without a coordinator.
 func (r *Replica) bound() bool {
 	if r.now >= r.promised && r.now >= r.careful {
 		return false
@@ -88,14 +89,14 @@ func (r *Replica) bound() bool {
 	}
 	stay := r.candidacy().ISR
 	return slices.ContainsFunc(r.shard.ISR, func(n coord.NodeID) bool {
-		return n != r.suspect && !slices.Contains(stay, n) // it may continue answering; a process that is gone does not
+		return n != r.suspect && !slices.Contains(stay, n) // it may still be answering, unless its process is gone
 	})
 }
 
-// masterThere reports whether the master that the shard names seems to be at work.
+// masterThere reports whether the master that the shard names seems to be working.
 func (r *Replica) masterThere() bool {
 	m := r.shard.ISR[0]
-	// This copy itself is not: it would be Master.
+	// This copy is not: it would be Master.
 	return m != r.cfg.Me && m != r.suspect && !slices.Contains(r.shard.Hold, m) && r.shard.Leader != "" && r.live[m] == r.shard.Leader
 }
 
@@ -122,8 +123,8 @@ func (r *Replica) turn() (int, bool) {
 	return 0, false
 }
 
-// candidacy returns the state in which this copy leads: the others that are there stay in sync, those
-// that are not only as far as the floor wants them.
+// candidacy returns the state in which this copy leads: the other live members stay in sync, and
+// absent ones only if the floor requires them.
 func (r *Replica) candidacy() coord.State {
 	s := r.shard.Clone()
 	var there, gone []coord.NodeID

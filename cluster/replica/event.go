@@ -12,9 +12,9 @@ type Event interface{ event() }
 
 // Events.
 type (
-	// Tick: time has passed. Needed every 50 ms or so.
+	// Tick: time has passed. It is needed about every 50 ms.
 	Tick struct{}
-	// View: what the coordinator says. Live holds who announced itself, by incarnation.
+	// View: what the coordinator says. Live holds the nodes that announced themselves, by incarnation.
 	View struct {
 		Shard coord.Shard
 		Me    coord.Incarnation
@@ -34,12 +34,12 @@ type (
 	Durable struct{ Gen, Seq uint64 }
 	// Applied: the index holds the records up to Seq.
 	Applied struct{ Seq uint64 }
-	// CASResult: what came of a CAS.
+	// CASResult: the outcome of a CAS.
 	CASResult struct {
 		ID      uint64
 		Outcome Outcome
 	}
-	// Installed: a snapshot is in place, or could not be had; the log begins after Seq.
+	// Installed: a snapshot is in place, or could not be obtained; the log begins after Seq.
 	Installed struct {
 		Gen, Seq, Epoch uint64
 		Newest          uint64 // no document of the snapshot has a higher revision
@@ -51,7 +51,7 @@ type (
 		Log     wal.Extent
 		Damaged bool
 	}
-	// Trimming: the log is about to lose records, none above Seq.
+	// Trimming: the log is about to lose records, all at or below Seq.
 	Trimming struct{ Seq uint64 }
 	// Trimmed: the log lost its records up to Base, which had the Epoch.
 	Trimmed struct{ Base, Epoch uint64 }
@@ -63,45 +63,45 @@ type (
 	}
 	// Lost: no answer to the fetch of the ID will come.
 	Lost struct{ ID uint64 }
-	// Behind: the copy lacks acknowledged records: its folder is an older one. It comes before the node announces itself
-	// under the incarnation of the last View; Ready follows once more.
+	// Behind: the copy lacks acknowledged records because its folder is an older copy. It comes before the node
+	// announces itself under the incarnation of the last View; Ready follows once more.
 	Behind struct{}
 	// Broken: the copy's index or log turned out to be damaged.
 	Broken struct{ Reason string }
-	// StepDown: the node goes, or an operator wants another master.
+	// StepDown: the node is leaving, or an operator wants another master.
 	StepDown struct{}
 	// Force: an operator makes this copy the master, whatever it may lack.
 	Force struct{}
 
-	// Fetch asks the master for what follows. Its Next says that everything before is on the disk of
-	// the follower: it is the acknowledgement as well.
+	// Fetch asks the master for what follows. Its Next says that everything before it is on the
+	// follower's disk, so it is also the acknowledgement.
 	Fetch struct {
 		From      coord.NodeID
 		Life      coord.Incarnation // of the follower
-		ID        uint64            // rises within a life
+		ID        uint64            // rises within an incarnation
 		Epoch     uint64
 		Next      uint64
 		LastEpoch uint64 // of the record before Next
-		Full      bool   // the follower has no room and fetches to stay in touch only
-		Away      bool   // the follower is out of contact with the coordinator
+		Full      bool   // the follower has no room and fetches only to stay in touch
+		Away      bool   // the follower has no contact with the coordinator
 		Heard     uint64 // ID of the newest fetch whose answer had come when this one was sent
 	}
 	// Reply answers the Fetch of the same ID.
 	Reply struct {
 		From       coord.NodeID
 		ID         uint64
-		Epoch      uint64 // of the fetch; in a Fenced one the higher of both
+		Epoch      uint64 // of the fetch; in a Fenced reply the higher of the two
 		Next       uint64 // of the fetch
 		Kind       ReplyKind
 		Records    []wal.Record
 		Commit     uint64
 		End        uint64 // of the master's log
 		EpochStart uint64 // number of the first record of the epoch
-		To         uint64 // Diverged: the last record that both may share,
-		ToEpoch    uint64 // and the epoch of it in the master's log
-		// Lease is how long the follower may answer questions, from when it sent the fetch; 0: not.
+		To         uint64 // Diverged: the last record that both may have,
+		ToEpoch    uint64 // and its epoch in the master's log
+		// Lease is how long the follower may answer questions, counted from when it sent the fetch; 0: it may not.
 		Lease time.Duration
-		Away  bool // the lease holds out of contact with the coordinator, and only there
+		Away  bool // the lease is valid without contact with the coordinator, and only then
 	}
 )
 
@@ -111,7 +111,7 @@ type ReplyKind uint8
 // The kinds of replies.
 const (
 	Records  ReplyKind = iota // what follows, or nothing yet
-	Diverged                  // the records after To are others than the master's: cut and fetch again
+	Diverged                  // the records after To differ from the master's: cut them and fetch again
 	Snapshot                  // the master's log does not reach back that far
 	Fenced                    // not the master of that epoch
 )
@@ -124,8 +124,8 @@ const (
 	Made    Outcome = iota
 	Stale           // the version has moved; a View follows
 	Over            // the incarnation is dead
-	Unsent          // the coordinator was not reached; this sending changed nothing
-	Unknown         // it may have been made or not, or be made yet
+	Unsent          // the coordinator was not reached; this attempt changed nothing
+	Unknown         // it may or may not have been made, or may still be made
 )
 
 // Action is something to do: one of the types below that have an action method.
@@ -140,17 +140,17 @@ type (
 		Gen     uint64
 		Records []wal.Record
 	}
-	// Truncate takes away the records after Seq, durably; the log is generation Gen from then on.
+	// Truncate removes the records after Seq, durably; the log is generation Gen from then on.
 	Truncate struct{ Gen, Seq uint64 }
-	// Apply brings the index to the records up to Seq; Applied follows.
+	// Apply brings the index up to record Seq; Applied follows.
 	Apply struct{ Seq uint64 }
 	// SendFetch sends the fetch.
 	SendFetch struct {
 		To    coord.NodeID
 		Fetch Fetch
 	}
-	// SendReply sends the reply, with records First to Last of the log, fewer if they would take
-	// more than MaxBytes; First is 0 if there are none.
+	// SendReply sends the reply, with records First to Last of the log, or fewer if they would
+	// exceed MaxBytes; First is 0 if there are none.
 	SendReply struct {
 		To          coord.NodeID
 		Reply       Reply
@@ -166,20 +166,20 @@ type (
 	}
 	// Acknowledge: the write is on every copy in sync and in this one's index.
 	Acknowledge struct{ ID, Seq uint64 }
-	// Refuse: the write was not taken; or, with WriteUnknown, may still be.
+	// Refuse: the write was not taken or, with WriteUnknown, may still be.
 	Refuse struct {
 		ID     uint64
 		Why    Refusal
 		Master coord.NodeID // who may know better
 	}
-	// Install replaces the copy by a snapshot of the master's. Installed follows.
+	// Install replaces the copy with a snapshot of the master's. Installed follows.
 	Install struct {
 		Gen  uint64
 		From coord.NodeID
 	}
-	// Ready: the node may announce itself under the incarnation, as far as this copy goes.
+	// Ready: the node may announce itself under the incarnation, as far as this copy is concerned.
 	Ready struct{ Incarnation coord.Incarnation }
-	// Alarm: an operator wants to know.
+	// Alarm: something that an operator should know.
 	Alarm struct {
 		Reason      string
 		Quarantined bool // the copy answers no queries until a snapshot is in place
@@ -196,7 +196,7 @@ const (
 	Full                 // no room on the disk
 	Busy                 // too many writes wait
 	WriteUnknown         // the master has lost leadership; repeating is safe
-	Superseded           // the log has a newer write of the document, or may have had one
+	Superseded           // the log has, or may have had, a newer write of the document
 )
 
 func (Tick) event()        {}

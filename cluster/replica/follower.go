@@ -12,9 +12,9 @@ type following struct {
 	fetch       fetch
 	installing  bool
 	quarantined bool
-	// healAt: once the log reaches it, the copy has again all that it may have lost. 0: not known yet.
+	// healAt: once the log reaches it, the copy has recovered everything that it may have lost. 0: not known yet.
 	healAt uint64
-	// lease: until then the copy may answer questions; leaseAway: as long as it is out of contact.
+	// lease: the copy may answer questions until then; leaseAway: only while it has no contact with the coordinator.
 	lease     time.Duration
 	leaseAway bool
 	// heardAt is when the master's last answer came, in this session and epoch; 0: none did.
@@ -24,7 +24,7 @@ type following struct {
 // fetch is the one exchange with the master.
 type fetch struct {
 	id       uint64
-	heard    uint64 // of those answered
+	heard    uint64 // of the answered ones
 	out      bool
 	epoch    uint64
 	next     uint64
@@ -32,8 +32,8 @@ type fetch struct {
 	notUntil time.Duration
 }
 
-// follow takes over what the master said to be committed, as far as the disk has it: an index that is
-// ahead of its log could not be brought back to it.
+// follow adopts the master's commit, as far as the records are on disk: an index that is ahead of its
+// log could not be brought back to it.
 func (r *Replica) follow() {
 	r.commitTo(min(r.heard, r.log.Durable))
 	if r.meta.Damaged && r.healAt > 0 && r.log.Durable >= r.healAt && !r.installing && !r.quarantined {
@@ -75,7 +75,7 @@ func (r *Replica) onReply(m Reply) {
 	}
 	if r.cfg.without&r5 == 0 && (!r.fetch.out || m.ID != r.fetch.id || m.From != r.hint() || m.Next != r.log.End+1 || m.Kind != Fenced &&
 		m.Epoch != r.fetch.epoch) {
-		return // R5: an answer to something else
+		return // R5: this answers something else
 	}
 	r.fetch.out, r.fetch.heard = false, max(r.fetch.heard, m.ID)
 	if m.Kind != Fenced {
@@ -101,7 +101,7 @@ func (r *Replica) onReply(m Reply) {
 	}
 }
 
-// cut takes away what the master does not have (R6: by epochs, and before the commit index rises).
+// cut removes what the master does not have (R6: by epochs, and before the commit index rises).
 func (r *Replica) cut(m Reply) {
 	to, _, ok := r.log.EndOf(m.ToEpoch)
 	if to = min(to, m.To); !ok && r.applied <= m.To {
@@ -113,12 +113,13 @@ func (r *Replica) cut(m Reply) {
 		return
 	}
 	if !ok || to < max(r.applied, r.commit) {
-		// R8: what the index holds was committed and cannot be taken back. This copy or the master is wrong.
+		// R8: what the index holds was committed and cannot be undone. Either this copy or the master is wrong.
 		r.quarantine("the master lacks records that were committed here")
 		return
 	}
 	if r.meta.Damaged {
-		// Which of the rest was committed is unknown: after all nodes were restored, this log may be the only one that has it.
+		// It is unknown which of the remaining records were committed: after all nodes were restored, this log
+		// may be the only one that has them.
 		r.quarantine("the master lacks records of this copy, which lost others")
 		return
 	}
@@ -139,7 +140,7 @@ func (r *Replica) take(m Reply) {
 	for i := range m.Records {
 		rec := &m.Records[i]
 		if rec.Seq != log.End+1 || rec.Epoch < log.EpochAt(log.End) || rec.Epoch > m.Epoch {
-			r.fetch.notUntil = r.now + r.cfg.Retry // not what was asked for
+			r.fetch.notUntil = r.now + r.cfg.Retry // this is not what was asked for
 			return
 		}
 		log.Extend(rec.Epoch)
@@ -159,7 +160,7 @@ func (r *Replica) take(m Reply) {
 }
 
 // install asks for a snapshot. The copy counts as damaged until it has caught up: a member of the
-// in-sync set that needs one has lost what it acknowledged.
+// in-sync set that needs a snapshot has lost what it acknowledged.
 func (r *Replica) install(from coord.NodeID) {
 	if r.now < r.fetch.notUntil {
 		return

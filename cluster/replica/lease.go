@@ -7,14 +7,14 @@ import (
 	"concordat/cluster/coord"
 )
 
-// R13: which copies may answer questions. What a copy in sync has in its log holds every acknowledged write, but a
-// copy cannot know that it still is in sync; so it answers under a lease (Gray and Cheriton 1989). The master lends
-// it with each answer to a fetch, and does not take the follower out of the set before the lease is over. The
-// master itself answers as long as no other node can have been elected: while its session is sure to live, or while
-// all whose vote would count say that they are out of the coordinator's reach as well.
+// R13: which copies may answer questions. The log of a copy in sync holds every acknowledged write, but a copy
+// cannot know that it is still in sync, so it answers under a lease (Gray and Cheriton 1989). The master grants the
+// lease with each answer to a fetch, and does not remove the follower from the set before the lease ends. The
+// master itself answers as long as no other node can have been elected: while its session certainly lives, or while
+// all nodes whose vote would count say that they cannot reach the coordinator either.
 
-// sure reports whether every write that was acknowledged before now, to anybody, is in this copy's log, up
-// to its end; in that of a master, in the index too.
+// sure reports whether every write acknowledged before now, to anyone, is in this copy's log, up to its
+// end; for a master, also in the index.
 func (r *Replica) sure() bool {
 	switch {
 	case !r.known || r.quarantined || r.installing || r.meta.Damaged:
@@ -24,7 +24,7 @@ func (r *Replica) sure() bool {
 	case r.role == Master:
 		return r.unchallenged() && r.applied >= r.epochStart
 	case r.role == Follower:
-		// Out of contact, it would not see that another master continued without it.
+		// Without contact, it would not see that another master continued without it.
 		return r.now < r.lease && r.offline == r.leaseAway && slices.Contains(r.shard.ISR, r.cfg.Me)
 	}
 	return false
@@ -39,9 +39,9 @@ func (r *Replica) unchallenged() bool {
 	return !r.offline && r.now-r.contacted <= r.cfg.Retry && r.vouchedFor() || r.offline && r.now < r.witnessed()
 }
 
-// vouchedFor reports whether no follower can have taken this master for silent (R16): each one that may be in sync and is live heard an
-// answer a short while ago. One that is not live cannot stand, and one that never heard this master in its session does not
-// doubt it.
+// vouchedFor reports whether no follower can have judged this master silent (R16): each one that may be in sync and is live heard an
+// answer a short while ago. One that is not live cannot be a candidate, and one that never heard from this master in its session does
+// not doubt it.
 func (r *Replica) vouchedFor() bool {
 	if r.cfg.without&r16 != 0 {
 		return true
@@ -55,8 +55,8 @@ func (r *Replica) vouchedFor() bool {
 	})
 }
 
-// voters are the copies that may be in sync, one of which would have to stand: also those of a state that may have been written
-// without this master knowing it yet.
+// voters are the copies that may be in sync; one of them would have to be the candidate. They include those of a state that may
+// have been written without this master knowing it yet.
 func (r *Replica) voters() []coord.NodeID {
 	if c := &r.cas; c.inFlight {
 		return slices.Concat(r.shard.ISR, c.state.ISR)
@@ -64,8 +64,8 @@ func (r *Replica) voters() []coord.NodeID {
 	return r.shard.ISR
 }
 
-// witnessed returns until when no other copy stands: all others in sync were out of the coordinator's reach
-// when they asked last, and are no candidates within Lag of that.
+// witnessed returns the time until which no other copy is a candidate: all others in sync were out of the
+// coordinator's reach when they last asked, and do not become candidates within Lag of that.
 func (r *Replica) witnessed() time.Duration {
 	until := r.now + r.cfg.Lag
 	for _, n := range r.voters() {
@@ -81,7 +81,7 @@ func (r *Replica) witnessed() time.Duration {
 	return until
 }
 
-// lend returns for how long the follower may answer, from the moment it sent the fetch that is being answered.
+// lend returns how long the follower may answer, counted from when it sent the fetch that is being answered.
 func (r *Replica) lend(n coord.NodeID, p *peer) time.Duration {
 	left := r.cfg.Lag - (r.now - p.level)
 	if left <= 0 || !p.met || p.lost || !slices.Contains(r.shard.ISR, n) || !slices.Contains(r.shard.Replicas, n) || !r.unchallenged() ||
@@ -89,7 +89,7 @@ func (r *Replica) lend(n coord.NodeID, p *peer) time.Duration {
 		return 0
 	}
 	if r.offline {
-		// A copy that has confirmed that is no candidate before this; nor does this copy.
+		// A copy that has confirmed this does not become a candidate before then; nor does this copy.
 		if left = min(left, r.witnessed()-r.now); left <= 0 {
 			return 0
 		}
@@ -99,7 +99,7 @@ func (r *Replica) lend(n coord.NodeID, p *peer) time.Duration {
 	return left
 }
 
-// borrow takes what the master lent with its answer to the fetch under way.
+// borrow takes the lease that the master granted with its answer to the fetch under way.
 func (r *Replica) borrow(m Reply) {
 	r.lease, r.leaseAway = 0, m.Away
 	if m.Lease > 0 {

@@ -22,27 +22,27 @@ type waiting struct{ id, seq uint64 }
 // peer is a follower as its master knows it.
 type peer struct {
 	life    coord.Incarnation
-	fetchID uint64 // the newest seen in that life
+	fetchID uint64 // the newest seen in that incarnation
 	// pos is the last record that the follower has on disk and that is the same as the master's;
 	// valid if met, which the first matching fetch of the epoch sets.
 	pos  uint64
 	met  bool
 	full bool
 	lost bool // it acknowledged more than it has
-	// doubt: the node might remove the copy since it last fetched, so that a fetch may speak of one that is gone.
+	// doubt: the node may have removed the copy since it last fetched, so a fetch may be about a copy that is gone.
 	doubt bool
 	end   uint64
-	level time.Duration // when it last had all that the master had at its fetch before
+	level time.Duration // when it last had everything that the master had at its previous fetch
 	held  *Fetch        // not answered yet
-	since time.Duration // it is held
+	since time.Duration // since when it is held
 	told  uint64        // commit in the last answer
-	// The last answer to it: the fetch that says to have heard it was sent after that.
+	// The last answer to it: a fetch that confirms it was sent after that.
 	answered   uint64
 	answeredAt time.Duration
-	away       bool          // at its newest fetch it was out of contact with the coordinator,
-	asked      time.Duration // which was sent then or later
-	vouched    time.Duration // it heard an answer that was given then, and stands not for silence before silence has passed
-	lent       time.Duration // until then it may answer questions
+	away       bool          // at its newest fetch it had no contact with the coordinator
+	asked      time.Duration // that fetch was sent then or later
+	vouched    time.Duration // it heard an answer given then, and does not stand because of silence until the time silence has passed
+	lent       time.Duration // it may answer questions until then
 }
 
 // lead begins the epoch that this copy has won.
@@ -52,13 +52,13 @@ func (r *Replica) lead() {
 	r.leading = leading{epochStart: r.log.End + 1, peers: map[coord.NodeID]*peer{}}
 	r.forced = false
 	if r.meta.Damaged {
-		r.meta.Damaged = false // forced: what it has is the truth by an operator's word
+		r.meta.Damaged = false // forced: an operator declared its records authoritative
 		r.do(Save{r.meta})
 	}
 	r.append(wal.Record{Kind: wal.Noop})
 	for _, n := range slices.Concat(r.shard.ISR, r.shard.Replicas) {
 		if n != r.cfg.Me {
-			r.peers[n] = &peer{level: r.now, lent: r.now + r.cfg.Lag} // by the master before
+			r.peers[n] = &peer{level: r.now, lent: r.now + r.cfg.Lag} // by the previous master
 		}
 	}
 }
@@ -71,7 +71,7 @@ func (r *Replica) append(rec wal.Record) {
 	r.do(Append{Gen: r.gen, Records: []wal.Record{rec}})
 }
 
-// stepDown ends leadership, if there is any. Nothing that waits can be acknowledged by this copy any more.
+// stepDown ends leadership, if there is any. This copy can no longer acknowledge anything that waits.
 func (r *Replica) stepDown() {
 	r.stood = 0
 	if r.role != Master {
@@ -107,7 +107,7 @@ func (r *Replica) onWrite(e Write) {
 		case fresh:
 			r.append(e.Record)
 		}
-		// One that is in the log already is acknowledged with all there is.
+		// A write that is already in the log is acknowledged with everything in it.
 		r.waiting = append(r.waiting, waiting{e.ID, r.log.End})
 	}
 }
@@ -136,7 +136,7 @@ func (r *Replica) onFetch(f Fetch) {
 		p = &peer{level: r.now}
 		r.peers[f.From] = p
 	}
-	// A fetch that was long under way speaks of a past: of another life, or of before a newer one.
+	// A fetch that was under way for long is about the past: another incarnation, or the time before a newer fetch.
 	if life, there := r.live[f.From]; !there || life != f.Life || f.Life == p.life && f.ID <= p.fetchID {
 		return
 	}
@@ -144,9 +144,9 @@ func (r *Replica) onFetch(f Fetch) {
 		p.answered, p.doubt, p.vouched = 0, false, 0
 	}
 	p.life, p.fetchID, p.full = f.Life, f.ID, f.Full
-	// What was answered since the doubt only a copy that is there can have heard.
+	// Only a copy that exists can have heard what was answered since the doubt.
 	p.doubt = p.doubt && !(p.answered > 0 && f.Heard == p.answered)
-	p.away = f.Away && p.answered > 0 && f.Heard == p.answered // a fetch by itself may have been under way for long
+	p.away = f.Away && p.answered > 0 && f.Heard == p.answered // the fetch itself may have been under way for long
 	p.asked = p.answeredAt
 	if p.answered > 0 && f.Heard == p.answered {
 		p.vouched = p.answeredAt
@@ -154,7 +154,7 @@ func (r *Replica) onFetch(f Fetch) {
 	r.place(p, f)
 }
 
-// place finds out what the follower has, and answers at once if it is not a part of the master's log.
+// place finds out what the follower has, and answers at once if that is not a part of the master's log.
 func (r *Replica) place(p *peer, f Fetch) {
 	p.held = nil
 	reply := Reply{From: r.cfg.Me, ID: f.ID, Epoch: f.Epoch, Next: f.Next, Commit: r.commit, End: r.log.End, EpochStart: r.epochStart}
@@ -185,8 +185,8 @@ func (r *Replica) place(p *peer, f Fetch) {
 	p.held, p.since = &f, r.now
 }
 
-// doubtLeavers forgets what those have who left the in-sync set, or are not wanted any more, with the state after
-// was: their nodes may remove the copies, and make empty ones where they are wanted again (R15).
+// doubtLeavers forgets what nodes have that, with the state after was, left the in-sync set or are no longer
+// wanted: they may remove their copies, and make empty ones when wanted again (R15).
 func (r *Replica) doubtLeavers(was coord.Shard) {
 	if r.role != Master {
 		return
@@ -199,7 +199,7 @@ func (r *Replica) doubtLeavers(was coord.Shard) {
 	}
 }
 
-// raiseCommit counts who has what (R1, R2).
+// raiseCommit raises the commit index by counting which copies have what (R1, R2).
 func (r *Replica) raiseCommit() {
 	members := r.shard.ISR
 	if c := &r.cas; c.inFlight && c.state.Epoch == r.shard.Epoch {
@@ -232,7 +232,7 @@ func (r *Replica) commitTo(seq uint64) {
 	}
 }
 
-// answerFetches answers those for which there is something, and those that waited long enough.
+// answerFetches answers the fetches for which there is something, and those that have waited long enough.
 func (r *Replica) answerFetches() {
 	for _, n := range r.peerNames() {
 		p := r.peers[n]
@@ -276,7 +276,7 @@ func (r *Replica) acknowledge() {
 	r.waiting = r.waiting[i:]
 }
 
-// decide asks for the most urgent change of the shard's state, one at a time.
+// decide requests the most urgent change of the shard's state, one at a time.
 func (r *Replica) decide() {
 	if r.cas.inFlight || r.now < r.cas.notUntil || r.offline {
 		return
@@ -290,9 +290,9 @@ func (r *Replica) decide() {
 	}
 }
 
-// isLevel reports whether the follower may be trusted with the shard: it has everything that was
-// committed before the epoch, for its log reaches into it (KAFKA-7128), everything committed since, and
-// a moment ago it had all that there was.
+// isLevel reports whether the follower may be trusted with the shard: it has everything committed
+// before the epoch, because its log reaches into the epoch (KAFKA-7128), everything committed since,
+// and a moment ago it had everything there was.
 func (r *Replica) isLevel(n coord.NodeID) bool {
 	p := r.peers[n]
 	return p != nil && p.met && !p.full && !p.lost && p.life == r.live[n] && r.now-p.level < r.cfg.Lag &&
@@ -310,7 +310,7 @@ func (r *Replica) admit(s *coord.State) bool {
 	return false
 }
 
-// release lets a follower lead again that has made good what it lost.
+// release lets a follower lead again once it has recovered what it lost.
 func (r *Replica) release(s *coord.State) bool {
 	for i, n := range s.Hold {
 		if n == r.cfg.Me || r.isLevel(n) {
@@ -321,8 +321,8 @@ func (r *Replica) release(s *coord.State) bool {
 	return false
 }
 
-// expel removes a member that is silent, behind, or not wanted any more; where the floor forbids it, one
-// that lost records may at least not lead.
+// expel removes a member that is silent, behind, or no longer wanted; if the floor forbids that, a
+// member that lost records is at least barred from leading.
 func (r *Replica) expel(s *coord.State) bool {
 	for i, n := range s.ISR {
 		if n == r.cfg.Me {
@@ -330,13 +330,13 @@ func (r *Replica) expel(s *coord.State) bool {
 		}
 		p := r.peers[n]
 		stalled := p == nil || r.now-p.level > r.cfg.Lag || p.lost
-		// Who has to go stays until all that are to come are there: a move never leaves fewer copies.
+		// A member that has to go stays until all newcomers are there: a move never leaves fewer copies.
 		arrived := !slices.ContainsFunc(s.Replicas, func(m coord.NodeID) bool { return !slices.Contains(s.ISR, m) })
 		if !stalled && (slices.Contains(s.Replicas, n) || !arrived) {
 			continue
 		}
 		if p != nil && !p.lost && r.now < p.lent {
-			continue // it may answer questions until then
+			continue // it may answer questions until its lease ends
 		}
 		if len(s.ISR) > r.minISR() {
 			s.ISR = slices.Delete(s.ISR, i, i+1)

@@ -1,7 +1,7 @@
-// Package replica is one copy of a shard as a state machine: who leads, what is acknowledged, what a
-// copy that was away has to fetch or to give up. It is pure. It knows no clock, file, network or
-// goroutine; Step takes what happened and returns what to do, so that the same code runs in a
-// simulation of thousands of faults and in a real node.
+// Package replica is one copy of a shard as a state machine: who leads, what is acknowledged, and
+// what a copy that was away must fetch or give up. It is pure: it knows no clock, file, network or
+// goroutine. Step takes what happened and returns what to do, so the same code runs in a simulation
+// of thousands of faults and in a real node.
 //
 // Start from Replica. doc/cluster.md describes the protocol; R1 to R15 in comments are its rules.
 package replica
@@ -22,22 +22,22 @@ type Config struct {
 	MinISR int
 	// Lag is how long a follower may be behind before it leaves the in-sync set; default 2 s.
 	Lag time.Duration
-	// Patience is how long a candidate waits for each one before it in the list; default 2 s.
+	// Patience is how long a candidate waits for each node before it in the list; default 2 s.
 	Patience time.Duration
 	// Wait is how long a master holds a fetch that it has nothing for; default 500 ms.
 	Wait time.Duration
 	// FirstFetch is one less than the number of the copy's first fetch; default 0. A node that opens a copy of the
-	// shard again within one session starts it above the fetches of the copies before: to a master they are one
-	// follower, whose fetches with lower numbers are late ones (R15).
+	// shard again within one session starts above the fetches of its earlier copies: to a master they are all one
+	// follower, whose fetches with lower numbers are late (R15).
 	FirstFetch uint64
 	// Retry is the pause before an exchange that failed is tried again; default 100 ms.
 	Retry time.Duration
 	// FetchBytes bounds the records of one answer, but one always fits; default 4 MiB.
 	FetchBytes int
-	// MaxWaiting is the most writes that wait for their acknowledgement; default 10,000.
+	// MaxWaiting is the maximum number of writes that wait for acknowledgement; default 10,000.
 	MaxWaiting int
 
-	without rule // tests take away a rule to show that it is needed
+	without rule // tests remove a rule to show that it is needed
 }
 
 // rule is a set of rules.
@@ -45,10 +45,10 @@ type rule uint
 
 const (
 	r1  rule = 1 << iota // removals count before they are confirmed
-	r2                   // additions count only when they are confirmed
-	r3                   // who is not in sync may be elected
+	r2                   // additions count only once they are confirmed
+	r3                   // a copy that is not in sync may be elected
 	r4                   // a restarted master continues
-	r5                   // any answer is taken for the one that is awaited
+	r5                   // any answer is taken to be the awaited one
 	r7                   // a damaged copy may lead
 	r13                  // a copy that believes itself in sync answers questions
 	r14                  // a master takes writes that come too late
@@ -61,7 +61,7 @@ type Meta struct {
 	Epoch uint64 `json:"epoch"`
 	// Damaged: acknowledged records may be missing; the copy must not lead (R7).
 	Damaged bool `json:"damaged,omitempty"`
-	// Aside says why the copy must be put aside before another takes its place; empty: nothing has to be.
+	// Aside says why the copy must be put aside before another takes its place; empty: it need not be.
 	Aside string `json:"aside,omitempty"`
 	// Horizon: no record that was removed from the log has a higher revision.
 	Horizon uint64 `json:"horizon,omitempty"`
@@ -83,9 +83,9 @@ func (r Role) String() string { return [...]string{"follower", "candidate", "mas
 type Replica struct {
 	cfg  Config
 	meta Meta
-	log  wal.Extent // as it will be when all actions are done; Durable as confirmed
+	log  wal.Extent // as it will be when all actions are done, but with Durable as confirmed
 	revs *Revisions // of the records of log
-	gen  uint64     // of the log: rises when records are taken away, so that late confirmations are known
+	gen  uint64     // of the log: rises when records are removed, so that late confirmations are recognised
 	now  time.Duration
 	out  []Action
 
@@ -94,16 +94,16 @@ type Replica struct {
 	heard   uint64 // a follower's: the highest commit that a master sent
 
 	shard coord.Shard // the last one confirmed
-	known bool        // that there is one
+	known bool        // whether shard is known
 	me    coord.Incarnation
 	live  map[coord.NodeID]coord.Incarnation
-	ready bool // Ready was given for me
+	ready bool // Ready was sent for me
 
 	role    Role
 	stood   uint64 // the epoch for which this Replica stood; it leads no other (R4)
 	cas     change
 	offline bool
-	// contacted is when offline was last set: a process that stood still may be offline and not know yet.
+	// contacted is when offline was last set: a process that was stopped may be offline without knowing it yet.
 	contacted time.Duration
 	full      bool
 	lastTick  time.Duration
@@ -118,12 +118,12 @@ type Replica struct {
 type change struct {
 	id       uint64
 	sends    int
-	inFlight bool // from the sending until the version has moved, or it is certain that it will not
+	inFlight bool // from sending until the version has moved, or certainly will not
 	version  int64
 	state    coord.State
 	by       coord.Incarnation
-	again    time.Duration // when a change with an unknown result is sent again; 0: an answer is awaited
-	notUntil time.Duration // no other change before
+	again    time.Duration // when a change with an unknown result is sent again; 0: the answer is awaited
+	notUntil time.Duration // no other change before then
 }
 
 // New returns the Replica of a copy whose log holds log, with the revisions revs, and whose index holds the
@@ -166,8 +166,8 @@ type Status struct {
 	Offline    bool
 	Full       bool
 	Installing bool
-	// Sure: every write acknowledged before now is in the log up to End; see sure. It holds for the
-	// moment of the last event.
+	// Sure: every write acknowledged before now is in the log up to End; see sure. It is valid at
+	// the moment of the last event.
 	Sure bool
 	// Quarantined: the copy must not answer questions; a snapshot is awaited.
 	Quarantined bool
@@ -183,8 +183,9 @@ func (r *Replica) Status() Status {
 	}
 }
 
-// Step takes one event at the time now, which never falls, and returns what has to be done, in this
-// order: what follows a Save, an Append or a Truncate must not be done before it was.
+// Step takes one event at the time now, which never falls, and returns the actions to carry out, in
+// this order: an action after a Save, an Append or a Truncate must not be carried out before that
+// one is done.
 func (r *Replica) Step(now time.Duration, e Event) []Action {
 	r.now = max(r.now, now)
 	if !r.begun {
@@ -266,7 +267,7 @@ func (r *Replica) advance() {
 
 func (r *Replica) do(a Action) { r.out = append(r.out, a) }
 
-// tick notices that the process stood still: timers that kept running say nothing about others.
+// tick notices that the process was stopped: timers that kept running say nothing about others.
 func (r *Replica) tick() {
 	if gap := r.now - r.lastTick; gap > r.cfg.Lag/2 {
 		for _, p := range r.peers {
@@ -283,7 +284,7 @@ func (r *Replica) tick() {
 func (r *Replica) onView(v View) {
 	if v.Me != r.me {
 		r.me, r.ready, r.heardAt = v.Me, false, 0
-		r.stepDown() // R4: another session is another life
+		r.stepDown() // R4: another session is another incarnation
 	}
 	r.live = v.Live
 	r.adopt(v.Shard)
@@ -292,7 +293,7 @@ func (r *Replica) onView(v View) {
 // adopt takes a state that the coordinator has confirmed.
 func (r *Replica) adopt(s coord.Shard) {
 	if r.known && s.Version <= r.shard.Version {
-		return // R2: the same version again says nothing about a change in flight
+		return // R2: the same version again reveals nothing about a change in flight
 	}
 	if s.Epoch < r.meta.Epoch {
 		r.do(Alarm{Reason: "the coordinator went back to an older epoch"}) // R9
@@ -327,7 +328,7 @@ func (r *Replica) adopt(s coord.Shard) {
 	r.doubtLeavers(was)
 }
 
-// announce lets the node publish itself once the copy is where others may believe it (R7).
+// announce lets the node publish itself once the copy is in a state that others may rely on (R7).
 func (r *Replica) announce() {
 	unsafe := r.meta.Damaged && r.cfg.without&r7 == 0 && slices.Contains(r.shard.ISR, r.cfg.Me) && !slices.Contains(r.shard.Hold, r.cfg.Me)
 	if unsafe && r.role != Master {
@@ -367,8 +368,8 @@ func (r *Replica) onCAS(e CASResult) {
 	case Made:
 		r.adopt(coord.Shard{Version: r.cas.version + 1, State: r.cas.state})
 	case Over:
-		// The session is dead, and leadership with it (R4). An earlier sending may have succeeded, but
-		// that matters to a master only.
+		// The session is dead, and leadership with it (R4). An earlier attempt may have succeeded, but
+		// that only matters to a master.
 		r.stepDown()
 		r.settle()
 	case Unsent:
@@ -376,7 +377,7 @@ func (r *Replica) onCAS(e CASResult) {
 			r.settle()
 			return
 		}
-		fallthrough // an earlier sending may still be under way
+		fallthrough // an earlier attempt may still be under way
 	case Stale, Unknown:
 		// R2, R10: it counts as under way, and the same change is asked for again, until the version
 		// has moved.
@@ -403,7 +404,7 @@ func (r *Replica) minISR() int {
 	return 1
 }
 
-// quarantine gives up the copy: what it holds cannot be trusted, or the master's cannot. It is put aside, and another is
+// quarantine gives up the copy: either its content or the master's cannot be trusted. It is put aside, and another is
 // built from the master's.
 func (r *Replica) quarantine(reason string) {
 	if !r.meta.Damaged || r.meta.Aside == "" {
@@ -415,8 +416,8 @@ func (r *Replica) quarantine(reason string) {
 	r.do(Alarm{Reason: reason, Quarantined: true})
 }
 
-// onBehind is the word from outside that the copy lacks acknowledged records: as if its log were damaged, it must be on
-// hold before the node is announced.
+// onBehind handles the report from outside that the copy lacks acknowledged records: as if its log were damaged, it
+// must be put on hold before the node is announced.
 func (r *Replica) onBehind() {
 	if r.role == Master || r.meta.Damaged {
 		return
@@ -425,10 +426,10 @@ func (r *Replica) onBehind() {
 	r.do(Save{r.meta})
 }
 
-// NewestRevision returns the highest revision of a record of this copy, or one above.
+// NewestRevision returns the highest revision of a record of this copy, or a higher one.
 func (r *Replica) NewestRevision() uint64 { return r.revs.Newest() }
 
-// onTrimming remembers the revisions of records that go.
+// onTrimming remembers the revisions of records about to be removed.
 func (r *Replica) onTrimming(e Trimming) {
 	if h := r.revs.upTo(e.Seq); h > r.meta.Horizon {
 		r.meta.Horizon = h
@@ -436,7 +437,7 @@ func (r *Replica) onTrimming(e Trimming) {
 	}
 }
 
-// onReopened is the log after a fault of the disk: like a restart within a session.
+// onReopened takes the log after a fault of the disk: this is like a restart within a session.
 func (r *Replica) onReopened(e Reopened) {
 	r.stepDown()
 	r.lease = 0

@@ -6,21 +6,21 @@ import (
 	"concordat/cluster/wal"
 )
 
-// Revisions has the revisions of documents that a copy knows: which writes come too late. Only a master
-// asks, before it appends; the log then holds what counts, in its order, and no copy has to decide again. The
-// zero Revisions knows nothing. It is not safe for concurrent use.
+// Revisions holds the revisions of documents that a copy knows, to decide which writes come too late. Only a
+// master asks, before it appends; the log then holds what counts, in order, and no copy has to decide again.
+// The zero Revisions knows nothing. It is not safe for concurrent use.
 //
-// It remembers the documents of the newest records. A write that may be older than one it has forgotten is
-// refused too, so that nothing depends on clocks, and the memory of deleted documents is bounded: the
-// sender draws a higher revision and repeats.
+// It remembers the documents of the newest records. A write that may be older than a forgotten one is
+// refused too, so nothing depends on clocks and the memory of deleted documents is bounded: the sender
+// draws a higher revision and repeats.
 type Revisions struct {
 	horizon uint64            // no record that is not in ring has a higher revision
-	ring    []revised         // the newest records that have one, by number
-	from    int               // ring begins here; what is before is forgotten
+	ring    []revised         // the newest records that have a revision, by number
+	from    int               // ring begins here; earlier records are forgotten
 	last    map[uint64]uint64 // revision of the newest of them by document
 	newest  uint64            // never falls
 	most    int               // records remembered; 0: maxRevisions
-	without bool              // tests take the rule away
+	without bool              // tests remove the rule
 }
 
 type revised struct {
@@ -31,10 +31,10 @@ type revised struct {
 // maxRevisions is how many records Revisions remembers: 32 bytes each in ring, about 40 in last.
 const maxRevisions = 1 << 14
 
-// NewRevisions returns the knowledge about a log whose records up to the revision horizon were removed.
+// NewRevisions returns the Revisions of a log from which records with revisions up to horizon were removed.
 func NewRevisions(horizon uint64) *Revisions { return &Revisions{horizon: horizon, newest: horizon} }
 
-// Add notes a record that was appended to the log.
+// Add records a record that was appended to the log.
 func (v *Revisions) Add(rec *wal.Record) {
 	if rec.Rev == 0 {
 		return
@@ -55,7 +55,7 @@ func (v *Revisions) Add(rec *wal.Record) {
 	v.last[doc] = max(v.last[doc], rec.Rev)
 }
 
-// forget takes away the oldest record.
+// forget drops the oldest record.
 func (v *Revisions) forget() {
 	old := v.ring[v.from]
 	v.from++
@@ -69,13 +69,13 @@ func (v *Revisions) forget() {
 	}
 }
 
-// Raise says that unknown records have revisions up to rev.
+// Raise records that unknown records have revisions up to rev.
 func (v *Revisions) Raise(rev uint64) { v.horizon, v.newest = max(v.horizon, rev), max(v.newest, rev) }
 
-// Newest returns the highest revision of all records, or one above.
+// Newest returns the highest revision of all records, or a higher one.
 func (v *Revisions) Newest() uint64 { return v.newest }
 
-// upTo returns the highest revision of the records up to seq, or one above.
+// upTo returns the highest revision of the records up to seq, or a higher one.
 func (v *Revisions) upTo(seq uint64) uint64 {
 	high := v.horizon
 	for _, r := range v.ring[v.from:] {
@@ -86,7 +86,7 @@ func (v *Revisions) upTo(seq uint64) uint64 {
 	return high
 }
 
-// cut forgets the records after seq, which the log does not have any more.
+// cut forgets the records after seq, which the log no longer has.
 func (v *Revisions) cut(seq uint64) {
 	n := len(v.ring)
 	for n > v.from && v.ring[n-1].seq > seq {
@@ -102,7 +102,7 @@ func (v *Revisions) cut(seq uint64) {
 	}
 }
 
-// restart forgets all records: none of those there now has a revision above rev or the horizon.
+// restart forgets all records: none of the present ones has a revision above rev or the horizon.
 func (v *Revisions) restart(rev uint64) {
 	v.Raise(rev)
 	v.ring, v.from = nil, 0
@@ -115,11 +115,11 @@ type verdict uint8
 const (
 	fresh verdict = iota // it may be appended
 	made                 // the log has this very write
-	late                 // the log has, or had perhaps, a newer one of the document
+	late                 // the log has, or may have had, a newer write of the document
 )
 
-// judge says what becomes of a write; one without a revision is not judged. Two writes with one revision are the same if they
-// write the same: senders draw revisions by chance.
+// judge decides what happens to a write; one without a revision is not judged. Two writes with the same revision are the same
+// write if their content is the same: senders draw revisions at random.
 func (v *Revisions) judge(rec *wal.Record) verdict {
 	rev := rec.Rev
 	if rev == 0 || v.without {
@@ -147,7 +147,7 @@ func contentSum(rec *wal.Record) uint32 {
 	return crc32.Update(uint32(rec.Kind), castagnoli, rec.Payload)
 }
 
-// documentHash is FNV-1a (Fowler, Noll and Vo). Two documents of one hash cost a repetition, no more.
+// documentHash is FNV-1a (Fowler, Noll and Vo). Two documents with the same hash only cost a repetition.
 func documentHash(id string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(id) {

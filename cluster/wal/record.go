@@ -12,7 +12,7 @@ import (
 // Kind says what a record does. The log itself knows only Mark.
 type Kind uint8
 
-// The kinds of records. A value is never used again for something else.
+// The kinds of records. A value is never reused for something else.
 const (
 	Noop   Kind = 1 // the first record of every epoch
 	Put    Kind = 2
@@ -25,7 +25,7 @@ type Record struct {
 	Seq   uint64 // 1 for the first of a shard, then without gaps
 	Epoch uint64 // of the master that appended it; never falls
 	Kind  Kind
-	Slot  uint8  // of the document: which part of the site's documents it belongs to
+	Slot  uint8  // slot of the document: which part of the site's documents it belongs to
 	Rev   uint64 // revision of the document
 	ID    string // document, at most MaxID bytes
 	// Payload belongs to the record: neither side changes it.
@@ -45,11 +45,11 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Size returns the bytes that r takes in a log.
+// Size returns the number of bytes that r takes in a log.
 func (r *Record) Size() int { return frame + fixed + len(r.ID) + len(r.Payload) }
 
-// append adds the stored form of r, as doc/cluster.md has it. The salt begins the checksum: bytes of
-// another log, or within a payload, are then no records of this one.
+// append adds the stored form of r, as defined in doc/cluster.md. The checksum starts with the salt,
+// so that bytes of another log, or within a payload, are not mistaken for records of this one.
 func (r *Record) append(b []byte, salt uint32) []byte {
 	start := len(b)
 	b = binary.LittleEndian.AppendUint32(b, uint32(fixed+len(r.ID)+len(r.Payload)))
@@ -66,7 +66,7 @@ func (r *Record) append(b []byte, salt uint32) []byte {
 }
 
 // parse reads the record at the start of b. Its payload is a part of b. It returns the record's size,
-// or false if b does not begin with a whole record.
+// or false if b does not begin with a complete record.
 func parse(b []byte, salt uint32) (Record, int, bool) {
 	if len(b) < frame+fixed {
 		return Record{}, 0, false

@@ -21,7 +21,7 @@ type segment struct {
 	file            *os.File
 	base, baseEpoch uint64 // of the record before its first
 	salt            uint32
-	offsets         []int64 // of its records
+	offsets         []int64 // of the epochs of its records
 	size            int64   // where the next group goes
 }
 
@@ -96,7 +96,7 @@ func openSegment(dir string, base uint64) (*segment, error) {
 }
 
 // readHeader fills in what the header says. It returns the shard's name there; false if the header is
-// damaged or says another base than the file's name. size is then after the header.
+// damaged or states another base than the file's name. Afterwards size is the length of the header.
 func (s *segment) readHeader(want concordat.ShardID) (shard concordat.ShardID, version byte, ok bool) {
 	var b [headerFixed]byte
 	if n, _ := s.file.ReadAt(b[:], 0); n < len(b) || string(b[:7]) != string(magic[:7]) {
@@ -115,8 +115,8 @@ func (s *segment) readHeader(want concordat.ShardID) (shard concordat.ShardID, v
 	return concordat.ShardID(name), b[7], true
 }
 
-// read returns records from number seq on, which is one of the segment's, up to last or the segment's end: as
-// many as lie within about maxBytes, at least one. They are read from the disk at once.
+// read returns records from number seq, which is in the segment, up to last or the segment's end: as many as
+// fit into about maxBytes, at least one. It reads them from disk in one piece.
 func (s *segment) read(seq, last uint64, maxBytes int) ([]Record, error) {
 	i := seq - s.base - 1
 	n := min(last-seq+1, uint64(len(s.offsets))-i)
@@ -140,7 +140,7 @@ func (s *segment) read(seq, last uint64, maxBytes int) ([]Record, error) {
 }
 
 // end returns where record i of the segment ends, with a mark after it if there is one: parsing stops where
-// the record says.
+// the record says that it ends.
 func (s *segment) end(i uint64) int64 {
 	if i+1 < uint64(len(s.offsets)) {
 		return s.offsets[i+1]
@@ -148,7 +148,7 @@ func (s *segment) end(i uint64) int64 {
 	return s.size
 }
 
-// cut takes away the records after seq, which is base or a record of the segment, durably.
+// cut durably removes the records after seq, which is base or a record of the segment.
 func (s *segment) cut(seq uint64, sync func(*os.File) error) error {
 	n := seq - s.base
 	if n < uint64(len(s.offsets)) {

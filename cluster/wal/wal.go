@@ -1,13 +1,13 @@
 // Package wal is the write-ahead log of one copy of a shard: what was acknowledged and must survive.
 //
-// Start from Open. Append adds records to the present group, Sync writes the group and waits for the
-// disk; records are acknowledged after that. Read gives them back by number, to the index that is
-// behind and to other nodes. The log knows neither documents nor who may write; doc/cluster.md has
-// every stored byte.
+// Start from Open. Append adds records to the current group, Sync writes the group and waits for the
+// disk; records are acknowledged after that. Read returns them by number, for an index that is
+// behind and for other nodes. The log knows neither documents nor who may write; doc/cluster.md
+// describes every stored byte.
 //
 // What a bad record means is decided by the marks. The log never starts a group before the previous one is
 // on disk, and then writes a mark that says so. A bad record that no mark follows belongs to a group that
-// was never acknowledged: a torn write, cut without a word. A bad record that a mark covers was
+// was never acknowledged: it is a torn write, and is cut off silently. A bad record that a mark covers was
 // acknowledged and is damaged. (Alagappan et al. 2018, Protocol-Aware Recovery, distinguish the two as
 // well.)
 package wal
@@ -29,23 +29,23 @@ type Options struct {
 	Shard concordat.ShardID
 	// SegmentBytes is about the size of a file; default 16 MiB, at least 4 KiB.
 	SegmentBytes int64
-	// LowWater is the least number of free bytes on the disk that Append leaves; default 64 MiB.
+	// LowWater is the minimum number of free bytes that Append leaves on the disk; default 64 MiB.
 	LowWater uint64
-	// Free returns the free bytes of the disk; default: asks the file system of the folder.
+	// Free returns the free bytes of the disk; default: the file system of the folder is asked.
 	Free func() (uint64, error)
 	// Damaged is called when acknowledged records at the end of the log, up to the number lost, turn
-	// out to be damaged, before they are cut. The caller makes it durable that this copy must not
-	// lead; an error of it is Open's. Nil: Open fails instead, and nothing is cut.
+	// out to be damaged, before they are cut off. The caller records durably that this copy must not
+	// lead; Open fails with its error. Nil: Open fails instead, and nothing is cut off.
 	Damaged func(lost uint64) error
 	// Found is called while opening with each record that the log has, in order. Its strings and bytes
-	// are valid during the call. Nil: no one wants to know.
+	// are valid only during the call. Nil: nothing is called.
 	Found func(*Record)
 
 	sync func(*os.File) error // tests let it fail; default (*os.File).Sync
 }
 
-// ErrFailed is the error of a log that could not write or was not sure that it did. What Sync had
-// confirmed is safe; the rest may be there or not. Open the log again to know.
+// ErrFailed is the error of a log that could not write, or was not sure that it did. What Sync
+// had confirmed is safe; the rest may or may not be there. Open the log again to find out.
 var ErrFailed = errors.New("log failed")
 
 // CorruptError says where acknowledged records are damaged so that the copy cannot be used. It is a
@@ -69,11 +69,11 @@ type Epoch struct{ Epoch, First uint64 }
 
 // Extent says what a log holds.
 type Extent struct {
-	// Base is the number of the last record that is not there any more, BaseEpoch its epoch; both 0
+	// Base is the number of the last record that has been removed, and BaseEpoch its epoch; both 0
 	// in a log that was never trimmed.
 	Base, BaseEpoch uint64
-	End             uint64  // number of the last record, Base if there is none
-	Durable         uint64  // up to here the disk has them
+	End             uint64  // number of the last record; Base if there is none
+	Durable         uint64  // the disk has the records up to here
 	Epochs          []Epoch // of the records after Base, ascending
 }
 
@@ -87,7 +87,7 @@ func (x *Extent) EpochAt(seq uint64) uint64 {
 }
 
 // EndOf returns the last record whose epoch is not above the given one, and its epoch; false if that
-// record lies before Base.
+// record is before Base.
 func (x *Extent) EndOf(epoch uint64) (seq, at uint64, ok bool) {
 	if x.BaseEpoch > epoch {
 		return 0, 0, false
@@ -103,7 +103,7 @@ func (x *Extent) EndOf(epoch uint64) (seq, at uint64, ok bool) {
 	return seq, at, true
 }
 
-// Truncate takes away the records after seq, which is at least Base.
+// Truncate removes the records after seq, which is at least Base.
 func (x *Extent) Truncate(seq uint64) {
 	x.End, x.Durable = min(x.End, seq), min(x.Durable, seq)
 	for len(x.Epochs) > 0 && x.Epochs[len(x.Epochs)-1].First > seq {
@@ -137,11 +137,11 @@ type Log struct {
 	// flush is held while files are written, cut or removed; it is taken before mu.
 	flush sync.Mutex
 
-	mu       sync.RWMutex // guards all below; reading holds it through the disk access
+	mu       sync.RWMutex // guards all below; readers hold it during the disk access
 	segments []*segment   // oldest first; the last one grows
 	extent   Extent
-	written  uint64   // the records up to here are in the segments
-	pending  []Record // written+1 to extent.End: the group in the making and the one being written
+	written  uint64   // records up to here are in the segments
+	pending  []Record // written+1 to extent.End: the current group and the one being written
 	failed   error
 }
 
@@ -165,7 +165,7 @@ func (l *Log) Room(size int) error {
 	return l.leaves(free, uint64(size))
 }
 
-// leaves says whether size more bytes leave enough of free ones. mu is held.
+// leaves reports whether enough space is left free after size more bytes. mu is held.
 func (l *Log) leaves(free, size uint64) error {
 	for i := range l.pending {
 		size += uint64(l.pending[i].Size())
@@ -176,10 +176,10 @@ func (l *Log) leaves(free, size uint64) error {
 	return nil
 }
 
-// Append adds the records to the present group. They can be read at once and are on disk after Sync. The first
-// record of an epoch, of 36 bytes, may use the reserve: without it no copy can lead, and read, on a full disk.
-// Errors: concordat.ErrDiskFull (nothing was added), concordat.ErrInvalid for records that do not follow the
-// last one, ErrFailed.
+// Append adds the records to the current group. They can be read at once and are on disk after Sync. The first
+// record of an epoch, 36 bytes long, may use the reserve: otherwise no copy could lead, and so be read, on a
+// full disk. Errors: concordat.ErrDiskFull (nothing was added), concordat.ErrInvalid for records that do not
+// follow the last one, ErrFailed.
 func (l *Log) Append(rs ...Record) error {
 	size := uint64(0)
 	for i := range rs {
@@ -217,7 +217,7 @@ func (l *Log) Append(rs ...Record) error {
 }
 
 // Sync writes the records appended before the call and waits for the disk. It returns the number of
-// the last record that is there for certain. Its error is ErrFailed, and forever.
+// the last record that is certainly on disk. Its error is ErrFailed, which is permanent.
 func (l *Log) Sync() (uint64, error) {
 	l.flush.Lock()
 	defer l.flush.Unlock()
@@ -262,7 +262,7 @@ func (l *Log) writeGroup(group []Record) error {
 		return err
 	}
 	if err := l.o.sync(s.file); err != nil {
-		return err // what the disk has is unknown now: never try again (fsync reports an error once)
+		return err // the content of the disk is now unknown: never try again (fsync reports an error only once)
 	}
 	last := group[len(group)-1].Seq
 	m := Record{Seq: last, Epoch: group[len(group)-1].Epoch, Kind: mark}
@@ -300,9 +300,9 @@ func (l *Log) extentEpoch(seq uint64) uint64 {
 	return l.extent.EpochAt(seq)
 }
 
-// Read returns records from number from on, in order: as many as fit into maxBytes, at least one; none
-// if from is beyond the end. It fails with concordat.ErrNotFound if from is not above Base, and with a
-// CorruptError if the disk gives back other bytes than it got.
+// Read returns records starting with number from, in order: as many as fit into maxBytes, at least
+// one; none if from is beyond the end. It fails with concordat.ErrNotFound if from is not above Base,
+// and with a CorruptError if the disk returns other bytes than were written.
 func (l *Log) Read(from uint64, maxBytes int) ([]Record, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -344,7 +344,7 @@ func (l *Log) segmentOf(seq uint64) *segment {
 	return l.segments[i-1]
 }
 
-// Truncate takes away the records after seq, durably. It fails with concordat.ErrInvalid if seq is
+// Truncate durably removes the records after seq. It fails with concordat.ErrInvalid if seq is
 // below Base, with ErrFailed if the disk fails.
 func (l *Log) Truncate(seq uint64) error {
 	l.flush.Lock()
@@ -364,8 +364,7 @@ func (l *Log) Truncate(seq uint64) error {
 	return nil
 }
 
-// truncate does it, newest file first, so that a crash or a loss of power leaves the log with a shorter end. flush and mu are
-// held.
+// truncate does so, newest file first, so that a crash or a power cut only leaves the log shorter. flush and mu are held.
 func (l *Log) truncate(seq uint64) error {
 	l.extent.Truncate(seq)
 	if seq >= l.written {
@@ -386,7 +385,7 @@ func (l *Log) truncate(seq uint64) error {
 	return l.segments[len(l.segments)-1].cut(seq, l.o.sync)
 }
 
-// Rotate lets the next group begin another file, so that Trim can remove all that is written.
+// Rotate makes the next group begin a new file, so that Trim can remove everything written so far.
 func (l *Log) Rotate() error {
 	l.flush.Lock()
 	defer l.flush.Unlock()
@@ -418,8 +417,8 @@ func (l *Log) Trimmable(seq uint64, keep int64) bool {
 }
 
 // Trim removes old files whose records are all numbered seq or below, but keeps the newest keep bytes
-// of the log and always its last file. Each is gone from the disk before the next one goes: file systems other than ext4 and
-// xfs may change the order, and what stays has no holes.
+// of the log and always its last file. Each is gone from the disk before the next one is removed, since file systems other
+// than ext4 and xfs may change the order; so what remains has no gaps.
 func (l *Log) Trim(seq uint64, keep int64) error {
 	l.flush.Lock()
 	defer l.flush.Unlock()
@@ -444,8 +443,8 @@ func (l *Log) Trim(seq uint64, keep int64) error {
 	return nil
 }
 
-// Reset empties the log: the next record is base+1, and epoch that of record base. After a crash the
-// log is the old one or the new one.
+// Reset empties the log: the next record is base+1, and epoch is the epoch of record base. After a
+// crash the log is either the old one or the new one.
 func (l *Log) Reset(base, epoch uint64) error {
 	l.flush.Lock()
 	defer l.flush.Unlock()
@@ -461,7 +460,7 @@ func (l *Log) Reset(base, epoch uint64) error {
 	return nil
 }
 
-// reset builds the new log aside and puts it in place of the old folder. flush and mu are held.
+// reset builds the new log in a separate folder and puts it in place of the old one. flush and mu are held.
 func (l *Log) reset(base, epoch uint64) error {
 	for _, s := range l.segments {
 		if err := s.file.Close(); err != nil {

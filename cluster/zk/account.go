@@ -17,7 +17,7 @@ type Account struct {
 	password string
 }
 
-// AccountVariable is the environment's place for "user:password".
+// AccountVariable names the environment variable that holds "user:password".
 const AccountVariable = "CONCORDAT_ZOOKEEPER_ACCOUNT"
 
 // NewAccount returns the account of "user:password". Errors: concordat.ErrInvalid, without the text.
@@ -29,8 +29,8 @@ func NewAccount(text string) (Account, error) {
 	return Account{user, password}, nil
 }
 
-// ReadAccount returns the account in the file at path, or with path empty that of the environment, or the
-// zero Account if neither is there. The file must not be readable by everybody. Errors: concordat.ErrInvalid.
+// ReadAccount returns the account in the file at path or, if path is empty, that of the environment, or the
+// zero Account if there is neither. The file must not be readable by everyone. Errors: concordat.ErrInvalid.
 func ReadAccount(path string) (Account, error) {
 	if path == "" {
 		if text := os.Getenv(AccountVariable); text != "" {

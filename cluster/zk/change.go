@@ -13,9 +13,9 @@ import (
 )
 
 // Read implements coord.Coordinator. ZooKeeper's server is brought up to date with its leader first; if
-// the connection changes between, the new server may be behind, and it is asked again. A leader that was
-// deposed and does not know may answer for the time of ZooKeeper's syncLimit: then the version is an old
-// one, and a CAS upon it fails.
+// the connection changes in between, the new server may be behind, and the read is repeated. A deposed
+// leader that does not know it yet may answer for the duration of ZooKeeper's syncLimit: then the
+// version is old, and a CAS with it fails.
 func (s *Session) Read(ctx context.Context, id concordat.ShardID) (coord.Shard, error) {
 	what := "shard " + string(id)
 	if err := checkName(string(id)); err != nil {
@@ -46,19 +46,19 @@ func (s *Session) multi(ctx context.Context, l *link, ops ...any) ([]zkclient.Mu
 	return call(ctx, l, func(c *zkclient.Conn) ([]zkclient.MultiResponse, error) { return c.Multi(ops...) })
 }
 
-// refusedAt returns which change of a multi ZooKeeper refused, and why; -1: not known to be refused.
+// refusedAt returns which change of a multi ZooKeeper refused, and why; -1: none is known to be refused.
 func refusedAt(answers []zkclient.MultiResponse) (int, error) {
 	for i, a := range answers {
-		if a.Error != nil { // those before have none, those after another
+		if a.Error != nil { // those before it have none, those after it another error
 			return i, a.Error
 		}
 	}
 	return -1, nil
 }
 
-// CAS implements coord.Coordinator. ZooKeeper makes the change and sees that the incarnation's znode is
-// there in one step, so that ErrSession is never a guess: it is ErrUnknown when only this node believes
-// that its session is over.
+// CAS implements coord.Coordinator. ZooKeeper makes the change and checks that the incarnation's znode
+// exists in one step, so ErrSession is never a guess: if only this node believes that its session is
+// over, the error is ErrUnknown.
 func (s *Session) CAS(ctx context.Context, id concordat.ShardID, version int64, next coord.State, by coord.Incarnation) (int64, error) {
 	what := "shard " + string(id)
 	err := next.Validate()
@@ -101,7 +101,7 @@ func (s *Session) CAS(ctx context.Context, id concordat.ShardID, version int64, 
 	return 0, changeError(what, err)
 }
 
-// Announce implements coord.Session. The new entry comes and the older ones go in one step.
+// Announce implements coord.Session. The new entry is added and the older ones are removed in one step.
 func (s *Session) Announce(ctx context.Context, n coord.Node) error {
 	if s.o.Node == "" || n.ID != s.o.Node {
 		return fmt.Errorf("node %q claims to be %q: %w", s.o.Node, n.ID, concordat.ErrInvalid)
@@ -199,7 +199,7 @@ func (s *Session) Create(ctx context.Context, shards map[concordat.ShardID]coord
 	return changeError("create shards", err)
 }
 
-// Nodes returns the names of all nodes that ever were in the cluster and were not forgotten, in order.
+// Nodes returns the names of all nodes that were ever in the cluster and have not been forgotten, in order.
 func (s *Session) Nodes(ctx context.Context) ([]coord.NodeID, error) {
 	l, err := s.use()
 	if err != nil {
@@ -219,9 +219,9 @@ func (s *Session) Nodes(ctx context.Context) ([]coord.NodeID, error) {
 	return all, nil
 }
 
-// Forget makes the name of a node free for another installation. A node that is live is
-// concordat.ErrRefused, and so is one in the set in sync of a shard: whatever took its name would be
-// taken to have every acknowledged write.
+// Forget makes the name of a node free for another installation. It fails with concordat.ErrRefused
+// for a live node and for one in the in-sync set of a shard: whatever took its name would be assumed
+// to have every acknowledged write.
 func (s *Session) Forget(ctx context.Context, node coord.NodeID) error {
 	l, err := s.use()
 	if err != nil {
@@ -256,8 +256,8 @@ func (s *Session) Forget(ctx context.Context, node coord.NodeID) error {
 	return nil
 }
 
-// SetScheme makes next the scheme of the cluster, if it is old: after all copies were rebuilt. Errors:
-// concordat.ErrScheme if it is another one.
+// SetScheme changes the scheme of the cluster from old to next, after all copies were rebuilt. Errors:
+// concordat.ErrScheme if the scheme is neither.
 func (s *Session) SetScheme(ctx context.Context, old, next string) error {
 	l, err := s.use()
 	if err != nil {

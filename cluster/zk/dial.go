@@ -21,12 +21,12 @@ type hosts struct {
 	mu      sync.Mutex // guards all below
 	servers []string
 	at      int // next
-	start   int // where the round began
+	start   int // where the round of servers began
 }
 
 var _ zkclient.HostProvider = (*hosts)(nil)
 
-// Init implements zkclient.HostProvider: the first server is drawn, so that nodes spread.
+// Init implements zkclient.HostProvider: the first server is drawn at random, so that nodes spread out.
 func (h *hosts) Init(servers []string) error {
 	h.servers = servers
 	h.at = rand.IntN(len(servers))
@@ -56,7 +56,7 @@ func (h *hosts) Connected() {
 	h.start = h.at
 }
 
-// dial connects to a server, with TLS if wanted.
+// dial connects to a server, with TLS if configured.
 func (l *link) dial(network, address string, limit time.Duration) (net.Conn, error) {
 	if l.isDead() {
 		return nil, errDead // nothing may be sent in another session
@@ -85,18 +85,18 @@ func (l *link) dial(network, address string, limit time.Duration) (net.Conn, err
 	return &clipped{Conn: c, link: l}, nil
 }
 
-// clipped is a connection with shorter deadlines than the library asks for: it waits for the answer to
-// its handshake for ten times 2/3 of the session timeout, and for the rest of a message forever, so
-// that one server that hangs costs the session though others would answer. It also reads which session
-// ZooKeeper granted, which the library does not report.
+// clipped is a connection with shorter deadlines than the library asks for: the library waits for the
+// answer to its handshake for ten times 2/3 of the session timeout, and for the rest of a message
+// forever, so a single hanging server would cost the session although others would answer. It also
+// reads which session ZooKeeper granted, which the library does not report.
 type clipped struct {
 	net.Conn
 	link   *link
-	asked  bool // the handshake's deadline was set
+	asked  bool // the deadline of the handshake was set
 	header []byte
 }
 
-// SetReadDeadline sets t, or less.
+// SetReadDeadline sets t, or an earlier deadline.
 func (c *clipped) SetReadDeadline(t time.Time) error {
 	limit := c.link.wanted * 2 / 3
 	if c.asked {
@@ -111,7 +111,7 @@ func (c *clipped) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// SetWriteDeadline sets t, or less.
+// SetWriteDeadline sets t, or an earlier deadline.
 func (c *clipped) SetWriteDeadline(t time.Time) error {
 	if most := time.Now().Add(c.link.wanted * 2 / 3); t.After(most) {
 		t = most
@@ -125,7 +125,7 @@ func (c *clipped) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	const whole = 20
 	if err == io.EOF {
-		return n, err // as it is: callers compare
+		return n, err // unchanged: callers compare it
 	}
 	if missing := whole - len(c.header); missing > 0 {
 		c.header = append(c.header, b[:min(n, missing)]...)
@@ -136,7 +136,7 @@ func (c *clipped) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// grant notes the session timeout of an answer. The library takes any, and panics at some.
+// grant records the session timeout of an answer. The library accepts any, and panics at some.
 func (c *clipped) grant(milliseconds uint32) error {
 	const least, most = 100, 10 * 60 * 1000
 	switch {

@@ -30,7 +30,7 @@ type memory struct {
 
 const memoryFormat = 1
 
-// readMemory returns what is in the file; nothing, if there is none.
+// readMemory returns the content of the file, or nothing if there is no file.
 func readMemory(path string, node coord.NodeID) (memory, error) {
 	var m memory
 	b, err := os.ReadFile(path)
@@ -94,7 +94,7 @@ func draw() string {
 	return hex.EncodeToString(b[:])
 }
 
-// final reports whether trying again cannot repair err.
+// final reports whether retrying is pointless after err.
 func final(err error) bool {
 	for _, e := range []error{concordat.ErrRefused, concordat.ErrScheme, concordat.ErrInvalid, concordat.ErrCorrupt, concordat.ErrNotFound,
 		fs.ErrPermission} {
@@ -126,8 +126,8 @@ func (s *Session) connect(ctx context.Context) (*link, error) {
 	}
 }
 
-// tryLink makes one attempt, whose session has four timeouts to come about: the library pauses for a second
-// after each round of the servers, and one that hangs takes a third of a timeout.
+// tryLink makes one attempt, which has four session timeouts to establish a session: the library pauses for
+// a second after each round of the servers, and a hanging server takes a third of a timeout.
 func (s *Session) tryLink(ctx context.Context) (*link, error) {
 	l, err := newLink(&s.o)
 	if err != nil {
@@ -162,8 +162,8 @@ func (l *link) get(ctx context.Context, path string) (znode, error) {
 	})
 }
 
-// belong makes sure that the cluster which l reaches is the one this node is of, and the node the one
-// that the cluster knows; or founds the cluster, or makes the node known, where that is allowed.
+// belong makes sure that the cluster that l reaches is this node's, and that the node is the one that
+// the cluster knows; or, if that is allowed, it founds the cluster or makes the node known.
 func (s *Session) belong(ctx context.Context, l *link) error {
 	s.mu.Lock()
 	seen := s.seen
@@ -230,7 +230,7 @@ func (s *Session) compare(r siteRecord, seen memory) error {
 	return nil
 }
 
-// found creates the site's znodes, if they do not exist and this node never saw them.
+// found creates the site's znodes, if they do not exist and this node has never seen them.
 func (s *Session) found(ctx context.Context, l *link, seen memory) error {
 	if seen.Cluster != "" {
 		return fmt.Errorf("ZooKeeper has nothing at %s, and this node is of cluster %s: it is another ZooKeeper, or its data were lost. "+
@@ -254,7 +254,7 @@ func (s *Session) found(ctx context.Context, l *link, seen memory) error {
 		ops = append(ops, &zkclient.CreateRequest{Path: p, Acl: s.t.acl})
 	}
 	_, err := call(ctx, l, func(c *zkclient.Conn) ([]zkclient.MultiResponse, error) { return c.Multi(ops...) })
-	if err != nil && !errors.Is(err, zkclient.ErrNodeExists) { // another node may have been first: its record is compared
+	if err != nil && !errors.Is(err, zkclient.ErrNodeExists) { // another node may have been faster: its record is compared
 		return fmt.Errorf("found cluster at %s: %w", s.t.root, err)
 	}
 	return nil
@@ -285,7 +285,7 @@ func (s *Session) known(ctx context.Context, l *link, next *memory) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("enter node %s: %w", s.o.Node, err) // tried again, and then compared
+			return fmt.Errorf("enter node %s: %w", s.o.Node, err) // it is tried again, and then compared
 		}
 		return nil
 	case err != nil:
@@ -306,7 +306,7 @@ func (s *Session) known(ctx context.Context, l *link, next *memory) error {
 	return nil
 }
 
-// remember makes m what the node knows of the cluster, durably.
+// remember durably makes m what the node knows of the cluster.
 func (s *Session) remember(m memory) error {
 	if err := m.write(s.o.Identity); err != nil {
 		return err

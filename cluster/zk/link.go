@@ -29,18 +29,18 @@ var (
 
 // Bounds of one link.
 const (
-	maxCalls  = 64      // at a time; others wait for their turn
+	maxCalls  = 64      // calls at a time; others wait for their turn
 	maxAnswer = 4 << 20 // bytes of one answer: a list of names, or a znode
-	maxDirty  = 4096    // paths that wait to be read again; with more, everything is
+	maxDirty  = 4096    // paths that wait to be read again; if there are more, everything is read
 )
 
-// link is one session with ZooKeeper over one client of the library. The library's client begins another
-// session by itself when one has expired, and sends in it what was meant for the old one. A link does not:
-// from the moment it is dead its dialer refuses.
+// link is one session with ZooKeeper over one client of the library. When a session has expired, the
+// library's client begins another by itself, and sends in it what was meant for the old one. A link does
+// not: once it is dead, its dialer refuses.
 type link struct {
 	conn   *zkclient.Conn
 	me     coord.Incarnation // set once the session is known
-	begun  time.Time         // when the request was sent that first confirmed the session
+	begun  time.Time         // when the request that first confirmed the session was sent
 	wanted time.Duration
 	tls    *tls.Config
 	open   func(ctx context.Context, network, address string) (net.Conn, error)
@@ -57,7 +57,7 @@ type link struct {
 	ended    chan struct{} // closed when the library's client was closed
 	endOnce  sync.Once
 
-	wake  chan struct{} // something is dirty, up or dead
+	wake  chan struct{} // something became dirty, or the link came up or died
 	mu    sync.Mutex    // guards all below
 	dirty map[string]struct{}
 	all   bool // everything is dirty
@@ -81,7 +81,7 @@ func newLink(o *Options) (*link, error) {
 	return l, nil
 }
 
-// libraryLog brings the library's lines to the log, where they are details.
+// libraryLog writes the library's lines to the log, as debug details.
 type libraryLog struct{ log *slog.Logger }
 
 // Printf implements zkclient.Logger.
@@ -89,8 +89,8 @@ func (l libraryLog) Printf(format string, args ...any) {
 	l.log.Debug("ZooKeeper client", "says", fmt.Sprintf(format, args...))
 }
 
-// onEvent records what the library reports. It is called from the library's own goroutines, must not
-// wait, and comes for everything, while the library's channel drops what does not fit.
+// onEvent records what the library reports. It is called from the library's own goroutines and must
+// not wait. It gets every event, whereas the library's channel drops what does not fit.
 func (l *link) onEvent(e zkclient.Event) {
 	if e.Type != zkclient.EventSession {
 		if !l.deaf.Load() {
@@ -111,7 +111,7 @@ func (l *link) onEvent(e zkclient.Event) {
 	}
 }
 
-// soil marks a znode as to be read again.
+// soil marks a znode to be read again.
 func (l *link) soil(path string) {
 	l.mu.Lock()
 	if len(l.dirty) < maxDirty {
@@ -123,7 +123,7 @@ func (l *link) soil(path string) {
 	l.nudge()
 }
 
-// soilAll marks everything as to be read again.
+// soilAll marks everything to be read again.
 func (l *link) soilAll() {
 	l.mu.Lock()
 	l.all = true
@@ -138,7 +138,7 @@ func (l *link) nudge() {
 	}
 }
 
-// take returns what is dirty, and forgets it.
+// take returns what is dirty, and clears it.
 func (l *link) take() (dirty map[string]struct{}, all bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,7 +147,7 @@ func (l *link) take() (dirty map[string]struct{}, all bool) {
 	return dirty, all
 }
 
-// takeBelow returns what is dirty at or below the path, and forgets that.
+// takeBelow returns what is dirty at or below the path, and clears it.
 func (l *link) takeBelow(path string) (below []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,7 +175,8 @@ func (l *link) isDead() bool {
 func (l *link) kill() { l.deadOnce.Do(func() { close(l.dead) }) }
 
 // close kills the link and ends its session, if ZooKeeper is reached. The library's Close has been known
-// to hang, so the caller may stop waiting for the channel that is closed when all is done.
+// to hang, so the caller need not wait for the returned channel, which is closed when everything is
+// done.
 func (l *link) close() <-chan struct{} {
 	l.endOnce.Do(func() {
 		go func() {
@@ -190,8 +191,8 @@ func (l *link) close() <-chan struct{} {
 	return l.ended
 }
 
-// call runs f, which asks ZooKeeper, for at most one session timeout; the library knows no time limits.
-// errDown and errDead: f did not run. errTimeout, or the error of ctx: it may have done anything.
+// call runs f, which asks ZooKeeper, for at most one session timeout; the library has no time limits.
+// errDown and errDead: f did not run. errTimeout, or the error of ctx: f may have had any effect.
 func call[T any](ctx context.Context, l *link, f func(*zkclient.Conn) (T, error)) (T, error) {
 	var none T
 	if l.isDead() {
@@ -233,14 +234,14 @@ func call[T any](ctx context.Context, l *link, f func(*zkclient.Conn) (T, error)
 	}
 }
 
-// run1 is call for what returns an error only.
+// run1 is call for functions that only return an error.
 func run1(ctx context.Context, l *link, f func(*zkclient.Conn) error) error {
 	_, err := call(ctx, l, func(c *zkclient.Conn) (struct{}, error) { return struct{}{}, f(c) })
 	return err
 }
 
-// confirm asks the ensemble's leader whether the session lives: Sync passes through it. It returns when
-// the request was sent.
+// confirm asks the ensemble's leader whether the session lives: Sync passes through it. It returns the
+// time at which the request was sent.
 func (l *link) confirm(ctx context.Context, path string) (time.Time, error) {
 	sent := time.Now()
 	err := run1(ctx, l, func(c *zkclient.Conn) error { _, err := c.Sync(path); return err })
@@ -261,7 +262,7 @@ func (l *link) waitUp(ctx context.Context) error {
 	return nil
 }
 
-// establish waits for the session, gives the account, and confirms both.
+// establish waits for the session, authenticates with the account, and confirms both.
 func (l *link) establish(ctx context.Context, o *Options, root string) error {
 	if err := l.waitUp(ctx); err != nil {
 		return err
@@ -281,7 +282,7 @@ func (l *link) establish(ctx context.Context, o *Options, root string) error {
 	if err != nil {
 		return err
 	}
-	// The session's number alone could come again after ZooKeeper lost its data.
+	// The session's number alone could recur after ZooKeeper lost its data.
 	var draw [4]byte
 	_, _ = rand.Read(draw[:]) // never fails
 	l.me = coord.Incarnation(fmt.Sprintf("%s:%016x.%s", o.Node, uint64(l.conn.SessionID()), hex.EncodeToString(draw[:])))
@@ -289,7 +290,7 @@ func (l *link) establish(ctx context.Context, o *Options, root string) error {
 	return nil
 }
 
-// readError says of a reading that failed what its caller may know.
+// readError returns what a caller may learn about a failed read.
 func readError(what string, err error) error {
 	switch {
 	case errors.Is(err, zkclient.ErrNoNode):
@@ -302,8 +303,8 @@ func readError(what string, err error) error {
 	return fmt.Errorf("%s: %w: %w", what, concordat.ErrUnavailable, err)
 }
 
-// changeError says of a change that failed whether it may have been made. Only what is known not to have
-// been sent, or was refused by ZooKeeper itself, is known not to have been made.
+// changeError says whether a failed change may have been made. It certainly was not only if it was not
+// sent, or if ZooKeeper itself refused it.
 func changeError(what string, err error) error {
 	switch {
 	case errors.Is(err, errDown), errors.Is(err, errDead), errors.Is(err, zkclient.ErrNoServer), errors.Is(err, zkclient.ErrNoAuth),

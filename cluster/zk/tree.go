@@ -42,7 +42,7 @@ func (t tree) node(n coord.NodeID) string             { return t.nodes() + "/" +
 // maxName bounds a name within the tree, in bytes before it is escaped.
 const maxName = 255
 
-// escape makes one level of a path of any name: as in a URL, and a name of dots only is escaped too.
+// escape turns any name into one level of a path, as in a URL; a name that consists only of dots is escaped too.
 func escape(name string) string {
 	e := url.PathEscape(name)
 	if strings.Trim(e, ".") == "" {
@@ -65,12 +65,12 @@ type siteRecord struct {
 	Format  int              `json:"format"`
 	Site    concordat.SiteID `json:"site"`
 	Scheme  string           `json:"scheme"`
-	Cluster string           `json:"cluster"` // 32 hexadecimal digits, drawn when it was founded
+	Cluster string           `json:"cluster"` // 32 hexadecimal digits, drawn at random when it was founded
 }
 
 // nodeRecord is a znode of nodes: which installation has the name.
 type nodeRecord struct {
-	Instance string `json:"instance"` // 32 hexadecimal digits, drawn at its first start
+	Instance string `json:"instance"` // 32 hexadecimal digits, drawn at random at its first start
 }
 
 var drawn = regexp.MustCompile(`^[0-9a-f]{32}$`)
@@ -86,7 +86,7 @@ func decode(what string, b []byte, v any) error {
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // these types always can
+		panic(err) // these types can always be encoded
 	}
 	return b
 }
@@ -128,7 +128,7 @@ func decodeLive(name string, b []byte) (coord.Node, error) {
 	return n, nil
 }
 
-// ofNode reports whether the incarnation is one of node n: the node's name, a colon, and more.
+// ofNode reports whether the incarnation is one of node n: the node's name, a colon, and further characters.
 func ofNode(n coord.NodeID, incarnation string) bool {
 	of, _, ok := strings.Cut(incarnation, ":")
 	return ok && n != "" && of == string(n)
@@ -153,7 +153,7 @@ func parsePast(level string) (int64, bool) {
 	return v, err == nil && v > 0 && len(level) == 10
 }
 
-// ancestors returns the znodes above and with p, the highest first.
+// ancestors returns p and the znodes above it, the highest first.
 func ancestors(p string) []string {
 	var all []string
 	for ; p != "/"; p = path.Dir(p) {

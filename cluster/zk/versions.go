@@ -29,23 +29,23 @@ const (
 // kept is how many versions of a document are kept.
 const kept = 100
 
-// Configure implements coord.Session. The version becomes a part of History in the same step.
+// Configure implements coord.Session. The version is added to History in the same step.
 func (s *Session) Configure(ctx context.Context, version int64, data []byte) (int64, error) {
 	return s.edit(ctx, Config, version, data)
 }
 
 // SetSettings replaces the settings if their version is the given one, and returns the new version,
-// version+1. Errors as Configure.
+// version+1. Its errors are those of Configure.
 func (s *Session) SetSettings(ctx context.Context, version int64, data []byte) (int64, error) {
 	return s.edit(ctx, Settings, version, data)
 }
 
-// Settings returns the channel of what an operator set for all nodes, always the same. It holds at most
-// one version, the newest that was not received; the first comes with the first view, and has version 0 if
-// nothing was ever set. Close closes it.
+// Settings returns the channel of what an operator set for all nodes; it is always the same channel. It
+// holds at most one version, the newest that was not received; the first comes with the first view, and
+// has version 0 if nothing was ever set. Close closes the channel.
 func (s *Session) Settings() <-chan coord.Config { return s.settings }
 
-// edit replaces a document of a version by the next.
+// edit replaces a document of a given version with the next version.
 func (s *Session) edit(ctx context.Context, d Document, version int64, data []byte) (int64, error) {
 	if len(data) > coord.MaxConfig {
 		return 0, fmt.Errorf("%d bytes of %s, at most %d: %w", len(data), d, coord.MaxConfig, concordat.ErrInvalid)
@@ -68,7 +68,7 @@ func (s *Session) edit(ctx context.Context, d Document, version int64, data []by
 		return 0, changeError(string(d), err)
 	}
 	if old := version + 1 - kept; old > 0 {
-		// One that stays does no harm: whatever more there is than is kept, History leaves out.
+		// A leftover does no harm: History leaves out what exceeds the number kept.
 		_ = run1(ctx, l, func(c *zkclient.Conn) error { return c.Delete(past(p, old), -1) })
 	}
 	return version + 1, nil
@@ -80,8 +80,8 @@ type Past struct {
 	Set time.Time // by the clock of ZooKeeper's leader
 }
 
-// History returns the versions of a document that are kept, at most 100 and at most limit, the newest
-// first. Errors: concordat.ErrUnavailable, those of ctx.
+// History returns the kept versions of a document, at most 100 and at most limit, the newest first.
+// Errors: concordat.ErrUnavailable, those of ctx.
 func (s *Session) History(ctx context.Context, d Document, limit int) ([]Past, error) {
 	l, err := s.use()
 	if err != nil {

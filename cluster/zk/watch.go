@@ -35,7 +35,7 @@ func (s *Session) run(ctx context.Context) {
 		<-l.dead
 		l.close()
 		if s.Err() != nil {
-			<-ctx.Done() // the last view stays what it was
+			<-ctx.Done() // the last view remains unchanged
 			return
 		}
 		if l = s.successor(ctx); l == nil {
@@ -78,7 +78,7 @@ func (s *Session) serve(ctx context.Context, l *link, w *watcher) {
 		s.beat(ctx, l)
 	}()
 	w.begin(l)
-	// Reading everything again at once from all nodes would be a wave; each has its own rhythm.
+	// If all nodes reread everything at the same time, the load would come in waves; each has its own rhythm.
 	again := time.NewTicker(s.o.Reread*4/5 + rand.N(s.o.Reread*2/5))
 	defer again.Stop()
 	pause := s.o.Timeout / 20
@@ -86,7 +86,7 @@ func (s *Session) serve(ctx context.Context, l *link, w *watcher) {
 		if err := w.refresh(ctx); err != nil {
 			switch {
 			case errors.Is(err, zkclient.ErrNoAuth):
-				l.kill() // the account may have been lost with a connection; another link shows
+				l.kill() // the account may have been lost with a connection; another link shows whether it was
 			case final(err):
 				s.fail(err)
 			default:
@@ -108,7 +108,7 @@ func (s *Session) serve(ctx context.Context, l *link, w *watcher) {
 	<-beats
 }
 
-// stumble says what kept s from reading, and waits: whatever woke it would again.
+// stumble records what kept s from reading, and waits: the same cause would wake it again at once.
 func (s *Session) stumble(ctx context.Context, l *link, err error, pause time.Duration) {
 	if !l.isDead() && l.up.Load() && ctx.Err() == nil {
 		s.log.Warn("reading from ZooKeeper", "error", err)
@@ -121,11 +121,11 @@ func (s *Session) stumble(ctx context.Context, l *link, err error, pause time.Du
 	l.soilAll()
 }
 
-// beat confirms the session four times per session timeout, and replaces a link that is wedged.
+// beat confirms the session four times per session timeout, and replaces a wedged link.
 func (s *Session) beat(ctx context.Context, l *link) {
 	t := time.NewTicker(l.timeout() / 4)
 	defer t.Stop()
-	const patience = 12 // beats without an answer: three session timeouts. Counted, since a process that was
+	const patience = 12 // beats without an answer: three session timeouts. They are counted, since a process that was
 	// stopped for an hour has not been without an answer for an hour.
 	for missed := 0; ; {
 		select {
@@ -143,7 +143,7 @@ func (s *Session) beat(ctx context.Context, l *link) {
 			missed = 0
 			continue
 		case errors.Is(err, context.DeadlineExceeded):
-			missed++ // another beat was slept through
+			missed++ // another beat was missed
 		}
 		if missed++; missed >= patience {
 			missed = 0
@@ -152,7 +152,7 @@ func (s *Session) beat(ctx context.Context, l *link) {
 	}
 }
 
-// confirm asks whether l's session lives and notes when it was asked.
+// confirm asks whether l's session lives and records when it asked.
 func (s *Session) confirm(ctx context.Context, l *link) error {
 	sent, err := l.confirm(ctx, s.t.root)
 	if err != nil {
@@ -166,8 +166,8 @@ func (s *Session) confirm(ctx context.Context, l *link) error {
 	return nil
 }
 
-// replace tries whether a new link comes about where l has been silent. If so, and l is silent still, l is
-// wedged, or no server will have it: the new one takes its place. If not, ZooKeeper is out of reach, and
+// replace tries to establish a new link when l has been silent. If that succeeds and l is still silent, l
+// is wedged, or no server accepts it: the new one takes its place. If not, ZooKeeper is out of reach, and
 // l's session lives on as long as ZooKeeper keeps it.
 func (s *Session) replace(ctx context.Context, l *link) {
 	try, cancel := context.WithTimeout(ctx, l.timeout())
@@ -181,7 +181,7 @@ func (s *Session) replace(ctx context.Context, l *link) {
 		s.log.Warn("ZooKeeper is out of reach", "node", s.o.Node, "error", err)
 		return
 	}
-	// Give the old session the time of a round of servers and a pause of the library.
+	// Give the old session time for a round of servers and a pause of the library.
 	grace, cancel := context.WithTimeout(ctx, l.timeout()/3+2*time.Second)
 	defer cancel()
 	for grace.Err() == nil {

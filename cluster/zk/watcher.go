@@ -12,7 +12,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// What a session knows of the znodes, and the views made of it.
+// What a session knows of the znodes, and the views made from it.
 
 // entry is the content of one znode as it was read.
 type entry[T any] struct {
@@ -30,20 +30,20 @@ type watcher struct {
 	live   map[string]entry[coord.Node] // by the names of znodes
 	shards map[string]entry[coord.Shard]
 	config coord.Config
-	// settings are those that were published; none yet: version -1.
+	// settings are the published ones; version -1: none yet.
 	settings coord.Config
 	armed    map[string]bool // paths with a watch
 	plain    bool            // no watches wanted
-	news     bool            // something is known that no view had
+	news     bool            // something is known that no view has shown
 }
 
-// begin takes another link.
+// begin starts using another link.
 func (w *watcher) begin(l *link) {
 	w.l, w.armed, w.news = l, map[string]bool{}, true
 	l.soilAll()
 }
 
-// refresh reads what is dirty and publishes a view if something came of it.
+// refresh reads what is dirty and publishes a view if that changed something.
 func (w *watcher) refresh(ctx context.Context) error {
 	dirty, all := w.l.take()
 	if !w.l.up.Load() || len(dirty) == 0 && !all {
@@ -58,7 +58,7 @@ func (w *watcher) refresh(ctx context.Context) error {
 		delete(w.armed, p)
 	}
 	if all {
-		// A server may be behind what another showed; after this it is not.
+		// A server may be behind what another one showed; after this it is not.
 		if err := w.s.confirm(ctx, w.l); err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (w *watcher) refresh(ctx context.Context) error {
 			return err
 		}
 	}
-	// Who is live is read last: a newly elected master must not seem to be away.
+	// The live nodes are read last: a newly elected master must not seem to be away.
 	for _, part := range []func(context.Context, map[string]struct{}, bool) (bool, error){w.readConfig, w.readSettings, w.readShards,
 		w.readLive} {
 		changed, err := part(ctx, dirty, all)
@@ -94,8 +94,8 @@ func (w *watcher) checkSite(ctx context.Context) error {
 	return err
 }
 
-// checkOwn finds out whether this node's entry was removed: another process of the same folder, a copy
-// of it for instance, announced itself.
+// checkOwn finds out whether this node's entry was removed: another process with the same folder, for
+// example a copy of it, announced itself.
 func (w *watcher) checkOwn(ctx context.Context) error {
 	w.s.mu.Lock()
 	announced := w.s.announced && w.s.link == w.l
@@ -104,7 +104,7 @@ func (w *watcher) checkOwn(ctx context.Context) error {
 	if _, there := w.live[path.Base(own)]; !announced || there {
 		return nil
 	}
-	// It may have come after the names were read; or the session ended, which only this shows.
+	// The entry may have been added after the names were read, or the session ended, which only this shows.
 	if _, err := w.l.confirm(ctx, w.s.t.root); err != nil {
 		return err
 	}
@@ -128,8 +128,8 @@ func (w *watcher) list(ctx context.Context, dir string) ([]string, error) {
 	return names, err
 }
 
-// read reads a znode, and watches it. The library keeps a channel for each time that a watch was asked
-// for, until it fires: it is set only if none is.
+// read reads a znode, and watches it. The library keeps a channel for every requested watch until it
+// fires, so one is set only if there is none.
 func (w *watcher) read(ctx context.Context, p string) (znode, error) {
 	if w.plain || w.armed[p] {
 		return w.l.get(ctx, p)
@@ -142,7 +142,7 @@ func (w *watcher) read(ctx context.Context, p string) (znode, error) {
 	return z, err
 }
 
-// missed notes that p changed without a word: its watch is lost, and is set again.
+// missed records that p changed without a notification: its watch is lost, and is set again.
 func (w *watcher) missed(p string) {
 	if w.armed[p] {
 		delete(w.armed, p)
@@ -205,7 +205,7 @@ func readDir[T any](ctx context.Context, w *watcher, dir string, dirty map[strin
 	return changed, nil
 }
 
-// readLive reads who is live, also if that became dirty only while the shards were read.
+// readLive reads which nodes are live, even if that became dirty only while the shards were read.
 func (w *watcher) readLive(ctx context.Context, dirty map[string]struct{}, all bool) (bool, error) {
 	if late := w.l.takeBelow(w.s.t.live()); len(late) > 0 {
 		dirty = maps.Clone(dirty)
@@ -232,7 +232,7 @@ func (w *watcher) readShards(ctx context.Context, dirty map[string]struct{}, all
 	})
 }
 
-// document reads one of the two documents, if it is dirty. It returns old, or what came after it.
+// document reads one of the two documents, if it is dirty. It returns old, or a newer version.
 func (w *watcher) document(ctx context.Context, d Document, dirty map[string]struct{}, all bool, old coord.Config) (coord.Config, error) {
 	p := w.s.t.document(d)
 	_, told := dirty[p]
@@ -261,7 +261,7 @@ func (w *watcher) readConfig(ctx context.Context, dirty map[string]struct{}, all
 	return true, w.s.sawConfig(c.Version)
 }
 
-// readSettings publishes settings by itself: views do not have them.
+// readSettings publishes settings separately: views do not contain them.
 func (w *watcher) readSettings(ctx context.Context, dirty map[string]struct{}, all bool) (bool, error) {
 	c, err := w.document(ctx, Settings, dirty, all, w.settings)
 	if err != nil || c.Version == w.settings.Version {
@@ -276,7 +276,7 @@ func (w *watcher) readSettings(ctx context.Context, dirty map[string]struct{}, a
 	return false, nil
 }
 
-// sawConfig keeps the highest version of the configuration, which reveals a ZooKeeper that went back.
+// sawConfig keeps the highest version of the configuration, which reveals a ZooKeeper that went back in time.
 func (s *Session) sawConfig(v int64) error {
 	s.mu.Lock()
 	m := s.seen
@@ -294,7 +294,7 @@ func (w *watcher) view() coord.View {
 		Config: w.config}
 	newest := map[coord.NodeID]int64{}
 	for _, e := range w.live {
-		if !e.bad && e.created > newest[e.v.ID] { // of two sessions of one node the later counts
+		if !e.bad && e.created > newest[e.v.ID] { // of two sessions of one node, the later one counts
 			v.Live[e.v.ID], newest[e.v.ID] = e.v, e.created
 		}
 	}
@@ -306,7 +306,7 @@ func (w *watcher) view() coord.View {
 	return v
 }
 
-// publish replaces the view that waits in the channel by the present one.
+// publish replaces the view waiting in the channel with the current one.
 func (w *watcher) publish() {
 	v := w.view()
 	select {
@@ -316,7 +316,7 @@ func (w *watcher) publish() {
 	w.s.views <- v // there is no other sender
 }
 
-// look reads a view without watches. Its Config's Data is not shared.
+// look reads a view without watches. The Data of its Config is not shared.
 func (s *Session) look(ctx context.Context, l *link) (coord.View, error) {
 	w := &watcher{s: s, l: l, live: map[string]entry[coord.Node]{}, shards: map[string]entry[coord.Shard]{}, plain: true}
 	for _, part := range []func(context.Context, map[string]struct{}, bool) (bool, error){w.readConfig, w.readShards, w.readLive} {

@@ -1,14 +1,15 @@
 // Package zk is the coordinator of a site of several machines, kept in ZooKeeper: a few znodes per
-// shard, changed by compare-and-swap. doc/cluster.md has every znode; documents never pass through.
+// shard, changed by compare-and-swap. doc/cluster.md describes every znode; documents never pass
+// through it.
 //
-// Start from Open, which returns a Session. It keeps the promises of coord.Session over the client
-// library's ways: a session's end is never survived in silence, each session has a connection of its own
-// and an incarnation that none else had; a call has a time limit, and one whose answer was lost is
-// coord.ErrUnknown; a server that hangs, and a connection that is wedged, are left for another; watches
-// are hints, and everything is read again from time to time.
+// Start from Open, which returns a Session. It keeps the promises of coord.Session in spite of the
+// client library's habits: the end of a session never goes unnoticed, and each session has its own
+// connection and an incarnation that no other had; a call has a time limit, and fails with
+// coord.ErrUnknown if its answer was lost; a hanging server or a wedged connection is abandoned for
+// another; watches are hints, and everything is reread from time to time.
 //
-// It refuses to take part where it does not belong: another site, another scheme, a ZooKeeper that lost
-// its data or went back to older ones, a node of the same name on another machine.
+// It refuses to take part where it does not belong: with another site, another scheme, a ZooKeeper that
+// lost its data or went back to older data, or a node of the same name on another machine.
 package zk
 
 import (
@@ -27,35 +28,35 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Options says which ZooKeeper, and who asks.
+// Options says which ZooKeeper to use, and for which node.
 type Options struct {
 	// Servers are the addresses host:port of the ensemble's servers, 1 to 16. Names are looked up at
 	// each connection.
 	Servers []string
-	// Root is the znode under which everything of the site is; default "/concordat/" and the site.
+	// Root is the znode below which everything of the site is kept; default "/concordat/" and the site.
 	Root string
 	// Site and Scheme must be those of the cluster. An empty Scheme is not compared.
 	Site   concordat.SiteID
 	Scheme string
 	// Node names this machine; empty: an observer, which changes nothing of its own accord and cannot Announce.
 	Node coord.NodeID
-	// Identity is the file that records a node's cluster. The folder's lock is the caller's. Required
-	// with Node.
+	// Identity is the file that records a node's cluster. The caller holds the folder's lock. It is
+	// required with Node.
 	Identity string
-	// Found lets the session make the site's znodes if ZooKeeper has none of it and Identity neither.
+	// Found lets the session create the site's znodes if neither ZooKeeper nor Identity knows the site.
 	Found bool
-	// Account has the credentials for ZooKeeper; the zero Account leaves the znodes open to everybody.
+	// Account has the credentials for ZooKeeper; the zero Account leaves the znodes open to everyone.
 	Account Account
 	// TLS, if set, is used with every server; ServerName is filled in with the host's name.
 	TLS *tls.Config
 	// Timeout is the session timeout asked for, 1 s to 5 min; default 10 s. ZooKeeper may grant another.
 	Timeout time.Duration
-	// Reread is the time between two readings of everything; default 30 s.
+	// Reread is how often everything is reread; default 30 s.
 	Reread time.Duration
-	// Log is given events that an operator wants to know; nil: none.
+	// Log receives events that an operator should know about; nil: none.
 	Log *slog.Logger
 
-	dial func(ctx context.Context, network, address string) (net.Conn, error) // instead of net.Dialer's, for tests
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // replaces net.Dialer's, for tests
 }
 
 const maxServers = 16
@@ -65,7 +66,7 @@ var (
 	rootName = regexp.MustCompile(`^(/[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}){1,8}$`)
 )
 
-// complete fills in defaults and returns all that is wrong, as one concordat.ErrInvalid.
+// complete fills in defaults and returns everything that is wrong as one concordat.ErrInvalid.
 func (o Options) complete() (Options, error) {
 	if o.Root == "" {
 		o.Root = "/concordat/" + string(o.Site)
@@ -106,14 +107,14 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// Validate returns all that is wrong with o, as one error that is concordat.ErrInvalid.
+// Validate returns everything that is wrong with o as one error that is concordat.ErrInvalid.
 func (o Options) Validate() error {
 	_, err := o.complete()
 	return err
 }
 
 // ErrIdentity is a reason for ErrRefused: this node, or this ZooKeeper, is not the one that the other expects.
-// An operator has to decide; the error's words say between what.
+// An operator has to decide; the error's text names the alternatives.
 var ErrIdentity = fmt.Errorf("the node does not belong here: %w", concordat.ErrRefused)
 
 // Session is one node's link to ZooKeeper. Safe for concurrent use.
@@ -131,7 +132,7 @@ type Session struct {
 	mu        sync.Mutex // guards all below
 	link      *link
 	next      *link     // takes the place of a link that was given up, if set
-	confirmed time.Time // when the request was sent that confirmed link's session last
+	confirmed time.Time // when the request that last confirmed link's session was sent
 	announced bool      // under link's incarnation
 	closed    bool
 	failed    error // why the session is over for good
@@ -143,7 +144,7 @@ var _ coord.Session = (*Session)(nil)
 // Open begins a session and returns when ZooKeeper has confirmed it and the node's right to it. Errors:
 // concordat.ErrInvalid; ErrIdentity and concordat.ErrRefused, concordat.ErrScheme, which trying again does
 // not repair; concordat.ErrNotFound if there is no such cluster and Found is false; concordat.ErrUnavailable
-// if ctx ended, or thrice the session timeout passed, before ZooKeeper answered.
+// if ctx ended, or three session timeouts passed, before ZooKeeper answered.
 func Open(ctx context.Context, o Options) (*Session, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -182,8 +183,8 @@ func (s *Session) adopt(l *link) {
 // View implements coord.Coordinator.
 func (s *Session) View() <-chan coord.View { return s.views }
 
-// Online implements coord.Coordinator. The time runs from the sending of the request that confirmed the
-// session, so that ZooKeeper's own count ends later.
+// Online implements coord.Coordinator. The time runs from when the confirming request was sent, so
+// ZooKeeper's own timeout ends later.
 func (s *Session) Online() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,7 +236,7 @@ func (s *Session) fail(err error) {
 	l.kill()
 }
 
-// use returns the link for a call.
+// use returns the link to use for a call.
 func (s *Session) use() (*link, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,7 +249,7 @@ func (s *Session) use() (*link, error) {
 	return s.link, nil
 }
 
-// Close implements coord.Session. It returns when ZooKeeper confirmed, at the latest after 5 s.
+// Close implements coord.Session. It returns when ZooKeeper has confirmed, after 5 s at the latest.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	if s.closed {

@@ -56,7 +56,7 @@ func (a *Site) WithKeys(ctx context.Context, f func(*instance.Instance, *instanc
 	})
 }
 
-// ReadCards reads the cards to verify with: those in the files, else those that this site knows.
+// ReadCards reads the cards to verify with: those in the files, or, without files, those that this site knows.
 func (a *Site) ReadCards(ctx context.Context, files []string) (Cards, error) {
 	out := Cards{}
 	if len(files) > 0 {
@@ -146,7 +146,7 @@ func fill(dst, src []byte) bool {
 	return copy(dst, src) == len(src) && (len(src) == 0 || len(src) == len(dst))
 }
 
-// ParseDate returns the beginning of a day, zero for "".
+// ParseDate returns the beginning of a day; zero for "".
 func ParseDate(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

@@ -22,7 +22,7 @@ import (
 // Site is the terminal of a command with the folder of the site that it works on.
 type Site struct {
 	Terminal
-	Data       string // of --data; empty: that of the environment, else of the user
+	Data       string // from --data; empty: that of the environment, otherwise the user's
 	Supervised bool   // serve: a service manager starts the process again
 
 	once    sync.Once // guards signers, which is created at first use

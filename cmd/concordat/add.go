@@ -84,7 +84,7 @@ type adder struct {
 	bar      cli.Bar
 
 	added, replaced, unchanged, skipped, sentences int
-	owner                                          map[concordat.DocumentID]string // the file in this run that has the id
+	owner                                          map[concordat.DocumentID]string // the file of this run that has the id
 
 	mu sync.Mutex // guards pending: files are read while batches are written
 	// pending maps a document that is not yet durable to the record of its file that follows.
@@ -177,7 +177,7 @@ func (ad *adder) documents(ctx context.Context, r *instance.Reader, files []inpu
 	}
 }
 
-// give passes the documents of one file to yield and reports whether to continue.
+// give passes the documents of one file to yield, and reports whether to continue.
 func (ad *adder) give(ctx context.Context, e extracted, yield func(site.Incoming, error) bool) bool {
 	defer ad.bar.Add(1)
 	state := store.SourceState{Library: ad.library, Path: e.place(), Size: e.size, Modified: e.modified}

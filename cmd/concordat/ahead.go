@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ahead yields the results of work for each element of in, in order. work runs ahead on all cores; as many results again may
-// wait. in is iterated in a goroutine of its own. When the receiver stops, the context of work is cancelled, and ahead returns
-// once all work has returned.
+// ahead yields the results of work for each element of in, in order. work runs ahead on all cores; the same number of further
+// results may wait. in is iterated in its own goroutine. When the receiver stops, the context of work is cancelled, and ahead
+// returns once all work has returned.
 func ahead[In, Out any](ctx context.Context, in iter.Seq[In], work func(context.Context, In) Out) iter.Seq[Out] {
 	return func(yield func(Out) bool) {
 		ctx, cancel := context.WithCancel(ctx)

@@ -143,7 +143,7 @@ func (a *app) backup(ctx context.Context, dir string, f backupFlags) error {
 	})
 }
 
-// apart fails if one of two folders is inside the other: a backup within the site would be backed up itself, and be lost with the
+// apart fails if one of two folders is inside the other: a backup within the site would itself be backed up, and be lost with the
 // site.
 func apart(site, dir string) error {
 	for _, pair := range [][2]string{{site, dir}, {dir, site}} {
@@ -247,11 +247,11 @@ func (a *app) backupNeeds(from, dir string, stages bool) (int64, error) {
 	var need, staged int64
 	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
-			return nil // what is removed in the meantime needs nothing
+			return nil // files that are removed in the meantime need no space
 		}
 		rel, _ := filepath.Rel(from, path) // path is below it
 		if part := instance.PartOf(rel); part == "other" {
-			return nil // the keys and the configuration are small, mirrors stay
+			return nil // the keys and the configuration are small, and mirrors are not backed up
 		}
 		if _, err := os.Stat(filepath.Join(dir, rel)); err == nil && instance.PartOf(rel) == instance.OriginalsName {
 			return nil
@@ -285,8 +285,8 @@ func (a *app) backupNeeds(from, dir string, stages bool) (int64, error) {
 	return need, err
 }
 
-// A site of several machines differs in what follows: its index is that of all shards, wherever their masters are, and is
-// stored below a node's folder, so that a machine restored from the backup holds all shards.
+// A site of several machines differs in the following: its index consists of all shards, wherever their masters are, and
+// is stored below a node's folder, so that a machine restored from the backup holds all shards.
 
 // addOriginals adds the submitted files, from the folder or the database.
 func addOriginals(ctx context.Context, o *instance.Instance, m *backup.Making) (damaged []string, err error) {

@@ -118,7 +118,7 @@ func (f *openFlags) add(c *cobra.Command) {
 		"file whose first line is the passphrase of the backup (default: what $"+instance.BackupPassphraseVariable+" names, else the terminal)")
 }
 
-// given reports whether anything was named that opens a backup.
+// given reports whether something that opens a backup was named.
 func (f openFlags) given() bool {
 	return f.identity != "" || f.passphraseFile != "" || f.passphrase || os.Getenv(instance.BackupIdentityVariable) != "" ||
 		os.Getenv(instance.BackupPassphraseVariable) != ""

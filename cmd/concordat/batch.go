@@ -310,7 +310,7 @@ func batchInputs(files []input, job batch.Job) ([]store.BatchInput, string, erro
 var batchStages = map[string]string{batch.StageRead: "reading", batch.StageCompare: "comparing with one another",
 	batch.StageLeads: "looking for leads", batch.StageCheck: "checking against libraries"}
 
-// batchProgress shows each stage on stderr: as a bar on a terminal, else as a line at its beginning and end.
+// batchProgress shows each stage on stderr: as a bar on a terminal, otherwise as a line at its beginning and end.
 func (a *app) batchProgress() func(stage string, done, total int) {
 	var mu sync.Mutex
 	var now string

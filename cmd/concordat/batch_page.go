@@ -203,7 +203,7 @@ type batchSummary struct {
 	Undecided int     `json:"undecided"` // wording that an officer must decide about
 	Clusters  int     `json:"clusters"`
 	Leads     *int    `json:"leads"` // null: not requested
-	Many      int     `json:"many"`  // stretches that at least three documents say, each in its own words
+	Many      int     `json:"many"`  // stretches that at least three documents contain, each in its own words
 	// LeftOut are the files of archives that were not read.
 	LeftOut  *concordat.LeftOut `json:"left_out,omitempty"`
 	Overview string             `json:"overview,omitempty"`

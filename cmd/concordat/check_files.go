@@ -48,7 +48,7 @@ type submitted struct {
 	err    error    // ends the command
 }
 
-// all checks every file, and every member of an archive. Files are read and checked ahead on all cores; reports are written in
+// all checks every file and every member of an archive. Files are read and checked ahead on all cores; reports are written in
 // order.
 func (c *checker) all(ctx context.Context, r *instance.Reader, files []input) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -64,7 +64,7 @@ func (c *checker) all(ctx context.Context, r *instance.Reader, files []input) er
 		return c.check(ctx, s, b)
 	}) {
 		if err := c.give(s); err != nil {
-			cancel() // those that wait for one another
+			cancel() // submissions that wait for one another
 			return err
 		}
 		if !s.amid && !s.alone {
@@ -104,8 +104,8 @@ func (c *checker) submissions(texts iter.Seq[extracted], files int) iter.Seq[sub
 	}
 }
 
-// submissionID names a submission by its file, from the named folder on, so that reports do not show where that folder is on
-// this machine. A second submission of that name gets its path.
+// submissionID names a submission by its file path within the named folder, so that reports do not show where that folder is
+// on this machine. A second submission with that name gets its full path.
 func (c *checker) submissionID(name, path string) concordat.DocumentID {
 	if c.checked[name] {
 		name = concordat.ShortName(filepath.ToSlash(path))

@@ -71,7 +71,7 @@ func (f *ruleFlags) validate() error {
 // given reports whether any flag was.
 func (f *ruleFlags) given() bool { return !reflect.DeepEqual(*f, ruleFlags{}) }
 
-// rules applies the flags to the rules of the configuration.
+// rules applies the flags to the configured rules.
 func (f *ruleFlags) rules(ctx context.Context, a *app, o *instance.Instance) (report.Rules, error) {
 	return f.over(ctx, a, o, o.Config.Report.Rules)
 }

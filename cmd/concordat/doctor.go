@@ -155,7 +155,8 @@ func (a *app) tellFinding(f *finding, fix bool) error {
 	return nil
 }
 
-// examine runs all checks. Each is as independent as possible: a damaged store does not keep the keys from being examined.
+// examine runs all checks. Each is as independent as possible: a damaged store does not prevent the keys from
+// being examined.
 func (d *doctor) examine(ctx context.Context) error {
 	if !d.folder() {
 		return nil // no site: the other checks would repeat that

@@ -17,7 +17,7 @@ import (
 
 // What doctor examines on a site of several machines: this machine's place among them, and their state.
 
-// How long before a certificate ends doctor warns. A node renews its own eight months before its end.
+// How long before the end of a certificate doctor warns. A node renews its own certificate eight months before it ends.
 const (
 	certificateWarning = 180 * 24 * time.Hour
 	authorityWarning   = 2 * 365 * 24 * time.Hour

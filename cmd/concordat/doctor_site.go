@@ -257,8 +257,8 @@ func (d *doctor) backups(ctx context.Context, o *instance.Instance) {
 // clockSkew is how far the clock may be behind its own records.
 const clockSkew = 2 * time.Minute
 
-// clock compares the clock with what the site has written: a clock that was set back gives keys wrong days and makes
-// sessions last longer.
+// clock compares the clock with what the site has written: a clock that was set back assigns keys to the wrong days
+// and makes sessions last longer.
 func (d *doctor) clock(ctx context.Context, o *instance.Instance) {
 	head, err := o.Store.Audit.AuditHead(ctx)
 	if err != nil || head.Seq == 0 {
@@ -278,7 +278,7 @@ func (d *doctor) clock(ctx context.Context, o *instance.Instance) {
 }
 
 // proxies checks whether a site reached by https through a proxy on this machine knows the proxy: otherwise all visitors have
-// one address and share its bounds.
+// one address and share its limits.
 func (d *doctor) proxies(c *config.Config) {
 	host, _, err := net.SplitHostPort(c.Serve.Listen)
 	if err != nil || !instance.OverTLS(c) || len(c.People.Proxies) > 0 {
@@ -290,7 +290,8 @@ func (d *doctor) proxies(c *config.Config) {
 	}
 }
 
-// panics looks for requests or other work that ended in a panic: each is a fault of the program, and the next may be worse.
+// panics looks for requests or other work that ended in a panic: each is a fault of the program, and the next
+// one may be worse.
 func (d *doctor) panics(served *instance.Status) {
 	if served.Panics > 0 {
 		d.warning("panics", "look for \"panic\" records in the log of concordat serve, and report them with their stack",
@@ -299,7 +300,7 @@ func (d *doctor) panics(served *instance.Status) {
 	}
 }
 
-// ports asks the serving process for its state, or tries whether it could listen.
+// ports asks the serving process for its state, or tests whether it could listen.
 func (d *doctor) ports(ctx context.Context, c *config.Config, served *instance.Status) {
 	if served != nil {
 		address := served.Listen
@@ -324,7 +325,7 @@ func (d *doctor) ports(ctx context.Context, c *config.Config, served *instance.S
 			d.fault("ports", "", err)
 			continue
 		}
-		_ = listener.Close() // it was only tried
+		_ = listener.Close() // it was only a test
 		d.ok("ports", "%s: %s is free", l.key, l.address)
 	}
 	lock, err := instance.LockIndex(d.dir)
@@ -333,7 +334,7 @@ func (d *doctor) ports(ctx context.Context, c *config.Config, served *instance.S
 			"the server is not running, and another concordat process is using the site")
 		return
 	}
-	_ = lock.Close() // no work was done under it
+	_ = lock.Close() // no work was done while holding it
 	d.skipped("serve", "the site is not served")
 }
 

@@ -21,15 +21,16 @@ import (
 // input is a file to read: its place on disk and its name below the given path.
 type input struct {
 	path     string
-	name     string // slash-separated, relative to a given folder, or the base name of a given file; as concordat.EscapeName writes it
+	name     string // slash-separated, relative to a given folder, or the base name of a given file; in the form of concordat.EscapeName
 	size     int64
 	modified time.Time
 	err      error // a folder below that cannot be listed
 }
 
-// walk returns the regular files of paths, folders read recursively in order of name. Below folders, names that begin with a
-// dot are left out unless hidden is set, and symbolic links are not followed. Lock files and system files are left out too;
-// leftOut counts both. A folder below that cannot be listed is an input with an error. A missing path is a usage error.
+// walk returns the regular files of paths; it reads folders recursively, in order of name. Below folders, names that begin
+// with a dot are left out unless hidden is set, and symbolic links are not followed. Lock files and system files are left
+// out too; leftOut counts both. A folder below that cannot be listed is an input with an error. A missing path is a usage
+// error.
 func walk(paths []string, hidden bool) (out []input, leftOut int, err error) {
 	for _, root := range paths {
 		info, err := os.Stat(root)
@@ -143,7 +144,7 @@ func (f *failures) add(e failure) error {
 	return nil
 }
 
-// err returns the exit of a command that has done the rest.
+// err returns the exit code of a command that has done the rest.
 func (f *failures) err() error {
 	if f.n == 0 {
 		return nil
@@ -154,7 +155,7 @@ func (f *failures) err() error {
 // place is the absolute path of a file as it is stored and shown.
 func (f input) place() string { return concordat.EscapeName(tables.Absolute(f.path)) }
 
-// readInput returns the texts of one file; see reader.read.
+// readInput returns the texts of one file.
 func readInput(ctx context.Context, r *instance.Reader, f input) ([]sandbox.Item, error) {
 	if f.err != nil {
 		e := &extract.Error{Code: extract.Unreadable, Detail: f.err.Error()}

@@ -108,9 +108,9 @@ const (
 	anewBytes     = 4 << 20
 )
 
-// rebuild writes the successor of an index and returns its number of documents. Documents are read and fingerprinted ahead, on
-// all cores, while the index is built. The catalogue is updated with it, after each batch: rows of an unfinished reindex carry
-// the new scheme too early, which only means that adding those documents again reads them again.
+// rebuild writes the successor of an index and returns its number of documents. Documents are read and fingerprinted in
+// advance, on all cores, while the index is built. The catalogue is updated with it, after each batch: rows of an unfinished
+// reindex carry the new scheme too early, which only means that adding those documents again reads them again.
 func (a *app) rebuild(ctx context.Context, o *instance.Instance, from *index.Shard) (n int, err error) {
 	next := filepath.Join(o.Dir, instance.NewIndexName)
 	if err := os.RemoveAll(next); err != nil {
@@ -174,7 +174,7 @@ func build(dir string, options index.Options, batches iter.Seq2[[]*concordat.Pro
 	return errors.Join(to.Merge(context.Background()), to.Close())
 }
 
-// anewBatch is some documents of the index that are being profiled.
+// anewBatch is a group of documents of the index that are being profiled.
 type anewBatch struct {
 	docs     []instance.UnfitDocument
 	profiles []*concordat.Profile
@@ -182,7 +182,7 @@ type anewBatch struct {
 	err      error
 }
 
-// all returns documents that each need another profile.
+// all yields every document as one that needs a new profile.
 func all(docs iter.Seq2[*concordat.Document, error]) iter.Seq2[instance.UnfitDocument, error] {
 	return func(yield func(instance.UnfitDocument, error) bool) {
 		for d, err := range docs {

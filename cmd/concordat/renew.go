@@ -17,13 +17,13 @@ import (
 )
 
 // While a process serves the site, documents are replaced one by one in the existing index: questions see each of them
-// before or after. Documents that arrive in the meantime already get new profiles. It takes more processor time than a new index
-// (doc/evaluation/README.md), which is therefore built if no process serves the site.
+// before or after. Documents that arrive in the meantime already get new profiles. This takes more processor time than building
+// a new index (doc/evaluation/README.md), so a new one is built if no process serves the site.
 
 // renewal is the progress of a reindex, in the order of libraries and documents. It is stored as a setting of the site until
 // the reindex ends.
 type renewal struct {
-	By       string               // what profiles are made of, besides the texts
+	By       string               // what profiles are made from, besides the texts
 	Library  concordat.LibraryID  // and
 	Document concordat.DocumentID // the last one done
 	Made     int                  // documents up to there
@@ -167,7 +167,7 @@ func (r *renewing) tell() error {
 	return r.a.Line(map[string]any{"type": "progress", "made": r.made, "remaining": max(0, r.all-r.made), "rate": r.rate()})
 }
 
-// beginRenewal returns the libraries in order, and where an earlier reindex with the same goal stopped.
+// beginRenewal returns the libraries in order, and the place where an earlier reindex with the same goal stopped.
 func beginRenewal(ctx context.Context, o *instance.Instance) ([]store.Library, renewal, error) {
 	libraries, err := instance.SortedLibraries(ctx, o.Store)
 	if err != nil {
@@ -190,7 +190,7 @@ func beginRenewal(ctx context.Context, o *instance.Instance) ([]store.Library, r
 	}
 	var at renewal
 	if json.Unmarshal([]byte(value), &at) != nil || at.By != begun.By {
-		at = begun // what was done is of another kind
+		at = begun // what was done had another goal
 	}
 	return libraries, at, nil
 }
@@ -228,8 +228,8 @@ func catalogued(ctx context.Context, o *instance.Instance, libraries []store.Lib
 	}
 }
 
-// put writes the profiles to the index and the catalogue, then records them. Cancelling ctx ends it before these steps, not
-// between them.
+// put writes the profiles to the index and the catalogue, then records them. If ctx is cancelled, it stops before these
+// steps, not between them.
 func (r *renewing) put(ctx context.Context, b *anewBatch) error {
 	if err := context.Cause(ctx); err != nil {
 		return err

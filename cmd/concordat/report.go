@@ -77,7 +77,7 @@ func (a *app) reportCommand() *cobra.Command {
 type readingFlags struct {
 	rules      ruleFlags
 	leads      leadFlags
-	configured bool // rules apply to those of the configuration, not to those in force
+	configured bool // rules are based on those of the configuration, not on those in force
 }
 
 func (f *readingFlags) add(c *cobra.Command) {

@@ -21,8 +21,8 @@ const (
 	kindLeads    = "leads"    // documents that may say the same
 )
 
-// signedClaims are the claims that a partner signed: its documents by their names at this site, with their titles, and the
-// texts of passages that it opened.
+// signedClaims are the claims that a partner signed: its documents, by their names at this site, with their titles, and
+// the texts of passages that it opened.
 type signedClaims struct {
 	titles map[concordat.DocumentID]string
 	texts  []string
@@ -53,7 +53,7 @@ func (s *signedClaims) add(x concordat.Statement) error {
 			return err
 		}
 		for _, p := range r.Passages {
-			s.texts = append(s.texts, strings.ToValidUTF8(p.Text, "\uFFFD")) // as a report shows it
+			s.texts = append(s.texts, strings.ToValidUTF8(p.Text, "\uFFFD")) // in the form that reports show
 		}
 	}
 	return nil
@@ -113,7 +113,7 @@ func verifyAttribution(b []byte, good []concordat.Statement) ([]string, error) {
 	}
 	check := func(where string, ref concordat.Ref, title, text string) {
 		if _, err := crypto.ParseSiteID(string(ref.Site)); err != nil || mirrored[concordat.Ref{Site: ref.Site, Library: ref.Library}] {
-			return // a source of the site's own, or of a mirror
+			return // one of the site's own sources, or of a mirror
 		}
 		where += ": site " + string(ref.Site)
 		t := told[ref.Site]

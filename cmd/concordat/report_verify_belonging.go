@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// belonging checks that answers belong to a report: that its site asked, about its submission.
+// belonging checks that answers belong to a report, that is, that its site asked for them about its submission.
 type belonging struct {
 	asker concordat.SiteID // that signed the report; empty: unsigned
 	text  [sha256.Size]byte

@@ -14,7 +14,7 @@ import (
 	"concordat/report/pdf"
 )
 
-// verifyPDF checks a report as a PDF: the attached report, the signature over all bytes, and that its certificate is the
+// verifyPDF checks a PDF report: the attached report, the signature over all bytes, and that its certificate is the
 // site's. It fails with concordat.ErrInvalid for a file that is not ours.
 func verifyPDF(b []byte, cards cli.Cards) (*verification, error) {
 	s, err := pdf.Open(b)

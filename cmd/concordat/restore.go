@@ -23,7 +23,7 @@ import (
 )
 
 // restoringName marks a folder into which a backup is being copied; it names the backup's state. The store gets its name in the
-// last step, so that the folder is not a site before.
+// last step, so that the folder is not a site before then.
 const (
 	restoringName  = "restoring"
 	restoredSuffix = ".restored"
@@ -225,7 +225,7 @@ func (r *restoring) store(ctx context.Context) error {
 		return r.settle(path)
 	}
 	err = r.settle(path)
-	if err == nil { // from here on the site may be in use, and the database must not be taken for half a restore
+	if err == nil { // from here on the site may be in use, and the database must not be mistaken for an incomplete restore
 		err = filled.SetSetting(ctx, restoredSetting, "")
 	}
 	return errors.Join(err, filled.Close())
@@ -269,7 +269,7 @@ func (r *restoring) fillFrom(ctx context.Context, from, to *store.DB, c *config.
 	state := r.b.Manifest.State
 	if held, err := to.Setting(ctx, restoredSetting); err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return err
-	} else if held != state { // else an interrupted restore has filled it
+	} else if held != state { // otherwise an interrupted restore has filled it
 		if err := from.SetSetting(ctx, restoredSetting, state); err != nil {
 			return err
 		}

@@ -166,8 +166,8 @@ func (c *tsvColumns) parse(line []byte) (site.Incoming, error) {
 	return d, site.CheckName(field[0])
 }
 
-// header returns the names of the columns if the first line is a header row, in any case: it names id and text, or each of its
-// cells is a column name. A header row without id or text, or with a repeated or unknown name, is refused.
+// header returns the names of the columns if the first line is a header row, in upper or lower case: it names id and text, or
+// each of its cells is a column name. A header row without id or text, or with a repeated or unknown name, is refused.
 func header(field []string) (named []string, err error) {
 	known := 0
 	for _, f := range field {

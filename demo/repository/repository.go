@@ -1,6 +1,6 @@
 // Package repository is the small repository of the demonstration: four works, served by OAI-PMH as Dublin Core, each with a page
-// whose links lead to its text (Signposting). Open repository.go. It is for the demonstration on one machine and nothing else: it
-// gives out everything on one page, and knows no dates.
+// whose links lead to its text (Signposting). Open repository.go. It is only for the demonstration on one machine: it lists
+// everything on one page, and knows no dates.
 package repository
 
 import (
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// work is a record of the repository. DOIs have the prefix that is for tests, so they lead nowhere.
+// work is a record of the repository. DOIs have the prefix reserved for tests, so they lead nowhere.
 type work struct {
 	ID, Title, Creator, Language string
 	File                         string // of the folder with the texts
@@ -48,7 +48,7 @@ func Main() {
 	}
 }
 
-// Handler is the repository at an address, with the texts of a folder.
+// Handler returns the repository at an address, with the texts of a folder.
 func Handler(at, folder string) http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /oai", func(rw http.ResponseWriter, r *http.Request) {
@@ -125,5 +125,5 @@ func escaped(s string) string {
 	return b.String()
 }
 
-// write answers a reader that may have gone.
+// write answers a reader that may have disconnected.
 func write(w io.Writer, s string) { _, _ = io.WriteString(w, s) }

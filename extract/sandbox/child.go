@@ -31,7 +31,7 @@ type child struct {
 // start runs a worker and sends it its setup. It does not wait for it.
 func start(o Options, k kind, namespaces bool) (*child, error) {
 	cmd := exec.Command(o.Executable, workerArg)
-	// Nothing of the parent's environment is the child's business. Traces of a crash are cut to one line.
+	// The child needs nothing from the parent's environment. Crash traces are cut to one line.
 	cmd.Env = []string{"GOTRACEBACK=none"}
 	if p := os.Getenv("LD_LIBRARY_PATH"); p != "" {
 		cmd.Env = append(cmd.Env, "LD_LIBRARY_PATH="+p)
@@ -72,8 +72,8 @@ func (c *child) ready() (ready, error) {
 	return c.readyMsg, c.readyErr
 }
 
-// send gives the file to the child. The error is the source's; a child that does not read any more
-// shows itself in its answer.
+// send passes the file to the child. The error is the source's; if a child no longer reads, its
+// answer shows that.
 func (c *child) send(rq request, src io.Reader) error {
 	if err := writeFrame(c.stdin, rq); err != nil {
 		return nil
@@ -107,7 +107,7 @@ func (e *errReader) Read(p []byte) (int, error) {
 // maxScanBytes bounds the bytes of the pictures of a member in a message.
 const maxScanBytes = 96 << 20
 
-// answer reads the next message. JSON may write a byte of text as six.
+// answer reads the next message. JSON may encode a byte of text in six bytes.
 func (c *child) answer(o extract.Options) (answer, error) {
 	most := 6*o.MaxText + 16<<20
 	if o.MaxScans > 0 {
@@ -121,11 +121,11 @@ func (c *child) answer(o extract.Options) (answer, error) {
 	return a, err
 }
 
-// killTime is how long a child may take to end when it is asked to; then it is killed outright.
+// killTime is how long a child may take to end when asked to; after that it is killed outright.
 const killTime = time.Second
 
-// kill ends the child. In a PID namespace of its own a process stands before the reader: asked to end, it kills the
-// reader and reports its resource use, which killing both would lose.
+// kill ends the child. In its own PID namespace, another process is in front of the reader: when asked to end, it
+// kills the reader and reports its resource use, which would be lost if both were killed.
 func (c *child) kill() {
 	if c.cmd.Process.Signal(syscall.SIGTERM) != nil {
 		_ = c.cmd.Process.Kill()
@@ -150,7 +150,7 @@ func (c *child) wait() ending {
 	c.waitOnce.Do(func() {
 		_ = c.stdin.Close()
 		_ = c.stdout.Close()
-		_ = c.cmd.Wait() // its state says all
+		_ = c.cmd.Wait() // its state says everything
 		c.end = ending{c.cmd.ProcessState, c.stderr.String()}
 	})
 	return c.end
@@ -181,7 +181,7 @@ func (e ending) cause(late bool, o Options, err error) *extract.Error {
 	case strings.Contains(e.stderr, "out of memory"), strings.Contains(e.stderr, "cannot allocate memory"):
 		return extract.LimitError("memory", "Memory", fmt.Sprintf("needs more than %d MiB", o.Memory>>20))
 	case strings.Contains(e.stderr, "pthread_create failed"), strings.Contains(e.stderr, "failed to create new OS thread"):
-		// A stack was needed and there was no memory for it, or no thread left.
+		// There was no memory for a stack, or no thread left.
 		return extract.LimitError("memory", "Memory", fmt.Sprintf("needs more than %d MiB, or more threads than allowed", o.Memory>>20))
 	}
 	return &extract.Error{Code: extract.Crashed, Detail: fmt.Sprintf("the reader ended without an answer: %v%s", err, e.note())}

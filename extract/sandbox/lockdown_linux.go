@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockDown limits this process and gives up its rights, and names what the kernel granted. Limits
-// are a must; the rest depends on the kernel.
+// lockDown limits this process, gives up its rights, and names what the kernel granted. Limits
+// are mandatory; the rest depends on the kernel.
 func lockDown(cpuSeconds, memory int64) ([]string, error) {
 	if err := setLimits(cpuSeconds, memory); err != nil {
 		return nil, err
@@ -19,7 +19,7 @@ func lockDown(cpuSeconds, memory int64) ([]string, error) {
 	done := []string{"rlimit"}
 	if inNamespaces() {
 		done = append(done, "namespaces")
-		// An own, empty root: the directory shows only this process's file numbers.
+		// The process gets its own, empty root: the directory shows only its file numbers.
 		if unix.Chroot("/proc/self/fdinfo") == nil && unix.Chdir("/") == nil {
 			done = append(done, "chroot")
 		}
@@ -41,7 +41,7 @@ func lockDown(cpuSeconds, memory int64) ([]string, error) {
 	return done, nil
 }
 
-// setLimits counts the processor time that the start has used already on top.
+// setLimits sets the limits. It adds the processor time that starting has already used.
 func setLimits(cpuSeconds, memory int64) error {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
@@ -58,7 +58,7 @@ func setLimits(cpuSeconds, memory int64) error {
 		{unix.RLIMIT_CORE, 0, 0},
 		{unix.RLIMIT_NOFILE, 32, 32},
 		// Private writable memory: the Go heap and PDFium's memory. RLIMIT_AS would also count
-		// what the runtime reserves and never uses.
+		// memory that the runtime reserves and never uses.
 		{unix.RLIMIT_DATA, data, data},
 	} {
 		if err := unix.Setrlimit(l.which, &unix.Rlimit{Cur: l.soft, Max: l.max}); err != nil {
@@ -68,12 +68,13 @@ func setLimits(cpuSeconds, memory int64) error {
 	return nil
 }
 
-// forbid installs a filter for all threads: system calls that the running program needs go through,
-// every other fails with EPERM. In the list is nothing that opens a file, a socket or a program.
+// forbid installs a filter for all threads: it lets through the system calls that the running
+// program needs, and every other call fails with EPERM. Nothing in the list opens a file, a socket
+// or a program.
 func forbid() error {
 	prog := filterProgram()
 	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
-	// The thread that forbids itself new privileges passes that on with the filter (TSYNC).
+	// The thread that denies itself new privileges passes this on with the filter (TSYNC).
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -91,8 +92,8 @@ func forbid() error {
 	return nil
 }
 
-// Offsets in struct seccomp_data (linux/seccomp.h) on a little-endian machine. Of each argument the low 32 bits are
-// looked at: what is compared here is an int or a set of flags of 32 bits for the kernel too.
+// Offsets in struct seccomp_data (linux/seccomp.h) on a little-endian machine. Only the low 32 bits of each
+// argument are examined: what is compared here is an int or a 32-bit set of flags for the kernel too.
 const (
 	dataNumber = 0
 	dataArch   = 4
@@ -114,8 +115,8 @@ const newNamespace = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS
 
 // filterProgram is the filter in classic BPF: wrong architecture and unknown calls fail, clone only makes threads,
 // and clone3, whose flags a filter cannot see, is declared missing, so that the C library falls back to clone.
-// tgkill, with which the Go runtime interrupts its own threads, reaches only this process; fcntl has the commands
-// that reading and writing need: those that have the kernel signal another process are not among them.
+// tgkill, with which the Go runtime interrupts its own threads, reaches only this process; fcntl allows only the
+// commands that reading and writing need, and none that make the kernel signal another process.
 func filterProgram() []unix.SockFilter {
 	refuse := func(e unix.Errno) unix.SockFilter {
 		return unix.SockFilter{Code: bpfGive, K: unix.SECCOMP_RET_ERRNO | uint32(e)}

@@ -2,5 +2,5 @@
 
 package sandbox
 
-// lockDown has nothing to offer here beyond the parent's limit on time and the reader's on memory.
+// lockDown adds nothing here to the parent's time limit and the reader's memory limit.
 func lockDown(_, _ int64) ([]string, error) { return nil, nil }

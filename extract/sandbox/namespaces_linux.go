@@ -158,14 +158,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inNamespaces reports whether this process is in namespaces of its own.
+// inNamespaces reports whether this process is in its own namespaces.
 func inNamespaces() bool { return C.own_namespaces_done() > 0 }
 
 // inProcesses reports whether it sees no process but its own.
 func inProcesses() bool { return C.own_namespaces_done() == 2 }
 
-// dropRoot gives a process that root started to the user nobody, in namespaces that know only that user. The kernel bounds the
-// threads of everybody but root.
+// dropRoot makes a process that root started run as the user nobody, in namespaces that know only that user. The kernel bounds
+// the threads of every user except root.
 func dropRoot() error {
 	if C.may_be_nobody() == 0 {
 		return nil
@@ -180,17 +180,17 @@ func dropRoot() error {
 		return fmt.Errorf("give up root: %w", err)
 	}
 	if inProcesses() {
-		C.end_with_parent() // the kernel forgets it with the user
+		C.end_with_parent() // the kernel clears it when the user changes
 	}
 	return nil
 }
 
-// moreThreads is how many threads a child may start beyond those that there are. It needs about ten.
+// moreThreads is how many threads a child may start in addition to the present ones. It needs about ten.
 const moreThreads = 256
 
-// boundThreads limits how many threads there can be and reports whether it did. What the kernel counts are the threads
-// of the child alone, in a user namespace of its own since Linux 5.14, and else all of the user: the limit is put above
-// what is there, found by trying. Root has no such limit.
+// boundThreads limits how many threads there can be and reports whether it did. The kernel counts only the threads of
+// the child if it has its own user namespace (since Linux 5.14), and otherwise all of the user's: the limit is set
+// above the present number, which is found by trying. Root has no such limit.
 func boundThreads() (bool, error) {
 	var was unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &was); err != nil {

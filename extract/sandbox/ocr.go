@@ -16,14 +16,14 @@ import (
 	"concordat/extract"
 )
 
-// OCR has pages without a text layer read by Tesseract, a program apart that must be installed. It
-// sees only pictures that the child rendered. A zero field means its default.
+// OCR makes Tesseract, a separate program that must be installed, read pages without a text layer.
+// It sees only pictures that the child rendered. A zero field means its default.
 type OCR struct {
 	// Command is the program; default "tesseract", looked up in PATH.
 	Command string
 	// Languages as Tesseract names them, for example "eng+chi_sim"; default "eng".
 	Languages string
-	// MaxPages is the most pages of one file; default 50.
+	// MaxPages is the maximum number of pages of one file; default 50.
 	MaxPages int
 	// PageTime is the longest time for one page; default 1 minute.
 	PageTime time.Duration
@@ -45,7 +45,7 @@ func (o OCR) withDefaults() OCR {
 	return o
 }
 
-// check fails where the program is missing or its languages are no plain names: they become an argument.
+// check fails if the program is missing or its languages are not plain names: they become an argument.
 func (o OCR) check() error {
 	if _, err := exec.LookPath(o.Command); err != nil {
 		return fmt.Errorf("character recognition: %w", err)
@@ -59,7 +59,7 @@ func (o OCR) check() error {
 // maxPageText bounds what is taken from one page.
 const maxPageText = 1 << 20
 
-// page returns the text of one picture, paragraphs apart.
+// page returns the text of one picture, divided into paragraphs.
 func (o OCR) page(ctx context.Context, png []byte) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.PageTime)
 	defer cancel()
@@ -105,8 +105,8 @@ func paragraphs(s string) string {
 	return strings.Join(out, "\n\n")
 }
 
-// recognise adds to it the text of its scans, each page at its place and flagged. What cannot be
-// recognised stays missing, as its flag or error says.
+// recognise adds to it the text of its scans, each page at its place and flagged. Pages that
+// cannot be recognised stay missing, as their flag or error says.
 func (o OCR) recognise(ctx context.Context, it Item) Item {
 	scans := it.Scans
 	it.Scans = nil

@@ -9,9 +9,9 @@ import (
 	"concordat/extract"
 )
 
-// pageRequest asks for the letters of all pages of a PDF, for one page, or for some without their pictures.
+// pageRequest asks for the letters of all pages of a PDF, for one page, or for several pages without their pictures.
 type pageRequest struct {
-	Number int `json:"number"` // 0: the letters of all
+	Number int `json:"number"` // 0: the letters of all pages
 	Width  int `json:"width"`  // pixels of the picture
 	Count  int `json:"count"`  // pages from Number on, without pictures; 0: one, with it
 }
@@ -21,7 +21,7 @@ func (a answer) pages() bool {
 	return a.Letters != nil || a.Page != nil || a.Pages != nil || a.Err != nil
 }
 
-// answerPages is the child's side.
+// answerPages answers a request, in the child.
 func answerPages(rq *pageRequest, data []byte, o extract.Options) answer {
 	fail := func(err error) answer {
 		var e *extract.Error
@@ -41,7 +41,7 @@ func answerPages(rq *pageRequest, data []byte, o extract.Options) answer {
 		if letters == nil {
 			letters = []string{}
 		}
-		return answer{Letters: append(letters, "")} // so that no pages are not no answer
+		return answer{Letters: append(letters, "")} // so that an answer without pages differs from no answer
 	}
 	if rq.Count > 0 {
 		pages, err := o.PDF.Pages(data, rq.Number, rq.Count)
@@ -57,8 +57,8 @@ func answerPages(rq *pageRequest, data []byte, o extract.Options) answer {
 	return answer{Page: page}
 }
 
-// Letters returns the folded letters of each page of the PDF at path; see extract.PDF.Letters. What is
-// wrong with the file is an *extract.Error; any other error is the machine's, or ctx.
+// Letters returns the folded letters of each page of the PDF at path; see extract.PDF.Letters. A fault
+// of the file is an *extract.Error; any other error is the machine's or that of ctx.
 func (r *Runner) Letters(ctx context.Context, path string) ([]string, error) {
 	a, err := r.ask(ctx, path, pageRequest{})
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *Runner) Letters(ctx context.Context, path string) ([]string, error) {
 	return a.Letters[:len(a.Letters)-1], nil
 }
 
-// Page returns page number n, from 1, of the PDF at path, width pixels wide. Errors are as of Letters.
+// Page returns page number n, from 1, of the PDF at path, width pixels wide. Its errors are those of Letters.
 func (r *Runner) Page(ctx context.Context, path string, n, width int) (*extract.Page, error) {
 	if n < 1 {
 		return nil, &extract.Error{Code: extract.Unreadable, Detail: "pages are numbered from 1"}
@@ -82,7 +82,8 @@ func (r *Runner) Page(ctx context.Context, path string, n, width int) (*extract.
 	return a.Page, err
 }
 
-// Pages returns up to n pages from number from on, without their pictures; see extract.PDF.Pages. Errors are as of Letters.
+// Pages returns up to n pages, starting with number from, without their pictures; see extract.PDF.Pages. Its
+// errors are those of Letters.
 func (r *Runner) Pages(ctx context.Context, path string, from, n int) ([]*extract.Page, error) {
 	if from < 1 || n < 1 {
 		return nil, &extract.Error{Code: extract.Unreadable, Detail: "pages are numbered from 1"}

@@ -190,7 +190,7 @@ func (c *Client) Open(ctx context.Context, address string, w Want) (*Response, e
 			break
 		}
 		if to := r.Header.Get("Location"); to != "" && r.StatusCode >= 300 && r.StatusCode < 400 {
-			_ = r.Body.Close() // nothing of it is needed
+			_ = r.Body.Close() // its content is not needed
 			next, failed := u.Parse(to)
 			if failed == nil {
 				u, failed = c.Check(next.String())
@@ -202,12 +202,12 @@ func (c *Client) Open(ctx context.Context, address string, w Want) (*Response, e
 			continue
 		}
 		if r.StatusCode != http.StatusOK {
-			_ = r.Body.Close() // nothing of it is needed
+			_ = r.Body.Close() // its content is not needed
 			err = &StatusError{r.StatusCode, retryAfter(r.Header, c.o.Now())}
 			break
 		}
 		if r.ContentLength > w.Most {
-			_ = r.Body.Close() // nothing of it is needed
+			_ = r.Body.Close() // its content is not needed
 			err = ErrLarge
 			break
 		}
@@ -221,7 +221,7 @@ func (c *Client) Open(ctx context.Context, address string, w Want) (*Response, e
 	return nil, err
 }
 
-// one sends one request once the host may be asked.
+// one sends one request as soon as the host may be asked.
 func (c *Client) one(ctx context.Context, u *url.URL, w Want) (*http.Response, error) {
 	h := c.hostOf(u)
 	h.mu.Lock()
@@ -295,7 +295,7 @@ func (c *Client) readRobots(ctx context.Context, h *host, u *url.URL) error {
 			return fmt.Errorf("robots.txt: %w", err)
 		}
 		if to := r.Header.Get("Location"); to != "" && r.StatusCode >= 300 && r.StatusCode < 400 {
-			_ = r.Body.Close() // nothing of it is needed
+			_ = r.Body.Close() // its content is not needed
 			if next, err := at.Parse(to); err == nil {
 				if at, err = c.Check(next.String()); err == nil {
 					continue

@@ -16,7 +16,7 @@ type robots struct {
 }
 
 type robotsRule struct {
-	path  string // * matches anything, $ at the end the end
+	path  string // * matches anything, and $ at the end matches the end
 	allow bool
 }
 
@@ -52,7 +52,7 @@ func parseRobots(text []byte, name string) *robots {
 			continue
 		}
 		if key != "allow" && key != "disallow" && key != "crawl-delay" {
-			continue // such as Sitemap, which belongs to no group
+			continue // for example Sitemap, which belongs to no group
 		}
 		inRules = true
 		for _, r := range into {
@@ -103,7 +103,8 @@ func (r *robots) allows(u *url.URL) bool {
 	return allow
 }
 
-// fits reports whether a pattern fits the beginning of a path, in time at most proportional to the product of their lengths.
+// fits reports whether a pattern matches the beginning of a path, in time at most proportional to the product of
+// their lengths.
 func fits(pattern, target string) bool {
 	pattern, whole := strings.CutSuffix(pattern, "$")
 	parts := strings.Split(pattern, "*")

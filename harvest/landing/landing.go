@@ -24,7 +24,7 @@ type Link struct {
 // maxLinks bounds the links of a page or a link set.
 const maxLinks = 1000
 
-// Found has the places that a page names for the text of its work.
+// Found holds the places that a page names for the text of its work.
 type Found struct {
 	Texts   []Link // items and citation_pdf_url, best first
 	Sets    []Link // link sets that may have more
@@ -99,7 +99,7 @@ func absolute(base *url.URL, ref string) string {
 	return u.String()
 }
 
-// ParseHeader reads a Link header (RFC 8288, section 3), or a link set in the same form. What it cannot read it leaves out.
+// ParseHeader reads a Link header (RFC 8288, section 3), or a link set in the same form. It leaves out what it cannot read.
 func ParseHeader(base *url.URL, h string) (out []Link) {
 	for len(out) < maxLinks {
 		start := strings.IndexByte(h, '<')

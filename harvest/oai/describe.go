@@ -14,12 +14,12 @@ import (
 	"concordat/store"
 )
 
-// Access says who may read the text of a work, as its repository says.
+// Access says who may read the text of a work, according to its repository.
 type Access int
 
 // The kinds of access.
 const (
-	Open      Access = iota // nothing else is stated
+	Open      Access = iota // no restriction is stated
 	Embargoed               // until Work.Embargo; empty: until an unknown day
 	Closed
 )
@@ -220,7 +220,7 @@ func (b *builder) rights(words string) {
 	}
 }
 
-// textForms are the endings of files that hold texts, with their media types.
+// textForms are the extensions of text files, with their media types.
 var textForms = map[string]string{".pdf": "application/pdf",
 	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 	".doc":  "application/msword", ".odt": "application/vnd.oasis.opendocument.text", ".rtf": "application/rtf",
@@ -228,8 +228,8 @@ var textForms = map[string]string{".pdf": "application/pdf",
 	".txt": "text/plain", ".epub": "application/epub+zip", ".ps": "application/postscript", ".xml": "application/xml",
 	".md": "text/markdown"}
 
-// IsText reports whether a media type, or else a name's ending, is that of a text that a work can be published as. Web pages
-// are not: they lead to texts.
+// IsText reports whether a media type, or otherwise a name's extension, is that of a format in which works are published.
+// Web pages are not: they lead to texts.
 func IsText(media, name string) bool {
 	media = strings.ToLower(media)
 	if media == "" || media == "application/octet-stream" || media == "application/download" {

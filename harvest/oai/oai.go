@@ -28,7 +28,7 @@ const (
 	maxToken  = 16 << 10
 )
 
-// Error is a condition that the repository reports, by the code of the protocol, such as badResumptionToken.
+// Error is a condition that the repository reports, by the code of the protocol, for example badResumptionToken.
 type Error struct{ Code, Words string }
 
 // Error returns the condition.
@@ -52,7 +52,7 @@ var ErrProtocol = errors.New("the answer is not that of an OAI-PMH interface")
 type Repository struct {
 	Name    string
 	Deleted string // whether it reports deleted records: persistent, transient or no
-	Day     bool   // it dates by the day, otherwise by the second
+	Day     bool   // its dates are days; otherwise seconds
 }
 
 // Identify asks the repository for its description.
@@ -96,7 +96,7 @@ type Query struct{ Format, Set, From, Token string }
 type Page struct {
 	Records []Record
 	Token   string // where the list continues; empty: it has ended
-	Size    int    // of the list, as the repository says; 0: unknown
+	Size    int    // of the list, as stated by the repository; 0: unknown
 	Date    string // of the answer, by the repository's clock
 }
 

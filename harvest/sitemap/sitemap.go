@@ -25,7 +25,7 @@ type Entry struct {
 	Change     string // created, updated or deleted
 	Capability string
 	Type       string // media type
-	Hash       string // such as sha-256:…
+	Hash       string // for example sha-256:…
 	Canonical  string // address that names the resource
 	Describes  string // the resource that this one is metadata of
 	Meta       []Link // metadata of the resource (describedby), at most maxMeta
@@ -107,7 +107,8 @@ func absolute(base *url.URL, ref string) string {
 	return u.String()
 }
 
-// After reports whether an entry is later than a time, in RFC 3339 or as a day. One without a date may be.
+// After reports whether an entry is later than a time, in RFC 3339 or as a day. An entry without a date may be
+// later, so it counts as such.
 func (e Entry) After(at string) bool {
 	a, ok := timeOf(e.Modified)
 	b, known := timeOf(at)

@@ -1,3 +1,3 @@
-// Package xmltree reads XML as other programs write it: elements by their local names, with bounds, and with tolerable faults:
-// control characters, bytes in another encoding than the declared one, entities of HTML, undeclared prefixes. Start from Parse.
+// Package xmltree reads XML as other programs write it: elements by their local names, with bounds, and tolerating some faults:
+// control characters, bytes in an encoding other than the declared one, HTML entities, undeclared prefixes. Start from Parse.
 package xmltree

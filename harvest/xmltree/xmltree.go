@@ -79,8 +79,8 @@ func Parse(b []byte) (*Node, error) {
 
 var declared = regexp.MustCompile(`^\s*<\?xml[^>]*encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']`)
 
-// Clean returns text in UTF-8 without characters that XML forbids. Encoding is that of the media type; empty: the one that the
-// text declares.
+// Clean returns text in UTF-8 without characters that XML forbids. Encoding is that of the media type; empty: the encoding
+// that the text declares.
 func Clean(b []byte, encoding string) []byte {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	if m := declared.FindSubmatch(b[:min(len(b), 300)]); m != nil {
@@ -119,7 +119,7 @@ func (n *Node) Find(name string) (out []*Node) {
 	return out
 }
 
-// First returns the first element of a local name; nil: there is none.
+// First returns the first element with a local name; nil: there is none.
 func (n *Node) First(name string) *Node {
 	if n == nil || n.Name == name {
 		return n

@@ -1,9 +1,10 @@
 // Package backup keeps copies of a site in a folder. Use Begin to make one, and Open to verify it or restore its files.
 //
-// A backup has a manifest, the state of one moment in a folder of its own, and the originals by their hashes. The manifest is
+// A backup has a manifest, the state of one moment in its own folder, and the originals by their hashes. The manifest is
 // replaced last, so that after a crash or on a full disk the folder holds the previous backup, whole, or none; originals that
-// are already there are not copied again. A list that sha256sum -c can read has the SHA-256 of every file, and the manifest has
-// the hash of the list. The package knows neither the store nor the index: its caller copies them into the folder of the state.
+// are already there are not copied again. A list that sha256sum -c can read contains the SHA-256 of every file, and the
+// manifest contains the hash of the list. The package knows neither the store nor the index: its caller copies them into the
+// folder of the state.
 //
 // An encrypted backup (BeginEncrypted) has the same files, each encrypted; its list names the encrypted bytes, so that anyone
 // without the key can still see that nothing is missing or damaged. A second, encrypted list has their names and contents.
@@ -59,7 +60,7 @@ type Manifest struct {
 	// Documents is the number of documents in the catalogue, Sentences that of sentences in the index.
 	Documents int `json:"documents"`
 	Sentences int `json:"sentences"`
-	// Shards is the number of shards, in folders of their own, on a site of several machines; 0: one machine.
+	// Shards is the number of shards, each in its own folder, on a site of several machines; 0: one machine.
 	Shards int `json:"shards,omitempty"`
 	// State is the folder of the state, List the SHA-256 of the list of all files.
 	State string `json:"state"`
@@ -208,7 +209,7 @@ type Fault struct {
 
 // Verify reads every file and returns those that are missing or altered. For an encrypted backup it compares the encrypted
 // bytes and, if the backup was unlocked, their content. progress, if not nil, is called with the number of bytes read. It fails
-// if the manifest and the lists do not fit, or with the error of progress.
+// if the manifest and the lists do not match, or with the error of progress.
 func (b *Backup) Verify(progress func(bytes int) error) ([]Fault, error) {
 	// The lists are compared as a whole first: a damaged list says nothing reliable.
 	if err := b.check(); err != nil {
@@ -241,7 +242,7 @@ func (b *Backup) Verify(progress func(bytes int) error) ([]Fault, error) {
 	return faults, err
 }
 
-// errBytes: a file has other bytes than the list says.
+// errBytes: the bytes of a file differ from the list.
 var errBytes = fmt.Errorf("%w: its bytes have changed", concordat.ErrCorrupt)
 
 // errProgress marks errors of the caller's progress, which end everything.

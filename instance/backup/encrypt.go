@@ -21,7 +21,7 @@ import (
 const (
 	encryptedSuffix = ".age"
 	damagedSuffix   = ".damaged" + encryptedSuffix
-	contentsName    = "contents" + encryptedSuffix // in the folder of the state: the list of what the files hold
+	contentsName    = "contents" + encryptedSuffix // in the folder of the state: the list of the files' contents
 	identityName    = "identity" + encryptedSuffix // the same: the identity, under a passphrase
 
 	maxIdentity = 64 << 10
@@ -84,7 +84,7 @@ func (m *Making) encryptOriginal(path string, want [32]byte) (whole bool, err er
 	if err := m.encryptFile(path, to, &e); err != nil {
 		return false, err
 	}
-	if whole = e.content == want; !whole { // under its own name a later backup would take it for an intact one
+	if whole = e.content == want; !whole { // under its own name, a later backup would treat it as intact
 		e.Path = name + damagedSuffix
 		if err := os.Rename(to, filepath.Join(m.dir, filepath.FromSlash(e.Path))); err != nil {
 			return false, err
@@ -161,7 +161,7 @@ func (m *Making) encryptState(ctx context.Context) error {
 // line is a line of the contents.
 type line struct {
 	File   string `json:"file"` // as it is stored
-	Name   string `json:"name"` // in the folder of the site
+	Name   string `json:"name"` // path in the folder of the site
 	SHA256 string `json:"sha256"`
 }
 
@@ -221,7 +221,7 @@ func (b *Backup) Unlock(o crypto.Opener) error {
 // Unlocked reports whether the contents of the files can be read.
 func (b *Backup) Unlocked() bool { return b.Manifest.Encryption == nil || b.opener != nil }
 
-// encryptedEntries reads the list of files and the list of contents side by side.
+// encryptedEntries reads the list of files and the list of contents in parallel.
 func (b *Backup) encryptedEntries(f func(entry) error) error {
 	file, err := os.Open(filepath.Join(b.dir, b.Manifest.State, contentsName))
 	if err != nil {

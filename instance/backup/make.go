@@ -28,7 +28,7 @@ type Making struct {
 	files []File
 	bytes int64
 	enc   *encrypting // nil: the backup is not encrypted
-	// before has the originals of the previous backup with the hashes of their bytes; empty if its list is damaged.
+	// before holds the originals of the previous backup with the hashes of their bytes; empty if its list is damaged.
 	before map[string][32]byte
 }
 
@@ -65,7 +65,8 @@ func originalsOf(dir string) map[string][32]byte {
 	return all
 }
 
-// State is the folder for the state; for an encrypted backup, that where the caller puts the files to be encrypted.
+// State is the folder for the state; for an encrypted backup, the folder where the caller puts the files to be
+// encrypted.
 func (m *Making) State() string {
 	if m.enc != nil {
 		return m.enc.stage
@@ -140,7 +141,7 @@ func (m *Making) AddOriginals(ctx context.Context, from string) (damaged []strin
 }
 
 // AddOriginal copies one file whose name is its SHA-256, if the backup does not have it; false: its bytes do
-// not fit its name, and it is copied as it is.
+// not match its name, and it is copied as it is.
 func (m *Making) AddOriginal(path string) (bool, error) {
 	want, ok := hashName(filepath.Base(path))
 	if !ok {
@@ -183,8 +184,8 @@ func originalPath(hash string) string {
 	return Originals + "/" + hash[:2] + "/" + hash[2:4] + "/" + hash
 }
 
-// Finish hashes the state, writes the list, and replaces the manifest, whose fields from State on it sets. Then it removes the
-// previous state and originals that are no longer needed.
+// Finish hashes the state, writes the list, and replaces the manifest, and sets its fields starting with State. Then it
+// removes the previous state and originals that are no longer needed.
 func (m *Making) Finish(ctx context.Context, about Manifest) (*Manifest, error) {
 	add := m.addState
 	if m.enc != nil {
@@ -296,7 +297,7 @@ func (m *Making) tidyOriginals() error {
 	return err
 }
 
-// copyFile copies a file, readable by its owner only; it gets its name once it is complete and on the disk.
+// copyFile copies a file, readable only by its owner; the copy gets its name once it is complete and on disk.
 func copyFile(from, to string, progress func(int) error) (hash [32]byte, err error) {
 	err = writeWhole(to, func(w io.Writer) (err error) {
 		hash, err = sum(from, w, progress)
@@ -305,8 +306,8 @@ func copyFile(from, to string, progress func(int) error) (hash [32]byte, err err
 	return hash, err
 }
 
-// writeWhole writes what write writes into a file readable by its owner only; it gets its name once it is complete and on the
-// disk.
+// writeWhole writes the output of write into a file readable only by its owner; the file gets its name once it is complete
+// and on disk.
 func writeWhole(to string, write func(io.Writer) error) error {
 	tmp := to + ".part"
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -321,7 +322,7 @@ func writeWhole(to string, write func(io.Writer) error) error {
 		err = os.Rename(tmp, to)
 	}
 	if err != nil {
-		_ = os.Remove(tmp) // the first error counts
+		_ = os.Remove(tmp) // the first error is returned
 	}
 	return err
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Restore copies the files that want accepts into dir, each under its name in the folder of a site, and compares the bytes with
-// the list on the way. Existing files with the right bytes stay; a file that differs from what was backed up never gets its
+// the list while copying. Existing files with the right bytes stay; a file that differs from what was backed up never gets its
 // name. On return everything is on the disk. It fails with concordat.ErrCorrupt, naming the file, and with ErrLocked for an
 // encrypted backup that was not unlocked.
 func (b *Backup) Restore(dir string, want func(name string) bool, progress func(bytes int) error) error {
@@ -65,7 +65,7 @@ func (b *Backup) entries(f func(entry) error) error {
 	})
 }
 
-// check reads the lists, and fails if they do not fit one another or the manifest.
+// check reads the lists, and fails if they do not match each other or the manifest.
 func (b *Backup) check() error {
 	if b.opener != nil {
 		return b.entries(func(entry) error { return nil })
@@ -73,8 +73,8 @@ func (b *Backup) check() error {
 	return b.each(func(File) error { return nil })
 }
 
-// copy writes the content of a file to w. It fails with errBytes if the file or its content differ from the lists; what
-// was written then must not be used.
+// copy writes the content of a file to w. It fails with errBytes if the file or its content differ from the lists; in
+// that case, what was written must not be used.
 func (b *Backup) copy(e entry, w io.Writer, progress func(int) error) error {
 	f, err := os.Open(filepath.Join(b.dir, filepath.FromSlash(e.Path)))
 	if err != nil {

@@ -68,7 +68,7 @@ type Check struct {
 	Probe     concordat.Probe
 	Forward   string // unmatched, all or none
 	Short     bool   // titles, headings and answers are compared too
-	// ShortThreshold is the least similarity of two short texts, above 0, at most 1.
+	// ShortThreshold is the minimum similarity of two short texts, above 0, at most 1.
 	ShortThreshold float64
 	AgainDays      int // days after which submissions from the pages are checked again; 0: never
 }
@@ -120,18 +120,18 @@ type Webhooks struct {
 type Harvest struct {
 	Allow   []netip.Prefix // networks that are not public
 	Pause   time.Duration  // between two requests to a host
-	Contact string         // for those who keep a repository; empty: none
+	Contact string         // contact for operators of repositories; empty: none
 }
 
 // Segment says how text is split.
 type Segment struct {
-	Gojieba bool // Chinese words by gojieba itself
+	Gojieba bool // gojieba itself divides Chinese into words
 }
 
 // Index sets how the index is kept.
 type Index struct {
 	KeepTable bool // what opening derives stays on disk while the index is closed; see index.Options.Warm
-	// StockSegments leaves the index files to Bleve alone; see index.Options.StockSegments.
+	// StockSegments leaves the index files entirely to Bleve; see index.Options.StockSegments.
 	StockSegments bool
 }
 
@@ -154,9 +154,9 @@ type Lookup func(name string) (value string, ok bool)
 // MaxFile bounds the configuration file and each template file, in bytes.
 const MaxFile = 1 << 20
 
-// Load reads the file at path, where empty means none, then the environment; nil means none. Everything that is wrong is
-// returned at once as [Faults], which wraps concordat.ErrInvalid; other errors come from reading the file. Relative paths in
-// the file start at its folder, those in the environment at the working folder.
+// Load reads the file at path, then the environment; an empty path or a nil environment means none. Everything that is wrong
+// is returned at once as [Faults], which wraps concordat.ErrInvalid; other errors come from reading the file. Relative paths
+// in the file start at its folder, those in the environment at the working folder.
 func Load(path string, env Lookup) (*Config, error) { return LoadCentral(path, Central{}, env) }
 
 // LoadCentral is Load with the settings of all machines of the site.
@@ -270,7 +270,7 @@ func readFile(path string) ([]byte, error) {
 
 // Fault is one thing wrong with a configuration.
 type Fault struct {
-	File    string // or the variable, after a $
+	File    string // file, or the variable after a $
 	Line    int    // from 1; 0: none
 	Key     string // for example check.threshold; empty: of no key
 	Problem string

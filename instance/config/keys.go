@@ -28,7 +28,7 @@ type Key struct {
 	Type    string // with its range or its words
 	Unit    string
 	Default string
-	Live    bool // takes effect while the site runs; else at its next start
+	Live    bool // takes effect while the site runs; otherwise at its next start
 	Alone   bool // takes effect while the site runs if it is one machine
 	Doc     string
 	Words   []string // the only values allowed; nil: other values too
@@ -301,7 +301,7 @@ func word(name, def string, live bool, field func(*Config) *string, doc string, 
 		get: func(c *Config) string { return *field(c) }}
 }
 
-// tongue is the key of a language that the program supports.
+// tongue is a key whose value is a language that the program supports.
 func tongue(name, def string, live bool, field func(*Config) *string, doc string) Key {
 	return Key{Name: name, Type: "language", Default: def, Live: live, Doc: doc, Words: language.Short(),
 		set: func(c *Config, s string) error {
@@ -402,7 +402,7 @@ func share(name, def string, live bool, field func(*Config) *float64, doc string
 		get: func(c *Config) string { return strconv.FormatFloat(*field(c), 'g', -1, 64) }}
 }
 
-// threshold is a share that must not be zero.
+// threshold is a key whose value is a share that must not be zero.
 func threshold(name, def string, live bool, field func(*Config) *float64, doc string) Key {
 	k := share(name, def, live, field, doc)
 	k.Type = "number above 0, at most 1"

@@ -47,7 +47,7 @@ type Provider struct {
 	LinkVerified  bool              // an account whose name is the verified e-mail address is linked at the first visit
 	UpdateRole    bool              // the role follows the claim at every visit
 	ClockSkew     time.Duration
-	MaxAge        time.Duration // the greatest age of a sign-in there; 0: any
+	MaxAge        time.Duration // the maximum age of a sign-in there; 0: any
 	secretFile    string        // absolute; empty: the environment or none
 	hasSecretFile bool
 }
@@ -329,8 +329,8 @@ func (p *parser) words(n *yaml.Node, at string) ([]string, bool) {
 	return all, true
 }
 
-// checkWeb refuses an address where a stranger on the way could read or change the traffic: only https, or http on this very
-// machine, is allowed.
+// checkWeb refuses an address for which strangers on the network could read or change the traffic: only https, or http on
+// this machine, is allowed.
 func checkWeb(text string) error {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -377,7 +377,7 @@ func webAddress(name string, field func(*Config) *string, doc string) Key {
 		get: func(c *Config) string { return *field(c) }}
 }
 
-// BaseURL returns where people reach the pages, without a trailing slash: serve.url, else the address that the site listens at.
+// BaseURL returns where people reach the pages, without a trailing slash: serve.url, or the address at which the site listens.
 func (c *Config) BaseURL() string {
 	if c.Serve.URL != "" {
 		return c.Serve.URL

@@ -19,7 +19,7 @@ type Meaning struct {
 // Encoder names what verifies leads. All values are in range once a configuration is read.
 type Encoder struct {
 	Run                         string // EncoderAuto or EncoderOff: whether the site runs one itself
-	Command                     string // in place of the installed package
+	Command                     string // replaces the installed package
 	Memory                      int64  // bytes
 	Processors                  int
 	URL, Model, Prefix, KeyFile string // URL empty: no server

@@ -18,7 +18,7 @@ type People struct {
 	// Queue bounds the open checks of all public accounts together, Accounts their number, and Registrations those from one
 	// address in a day.
 	Queue, Accounts, Registrations int
-	// Calls is the most API calls a minute, with one token and from one address.
+	// Calls is the maximum number of API calls in a minute with one token, and from one address.
 	Calls int
 }
 

@@ -33,9 +33,9 @@ func (o Origin) String() string {
 // Row is one key of a configuration with its value.
 type Row struct {
 	Key    string
-	Value  string // as a file would have it
+	Value  string // as it would be written in a file
 	Origin Origin
-	Live   bool // else a change takes effect at the next start
+	Live   bool // otherwise a change takes effect at the next start
 }
 
 // Rows returns every key in the order of doc/config.md; providers and templates, a row for each, come last.

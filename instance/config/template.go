@@ -105,7 +105,7 @@ func (p *parser) templatePath(n *yaml.Node, at, path string) string {
 }
 
 // templateFile reads sections from a separate file, in the form of the templates that ship with the program (package segment):
-// lines "section = pattern", with an exclamation mark after the name of a section that is not checked; # begins a comment.
+// lines "section = pattern", with an exclamation mark after the name of a section that is not checked; # starts a comment.
 // Faults name that file.
 func (p *parser) templateFile(n *yaml.Node, at, path string) []Section {
 	text, err := readFile(path)

@@ -15,7 +15,7 @@ import (
 	"concordat/report"
 )
 
-// Form is a form of report whose signature is a line of its own at the end.
+// Form is a form of report whose signature is a separate line at the end.
 type Form string
 
 // The forms. JSON and PDF have signatures of their own, which also name what was changed.
@@ -54,7 +54,7 @@ type FileSignature struct {
 	Signature []byte           `json:"signature"`
 }
 
-// fileSum returns the digest that is signed for the content of a form.
+// fileSum returns the digest that is signed for content in a form.
 func fileSum(f Form, content [32]byte) [32]byte {
 	return sha256.Sum256(append([]byte(fileLabel+string(f)+"\x00"), content[:]...))
 }

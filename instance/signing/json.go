@@ -37,5 +37,5 @@ func (s *Signer) JSON(rep *report.Report) ([]byte, error) {
 	return report.AddManifest(b.Bytes(), m)
 }
 
-// siteOf is the name under which other sites know an identity.
+// siteOf returns the name by which other sites know an identity.
 func siteOf(id *crypto.Identity) concordat.SiteID { return concordat.SiteID(id.Site().String()) }

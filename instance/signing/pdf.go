@@ -24,7 +24,7 @@ import (
 	"concordat/store"
 )
 
-// Pages has the inputs of the pages of a PDF report besides the report.
+// Pages holds the inputs, other than the report, for the pages of a PDF report.
 type Pages struct {
 	Site                 string // name for people
 	program              string // version of the program
@@ -58,7 +58,7 @@ func Notes(ctx context.Context, db *store.DB, id concordat.TaskID) ([]pdf.Note, 
 			}
 		case pdf.NoteComment, pdf.NoteSignOff:
 		default:
-			continue // a change of rules, which the report shows
+			continue // a change of the rules, which the report shows
 		}
 		out = append(out, n)
 	}
@@ -131,7 +131,7 @@ func (s *Signer) objects(pages []byte, certificate [32]byte, now time.Time) ([]b
 	return json.MarshalIndent(o, "", "  ")
 }
 
-// Certificate returns the certificate that signs, those above it, and its key: from the configuration, else the site's own.
+// Certificate returns the signing certificate, those above it, and its key: from the configuration, or the site's own.
 func (s *Signer) Certificate(p Pages, now time.Time) ([]*x509.Certificate, crypto.Signer, error) {
 	if p.Certificate == "" && p.KeyFile == "" {
 		cert, key, err := s.id.ReportCertificate(now, p.Site)

@@ -17,7 +17,7 @@ type Source struct {
 
 	mu sync.Mutex // guards the rest
 	is *Signer
-	at time.Time // when is was found
+	at time.Time // when is was read
 }
 
 // NewSource returns the signers of a site. find returns its identity, or nil if nothing is to be signed.

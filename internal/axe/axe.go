@@ -1,7 +1,7 @@
 // Package axe checks pages in a browser for accessibility, for tests.
 //
-// axe.min.js is axe-core 4.14.1 of Deque Systems, under the Mozilla Public License 2.0 (LICENSE), as
-// it was published.
+// axe.min.js is axe-core 4.14.1 of Deque Systems, under the Mozilla Public License 2.0 (LICENSE),
+// unchanged.
 package axe
 
 import (

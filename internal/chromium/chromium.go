@@ -1,4 +1,4 @@
-// Package chromium opens windows of Chromium for tests and collects what it complains about.
+// Package chromium opens Chromium windows for tests and collects their complaints.
 package chromium
 
 import (
@@ -20,7 +20,8 @@ import (
 // limit ends a test that would otherwise wait forever. A walk over all pages takes minutes on a busy machine.
 const limit = 20 * time.Minute
 
-// Path returns the path of the Chromium of this machine, by the names that distributions give it; empty if there is none.
+// Path returns the path of Chromium on this machine, under any of the names that distributions give it; empty if
+// there is none.
 func Path() string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -30,13 +31,13 @@ func Path() string {
 	return ""
 }
 
-// Window opens a window of a size in pixels, in a process of its own, in which nothing moves. It skips the test if there is
-// no Chromium, or if tests are to be short.
+// Window opens a window of a size in pixels, without animations, in a separate process. It skips the test if there is no
+// Chromium, or in short tests.
 func Window(t testing.TB, width, height int) context.Context {
 	t.Helper()
 	path := needed(t)
 	var err error
-	for range 3 { // a Chromium ends at times before it has begun
+	for range 3 { // Chromium sometimes ends before it has started
 		var b browser
 		var stop func()
 		if b, stop, err = start(path, height); err != nil {
@@ -66,10 +67,10 @@ func needed(t testing.TB) string {
 	return path
 }
 
-// Complaints collects from now on exceptions, words in the console and the log, dialogs, and requests for what does not begin
-// with one of the addresses. The missing icon of a page is none.
+// Complaints collects, from now on, exceptions, messages in the console and the log, dialogs, and requests to addresses that
+// do not begin with one of the given ones. A missing icon of a page is not a complaint.
 func Complaints(ctx context.Context, addresses ...string) func() []string {
-	var mu sync.Mutex // events come while a test reads what came before
+	var mu sync.Mutex // events arrive while a test reads earlier ones
 	var out []string
 	chromedp.ListenTarget(ctx, func(ev any) {
 		mu.Lock()

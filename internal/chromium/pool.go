@@ -12,25 +12,25 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Pool keeps browsers for the tests of a process, as starting one costs more than most pages. A browser shows the window of one
-// test at a time: what moves in a window stops when another one hides it. Each window has cookies and storage of its own. The
-// zero value is ready and safe for concurrent use; Close it when the tests have ended. A test that changes settings of the whole
-// browser, such as where downloads go, needs a browser of its own: see the function [Window].
+// Pool keeps browsers for the tests of a process, since starting one costs more than most pages. A browser shows the window of
+// one test at a time: what moves in a window stops when another one hides it. Each window has its own cookies and storage. The
+// zero value is ready and safe for concurrent use; Close it when the tests have ended. A test that changes settings of the
+// whole browser, for example where downloads go, needs its own browser: see the function [Window].
 type Pool struct {
 	mu   sync.Mutex
 	idle []browser
-	stop []func() // ends each that was started
+	stop []func() // end the started browsers
 }
 
 // browser is the context of a running Chromium.
 type browser struct{ context.Context }
 
-// Window is the function of that name in a browser of the pool, which goes back when the test has ended.
+// Window is like the function of that name, but uses a browser of the pool, which gets it back when the test has ended.
 func (p *Pool) Window(t testing.TB, width, height int) context.Context {
 	t.Helper()
 	path := needed(t)
 	var err error
-	for range 3 { // a Chromium ends at times before it has begun
+	for range 3 { // Chromium sometimes ends before it has started
 		var b browser
 		if b, err = p.take(path, height); err != nil {
 			continue
@@ -50,7 +50,7 @@ func (p *Pool) Window(t testing.TB, width, height int) context.Context {
 	return nil
 }
 
-// window opens a window with cookies and storage of its own; its context ends with the limit of a test.
+// window opens a window with its own cookies and storage; its context ends at the time limit of a test.
 func (b browser) window(width, height int) (ctx context.Context, closeWindow func(), err error) {
 	ctx, end := context.WithTimeout(b, limit)
 	commands := cdp.WithExecutor(ctx, chromedp.FromContext(b).Browser)
@@ -60,7 +60,7 @@ func (b browser) window(width, height int) (ctx context.Context, closeWindow fun
 		return nil, nil, err
 	}
 	dispose := func() {
-		// The context may be over, and the browser with it.
+		// The context may have ended, and the browser with it.
 		ctx, end := context.WithTimeout(context.Background(), limit)
 		defer end()
 		_ = target.DisposeBrowserContext(own).Do(cdp.WithExecutor(ctx, chromedp.FromContext(b).Browser))
@@ -84,7 +84,7 @@ func (b browser) window(width, height int) (ctx context.Context, closeWindow fun
 	return ctx, closeWindow, nil
 }
 
-// prepare gives the window of ctx a size, and lets its events come.
+// prepare sets the size of the window of ctx, and enables its events.
 func prepare(ctx context.Context, width, height int) error {
 	return chromedp.Run(ctx, network.Enable(), log.Enable(), chromedp.EmulateViewport(int64(width), int64(height)))
 }
@@ -115,7 +115,7 @@ func start(path string, height int) (b browser, stop func(), err error) {
 		chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("force-prefers-reduced-motion", true),
 		chromedp.WindowSize(1400, height), chromedp.WSURLReadTimeout(limit/2))
 	ctx, end := chromedp.NewExecAllocator(context.Background(), options...)
-	// Events newer than the client are no fault of the page.
+	// Events that are newer than the client are not a fault of the page.
 	ctx, closeBrowser := chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
 	stop = func() {
 		closeBrowser()

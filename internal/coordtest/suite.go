@@ -1,4 +1,4 @@
-// Package coordtest is the contract of a coordinator as a test suite, run on every implementation.
+// Package coordtest is the contract of a coordinator in the form of a test suite that runs on every implementation.
 package coordtest
 
 import (
@@ -320,7 +320,7 @@ func expire(t *testing.T, s *suite) {
 	if got := a.Confirmed(); got == me {
 		t.Errorf("confirmed is still %q", got)
 	}
-	// What was begun under the old incarnation cannot happen under the new one.
+	// A change begun under the old incarnation cannot take effect under the new one.
 	must(t, a.Announce(t.Context(), coord.Node{ID: "a", Incarnation: v.Me}))
 	_, err := a.CAS(t.Context(), shard, 0, state(2, "a"), me)
 	want(t, err, coord.ErrSession)
@@ -341,7 +341,7 @@ func cut(t *testing.T, s *suite) {
 		if time.Now().After(deadline) {
 			t.Fatal("online without a coordinator")
 		}
-		time.Sleep(10 * time.Millisecond) // Online is polled by its users too
+		time.Sleep(10 * time.Millisecond) // users of Online poll it too
 	}
 	if got := a.Confirmed(); got != "" {
 		t.Errorf("confirmed without a coordinator: %q", got)

@@ -1,4 +1,4 @@
-// Package cputime measures benchmarks by processor time, which other work on the machine changes less than time on the clock.
+// Package cputime measures benchmarks by processor time, which other work on the machine affects less than elapsed time.
 package cputime
 
 import (
@@ -17,12 +17,13 @@ func Children() time.Duration { return of(syscall.RUSAGE_CHILDREN) }
 func of(who int) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(who, &u); err != nil {
-		panic(fmt.Sprint("getrusage: ", err)) // who is valid
+		panic(fmt.Sprint("getrusage: ", err)) // who is always valid
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// Report reports, as cpu-ns/UNIT, what each of n units took since Used returned start. Call it after the loop.
+// Report reports, as cpu-ns/UNIT, the processor time per unit for n units since Used returned start. Call it
+// after the loop.
 func Report(b *testing.B, start time.Duration, n int, unit string) {
 	b.Helper()
 	b.ReportMetric(float64((Used()-start).Nanoseconds())/float64(n), "cpu-ns/"+unit)

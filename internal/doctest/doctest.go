@@ -15,10 +15,10 @@ import (
 type Command struct {
 	Page  string   // path of the document
 	Args  []string // after the name of the program
-	Whole bool     // it stands alone on a line of a block; in running text arguments may be left out
+	Whole bool     // it is alone on a line of a block; in running text, arguments may be left out
 }
 
-// Pages returns the documents of the project by path, read from the root, the path of the project's folder.
+// Pages returns the documents of the project, by path; root is the path of the project's folder.
 func Pages(t *testing.T, root string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -105,7 +105,7 @@ func commandLine(t *testing.T, program, line string) ([]string, bool) {
 	return args, true
 }
 
-// words splits a line as a shell does, with quotes and without anything else.
+// words splits a line like a shell, handling quotes and nothing else.
 func words(t *testing.T, line string) []string {
 	t.Helper()
 	var out []string

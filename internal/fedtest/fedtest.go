@@ -1,5 +1,5 @@
-// Package fedtest runs small federations for tests: sites with keys of their own, enrolled with each
-// other, that speak the real protocol over loopback TLS within one process.
+// Package fedtest runs small federations for tests: sites with their own keys, enrolled with each
+// other, that use the real protocol over loopback TLS within one process.
 package fedtest
 
 import (
@@ -37,14 +37,14 @@ type Site struct {
 	clients  map[crypto.SiteID]*federation.Client
 }
 
-// Federation is sites that are partners of each other.
+// Federation is a group of sites that are partners of each other.
 type Federation struct {
 	t     testing.TB
 	Sites []*Site
 }
 
-// Join returns a federation of a site for each answerer, all serving Epoch with the scheme. Everything
-// ends with the test.
+// Join returns a federation with one site for each answerer, all serving Epoch with the scheme.
+// Everything ends with the test.
 func Join(t testing.TB, scheme concordat.Scheme, answerers ...concordat.Answerer) *Federation {
 	t.Helper()
 	f := New(t, len(answerers), scheme)
@@ -54,7 +54,7 @@ func Join(t testing.TB, scheme concordat.Scheme, answerers ...concordat.Answerer
 	return f
 }
 
-// New returns a federation of n sites that refuse everything until Answer names who answers for them:
+// New returns a federation of n sites that refuse everything until Answer sets their answerers. It is
 // for answerers that need to know the identity of their site first.
 func New(t testing.TB, n int, scheme concordat.Scheme, set ...func(i int, o *federation.ServerOptions)) *Federation {
 	t.Helper()
@@ -79,7 +79,7 @@ func New(t testing.TB, n int, scheme concordat.Scheme, set ...func(i int, o *fed
 	return f
 }
 
-// Answer lets a answer for site i from now on.
+// Answer makes a answer for site i from now on.
 func (f *Federation) Answer(i int, a concordat.Answerer) { f.Sites[i].Answer(a) }
 
 // ID returns the identity of site i.
@@ -124,7 +124,7 @@ func NewSite(t testing.TB, scheme concordat.Scheme) *Site {
 	return s
 }
 
-// Serve returns the site as served with Epochs of its own and an answerer, at a new address.
+// Serve returns the site, served with its own Epochs and an answerer, at a new address.
 func Serve(t testing.TB, s *Site, k federation.Epochs, a concordat.Answerer, o federation.ServerOptions) *Site {
 	t.Helper()
 	v := NewSite(t, "")
@@ -136,10 +136,10 @@ func Serve(t testing.TB, s *Site, k federation.Epochs, a concordat.Answerer, o f
 	return v
 }
 
-// Answer lets a answer for the site from now on.
+// Answer makes a answer for the site from now on.
 func (s *Site) Answer(a concordat.Answerer) { s.answerer.set(a) }
 
-// Member returns the site as others have it.
+// Member returns the site as others know it.
 func (s *Site) Member(state federation.State) federation.Member {
 	id, card := s.Roster.Self()
 	return federation.Member{Site: id.Site(), State: state, Card: card}
@@ -228,7 +228,7 @@ func (r *Roster) Use(t testing.TB, id *crypto.Identity, url string) {
 	r.Replace(t, id, url, time.Now())
 }
 
-// Replace is Use at another time.
+// Replace is like Use, but at another time.
 func (r *Roster) Replace(t testing.TB, id *crypto.Identity, url string, now time.Time) {
 	t.Helper()
 	fields := crypto.CardFields{Name: "site at " + url, URLs: []string{url}, Modes: crypto.ModeSealed}
@@ -241,7 +241,7 @@ func (r *Roster) Replace(t testing.TB, id *crypto.Identity, url string, now time
 	r.self, r.card = id, card
 }
 
-// Back shows an older card of the site again.
+// Back presents an older card of the site again.
 func (r *Roster) Back(c *crypto.Card) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -288,7 +288,7 @@ func (r *Roster) Renew(_ context.Context, c *crypto.Card) error {
 	return nil
 }
 
-// Set keeps a partner, in the place of what was known of it.
+// Set stores a partner, replacing what was known about it.
 func (r *Roster) Set(m federation.Member) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -304,7 +304,7 @@ type Epochs struct {
 
 var _ federation.Epochs = (*Epochs)(nil)
 
-// Serve lets the site serve the epoch with the scheme; an empty scheme ends that.
+// Serve makes the site serve the epoch with the scheme; an empty scheme ends that.
 func (k *Epochs) Serve(e concordat.Epoch, s concordat.Scheme) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -321,7 +321,7 @@ func (k *Epochs) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
 	return s, ok
 }
 
-// Give lets a member have the bytes of a grant; nil takes it back.
+// Give gives a member the bytes of a grant; nil takes the grant back.
 func (k *Epochs) Give(to concordat.SiteID, grant []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -341,7 +341,7 @@ func (k *Epochs) Grant(_ context.Context, to concordat.SiteID, _ concordat.Feder
 	return nil, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "no member"}
 }
 
-// switchboard hands questions to the answerer of the moment.
+// switchboard passes questions to the current answerer.
 type switchboard struct {
 	mu sync.Mutex
 	a  concordat.Answerer
@@ -436,7 +436,7 @@ func fill(t testing.TB, b []byte) {
 type testWriter struct{ t testing.TB }
 
 func (w testWriter) Write(p []byte) (int, error) {
-	defer func() { _ = recover() }() // a line that comes after the test's end
+	defer func() { _ = recover() }() // a line that arrives after the end of the test
 	w.t.Logf("%s", p)
 	return len(p), nil
 }

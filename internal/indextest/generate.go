@@ -15,7 +15,7 @@ const (
 	Scheme = concordat.Scheme("test@0123456789abcdef")
 )
 
-// Generator makes documents whose fingerprints lie near one another, so that questions have
+// Generator makes documents whose fingerprints are near one another, so that questions have
 // answers. The same seed gives the same documents.
 type Generator struct {
 	r     *rand.Rand
@@ -23,8 +23,8 @@ type Generator struct {
 	roots []concordat.Fingerprint
 }
 
-// NewGenerator returns a Generator with the given number of fingerprints from which all others are
-// made by change.
+// NewGenerator returns a Generator with the given number of root fingerprints, from which it
+// derives all others by changes.
 func NewGenerator(seed uint64, roots int) *Generator {
 	g := &Generator{r: rand.New(rand.NewPCG(seed, 0)), words: rand.New(rand.NewPCG(seed, 1))}
 	for range roots {
@@ -33,7 +33,7 @@ func NewGenerator(seed uint64, roots int) *Generator {
 	return g
 }
 
-// Random returns a fingerprint near nothing.
+// Random returns a fingerprint that is near no other.
 func (g *Generator) Random() concordat.Fingerprint {
 	return concordat.FingerprintFromHalves(g.r.Uint64(), g.r.Uint64())
 }

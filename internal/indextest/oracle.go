@@ -71,7 +71,7 @@ func (o *Oracle) ref(p *concordat.Profile) concordat.Ref {
 	return concordat.Ref{Site: o.Site, Library: p.Document.Library, Document: p.Document.ID}
 }
 
-// Delete forgets the documents.
+// Delete deletes the documents.
 func (o *Oracle) Delete(ctx context.Context, refs ...concordat.Ref) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -153,8 +153,8 @@ func (o *Oracle) holders(f concordat.Fingerprint) int {
 	return n
 }
 
-// Reaches reports whether a probe finds g from f, written from the definition: some band is equal,
-// or, with ProbeOne, differs in one of its five nibbles.
+// Reaches reports whether a probe finds g from f, implemented from the definition: some band is
+// equal, or, with ProbeOne, differs in one of its five nibbles.
 func Reaches(p concordat.Probe, f, g concordat.Fingerprint) bool {
 	for band := range concordat.Bands {
 		differing := 0

@@ -18,7 +18,7 @@ import (
 type Subject struct {
 	// Open returns a new empty index of Site and Scheme, which it closes when the test ends.
 	Open func(t *testing.T) concordat.Index
-	// Reopen closes the index and opens what it left; nil if it leaves nothing.
+	// Reopen closes the index and opens it again from what it left; nil if it leaves nothing.
 	Reopen func(t *testing.T, x concordat.Index) concordat.Index
 	// Disturb does something that must not change any answer, for example a merge; nil for nothing.
 	Disturb func(t *testing.T, x concordat.Index)
@@ -168,7 +168,7 @@ func (s *Subject) replace(t *testing.T) {
 		}
 		return n
 	}
-	put(t, x, old, fresh) // the last of a call counts
+	put(t, x, old, fresh) // the last one in a call counts
 	if n := ask(old); n != 0 {
 		t.Errorf("%d matches in the replaced version", n)
 	}
@@ -271,7 +271,7 @@ func (s *Subject) same(t *testing.T, x concordat.Index, o *Oracle, q *concordat.
 	}
 }
 
-// repeats: the same sentence in many documents and many times in one.
+// repeats tests the same sentence in many documents, and many times in one.
 func (s *Subject) repeats(t *testing.T) {
 	g, x := NewGenerator(16, 1), s.Open(t)
 	f := g.Random()

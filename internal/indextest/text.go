@@ -20,7 +20,7 @@ const vocabulary = 40
 // term returns term number i of the vocabulary, spread over all values.
 func term(i int) concordat.Term { return concordat.Term(uint32(i) * 0x9e3779b1) }
 
-// cell returns cell number i of as many, some of them neighbours and the last of all among them.
+// cell returns cell number i of as many as there are terms; some are neighbours, and the very last cell is among them.
 func cell(i int) concordat.Cell {
 	if i%4 == 3 {
 		return concordat.Cells - 1 - concordat.Cell(i/4)
@@ -187,7 +187,7 @@ func score(length int, doc []concordat.TermCount, window []concordat.WeightedTer
 }
 
 // sameText fails the test if x and the oracle count or search differently. Scores may differ in
-// their last bits, as the order of operations is free; equal ones must stay equal.
+// their last bits, since the order of operations is free; equal scores must stay equal.
 func (s *Subject) sameText(t *testing.T, x concordat.Index, o *Oracle, q *concordat.TextQuery) {
 	t.Helper()
 	var terms []concordat.Term

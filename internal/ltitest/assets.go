@@ -35,7 +35,7 @@ func (p *Platform) asset(rw http.ResponseWriter, r *http.Request) {
 		http.NotFound(rw, r)
 	default:
 		rw.Header().Set("Content-Type", "text/plain")
-		_, _ = rw.Write(content) // a caller that went away fails its own test
+		_, _ = rw.Write(content) // a caller that disconnected fails its own test
 	}
 }
 
@@ -103,7 +103,7 @@ func (p *Platform) Reports(asset string) []Report {
 	return out
 }
 
-// Await returns the first report of an asset with that progress, after skip of them, when it comes.
+// Await waits for the first report of an asset with that progress, after skipping skip of them, and returns it.
 func (p *Platform) Await(ctx context.Context, asset, progress string, skip int) Report {
 	p.t.Helper()
 	for {

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// Launch lets the browser sign in to the tool with the claims over those of a launch, and returns the
-// answer to its last step; change, if not nil, may change the form that is sent there.
+// Launch makes the browser sign in to the tool with the claims of a launch, overridden by the given
+// ones, and returns the answer to its last step; change, if not nil, may change the form sent in that
+// step.
 func (p *Platform) Launch(browser *http.Client, loginURL string, claims map[string]any, change func(url.Values)) *http.Response {
 	p.t.Helper()
 	at, form := p.Leave(browser, loginURL, claims)
@@ -25,7 +26,7 @@ func (p *Platform) Launch(browser *http.Client, loginURL string, claims map[stri
 	return resp
 }
 
-// Leave is the part of Launch before the last step: where its form goes and what is in it.
+// Leave is the part of Launch before the last step: it returns where the form goes and what it contains.
 func (p *Platform) Leave(browser *http.Client, loginURL string, claims map[string]any) (at string, form url.Values) {
 	p.t.Helper()
 	p.with(func() { p.pending = claims })
@@ -43,7 +44,7 @@ func (p *Platform) Leave(browser *http.Client, loginURL string, claims map[strin
 	return out.At, url.Values{"id_token": {out.Token}, "state": {out.State}}
 }
 
-// auth signs a browser in. A real platform answers with a form that sends itself.
+// auth signs a browser in. A real platform answers with a form that submits itself.
 func (p *Platform) auth(rw http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	for name, want := range map[string]string{"scope": "openid", "response_type": "id_token", "response_mode": "form_post",
@@ -61,7 +62,7 @@ func (p *Platform) auth(rw http.ResponseWriter, r *http.Request) {
 	}
 	if strings.Contains(r.Header.Get("Accept"), "text/html") { // a real browser
 		rw.Header().Set("Content-Type", "text/html")
-		_ = page.Execute(rw, []string{q.Get("redirect_uri"), q.Get("state"), p.Sign(all)}) // a browser that went away fails its own test
+		_ = page.Execute(rw, []string{q.Get("redirect_uri"), q.Get("state"), p.Sign(all)}) // a browser that disconnected fails its own test
 		return
 	}
 	answer(rw, http.StatusOK, map[string]string{"At": q.Get("redirect_uri"), "State": q.Get("state"), "Token": p.Sign(all)})
@@ -84,7 +85,7 @@ func (p *Platform) returned(rw http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(rw, "<!doctype html><title>back</title><h1 id=back>back at the platform</h1>") // as above
 }
 
-// Answers returns what came back from deep linking requests.
+// Answers returns the answers to deep linking requests.
 func (p *Platform) Answers() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

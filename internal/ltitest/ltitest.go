@@ -1,5 +1,5 @@
 // Package ltitest is a learning platform for tests: it speaks LTI 1.3 over real HTTP with real signatures, serves files and accepts
-// reports, and lies when a test asks for it.
+// reports, and sends false data when a test requests that.
 package ltitest
 
 import (
@@ -30,7 +30,7 @@ const (
 	prefix = "https://purl.imsglobal.org/spec/lti/claim/"
 )
 
-// Report is a report as it came.
+// Report is a report as received.
 type Report map[string]any
 
 // Platform is a learning platform. Its methods are safe for concurrent use.
@@ -48,7 +48,7 @@ type Platform struct {
 	tokens  map[string][]string
 	handler map[string]string // by type of notice
 	failing map[string]int    // how often a path still answers 503
-	moved   map[string]string // path of a file to where it redirects
+	moved   map[string]string // path of a file to the target of its redirection
 	seen    map[string]int    // requests by path
 	jti     map[string]bool
 	pending map[string]any // of the next launch
@@ -107,7 +107,7 @@ func (p *Platform) with(f func()) {
 	f()
 }
 
-// Rotate signs with a new key from now on, and publishes it alone.
+// Rotate makes the platform sign with a new key from now on, and publish only that one.
 func (p *Platform) Rotate(kid string) {
 	k, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -132,7 +132,7 @@ func (p *Platform) Requests(path string) int {
 func answer(rw http.ResponseWriter, code int, v any) {
 	rw.Header().Set("Content-Type", "application/json")
 	rw.WriteHeader(code)
-	_ = json.NewEncoder(rw).Encode(v) // a caller that went away fails its own test
+	_ = json.NewEncoder(rw).Encode(v) // a caller that disconnected fails its own test
 }
 
 func (p *Platform) jwks(rw http.ResponseWriter, _ *http.Request) {
@@ -251,7 +251,7 @@ func (p *Platform) FromTool(ctx context.Context, raw string, claims any) error {
 	return t.Claims(keys[0], claims)
 }
 
-// RevokeTokens invalidates all tokens that were issued.
+// RevokeTokens invalidates all tokens issued so far.
 func (p *Platform) RevokeTokens() { p.with(func() { clear(p.tokens) }) }
 
 func (p *Platform) allowed(rw http.ResponseWriter, r *http.Request, scope string) bool {
@@ -281,7 +281,7 @@ func (p *Platform) subscribe(rw http.ResponseWriter, r *http.Request) {
 	answer(rw, http.StatusOK, one)
 }
 
-// Handler returns where notices of a type go.
+// Handler returns the address for notices of a type.
 func (p *Platform) Handler(notice string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -324,7 +324,7 @@ func (p *Platform) Send(to string, tokens ...string) int {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	_, _ = io.Copy(io.Discard, resp.Body) // nothing is wanted of it
+	_, _ = io.Copy(io.Discard, resp.Body) // its content is not needed
 	_ = resp.Body.Close()
 	return resp.StatusCode
 }

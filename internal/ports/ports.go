@@ -1,5 +1,5 @@
-// Package ports gives tests ports of loopback for programs that must be told where to listen before they start. They stay free even
-// after a program was killed and starts again, because the system never assigns them by itself.
+// Package ports gives tests loopback ports for programs that must be told where to listen before they start. The ports stay free
+// even while a killed program is being restarted, because the system never assigns them by itself.
 package ports
 
 import (
@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// Ports come in blocks from first to end, below those that Linux (from 32,768) and other systems (from 49,152) give to whoever asks
-// for any, a client's end of a connection too. The first of a block is listened at as long as the others are in use, so that no other
-// process takes the same block.
+// Ports come in blocks from first to end, below those that Linux (from 32,768) and other systems (from 49,152) assign to anyone who
+// asks for any port, including client connections. The package listens at the first port of a block as long as the others are in use,
+// so that no other process takes the same block.
 const first, end, block = 12_000, 32_000, 64
 
-// Free returns n ports in a row, less than 64, that are the caller's until the test ends.
+// Free returns n consecutive ports, fewer than 64, that belong to the caller until the test ends.
 func Free(t testing.TB, n int) []int {
 	t.Helper()
 	ports, release, err := Take(n)
@@ -26,7 +26,7 @@ func Free(t testing.TB, n int) []int {
 	return ports
 }
 
-// Take is Free for what has no test: the ports are the caller's until release.
+// Take is Free without a test: the ports belong to the caller until release.
 func Take(n int) (ports []int, release func(), err error) {
 	if n >= block {
 		return nil, nil, fmt.Errorf("%d ports: at most %d can be had", n, block-1)

@@ -1,7 +1,7 @@
-// Package powertest is a disk for tests that loses its power. It stands between a package and the files of a
-// folder, notes what was synced, and at any moment makes the folder that a machine finds after a loss of power at that
-// moment: of each file what was there at its last sync, under the names that were there at the last sync of the folder.
-// That is the least that POSIX promises. What a package says is on the disk must be there.
+// Package powertest is a disk for tests that loses its power. It is between a package and the files of a folder,
+// records what was synced, and can at any moment make the folder that a machine finds if power is lost at that moment:
+// each file has its content at its last sync, and the names are those at the last sync of the folder. That is the least
+// that POSIX guarantees. What a package says is on disk must be there.
 package powertest
 
 import (
@@ -20,14 +20,14 @@ type Disk struct {
 	dir string
 
 	mu     sync.Mutex
-	synced map[inode][]byte // of each file what is on the disk
-	names  map[string]inode // of the folder what is on the disk
-	fails  map[string]error // what is to fail, by operation
+	synced map[inode][]byte // for each file, its content on disk
+	names  map[string]inode // for the folder, its names on disk
+	fails  map[string]error // error with which an operation fails, by operation
 }
 
 type inode uint64
 
-// New returns the disk of a folder. What the folder holds is on the disk.
+// New returns the disk of a folder. The content of the folder counts as being on disk.
 func New(t testing.TB, dir string) *Disk {
 	t.Helper()
 	d := &Disk{t: t, dir: dir, synced: map[inode][]byte{}, names: map[string]inode{}, fails: map[string]error{}}
@@ -48,14 +48,14 @@ const (
 	Rename  = "rename"
 )
 
-// Fail lets an operation fail with the error from now on, without doing anything; nil: it works again.
+// Fail makes an operation fail with the error from now on, without doing anything; nil: it works again.
 func (d *Disk) Fail(operation string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fails[operation] = err
 }
 
-// Sync stands for (*os.File).Sync.
+// Sync replaces (*os.File).Sync.
 func (d *Disk) Sync(f *os.File) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -68,7 +68,7 @@ func (d *Disk) Sync(f *os.File) error {
 	}
 	b := make([]byte, info.Size())
 	if n, err := f.ReadAt(b, 0); err != nil && n < len(b) {
-		// The file may be open for writing alone.
+		// The file may be open only for writing.
 		if b, err = os.ReadFile(f.Name()); err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (d *Disk) SyncDir(dir string) error {
 	return nil
 }
 
-// Rename stands for os.Rename.
+// Rename replaces os.Rename.
 func (d *Disk) Rename(from, to string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -101,7 +101,7 @@ func (d *Disk) Rename(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// Lost returns a new folder as it is found after a loss of power now.
+// Lost returns a new folder with what would be found if power were lost now.
 func (d *Disk) Lost() string {
 	d.t.Helper()
 	d.mu.Lock()

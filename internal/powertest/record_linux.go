@@ -17,11 +17,10 @@ import (
 )
 
 // Recorded is the disk under a folder and all folders in it, with everything that the system calls of one goroutine did there:
-// writes, truncations, names and syncs, of whatever package. [Recorded.Cut] makes what a machine may find that lost its power at
-// any moment of that: what was synced, and of the rest a part drawn at random. It promises no more than POSIX: changes that no
-// sync stands between may reach the disk in any order, files sector by sector, and a file's name is on the disk after a sync of
-// its folder.
-// A write(2) shows at the next other call. Changes by memory maps do not count.
+// writes, truncations, changes of names and syncs, in any package. [Recorded.Cut] makes what a machine may find if it lost power
+// at any recorded moment: what was synced, and a random part of the rest. It guarantees no more than POSIX: changes without a
+// sync between them may reach the disk in any order, files sector by sector, and a file's name is on disk after a sync of its
+// folder. A write(2) becomes visible at the next other call. Changes through memory maps do not count.
 type Recorded struct {
 	t testing.TB
 
@@ -33,35 +32,35 @@ type Recorded struct {
 	folders map[inode][]rename
 	names   map[inode]map[string]entry // as processes see them
 	syncs   map[inode][]int            // of files and folders
-	held    map[inode]*os.File         // so that no number is given to another file
-	dies    int                        // after so many calls; negative: not at all
+	held    map[inode]*os.File         // so that no other file gets the same number
+	dies    int                        // number of calls after which all calls fail; negative: never
 	err     error
 }
 
-// version is the content of a file from a moment on.
+// version is the content of a file from a given moment.
 type version struct {
 	at      int
 	content []byte
 }
 
-// rename is one change of the names in a folder. An entry of inode 0 is none.
+// rename is one change of the names in a folder. An inode of 0 means that there is no entry.
 type rename struct {
 	at       int
 	from, to map[string]entry
 }
 
-// Record returns a disk that records nothing yet, and will record what the calling goroutine does, which is the test itself.
-// A system that gives no notice of system calls skips the test.
+// Record returns a disk that records nothing yet, and will record what the calling goroutine, that of the test, does. It
+// skips the test on systems without notification of system calls.
 func Record(t *testing.T) *Recorded {
 	t.Helper()
-	runtime.LockOSThread() // for ever: the thread cannot get rid of the filter, and ends with the test
+	runtime.LockOSThread() // forever: the thread cannot get rid of the filter, and ends with the test
 	listener, err := notice(ofThis, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_PWRITE64, unix.SYS_FTRUNCATE, unix.SYS_TRUNCATE,
 		unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_UNLINKAT, unix.SYS_MKDIRAT, unix.SYS_OPENAT)
 	if err != nil {
 		t.Skipf("the system gives no notice of system calls: %v", err)
 	}
 	d := &Recorded{t: t, dies: -1}
-	go func() { d.fail(watch(listener, d.reply)) }() // which may wait for ever
+	go func() { d.fail(watch(listener, d.reply)) }() // which may wait forever
 	return d
 }
 
@@ -71,7 +70,7 @@ func (d *Recorded) fail(err error) {
 	d.err = errors.Join(d.err, err)
 }
 
-// Start records the folder from now on. What it holds is on the disk, and the time is 0.
+// Start records the folder from now on. Its content counts as being on disk, and the time is 0.
 func (d *Recorded) Start(root string) {
 	d.t.Helper()
 	root, err := filepath.EvalSymlinks(root)
@@ -98,7 +97,7 @@ func (d *Recorded) Start(root string) {
 	}
 }
 
-// Stop ends the recording, of which Cut still tells.
+// Stop ends the recording; Cut can still use it.
 func (d *Recorded) Stop() {
 	d.Now()
 	d.mu.Lock()
@@ -106,7 +105,7 @@ func (d *Recorded) Stop() {
 	d.root = ""
 }
 
-// Now returns the present moment. What is done from now on is later.
+// Now returns the current moment. Whatever is done afterwards is later.
 func (d *Recorded) Now() int {
 	d.t.Helper()
 	d.mu.Lock()
@@ -118,7 +117,8 @@ func (d *Recorded) Now() int {
 	return d.at
 }
 
-// Die lets all calls fail, and do nothing, after so many more of them, as if the process had died. Live ends that.
+// Die makes all calls fail and do nothing after the given number of further calls, as if the process had died.
+// Live ends that.
 func (d *Recorded) Die(calls int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -134,7 +134,7 @@ func (d *Recorded) Live() bool {
 	return dead
 }
 
-// reply notes what was done before a call. A sync is carried out here alone: it takes no time.
+// reply records what was done before a call. Syncs are only simulated here: they take no time.
 func (d *Recorded) reply(q *asked, a *answer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -172,7 +172,7 @@ func (d *Recorded) reply(q *asked, a *answer) {
 	a.flags = 0
 }
 
-// scan notes what differs in a folder from the last time. d.mu is held.
+// scan records what has changed in a folder since the last time. d.mu is held.
 func (d *Recorded) scan(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -243,8 +243,8 @@ func (d *Recorded) hold(n inode, path string) error {
 	return nil
 }
 
-// Cut makes, in a new folder, what may be found if the power was lost at a moment recorded: with r nil only what was
-// synced, else also a part of the rest. Another goroutine than the recorded one must call it.
+// Cut makes, in a new folder, what may be found if power was lost at a recorded moment: if r is nil, only what was
+// synced, otherwise also a random part of the rest. It must be called from a goroutine other than the recorded one.
 func (d *Recorded) Cut(at int, r *rand.Rand, to string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -254,12 +254,12 @@ func (d *Recorded) Cut(at int, r *rand.Rand, to string) error {
 	return d.restore(d.top, at, r, to)
 }
 
-// How much of what was not synced is kept of one file or folder.
+// How much unsynced data of one file or folder is kept.
 const (
 	nothing    = iota
-	everything // up to the moment
-	beginning  // as it was at a moment since
-	anything   // sectors of any age, but what a truncation takes goes with the length; names in any order
+	everything // everything up to the moment
+	beginning  // the state at some moment since the sync
+	anything   // sectors of any age, but a truncation takes effect together with the length; names in any order
 	ways
 )
 
@@ -275,7 +275,7 @@ func (d *Recorded) restore(folder inode, at int, r *rand.Rand, to string) error 
 		return err
 	}
 	names := d.namesAt(folder, at, r)
-	for _, name := range slices.Sorted(maps.Keys(names)) { // the order in which r is asked
+	for _, name := range slices.Sorted(maps.Keys(names)) { // the order in which r is used
 		path, e := filepath.Join(to, name), names[name]
 		var err error
 		if e.dir {
@@ -311,7 +311,7 @@ func (d *Recorded) namesAt(folder inode, at int, r *rand.Rand) map[string]entry 
 			continue
 		}
 		if slices.ContainsFunc(slices.Collect(maps.Keys(c.from)), func(name string) bool { return names[name] != c.from[name] }) {
-			continue // it needs a change that is lost
+			continue // it depends on a change that is lost
 		}
 		for name, e := range c.to {
 			names[name] = e
@@ -323,12 +323,12 @@ func (d *Recorded) namesAt(folder inode, at int, r *rand.Rand) map[string]entry 
 	return names
 }
 
-// sector is the number of bytes that a disk writes at once.
+// sector is the number of bytes that a disk writes atomically.
 const sector = 512
 
 func (d *Recorded) contentAt(n inode, at int, r *rand.Rand) []byte {
 	synced, how := d.syncedAt(n, at), way(r)
-	of := [][]byte{nil} // of which one may be found
+	of := [][]byte{nil} // versions of which one may be found
 	for _, v := range d.files[n] {
 		switch {
 		case v.at > at:

@@ -17,11 +17,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alone names the test that a process was started for.
+// alone names the environment variable with the test that a process was started for.
 const alone = "POWERTEST_ALONE"
 
-// Alone runs a top-level test again in a process of its own, and reports whether this is that process: the other one returns,
-// with its outcome. Watch works in such a process alone.
+// Alone runs a top-level test again in a separate process, and reports whether this is that process; in the original process
+// the test takes over the outcome and returns. Watch works only in such a process.
 func Alone(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(alone) == t.Name() {
@@ -42,18 +42,19 @@ func Alone(t *testing.T) bool {
 }
 
 // Watched is the disk under a folder and all folders in it, as the system calls of this process use it: each fsync and
-// fdatasync, of whatever package, is noted before it is carried out. Files that are opened with O_SYNC or O_DSYNC and changes
-// by memory maps are not. It is safe for concurrent use.
+// fdatasync, in any package, is recorded before it is carried out. Files opened with O_SYNC or O_DSYNC, and changes through
+// memory maps, are not recorded. It is safe for concurrent use.
 type Watched struct {
 	t    testing.TB
 	root string
-	// FileNames says that a new file that is synced has its name on the disk, and the folders above it theirs, as ext4 and xfs do.
+	// FileNames says that syncing a new file also puts its name on disk, and the names of the folders above it,
+	// as ext4 and xfs do.
 	FileNames bool
 
 	mu    sync.Mutex // guards what follows
 	files map[inode][]byte
-	names map[inode]map[string]entry // of each folder what is on the disk
-	held  map[inode]*os.File         // so that no number is given to another file
+	names map[inode]map[string]entry // for each folder, its names on disk
+	held  map[inode]*os.File         // so that no other file gets the same number
 	calls int
 	err   error
 }
@@ -63,8 +64,8 @@ type entry struct {
 	dir   bool
 }
 
-// Watch returns the disk under a folder. What the folder holds is on the disk. A system that gives no notice of system calls
-// skips the test.
+// Watch returns the disk under a folder. The content of the folder counts as being on disk. It skips the test on systems
+// without notification of system calls.
 func Watch(t *testing.T, root string) *Watched {
 	t.Helper()
 	if os.Getenv(alone) != t.Name() {
@@ -94,14 +95,14 @@ func Watch(t *testing.T, root string) *Watched {
 	return d
 }
 
-// Whose calls are noticed: those of all threads, or those of the present one.
+// Which threads' calls are reported: those of all threads, or of the current one.
 const (
 	ofAll  = unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH
 	ofThis = 0
 )
 
-// notice has the kernel ask before each of these calls, through the file that is returned. Of openat it asks before those alone
-// that can make a file or empty one.
+// notice makes the kernel ask before each of these calls, through the returned file. For openat, it asks only before calls that
+// can create or truncate a file.
 func notice(whose int, calls ...uint32) (int, error) {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
@@ -121,7 +122,7 @@ func notice(whose int, calls ...uint32) (int, error) {
 	}
 	prog = append(prog, give(unix.SECCOMP_RET_ALLOW))
 	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
-	runtime.LockOSThread() // the thread that forbids itself new rights passes that on with the filter
+	runtime.LockOSThread() // the thread that denies itself new rights passes this on with the filter
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return 0, err
@@ -151,7 +152,7 @@ type answer struct {
 	errno, flags int32
 }
 
-// watch has each call answered, until an error.
+// watch answers each call, until an error.
 func watch(listener int, reply func(*asked, *answer)) error {
 	for {
 		var q asked
@@ -165,7 +166,7 @@ func watch(listener int, reply func(*asked, *answer)) error {
 		a := answer{id: q.id}
 		reply(&q, &a)
 		_, _, errno = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a)))
-		if errno != 0 && errno != unix.ENOENT { // ENOENT: a signal ended the wait, and the call comes again
+		if errno != 0 && errno != unix.ENOENT { // ENOENT: a signal interrupted the wait, and the call will come again
 			return errno
 		}
 	}
@@ -177,7 +178,7 @@ func (d *Watched) fail(err error) {
 	d.err = errors.Join(d.err, err)
 }
 
-// note keeps what the file or folder holds now: the sync behind it puts that on the disk, at least.
+// note keeps the present content of the file or folder: the sync that follows puts at least that on disk.
 func (d *Watched) note(fd int) {
 	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
 	if err != nil {
@@ -188,7 +189,7 @@ func (d *Watched) note(fd int) {
 		return
 	}
 	if strings.HasSuffix(path, " (deleted)") {
-		return // a file without a name is not found again
+		return // a file without a name cannot be found again
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -196,7 +197,7 @@ func (d *Watched) note(fd int) {
 	d.err = errors.Join(d.err, d.synced(path))
 }
 
-// synced notes a file or folder. d.mu is held.
+// synced records a sync of a file or folder. d.mu is held.
 func (d *Watched) synced(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -238,7 +239,7 @@ func (d *Watched) hold(n inode, path string) error {
 	return nil
 }
 
-// hold keeps a file or folder, so that its number is given to no other one.
+// hold keeps a file or folder open, so that no other one gets its number.
 func hold(path string) (*os.File, error) {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -274,7 +275,7 @@ func (d *Watched) syncedNames(n inode, path string) error {
 	return nil
 }
 
-// syncedName notes the name of a file or folder, and of those above it.
+// syncedName records the name of a file or folder, and the names of those above it.
 func (d *Watched) syncedName(path string) error {
 	for ; path != d.root; path = filepath.Dir(path) {
 		in, err := os.Stat(filepath.Dir(path))
@@ -304,7 +305,7 @@ func (d *Watched) Calls() int {
 	return d.calls
 }
 
-// Lost returns a new folder as it is found after a loss of power now.
+// Lost returns a new folder with what would be found if power were lost now.
 func (d *Watched) Lost() string {
 	d.t.Helper()
 	d.mu.Lock()
@@ -316,7 +317,7 @@ func (d *Watched) Lost() string {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	// Not under the root, whose syncs are noted.
+	// Not under the root, where syncs are recorded.
 	to, err := os.MkdirTemp(filepath.Dir(d.root), "lost-")
 	if err != nil {
 		d.t.Fatal(err)

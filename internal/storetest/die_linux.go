@@ -2,5 +2,5 @@ package storetest
 
 import "syscall"
 
-// die makes a process end with the thread that started it.
+// die makes a process end together with the thread that started it.
 func die(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGQUIT }

@@ -1,7 +1,7 @@
 //go:build linux
 
 // Package zktest runs real ZooKeeper servers for tests, from Debian's package, on loopback and with
-// folders of their own: no service is started or used.
+// their own folders: no service is started or used.
 package zktest
 
 import (
@@ -22,7 +22,7 @@ import (
 	"concordat/internal/ports"
 )
 
-// Jars of the package zookeeper; their manifests name the rest, but for TLS.
+// Jars of the package zookeeper; their manifests name the others, except those for TLS.
 var (
 	jars    = []string{"zookeeper.jar", "slf4j-simple.jar"}
 	tlsJars = []string{"netty-codec.jar", "netty-resolver.jar", "netty-transport-native-unix-common.jar"}
@@ -30,7 +30,7 @@ var (
 
 const jarDir = "/usr/share/java"
 
-// Missing returns what has to be installed, or "".
+// Missing returns what must be installed, or "".
 func Missing() string {
 	if _, err := exec.LookPath("java"); err != nil {
 		return "java"
@@ -46,7 +46,7 @@ func Missing() string {
 // Host is where a server runs.
 type Host struct {
 	Address string   // of the machine, without a port
-	Run     []string // goes before the command of the server, as "ip netns exec NAME" does
+	Run     []string // prefix of the command of the server, for example "ip netns exec NAME"
 }
 
 // Ensemble is one server, or several that elect a leader.
@@ -145,7 +145,7 @@ func (e *Ensemble) configure(i int) string {
 	return path
 }
 
-// Run starts server i, which is not running. Await returns when it answers.
+// Run starts server i, which is not running. Await returns once it answers.
 func (e *Ensemble) Run(i int) {
 	e.t.Helper()
 	cfg := e.configure(i)
@@ -168,7 +168,7 @@ func (e *Ensemble) Run(i int) {
 	s.ended = make(chan struct{})
 	started := make(chan error)
 	go func() {
-		// The signal at our death is bound to the thread that starts the process: it has to live on.
+		// The signal at our death is bound to the thread that starts the process, so that thread must live on.
 		runtime.LockOSThread()
 		err := cmd.Start()
 		started <- err
@@ -228,7 +228,7 @@ func (e *Ensemble) Leader() int {
 	return -1
 }
 
-// Kill ends server i without a word, and returns when it is gone.
+// Kill kills server i without warning, and returns when it is gone.
 func (e *Ensemble) Kill(i int) {
 	e.t.Helper()
 	s := e.servers[i]
@@ -255,7 +255,7 @@ func (e *Ensemble) signal(i int, s os.Signal) {
 	}
 }
 
-// Wipe removes all that server i, which is not running, has on disk.
+// Wipe removes everything that server i, which must not be running, has on disk.
 func (e *Ensemble) Wipe(i int) {
 	e.t.Helper()
 	if err := os.RemoveAll(filepath.Join(e.folder(i), "data")); err != nil {
@@ -263,8 +263,8 @@ func (e *Ensemble) Wipe(i int) {
 	}
 }
 
-// Keep moves all that server i, which is not running, has on disk into the folder to; Return puts it back in the place of
-// what it has then.
+// Keep moves everything that server i, which must not be running, has on disk into the folder to; Return puts it back,
+// replacing what the server has by then.
 func (e *Ensemble) Keep(i int, to string) {
 	e.t.Helper()
 	if err := errors.Join(os.MkdirAll(to, 0o700), os.Rename(filepath.Join(e.folder(i), "data"),
@@ -290,7 +290,7 @@ func (e *Ensemble) stop() {
 	wg.Wait()
 }
 
-// Proxy is a server's address that can be cut off.
+// Proxy is an address of a server that can be cut off.
 type Proxy struct {
 	listener net.Listener
 	to       string
@@ -298,7 +298,7 @@ type Proxy struct {
 	mu    sync.Mutex // guards all below
 	cut   bool
 	conns map[net.Conn]struct{}
-	freed chan struct{} // closed when cut ends
+	freed chan struct{} // closed when the cut ends
 }
 
 // NewProxy returns a proxy to the server at address.
@@ -328,8 +328,8 @@ func NewProxy(t testing.TB, address string) *Proxy {
 // Address returns the proxy's own address.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
-// Cut lets nothing through any more, without a word to either side, as a lost network; or ends that:
-// what waited is lost with its connections.
+// Cut stops everything from passing, without notice to either side, like a lost network, or ends
+// that: waiting data is lost with its connections.
 func (p *Proxy) Cut(cut bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -345,7 +345,7 @@ func (p *Proxy) Cut(cut bool) {
 	}
 }
 
-// passes reports whether bytes pass; if not, the channel is closed when they do again.
+// passes reports whether bytes pass; if not, the channel is closed once they pass again.
 func (p *Proxy) passes() (bool, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// The limits of what a hostile body may cost.
+// Limits on what a hostile body may cost.
 const (
-	bodyTime   = 500 * time.Millisecond // of a processor, if known
-	bodyWait   = 5 * time.Second        // by the clock, also then
+	bodyTime   = 500 * time.Millisecond // processor time, if known
+	bodyWait   = 5 * time.Second        // elapsed time, even then
 	bodyMemory = 64 << 20
 	bodyAnswer = 10_000
 )
@@ -65,7 +65,7 @@ func keysBody(n int) []byte {
 	return b.Bytes()
 }
 
-// ofEach gives each property of an operation's body a value, in a list where the property is one.
+// ofEach gives each property of an operation's body a value, as a list if the property is one.
 func ofEach(value string, listed bool) func(operation, *document) []byte {
 	return func(o operation, d *document) []byte {
 		var parts []string
@@ -100,7 +100,7 @@ func attackBodies(ctx context.Context, t *target, r *result) error {
 func (t *target) sendBody(ctx context.Context, r *result, o operation, b hostileBody) error {
 	body := b.make(o, t.doc)
 	if body != nil && len(o.body.Properties) == 0 && bytes.Equal(body, []byte("{}")) {
-		return nil // it has no property to be wrong in
+		return nil // it has no property that could be wrong
 	}
 	var a answer
 	var grew int64
@@ -142,13 +142,13 @@ func (t *target) sendBody(ctx context.Context, r *result, o operation, b hostile
 }
 
 // worked returns the processor time that the site has used, in steps of ten milliseconds: on a busy machine it shows better
-// than a clock what a call costs. It is negative for a site that was not made here, and if the system does not tell.
+// than a clock what a call costs. It is negative for a site that was not made here, and if the system does not report it.
 func (t *target) worked() time.Duration {
 	if t.process == nil {
 		return -1
 	}
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", t.process.Process.Pid))
-	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // after the name, from the state on
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // after the name, starting with the state
 	if err != nil || len(fields) < 13 {
 		return -1
 	}
@@ -157,13 +157,13 @@ func (t *target) worked() time.Duration {
 	if err != nil || err2 != nil {
 		return -1
 	}
-	return time.Duration(user+system) * 10 * time.Millisecond // USER_HZ is 100 on every system that Linux runs on with Go
+	return time.Duration(user+system) * 10 * time.Millisecond // USER_HZ is 100 on every Linux system that Go supports
 }
 
 var peak, now = regexp.MustCompile(`VmHWM:\s+(\d+) kB`), regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
 
 // resident returns the memory of the site in bytes: its current size, restarting its peak, or that peak. It is 0 for a site
-// that was not made here, and if the system does not tell.
+// that was not made here, and if the system does not report it.
 func (t *target) resident(begin bool) int64 {
 	if t.process == nil {
 		return 0

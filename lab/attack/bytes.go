@@ -14,10 +14,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-const longestPiece = 4 << 20 // that is unpacked
+const longestPiece = 4 << 20 // maximum length of what is unpacked
 
-// search looks for words in every byte of every file below a folder: as it is, and in what can be unpacked as a frame of zstd
-// or as a block of snappy that begins anywhere. It returns the files in which each was found.
+// search looks for words in every byte of every file below a folder, both unchanged and in everything that can be unpacked as
+// a zstd frame or a snappy block beginning at any byte. It returns the files in which each word was found.
 func search(ctx context.Context, dir string, words [][]byte) (map[string][]string, error) {
 	found := map[string][]string{}
 	look := func(b []byte, place string) {
@@ -45,7 +45,7 @@ func search(ctx context.Context, dir string, words [][]byte) (map[string][]strin
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		name, _ := filepath.Rel(dir, path) // it is below it
+		name, _ := filepath.Rel(dir, path) // the path is below it
 		look(b, name)
 		for at := range b {
 			if bytes.HasPrefix(b[at:], zstdMagic) {
@@ -70,12 +70,12 @@ func unzstd(b []byte) []byte {
 		return nil
 	}
 	defer r.Close()
-	out, _ := io.ReadAll(io.LimitReader(r, longestPiece)) // as far as it goes
+	out, _ := io.ReadAll(io.LimitReader(r, longestPiece)) // as far as it can be read
 	return out
 }
 
-// unsnap returns what can be read of a snappy block of at least this many bytes; nil: nothing useful. A truncated block counts
-// as far as it goes: text is in literals and in copies of them.
+// unsnap returns what can be read of a snappy block of at least this many bytes; nil: nothing useful. Of a truncated block,
+// the readable part counts: text is in literals and in copies of them.
 func unsnap(b []byte, least int) []byte {
 	size, k := binary.Uvarint(b[:min(len(b), 5)])
 	if k <= 0 || size < uint64(least) || size > longestPiece {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// addDocuments adds files to the library and returns the outcome of each that is in.
+// addDocuments adds files to the library and returns the outcome of each that was added.
 func (t *target) addDocuments(ctx context.Context, files map[string][]byte) (map[string]string, error) {
 	body, kind, err := multipartOf(files)
 	if err != nil {
@@ -67,7 +67,7 @@ func (t *target) word() string {
 	return string(b)
 }
 
-// marked returns a text of words of which one is the mark, again and again.
+// marked returns a text in which the mark is repeated again and again among other words.
 func (t *target) marked(mark string) []byte {
 	var b strings.Builder
 	for i := range 40 {

@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// The limits of what a file may cause.
+// Limits on what a file may cause.
 const (
 	maxChecksOfFile = 10
 	fileTime        = 4 * time.Minute // until its checks have ended
-	atOnce          = 8               // files of which checks are waited for
+	atOnce          = 8               // number of files whose checks are awaited
 )
 
 // hostileFile is a file made to do harm.
@@ -53,7 +53,7 @@ func zipOf(entries ...entry) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// nested is archives of n archives each, so deep.
+// nested returns archives of n archives each, nested to a given depth.
 func nested(n, deep int) ([]byte, error) {
 	inner := entry{"text.txt", []byte("A text in an archive in an archive.")}
 	for level := range deep {
@@ -77,7 +77,7 @@ const (
 	wordTail     = `</w:t></w:r></w:p></w:body></w:document>`
 )
 
-// docx is a Word document with the text, and what precedes its first element.
+// docx returns a Word document with the text, and with something before its first element.
 func docx(prolog, text string) ([]byte, error) {
 	return zipOf(entry{"[Content_Types].xml", []byte(contentTypes)}, entry{"_rels/.rels", []byte(relations)},
 		entry{"word/document.xml", []byte(`<?xml version="1.0"?>` + prolog + wordHead + text + wordTail)})
@@ -90,7 +90,7 @@ func odt(text string) ([]byte, error) {
 			text + `</text:p></office:text></office:body></office:document-content>`)})
 }
 
-// pdf is a document of one page whose content is given; forms holds a form that shows itself.
+// pdf returns a document of one page with the given content; if forms is set, it has a form that contains itself.
 func pdf(content string, extra ...string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.4\n")
@@ -111,7 +111,7 @@ func pdf(content string, extra ...string) []byte {
 	return b.Bytes()
 }
 
-// hostileFiles are the files that are always tried. secret is the path of a file that must not be read.
+// hostileFiles returns the files that are always tried. secret is the path of a file that must not be read.
 func hostileFiles(secret string) []hostileFile {
 	given := func(b []byte) func() ([]byte, error) { return func() ([]byte, error) { return b, nil } }
 	laughs := `<!DOCTYPE w [<!ENTITY a0 "ha">`
@@ -149,7 +149,7 @@ func hostileFiles(secret string) []hostileFile {
 	}
 }
 
-// mutated is a document of some kind with bytes changed, removed or doubled.
+// mutated returns a document of some kind with bytes changed, removed or doubled.
 func (t *target) mutated(n int) (string, []byte, error) {
 	text := strings.Repeat("The council fixed the price of bread and coal before the ships returned. ", 20)
 	var b []byte

@@ -17,8 +17,8 @@ const (
 	maxOfAddress           = 50
 	maxOfAccount           = 100
 
-	// The limits of what signing in may take someone else in the meantime: a second or, on a busy machine, several times what it
-	// takes alone.
+	// Limits on how long signing in may take someone else in the meantime: one second or, on a busy machine, several times what
+	// it takes without an attack.
 	signInTime  = time.Second
 	signInTimes = 4
 )
@@ -66,7 +66,7 @@ func (t *target) guessAll(ctx context.Context, r *result, all []guess) (tried, i
 }
 
 // attackGuesses guesses 300 passwords at once: for one account from one address, for many accounts from one address, and for
-// one account from 300 addresses, the right one last. Meanwhile someone else signs in.
+// one account from 300 addresses, the right one last. At the same time, someone else signs in.
 func attackGuesses(ctx context.Context, t *target, r *result) error {
 	const at = 300
 	alone, err := t.signInAsAuditor(ctx)
@@ -122,7 +122,7 @@ func attackGuesses(ctx context.Context, t *target, r *result) error {
 	return nil
 }
 
-// signInAsAuditor signs in from an address of its own, while others guess.
+// signInAsAuditor signs in from a separate address while others guess.
 func (t *target) signInAsAuditor(ctx context.Context) (time.Duration, error) {
 	c := from(9, 9)
 	jar, err := cookiejar.New(nil)

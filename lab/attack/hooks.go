@@ -29,7 +29,7 @@ func inward(port string) []string {
 // attackHooks creates webhooks to private addresses, and sends a ping to those that could be created.
 func attackHooks(ctx context.Context, t *target, r *result) error {
 	var reached atomic.Int32
-	l, err := net.Listen("tcp", ":0") // to be reached only by a fault
+	l, err := net.Listen("tcp", ":0") // reached only because of a fault
 	if err != nil {
 		return err
 	}

@@ -1,15 +1,15 @@
 // Attack does to a served site what strangers, members with few rights, hostile files and crashes may do to it, for a set time,
-// and reports what held.
+// and reports which defences held.
 //
 //	bin/attack -bin bin/concordat -for 10m
 //	bin/attack -site https://check.example.edu -token-file FILE -for 5m
 //
-// Without -site it creates a site of its own in a folder that it removes, served on loopback, and kills and floods that as
-// well. A site that is named gets nothing that would lock people out, fill its disk or end it: only hostile bodies, calls
-// without the right to them, and webhooks to private addresses, at a bounded rate, with an administrator's token. No request
-// goes to any other host.
+// Without -site it creates its own site in a temporary folder, serves it on loopback, and also kills and floods it. A named
+// site is spared anything that would lock people out, fill its disk or end it: it gets only hostile bodies, calls without
+// the necessary rights, and webhooks to private addresses, at a bounded rate, with an administrator's token. No request goes
+// to any other host.
 //
-// Exit status 1: something did not hold. 2: the attack could not run, or there was no time to try everything; what was tried
+// Exit status 1: a defence did not hold. 2: the attack could not run, or there was no time to try everything; what was tried
 // held.
 package main
 
@@ -67,12 +67,12 @@ func main() {
 type attack struct {
 	name    string
 	promise string
-	own     bool    // only against a site that is made for it
-	share   float64 // of the time
+	own     bool    // only against a site made for the purpose
+	share   float64 // share of the time
 	run     func(ctx context.Context, t *target, r *result) error
 }
 
-// attacks in the order in which they run: guessing comes late, since it locks the addresses that it comes from.
+// attacks in the order in which they run: guessing comes late, since it locks out the addresses that it uses.
 func attacks() []attack {
 	return []attack{
 		{"rights", "no call is answered whose caller lacks the role, the scope or the token", false, 0.05, attackRights},
@@ -95,12 +95,12 @@ type result struct {
 	counts map[string]int
 	faults []string
 	more   int         // faults beyond maxFaults
-	over   func() bool // the attack is being ended: failures may be due to that alone
+	over   func() bool // the attack is being ended: failures may be due only to that
 }
 
 const maxFaults = 20
 
-// fault records that something did not hold.
+// fault records that a defence did not hold.
 func (r *result) fault(format string, args ...any) {
 	switch {
 	case r.over != nil && r.over():
@@ -119,7 +119,7 @@ func (r *result) count(what string, n int) {
 	r.counts[what] += n
 }
 
-// each tries all things in a random order, the first one in any case and the others until the time of the attack is over.
+// each tries all items in a random order: always the first, and the others until the time of the attack is up.
 func each[T any](t *target, r *result, all []T, try func(T) error) error {
 	t.random.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
 	for i, x := range all {
@@ -212,12 +212,12 @@ func (t *target) attack(ctx context.Context, a attack, most time.Duration) (r re
 	return r, nil
 }
 
-// plan gives each attack its share of the time, whatever the others took: time that one leaves goes to those after it, and time
-// that one takes beyond its share is not taken from them.
+// plan gives each attack its share of the time, whatever the others took: time left by one goes to later ones, and time that
+// one takes beyond its share is not deducted from theirs.
 type plan struct {
 	lasts  time.Duration
-	shares []float64 // of the attacks to come
-	of     float64   // what all shares came to; 0: not begun
+	shares []float64 // shares of the attacks to come
+	of     float64   // sum of all shares; 0: not begun
 	spare  time.Duration
 	given  time.Duration // to the attack that runs
 }

@@ -28,7 +28,7 @@ type operation struct {
 	maxBody      int
 }
 
-// schema is as much of a JSON schema as the attacks need.
+// schema is the part of a JSON schema that the attacks need.
 type schema struct {
 	Ref        string            `json:"$ref"`
 	Type       any               `json:"type"`
@@ -77,7 +77,7 @@ func (d *document) resolve(s schema) schema {
 
 var placeholder = regexp.MustCompile(`\{[^}]+\}`)
 
-// address returns the path of an operation about things that do not exist.
+// address returns the path of an operation with identities that do not exist.
 func (o operation) address() string { return placeholder.ReplaceAllString(o.path, "1111111111111111") }
 
 // attackRights makes every call without a token, with invalid tokens, and with tokens of roles and scopes that do not allow it.

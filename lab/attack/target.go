@@ -169,7 +169,7 @@ func (t *target) start(ctx context.Context, _ bool) (first string, err error) {
 			line, err := s.ReadString('\n')
 			select {
 			case lines <- line:
-			default: // no caller waits for more
+			default: // no caller waits for more lines
 			}
 			if err != nil {
 				return
@@ -241,7 +241,7 @@ func (t *target) close() error {
 	return os.RemoveAll(t.dir)
 }
 
-// alive asks whether the site answers, on a connection of its own.
+// alive reports whether the site answers on a separate connection.
 func (t *target) alive(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -269,7 +269,7 @@ type answer struct {
 	took   time.Duration
 }
 
-// most is the most that is read of an answer.
+// most is the maximum number of bytes read from an answer.
 const most = 64 << 20
 
 func (t *target) do(c *http.Client, r *http.Request) (answer, error) {
@@ -337,7 +337,7 @@ func (t *target) api(ctx context.Context, token, method, path string, in any) (m
 	return out, err
 }
 
-// makePerson creates an account with a token of all scopes, the first with its key.
+// makePerson creates an account with a token for all scopes; the first account uses the site's link.
 func (t *target) makePerson(ctx context.Context, role, key string) error {
 	p := &person{name: "attack-" + role, role: role, password: "a long passphrase of the " + role + " 7431"}
 	jar, err := cookiejar.New(nil)

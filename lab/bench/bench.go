@@ -1,6 +1,6 @@
-// Package bench measures the speed of the product's own code paths: building an index, asking it,
-// and fingerprinting text. Times are processor time of the process, so that neighbours on the
-// machine do not count; ratios are to a plain table in memory in the same run.
+// Package bench measures the speed of the product's own code paths: building an index, querying
+// it, and fingerprinting text. Times are processor times of the process, so that other work on
+// the machine does not count; ratios are relative to a plain table in memory in the same run.
 //
 // Start from [Index], [Query], [Growth], [Join], [Ingest], [Check], [Fingerprint] or [Memory].
 package bench
@@ -28,7 +28,7 @@ import (
 
 const scheme = concordat.Scheme("bench@0000000000000000")
 
-// perDocument is how many sentences make one document of the bench: a short article.
+// perDocument is how many sentences a document of the benchmark has: a short article.
 const perDocument = 200
 
 // cpu returns the processor time the process has used.
@@ -52,7 +52,7 @@ func peak() float64 {
 	return float64(u.Maxrss) / 1024
 }
 
-// profiles gives out the fingerprints as documents without text.
+// profiles yields the fingerprints as documents without text.
 func profiles(prints []concordat.Fingerprint) iter.Seq2[*concordat.Profile, error] {
 	return func(yield func(*concordat.Profile, error) bool) {
 		for from := 0; from < len(prints); from += perDocument {
@@ -69,19 +69,19 @@ func profiles(prints []concordat.Fingerprint) iter.Seq2[*concordat.Profile, erro
 	}
 }
 
-// IndexResult is one way of building an index.
+// IndexResult is the result of one way of building an index.
 type IndexResult struct {
 	Build     string  `json:"build"` // live, logged (through the write-ahead log) or bulk
 	Sentences int     `json:"sentences"`
 	Rate      float64 `json:"sentences_per_cpu_second"`
 	Bytes     float64 `json:"bytes_per_sentence"`
 	TableRate float64 `json:"table_sentences_per_cpu_second"` // of building the plain table in memory, which is not durable
-	Ratio     float64 `json:"ratio"`                          // processor time over that of the plain table
+	Ratio     float64 `json:"ratio"`                          // processor time as a multiple of that of the plain table
 	Peak      float64 `json:"peak_mb"`
 }
 
-// Index builds an index of the prints below dir in three ways: acknowledged batches with a merge at
-// the end, straight and through the write-ahead log, then the bulk builder; and reports each. Folders are removed again.
+// Index builds an index of the prints below dir in three ways: acknowledged batches with a merge at the end, directly
+// and through the write-ahead log, and then the bulk builder. It reports each, and removes the folders again.
 func Index(ctx context.Context, dir string, prints []concordat.Fingerprint, report func(IndexResult) error) error {
 	o := index.Options{Site: "bench", Scheme: scheme, Shard: "00"}
 	var tables rounds
@@ -215,7 +215,7 @@ func Prints(n, questions int, seed uint64) ([]concordat.Fingerprint, []Question)
 	return prints, qs
 }
 
-// QueryResult is one way of asking an index.
+// QueryResult is the result of one way of querying an index.
 type QueryResult struct {
 	Path       string  `json:"path"`  // table or bleve
 	Probe      string  `json:"probe"` // exact or one
@@ -223,15 +223,15 @@ type QueryResult struct {
 	P50        float64 `json:"p50_us"` // wall time of a query of one sentence
 	P99        float64 `json:"p99_us"` // the same, slowest hundredth
 	Rounds     int     `json:"rounds"`
-	CPU        float64 `json:"cpu_us"`       // for a sentence, asked as documents of 200; the median of the rounds
-	Best       float64 `json:"best_cpu_us"`  // the least of them
+	CPU        float64 `json:"cpu_us"`       // per sentence, queried as documents of 200; the median of the rounds
+	Best       float64 `json:"best_cpu_us"`  // the minimum of the rounds
 	Document   float64 `json:"document_ms"`  // processor time of a document of 200 sentences
-	Candidates float64 `json:"candidates"`   // entries looked at for a sentence, of the plain table
+	Candidates float64 `json:"candidates"`   // entries of the plain table examined per sentence
 	Missed     int     `json:"missed"`       // planted pairs within the guarantee that were missed
 	TableCPU   float64 `json:"table_cpu_us"` // of the plain table in memory, with the same look-ups, alternating; the median
 	Ratio      float64 `json:"ratio"`        // CPU / TableCPU
-	Line       float64 `json:"line_ns"`      // what memory took for a random line just before
-	Lines      float64 `json:"lines"`        // how many such lines take as long as a sentence
+	Line       float64 `json:"line_ns"`      // time of a random memory access just before
+	Lines      float64 `json:"lines"`        // time of a sentence as a number of such accesses
 }
 
 // QueryOptions are the options of a query benchmark.
@@ -244,7 +244,7 @@ type QueryOptions struct {
 const reportDistance = 12
 
 // Query builds an index of the prints below dir and asks it every question: through the derived
-// table and straight from Bleve, with exact bands and with probes.
+// table and directly from Bleve, with exact bands and with probes.
 func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs []Question, how QueryOptions,
 	report func(QueryResult) error) (err error) {
 	d := filepath.Join(dir, "query")
@@ -268,7 +268,7 @@ func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs [
 			if path == "bleve" {
 				match = s.MatchStored
 				if probe == concordat.ProbeOne && len(qs) > 2000 {
-					asked = qs[:2000] // fifty times slower, and just as informative
+					asked = qs[:2000] // it would be fifty times slower and no more informative
 				}
 			}
 			r, err := ask(ctx, match, flat, asked, probe, max(how.Rounds, 1))
@@ -284,7 +284,7 @@ func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs [
 	return nil
 }
 
-// ask measures one way, alternating with the plain table.
+// ask measures one way of querying, alternating with the plain table.
 func ask(ctx context.Context, match func(context.Context, *concordat.Query) (*concordat.Answer, error), flat *flat, qs []Question,
 	probe concordat.Probe, times int) (QueryResult, error) {
 	r := QueryResult{Rounds: times}
@@ -357,7 +357,7 @@ func latency(ctx context.Context, match func(context.Context, *concordat.Query) 
 	return times[len(times)/2], times[len(times)*99/100]
 }
 
-// missed counts, among the questions of one document at the head of qs, the planted ones within the
+// missed counts, among the questions of the first document in qs, the planted ones within the
 // probe's guarantee whose original is not among the matches.
 func missed(a *concordat.Answer, qs []Question, probe concordat.Probe) int {
 	guarantee := concordat.Complete
@@ -389,20 +389,20 @@ type FingerprintResult struct {
 	Sentences int     `json:"sentences"`
 	Rounds    int     `json:"rounds"`
 	Rate      float64 `json:"mb_per_cpu_second"`      // 10^6 bytes of text; the median of the rounds
-	Best      float64 `json:"best_mb_per_cpu_second"` // of the best of them
+	Best      float64 `json:"best_mb_per_cpu_second"` // of the best round
 	Prints    float64 `json:"sentences_per_cpu_second"`
 	Hash      float64 `json:"xxhash_gb_per_cpu_second"` // of the same text, alternating
-	Read      float64 `json:"read_gb_per_cpu_second"`   // of as many bytes, alternating
+	Read      float64 `json:"read_gb_per_cpu_second"`   // of the same number of bytes, alternating
 	Hashes    float64 `json:"xxhashes"`                 // how many times the text could be hashed in that time
 	Peak      float64 `json:"peak_mb"`
 }
 
-// leastRound is the least duration of a round of fingerprinting, so that the clock of the process is fine enough for it.
+// leastRound is the minimum duration of a round of fingerprinting, long enough for the resolution of the process clock.
 const leastRound = 20 * time.Millisecond
 
-// Fingerprint measures the index side, text to fingerprints, on one core: it processes the documents at least a number of
-// times, and until two seconds of processor time have passed. Dictionaries are loaded before. Alternately the text is hashed
-// and read, so that other work on the machine slows all of them.
+// Fingerprint measures the index side, text to fingerprints, on one core: it processes the documents at least the given
+// number of times, and until two seconds of processor time have passed. Dictionaries are loaded beforehand. Hashing and
+// reading the text alternate with that, so that other work on the machine slows all of them.
 func Fingerprint(p *profile.Profiler, file string, documents []string, times int) (FingerprintResult, error) {
 	r := FingerprintResult{File: file, Scheme: string(p.Scheme()), Documents: len(documents)}
 	passes := 1
@@ -430,7 +430,7 @@ func Fingerprint(p *profile.Profiler, file string, documents []string, times int
 		return r, err
 	}
 	passes += int(leastRound / (time.Since(start) + 1))
-	const repeats = 8 // of what takes a hundredth as long
+	const repeats = 8 // repeated, since it takes a hundredth of the time
 	words := make([]uint64, r.Bytes/8+1)
 	var prints rounds
 	var all, hash, read time.Duration

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Benchmark returns a result as a line in the format of Go's benchmarks, which benchstat compares, and the units of which more
-// is better. The name has what was measured: words and the fields documents and sentences. All other numbers are values in the
-// units of their fields, times in nanoseconds.
+// Benchmark returns a result as a line in the format of Go's benchmarks, which benchstat compares, and the units for which
+// more is better. The name says what was measured: it consists of words and of the fields documents and sentences. All other
+// numbers are values in the units of their fields, with times in nanoseconds.
 func Benchmark(name string, result any) (line string, higher []string) {
 	var values strings.Builder
 	name = "Benchmark" + name
@@ -37,7 +37,7 @@ func Benchmark(name string, result any) (line string, higher []string) {
 	return fmt.Sprint(name, " 1", values.String()), slices.Compact(higher)
 }
 
-// inName keeps what may stand in the value of a name's part.
+// inName keeps the characters that may be in the value of a part of a name.
 func inName(r rune) rune {
 	if r <= ' ' || r == '/' || r == '=' {
 		return '_'

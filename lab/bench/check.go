@@ -23,8 +23,8 @@ import (
 
 // CheckOptions configure what is checked. Zero values mean the defaults.
 type CheckOptions struct {
-	Sentences   int // least of the library; default 100,000, or what Documents makes
-	Documents   int // least of the library
+	Sentences   int // minimum size of the library; default 100,000, or the size that Documents implies
+	Documents   int // minimum size of the library
 	PerDocument int // sentences of a document of the library, of 21 words on average; default 200
 	Submission  int // sentences of the submission, at least 42; default 200
 	Rounds      int // submissions; default 5
@@ -52,7 +52,7 @@ type CheckResult struct {
 	Fingerprint float64 `json:"fingerprint_cpu_ms"`
 	Match       float64 `json:"match_cpu_ms"`
 	Search      float64 `json:"search_cpu_ms"` // nomination by words
-	Verify      float64 `json:"verify_cpu_ms"` // candidates read and glanced at
+	Verify      float64 `json:"verify_cpu_ms"` // candidates read and examined briefly
 	Align       float64 `json:"align_cpu_ms"`  // candidates compared word by word
 	Keep        float64 `json:"keep_cpu_ms"`   // findings kept
 	Report      float64 `json:"report_cpu_ms"` // the report built from them
@@ -68,7 +68,7 @@ type CheckResult struct {
 const planted = 20
 
 // Check makes a site of made-up text below dir and checks submissions, each with two sentences of each of
-// 20 documents, half of them edited.
+// 20 documents, half of which are edited.
 func Check(ctx context.Context, dir string, o CheckOptions, each func(CheckResult) error) (err error) {
 	o = o.filled()
 	d := filepath.Join(dir, "check")
@@ -129,7 +129,7 @@ func warm(ctx context.Context, s *site.Site, shard *index.Shard) error {
 	return err
 }
 
-// fill ingests made-up documents and returns the sentences a second.
+// fill ingests made-up documents and returns the number of sentences per second.
 func fill(ctx context.Context, dir string, o CheckOptions) (float64, error) {
 	s, shard, db, err := openSite(ctx, dir)
 	if err != nil {
@@ -164,7 +164,7 @@ func checkOne(ctx context.Context, s *site.Site, channel compare.Channel, text s
 	last := begun
 	stages := map[string]*float64{"fingerprint": &r.Fingerprint, "match": &r.Match, "search": &r.Search, "verify": &r.Verify,
 		"align": &r.Align}
-	var mu sync.Mutex // progress may be told concurrently
+	var mu sync.Mutex // progress may be reported concurrently
 	f, err := s.Check(ctx, site.Submission{ID: "submission", Text: text}, site.CheckOptions{Channel: channel, Progress: func(p site.Progress) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -199,8 +199,8 @@ func checkOne(ctx context.Context, s *site.Site, channel compare.Channel, text s
 	return r, nil
 }
 
-// writer makes text of made-up words with word frequencies as in real text (Zipf), the most frequent ones being real function
-// words. Document i is the same on every call.
+// writer makes text from made-up words with the word frequencies of real text (Zipf); the most frequent ones are real
+// function words. Document i is the same on every call.
 type writer struct {
 	seed  uint64
 	words []string
@@ -240,8 +240,8 @@ func (w *writer) document(i, n int) []string {
 	return out
 }
 
-// submission returns a text of own sentences with two neighbouring sentences of each of some
-// documents, every second pair with a tenth of its words changed. The last line names the documents.
+// submission returns a text of its own sentences, with two neighbouring sentences from each of some
+// documents; every second pair has a tenth of its words changed. The last line names the documents.
 func (w *writer) submission(round int, o CheckOptions) string {
 	rng := rand.New(rand.NewPCG(w.seed, uint64(round)<<32))
 	own := w.document(1_000_000_000+round, max(o.Submission-2*planted, 2))

@@ -29,9 +29,10 @@ type ClusterOptions struct {
 	Nodes, Shards, Copies int
 	Sizes                 []int // numbers of sentences, ascending: the same site grows
 	Questions             int   // at each size, half of them planted
-	Writers               int   // that put documents at the same time
+	Writers               int   // number of writers that put documents at the same time
 	Seed                  uint64
-	// Settle is how long merges, and the removal of what they replaced, may take after the last put of a size; their time counts.
+	// Settle is how long merges and the removal of what they replaced may take after the last put of a size;
+	// their processor time counts.
 	Settle time.Duration
 }
 
@@ -41,23 +42,23 @@ type ClusterResult struct {
 	Copies    int     `json:"copies"`
 	CPU       float64 `json:"cpu_us"`        // of adding a sentence since the previous size: all copies, logs, messages, merges
 	Alone     float64 `json:"alone_cpu_us"`  // of the same on one node without copies, at the first size
-	Ratio     float64 `json:"ratio"`         // CPU over copies times Alone, at the first size
-	Follower  float64 `json:"follower"`      // the cost of each further copy over Alone, at the first size
-	Rate      float64 `json:"per_second"`    // sentences added per second, on the clock
-	PutP50    float64 `json:"put_p50_ms"`    // a document of 200 sentences, on the clock, while Writers put
+	Ratio     float64 `json:"ratio"`         // CPU divided by copies times Alone, at the first size
+	Follower  float64 `json:"follower"`      // the cost of each further copy divided by Alone, at the first size
+	Rate      float64 `json:"per_second"`    // sentences added per second of elapsed time
+	PutP50    float64 `json:"put_p50_ms"`    // a document of 200 sentences, elapsed time, while Writers put
 	PutP99    float64 `json:"put_p99_ms"`    //
-	Lag       uint64  `json:"lag_records"`   // that the last follower was behind its master, at most
-	Drain     float64 `json:"drain_ms"`      // until all copies had all, after the last put
-	Bytes     float64 `json:"bytes"`         // on disk, of a sentence of a copy, log included
-	Memory    float64 `json:"memory"`        // in use, of a sentence of a copy
+	Lag       uint64  `json:"lag_records"`   // by which the last follower was behind its master, at most
+	Drain     float64 `json:"drain_ms"`      // until all copies had everything, after the last put
+	Bytes     float64 `json:"bytes"`         // on disk, per sentence and copy, including the log
+	Memory    float64 `json:"memory"`        // in use, per sentence and copy
 	Resident  float64 `json:"resident_mb"`   // of the process, at most so far
-	ExactP50  float64 `json:"exact_p50_ms"`  // a question of one sentence, on the clock
+	ExactP50  float64 `json:"exact_p50_ms"`  // a question of one sentence, elapsed time
 	ExactP99  float64 `json:"exact_p99_ms"`  //
-	Exact     float64 `json:"exact_cpu_us"`  // for a sentence, asked as documents of 200
+	Exact     float64 `json:"exact_cpu_us"`  // per sentence, queried as documents of 200
 	OneP50    float64 `json:"one_p50_ms"`    // with probes for one changed hash
 	OneP99    float64 `json:"one_p99_ms"`    //
 	One       float64 `json:"one_cpu_us"`    //
-	Document  float64 `json:"document_ms"`   // a document of 200 sentences with probes, on the clock
+	Document  float64 `json:"document_ms"`   // a document of 200 sentences with probes, elapsed time
 	Missed    int     `json:"missed"`        // planted pairs within the guarantee that were not found
 	Missing   int     `json:"missing_shard"` // answers without all shards
 }
@@ -96,7 +97,7 @@ func Cluster(ctx context.Context, dir string, o ClusterOptions, report func(Clus
 			}
 		}
 		r.Memory = float64(heap()-before) / float64(size*o.Copies)
-		runtime.KeepAlive(prints) // lest the difference be theirs
+		runtime.KeepAlive(prints) // so that the difference is not due to them
 		if err := s.ask(ctx, questionsTo(prints[:size], o.Questions, o.Seed+uint64(size)), &r); err != nil {
 			return err
 		}
@@ -109,7 +110,7 @@ func Cluster(ctx context.Context, dir string, o ClusterOptions, report func(Clus
 	return nil
 }
 
-// aloneCost returns the processor time of a sentence, in microseconds, in as many shards without copies.
+// aloneCost returns the processor time per sentence, in microseconds, with the same number of shards without copies.
 func aloneCost(ctx context.Context, dir string, o ClusterOptions, prints []concordat.Fingerprint) (_ float64, err error) {
 	layout := cluster.Layout{Shards: o.Shards}
 	shards := map[concordat.ShardID]*cluster.Alone{}
@@ -146,7 +147,7 @@ func aloneCost(ctx context.Context, dir string, o ClusterOptions, prints []conco
 	return micro(cpu()-start) / float64(len(prints)), nil
 }
 
-// oneCopy returns the same of a site of several nodes without copies.
+// oneCopy returns the same for a site of several nodes without copies.
 func oneCopy(ctx context.Context, dir string, o ClusterOptions, prints []concordat.Fingerprint) (_ float64, err error) {
 	s, err := openNodes(ctx, dir, o)
 	if err != nil {
@@ -158,7 +159,7 @@ func oneCopy(ctx context.Context, dir string, o ClusterOptions, prints []concord
 	return r.CPU, err
 }
 
-// putPrints puts the prints as documents numbered from number on, with a number of writers at a time.
+// putPrints puts the prints as documents numbered from number, with a number of concurrent writers.
 func putPrints(ctx context.Context, writers int, prints []concordat.Fingerprint, number int,
 	put func(context.Context, *concordat.Profile) error) error {
 	g, ctx := errgroup.WithContext(ctx)
@@ -309,7 +310,7 @@ func (s *nodes) lag() (worst uint64) {
 	return worst
 }
 
-// grow puts the prints from number from to number to, and measures that.
+// grow puts the prints numbered [from, to), and measures that.
 func (s *nodes) grow(ctx context.Context, prints []concordat.Fingerprint, from, to int, r *ClusterResult) error {
 	watch, stop := context.WithCancel(ctx)
 	watched := make(chan struct{})

@@ -16,7 +16,8 @@ const maxPrints = 100_000_000
 // ReadPrints reads the exchange format, all integers 64 bits big-endian: the number of fingerprints
 // and of questions; each fingerprint as hi and lo of the 100-bit number hi·2^64 + lo; each question
 // as hi, lo, target (-1: not planted) and the number of changed bits. A number beyond 100 million, a
-// target out of range and a short file are errors; nothing is allocated before bytes are there.
+// target out of range and a short file are errors; nothing is allocated before the bytes have been
+// read.
 func ReadPrints(r io.Reader) ([]concordat.Fingerprint, []Question, error) {
 	in := bufio.NewReaderSize(r, 1<<20)
 	var head [2]uint64

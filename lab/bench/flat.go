@@ -3,8 +3,8 @@ package bench
 import "concordat"
 
 // flat is the plain in-memory table for comparison: for each band a list of
-// sentences by band value, and the fingerprints to check. It is not product code, but the practical limit: nothing durable, no
-// deletes, no libraries.
+// sentences by band value, and the fingerprints to check. It is not product code, but the practical limit: not durable,
+// without deletions and libraries.
 type flat struct {
 	prints []concordat.Fingerprint
 	starts [concordat.Bands][]uint32 // by band value; one more than there are values
@@ -34,7 +34,7 @@ func newFlat(prints []concordat.Fingerprint) *flat {
 	return f
 }
 
-// ask looks a fingerprint up and returns the number of entries looked at.
+// ask looks a fingerprint up and returns the number of entries examined.
 func (f *flat) ask(q concordat.Fingerprint, probe concordat.Probe) int {
 	n := 0
 	for b := range concordat.Bands {

@@ -24,17 +24,17 @@ type GrowthResult struct {
 	Build     float64 `json:"sentences_per_cpu_second"` // bulk, merged
 	Bytes     float64 `json:"bytes_per_sentence"`       // on disk
 	Open      float64 `json:"open_cpu_s"`               // the index opened and its table derived
-	OpenPeak  float64 `json:"open_peak_mb"`             // largest resident size in the meantime, without the bench's own
+	OpenPeak  float64 `json:"open_peak_mb"`             // largest resident size meanwhile, without the benchmark's own
 	Close     float64 `json:"close_cpu_s"`              // closed, the table kept
 	Kept      float64 `json:"kept_bytes_per_sentence"`  // size of it
 	Warm      float64 `json:"warm_cpu_s"`               // opened again with it
 	Memory    float64 `json:"heap_bytes_per_sentence"`  // of the open index
-	Exact     float64 `json:"exact_cpu_us"`             // a sentence, asked as documents of 200; the median of the rounds
+	Exact     float64 `json:"exact_cpu_us"`             // per sentence, queried as documents of 200; the median of the rounds
 	One       float64 `json:"one_cpu_us"`
-	Line      float64 `json:"line_ns"`   // what memory took for a random line just before
-	Lines     float64 `json:"lines"`     // how many such lines take as long as One
-	Found     float64 `json:"found_one"` // matches a sentence
-	Missed    int     `json:"missed"`    // planted pairs within the guarantee, of both probes
+	Line      float64 `json:"line_ns"`   // time of a random memory access just before
+	Lines     float64 `json:"lines"`     // One as a number of such accesses
+	Found     float64 `json:"found_one"` // matches per sentence
+	Missed    int     `json:"missed"`    // planted pairs within the guarantee, for both probes
 	Peak      float64 `json:"peak_mb"`
 }
 
@@ -57,7 +57,7 @@ func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs 
 	}
 	r.Sentences, r.Bytes = len(prints), float64(bytes)/n
 	before := heap()
-	debug.FreeOSMemory() // else the opening would use what the build has left
+	debug.FreeOSMemory() // otherwise opening would use what the build left
 	held := resident()
 	r.Peak = peak()
 	resetPeak()
@@ -71,7 +71,7 @@ func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs 
 	r.Open = (cpu() - start).Seconds()
 	r.OpenPeak = peak() - held
 	r.Memory, r.Distinct = float64(heap()-before)/n, s.Stats().Distinct
-	runtime.KeepAlive(prints) // lest the difference be theirs
+	runtime.KeepAlive(prints) // so that the difference is not due to them
 	for _, p := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
 		took, matches, missed, err := askAll(ctx, s.Match, qs, p, times)
 		if err != nil {
@@ -107,7 +107,7 @@ func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs 
 
 func heap() int64 {
 	runtime.GC()
-	runtime.GC() // what a pool holds goes with the second
+	runtime.GC() // the second collection frees what a pool holds
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
@@ -145,10 +145,11 @@ func askAll(ctx context.Context, match func(context.Context, *concordat.Query) (
 	return micro(all.median()) / float64(len(qs)), float64(found) / float64(len(qs)), lost, nil
 }
 
-// TextPrints returns n fingerprints of real text: those of the text's sentences, then, as often as it takes,
-// of the text with every third word replaced by a word of any place in it, so that words and phrases stay as
-// frequent as they are. Half of the questions are fingerprints of the first part with 0 to 12 changed bits,
-// the others sentences of another such edit. The profiler's scheme must be one for natural text.
+// TextPrints returns n fingerprints of real text: those of the text's sentences and then, as often as
+// necessary, those of the text with every third word replaced by a word from anywhere in it, so that words
+// and phrases keep their frequencies. Half of the questions are fingerprints of the first part with 0 to 12
+// changed bits, the others sentences of another such edit. The profiler's scheme must be one for natural
+// text.
 func TextPrints(p *profile.Profiler, text string, n, questions int, seed uint64) ([]concordat.Fingerprint, []Question, error) {
 	rng := rand.New(rand.NewPCG(seed, 102))
 	words := strings.Fields(text)
@@ -193,7 +194,7 @@ func TextPrints(p *profile.Profiler, text string, n, questions int, seed uint64)
 	return prints, qs, nil
 }
 
-// edited returns the text, line by line, with every third word another one of it.
+// edited returns the text, line by line, with every third word replaced by another word of the text.
 func edited(rng *rand.Rand, text string, words []string) string {
 	var b strings.Builder
 	b.Grow(len(text))

@@ -28,7 +28,7 @@ type IngestResult struct {
 	Text      float64 `json:"text_cpu_s"`  // the text kept in it, compressed
 	Words     float64 `json:"words_cpu_s"` // the terms for searching by words
 	Store     float64 `json:"store_cpu_s"` // the catalogue
-	Failed    int     `json:"failed"`      // files that could not be read
+	Failed    int     `json:"failed"`      // number of files that could not be read
 	Rate      float64 `json:"sentences_per_cpu_second"`
 }
 
@@ -41,7 +41,7 @@ type File struct {
 
 // Ingest adds the files stage by stage, each stage over all of them before the next, since the times of concurrent stages could
 // not be separated. The cost of text and words in the index is the difference between three indexes: of fingerprints alone,
-// with text, and with words as well. Each is made a number of times, alternating, and the median taken, since a difference
+// with text, and with words as well. Each is made several times, alternating, and the median is taken, since a difference
 // doubles the uncertainty.
 func Ingest(ctx context.Context, dir string, files []File, times int) (r IngestResult, err error) {
 	p, err := profile.New(profile.Options{})
@@ -90,7 +90,7 @@ func Ingest(ctx context.Context, dir string, files []File, times int) (r IngestR
 }
 
 // extract reads the files that are not read yet, in this process; the program does so in child processes. The PDF engine, which
-// takes two seconds to compile and is cached by the program, is created before.
+// takes two seconds to compile and which the program caches, is created beforehand.
 func (r *IngestResult) extract(files []File) (err error) {
 	var o extract.Options
 	if slices.ContainsFunc(files, func(f File) bool { return strings.EqualFold(filepath.Ext(f.Name), ".pdf") }) {
@@ -118,7 +118,7 @@ func (r *IngestResult) extract(files []File) (err error) {
 	return nil
 }
 
-// putAll puts the profiles in batches as ingest makes them, with or without their texts and terms, and merges.
+// putAll puts the profiles in the batches that ingest makes, with or without their texts and terms, and merges.
 func putAll(ctx context.Context, dir string, scheme concordat.Scheme, ps []*concordat.Profile, text,
 	words bool) (took time.Duration, err error) {
 	d := filepath.Join(dir, "ingest")

@@ -21,14 +21,14 @@ type JoinResult struct {
 	Cores     int     `json:"cores"`
 	Pairs     int     `json:"pairs"`       // of documents
 	Missed    int     `json:"missed"`      // planted pairs within the guarantee that were missed
-	TableCPU  float64 `json:"table_cpu_s"` // the plain table in memory: built of one library, asked all of the other
+	TableCPU  float64 `json:"table_cpu_s"` // the plain table in memory: built from one library and queried with all of the other
 	Ratio     float64 `json:"ratio"`       // CPU / TableCPU
 	Peak      float64 `json:"peak_mb"`
 }
 
-// Join makes two libraries of n random fingerprints each in documents of 200, of which one in 50 of the
-// second is a copy of one in the first with 0 to 12 changed bits, and finds the pairs of documents that have
-// sentences within 12 bits of each other, on one core, and on all by the way that screening does.
+// Join makes two libraries of n random fingerprints each, in documents of 200; one in 50 fingerprints of the
+// second is a copy of one in the first with 0 to 12 changed bits. It finds the pairs of documents that have
+// sentences within 12 bits of each other, on one core, and then on all cores as screening does.
 func Join(n int, seed uint64, probe concordat.Probe,
 	onAllCores func([]screen.Document, screen.JoinOptions) (screen.Joined, error)) (JoinResult, error) {
 	r := JoinResult{Probe: probe.String(), Sentences: n}

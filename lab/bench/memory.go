@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// MemoryResult is the current memory bandwidth of one core: it limits look-ups, which wait for memory more than they compute.
+// MemoryResult is the current memory speed of one core: it limits look-ups, which spend more time waiting for
+// memory than computing.
 type MemoryResult struct {
 	Stream  float64 `json:"stream_gb_per_s"` // read in order
-	Lines   float64 `json:"line_ns"`         // a random line, if the next does not depend on it
-	Latency float64 `json:"latency_ns"`      // a random line that names the next
+	Lines   float64 `json:"line_ns"`         // a random access, if the next one does not depend on it
+	Latency float64 `json:"latency_ns"`      // a random access that determines the next one
 }
 
-// Memory measures over 128 MB, more than the caches hold; the best of three passes.
+// Memory measures over 128 MB, more than the caches hold, and returns the best of three passes.
 func Memory() MemoryResult {
 	const lines, step = 1 << 21, 8 // of 64 bytes, in words of 8
 	a := make([]uint64, lines*step)
@@ -69,7 +70,7 @@ func add(a []uint64) uint64 {
 	return s[0] + s[1] + s[2] + s[3]
 }
 
-// resident returns the resident size of the process in megabytes, 0 where that is not known.
+// resident returns the resident size of the process in megabytes, 0 if that is not known.
 func resident() float64 { return status("self", "VmRSS:") }
 
 // status returns a value of /proc/PROCESS/status in megabytes, 0 if there is none.

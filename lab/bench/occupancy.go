@@ -9,21 +9,21 @@ import (
 	"concordat"
 )
 
-// OccupancyResult is how full the buckets of a band are, simulated from its values alone: a site needs no machines to know how
+// OccupancyResult is how full the buckets of a band are, simulated only from its values: this shows without any machines how
 // many candidates a question will meet.
 type OccupancyResult struct {
 	Sentences  int     `json:"sentences"`
 	Shards     int     `json:"shards"`
 	Mean       float64 `json:"mean"`       // sentences in a bucket of a shard
-	P99        int     `json:"p99"`        // 99 of 100 buckets have no more
+	P99        int     `json:"p99"`        // 99 of 100 buckets hold no more
 	Max        int     `json:"max"`        // the fullest of all shards
-	Poisson    float64 `json:"poisson"`    // variance over mean; 1 for values drawn evenly
-	Candidates float64 `json:"candidates"` // of a planted exact question in one shard and one band, its own included
+	Poisson    float64 `json:"poisson"`    // ratio of variance to mean; 1 for values drawn uniformly
+	Candidates float64 `json:"candidates"` // of a planted exact question in one shard and one band, including the planted one
 }
 
 const bandValues = 1 << 20
 
-// Occupancy draws the values of one band of the sentences, evenly, as random fingerprints have them.
+// Occupancy draws the values of one band of the sentences uniformly, as in random fingerprints.
 func Occupancy(sentences, shards int, seed uint64) OccupancyResult {
 	r := OccupancyResult{Sentences: sentences, Shards: shards}
 	var mu sync.Mutex
@@ -58,10 +58,10 @@ func b2i(b bool) int {
 	return 0
 }
 
-// bucketHistogram returns how many buckets hold how many of n values.
+// bucketHistogram returns, for each count, the number of buckets that hold that many of n values.
 func bucketHistogram(n int, rng *rand.Rand) []int {
 	buckets := make([]uint32, bandValues)
-	for ; n >= 3; n -= 3 { // three values a draw
+	for ; n >= 3; n -= 3 { // three values from one draw
 		v := rng.Uint64()
 		buckets[v%bandValues]++
 		buckets[v>>20%bandValues]++

@@ -13,16 +13,16 @@ import (
 
 // ProcessResult is the cost of one command, its children included.
 type ProcessResult struct {
-	Command string  `json:"command"` // without its folder, and its first word
+	Command string  `json:"command"` // name of the program without its folder, and the first word after it
 	Rounds  int     `json:"rounds"`
 	CPU     float64 `json:"cpu_s"`      // the median of the rounds
-	Best    float64 `json:"best_cpu_s"` // the least of them
-	Wall    float64 `json:"wall_s"`     // on the clock, the median
-	Peak    float64 `json:"peak_mb"`    // largest resident size of one process in any round; 0 if it ended before it could be seen
+	Best    float64 `json:"best_cpu_s"` // the minimum of the rounds
+	Wall    float64 `json:"wall_s"`     // elapsed time, the median
+	Peak    float64 `json:"peak_mb"`    // largest resident size of one process in any round; 0 if it ended before it could be sampled
 }
 
-// Process runs a command a number of times, one after the other, and reports the cost. The command's output goes to out. A
-// failing command ends it.
+// Process runs a command a number of times, one after the other, and reports the cost. The command's output goes to out.
+// It stops at the first failure.
 func Process(ctx context.Context, name string, command []string, times int, out io.Writer) (ProcessResult, error) {
 	r := ProcessResult{Command: name, Rounds: times}
 	var used, wall rounds
@@ -56,9 +56,9 @@ func Process(ctx context.Context, name string, command []string, times int, out 
 	return r, nil
 }
 
-// watch samples the largest resident size of a process, and returns a function that stops sampling and returns the last. What
-// the system reports when a process has ended includes the size of its parent at the start (Linux, exec_mmap), so it is useless
-// for a smaller one.
+// watch samples the largest resident size of a process, and returns a function that stops sampling and returns the size. What
+// the system reports for an ended process includes the size of its parent at the start (Linux, exec_mmap), so it is useless for
+// a smaller process.
 func watch(pid int) (last func() float64) {
 	done, result := make(chan struct{}), make(chan float64)
 	go func() {

@@ -31,9 +31,9 @@ type WebOptions struct {
 	Library  concordat.LibraryID // empty, to be filled
 	// Documents is the size of the library, Sentences that of each document.
 	Documents, Sentences int
-	Checks               int // completed before anything is measured, and read then
+	Checks               int // completed before anything is measured, and then read
 	Rounds               int // of each page, by each session
-	Uploaders, Uploads   int // at a time, and by each
+	Uploaders, Uploads   int // number of uploads at a time, and of files in each
 	Seed                 uint64
 	// Open returns how many checks are waiting or running.
 	Open func(ctx context.Context) (int, error)
@@ -49,19 +49,19 @@ type WebResult struct {
 	P50      float64 `json:"p50_ms"` // as the caller experiences it
 	P99      float64 `json:"p99_ms"`
 	Bytes    int64   `json:"bytes"`      // of all answers
-	Open     int     `json:"most_open"`  // checks that waited or ran at once
-	Events   int64   `json:"events"`     // that streams reported
-	Uploads  int     `json:"uploads"`    // that were accepted in the meantime
+	Open     int     `json:"most_open"`  // number of checks that waited or ran at the same time
+	Events   int64   `json:"events"`     // number of events that streams reported
+	Uploads  int     `json:"uploads"`    // number of files accepted in the meantime
 	Memory   float64 `json:"memory_mb"`  // resident at the end
 	Peak     float64 `json:"peak_mb"`    // resident at most, since the process began
-	Took     float64 `json:"took_s"`     // by the clock
+	Took     float64 `json:"took_s"`     // elapsed time
 	Checked  int     `json:"checked"`    // checks that ended in the meantime
-	Total    float64 `json:"cpu_used_s"` // processor time of all of it
+	Total    float64 `json:"cpu_used_s"` // processor time of the whole run
 }
 
-// Web fills the library, completes checks, and then puts the pages under load: each page by all sessions at once with an idle
-// queue, and last all pages at once, with every session following a running check while files are submitted. It reports the
-// cost of each. It needs the proc file system.
+// Web fills the library, completes checks, and then puts the pages under load: first each page by all sessions at once with
+// an idle queue, then all pages at once, with every session following a running check while files are submitted. It reports
+// the cost of each. It needs the proc file system.
 func Web(ctx context.Context, o WebOptions, report func(WebResult) error) error {
 	if len(o.Sessions) == 0 || o.Documents < 1 || o.Checks < 1 || o.Rounds < 1 {
 		return fmt.Errorf("%w: sessions, documents, checks and rounds are at least 1", concordat.ErrInvalid)
@@ -151,7 +151,7 @@ func (l *load) idle(ctx context.Context) error {
 	}
 }
 
-// hand submits texts as files, and returns where their checks are.
+// hand submits texts as files, and returns the paths of their checks.
 func (l *load) hand(ctx context.Context, session, path string, texts ...string) ([]string, error) {
 	var body bytes.Buffer
 	m := multipart.NewWriter(&body)
@@ -392,7 +392,7 @@ func (m *meter) waiting(open int) {
 	m.r.Open = max(m.r.Open, open)
 }
 
-// end works the result out.
+// end computes the result.
 func (m *meter) end(report func(WebResult) error) error {
 	used, err := usedBy(m.process)
 	if err != nil {

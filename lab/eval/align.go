@@ -19,22 +19,22 @@ import (
 	"concordat/segment"
 )
 
-// Channel names the knowledge that the two sides of an alignment have of each other.
+// Channel names what the two sides of an alignment know about each other.
 type Channel string
 
 // The channels.
 const (
 	// ChannelText aligns the texts themselves.
 	ChannelText Channel = "text"
-	// ChannelFingerprints aligns the 100-bit fingerprints of sentences, then as the next one.
+	// ChannelFingerprints aligns the 100-bit fingerprints of sentences, and then continues like ChannelSketches.
 	ChannelFingerprints Channel = "fingerprints"
-	// ChannelSketches aligns keyed word sets, then the order of words where they suggest a literal copy: what a site shows of a
-	// nominated document instead of its text.
+	// ChannelSketches aligns keyed word sets, and then the order of words if the sets suggest a literal copy: what a site shows
+	// of a nominated document instead of its text.
 	ChannelSketches Channel = "sketches"
 )
 
-// AsPAN returns the options for PAN's habits of annotation, which are not those of people: one disguise for each pair of
-// documents, the whole source for a summary, and passages as long as their ends are apart.
+// AsPAN returns the options for PAN's way of annotating, which differs from people's: one disguise for each pair of
+// documents, the whole source for a summary, and passages that include everything between their ends.
 func AsPAN(o align.Options) align.Options {
 	o.VerbatimReplaces, o.WholeSource, o.Bridged = true, true, true
 	return o
@@ -43,7 +43,7 @@ func AsPAN(o align.Options) align.Options {
 // Align compares the pairs listed in pairsFile, lines "susp source", whose texts are in suspDir
 // and srcDir, and writes to outDir one file <susp stem>-<source stem>.xml for each, in PAN's format.
 // It works on all cores and stops at the first error or when ctx ends. The texts are read as UTF-8;
-// every byte that is not counts as one code point, as PAN's reader has it.
+// every invalid byte counts as one code point, as in PAN's reader.
 func Align(ctx context.Context, pairsFile, srcDir, suspDir, outDir string, channel Channel) error {
 	find, err := finder(channel)
 	if err != nil {
@@ -92,10 +92,10 @@ type Side struct {
 	runes  runeIndex
 }
 
-// texts gives the text of a document by name.
+// texts returns the text of a document by name.
 type texts func(name string) (string, error)
 
-// filesOf gives the files of a folder.
+// filesOf returns the texts of files in a folder.
 func filesOf(dir string) texts {
 	return func(name string) (string, error) {
 		b, err := os.ReadFile(filepath.Join(dir, name))
@@ -103,7 +103,7 @@ func filesOf(dir string) texts {
 	}
 }
 
-// textsOf gives what is in a map.
+// textsOf returns the texts in a map.
 func textsOf(m map[string]string) texts {
 	return func(name string) (string, error) {
 		if text, ok := m[name]; ok {
@@ -114,7 +114,7 @@ func textsOf(m map[string]string) texts {
 }
 
 // overPairs calls do for each pair, on all cores, with the sides loaded; each document is read and
-// prepared once and forgotten after its last pair.
+// prepared once and released after its last pair.
 func overPairs(ctx context.Context, pairs []DocumentPair, sources, suspicious texts, do func(DocumentPair, *Side, *Side) error) error {
 	srcs, susps := newPreparedSides(sources), newPreparedSides(suspicious)
 	for _, p := range pairs {
@@ -154,7 +154,7 @@ func onePair(p DocumentPair, srcs, susps *preparedSides, do func(DocumentPair, *
 	return do(p, susp, source)
 }
 
-// finder returns what aligns a pair over a channel.
+// finder returns a function that aligns a pair over a channel.
 func finder(channel Channel) (func(susp, source *Side) ([]align.Passage, error), error) {
 	return finderWith(channel, AsPAN(align.Options{}))
 }
@@ -181,7 +181,7 @@ func finderWith(channel Channel, o align.Options) (func(susp, source *Side) ([]a
 	return nil, fmt.Errorf("channel %q: %w", channel, concordat.ErrInvalid)
 }
 
-// sketchKey stands for the key of a federation.
+// sketchKey serves as the key of a federation.
 var sketchKey = []byte("evaluation")
 
 // overSketches does what two sites do: sketches of both documents, and then, for passages that are
@@ -198,7 +198,7 @@ func overSketches(susp, source *align.Text, o align.Options) ([]align.Passage, e
 	return edges(susp, source, align.Literal(a, b, o), o, func() []align.Passage { return align.Pair(a, b, o) })
 }
 
-// overPrints does what two sites do that show each other fingerprints only.
+// overPrints does what two sites do that show each other only fingerprints.
 func overPrints(sketcher concordat.Sketcher, susp, source *Side, o align.Options) ([]align.Passage, error) {
 	a, err := prints(sketcher, susp.Source)
 	if err != nil {
@@ -239,7 +239,7 @@ func prints(sketcher concordat.Sketcher, text string) ([]align.Print, error) {
 	return out, nil
 }
 
-// letters returns the letters of a block, one Han character counting as three.
+// letters returns the number of letters of a block; a Han character counts as three.
 func letters(t *segment.Text, b segment.Block) int {
 	n := 0
 	for i := b.First; i < b.Last; i++ {
@@ -335,7 +335,7 @@ type runeIndex struct {
 	marks []mark
 }
 
-// mark says that runes code points stand before byte at, which begins one.
+// mark records that there are runes code points before byte at, which begins one.
 type mark struct{ at, runes int }
 
 const markEvery = 1024

@@ -8,8 +8,8 @@ import (
 	"concordat/align"
 )
 
-// ownSentences measures whether a passage keeps to the reworded text: each pair of texts is four paraphrases by people, and
-// both writers have sentences of their own between the second and the third.
+// ownSentences measures whether a passage keeps to the reworded text: each pair of texts consists of four paraphrases by
+// people, with sentences of each writer's own between the second and the third.
 func ownSentences(r *run) error {
 	for _, file := range pairFiles {
 		if file.name != "msrp" && file.name != "paws-x-zh" {
@@ -43,12 +43,12 @@ func ownSentences(r *run) error {
 	return nil
 }
 
-// betweenReworded adds the figures of one corpus: none, one or two own sentences a text.
+// betweenReworded adds the figures of one corpus, with no, one or two of the writer's own sentences in each text.
 func (r *run) betweenReworded(of string, same [][2]string, own []string) {
 	const reworded = 4
 	for _, many := range []int{0, 1, 2} {
 		var here, there sandwich
-		var covered, all [2]int // of reworded and of own sentences
+		var covered, all [2]int // of reworded sentences and of the writer's own
 		next := 0
 		for n := 0; n+reworded <= len(same) && next+2*many <= len(own); n += reworded {
 			here.reset()
@@ -95,7 +95,7 @@ const (
 	maxOwnCovered = 0.05
 )
 
-// sandwich is a text being assembled; own says for each byte whether it is in an own sentence.
+// sandwich is a text being assembled; own says for each byte whether it is in one of the writer's own sentences.
 type sandwich struct {
 	text strings.Builder
 	own  []bool

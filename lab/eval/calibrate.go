@@ -26,9 +26,9 @@ const (
 	Unknown Reuse = "unknown" // it shares long runs with the library, and the reason is unknown
 )
 
-// Scored is the document score of one document.
+// Scored is a document with its score.
 type Scored struct {
-	Group, Class string // corpus, and what kind of document of it
+	Group, Class string // the corpus, and the kind of document in it
 	Reuse        Reuse
 	Score        float64 // covered share, 0 to 1
 	Measured     bool    // something was compared; otherwise Score is meaningless
@@ -47,7 +47,7 @@ type ScoreRow struct {
 // ScoreThresholds are the document scores at which rates are given.
 var ScoreThresholds = []float64{0.05, 0.1, 0.2, 0.3, 0.5}
 
-// Distribution sums up scores by group, kind and class, documents without reuse first.
+// Distribution summarises scores by group, kind and class; documents without reuse come first.
 func Distribution(all []Scored) []ScoreRow {
 	of := map[ScoreKey][]float64{}
 	unmeasured := map[ScoreKey]int{}
@@ -112,7 +112,7 @@ func WriteDistribution(w io.Writer, rows []ScoreRow) error {
 	return err
 }
 
-// ScoreOf checks a document against the library and returns its score under no rules.
+// ScoreOf checks a document against the library and returns its score without any rules.
 func (b *Bench) ScoreOf(ctx context.Context, d Doc) (score float64, measured bool, err error) {
 	r, err := b.Report(ctx, d)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"concordat/report"
 )
 
-// literalness describes how a text was taken over: its share in equal runs of words, its share of words that the sources
-// hold too, and how many words an equal run has on average, on a scale that counts long ones less.
+// literalness describes how literally a text was copied: its share in equal runs of words, its share of words that the
+// sources also contain, and the average number of words in an equal run, on a scale that counts long runs less.
 func literalness(f *report.Findings) []float64 {
 	const longest, usual = 40, 6 // words of a run
 	text := f.Submission.Text
@@ -34,12 +34,12 @@ func literalness(f *report.Findings) []float64 {
 	return []float64{n / all, common / all, math.Log(1 + words/max(runs, 1)/usual)}
 }
 
-// leftOut returns the share of items whose class is found: none is the first, that of what is covered below the share from which a
-// report is worth a look; the others are told apart by a Gaussian naive Bayes classifier (Mitchell 1997, section 6.9; Clough and
-// Stevenson use naive Bayes too) that is fitted on all other covered items.
+// leftOut returns the share of items whose class is found. The first class, none, is that of items covered less than worthLook;
+// the others are distinguished by a Gaussian naive Bayes classifier (Mitchell 1997, section 6.9; Clough and Stevenson use naive
+// Bayes too) that is fitted on all other covered items.
 func leftOut(covered []labelled, features [][]float64, classes []int) float64 {
 	right := 0
-	fitted := make([]int, len(classes)) // classes of those to fit on, -1 for the others
+	fitted := make([]int, len(classes)) // classes of the items to fit on; -1 for the others
 	for i, c := range classes {
 		fitted[i] = c
 		if covered[i].value < worthLook {

@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// corpusDir is the folder of the evaluation text.
+// corpusDir is the folder of the evaluation texts.
 type corpusDir string
 
 // reader returns the uncompressed bytes of a file.

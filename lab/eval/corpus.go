@@ -18,7 +18,7 @@ import (
 	"concordat/store"
 )
 
-// Bench is a site in a temporary folder, for evaluation over the product's own code paths.
+// Bench is a site in a temporary folder, for evaluation through the product's own code.
 type Bench struct {
 	Site     *site.Site
 	Index    *index.Shard
@@ -78,8 +78,8 @@ func (b *Bench) ingest(ctx context.Context, library concordat.LibraryID, docs []
 	}, func(site.Ingested) error { return nil })
 }
 
-// compareAll compares documents with one another only, as a batch whose index lies below dir while it runs, and returns what a user sees
-// of it. Their names differ.
+// compareAll compares documents with one another only, as a batch whose index is below dir while it runs, and returns what a user sees
+// of it. The names must differ.
 func (b *Bench) compareAll(ctx context.Context, dir string, docs []site.Item, job batch.Job,
 	o site.CheckOptions) (_ *batch.View, err error) {
 	job.NoLibraries = true
@@ -129,7 +129,7 @@ type Hit struct {
 }
 
 // Fingerprints returns the sources that have at least two matched sentences each within the gate:
-// the rule by which a source may be reported without seeing its text. Best first.
+// this is the rule by which a source may be reported without its text. The best come first.
 func (b *Bench) Fingerprints(ctx context.Context, d Doc, probe concordat.Probe) ([]Hit, error) {
 	p, err := b.Profiler.Profile(concordat.Document{Text: d.Text}, nil)
 	if err != nil {

@@ -2,12 +2,13 @@ package eval
 
 import "slices"
 
-// equalBlock is n elements from a on of one sequence that are equal to those from b on of another.
+// equalBlock is n elements of one sequence, starting at a, that are equal to those of another, starting at b.
 type equalBlock struct{ a, b, n int }
 
-// equalBlocks returns the equal blocks of two sequences, in order on both sides: the longest one, the first of
-// several, and in the same way those before and after it (Ratcliff and Metzener 1988). Blocks that touch on
-// both sides are one. It keeps both sequences in memory; time grows with the number of pairs of equal elements.
+// equalBlocks returns the equal blocks of two sequences, in order on both sides: the longest one (the first, if
+// there are several), and in the same way those before and after it (Ratcliff and Metzener 1988). Blocks that
+// touch on both sides are merged. It keeps both sequences in memory; time grows with the number of pairs of
+// equal elements.
 func equalBlocks[T comparable](a, b []T) []equalBlock {
 	at := map[T][]int{}
 	for j, x := range b {
@@ -55,7 +56,7 @@ type blockFinder[T comparable] struct {
 // longest returns the longest block within the bounds s of both sides.
 func (f *blockFinder[T]) longest(s [4]int) equalBlock {
 	var best equalBlock
-	var last []int // places where before is set
+	var last []int // places at which before is set
 	for i := s[0]; i < s[1]; i++ {
 		places := f.at[f.a[i]]
 		from, _ := slices.BinarySearch(places, s[2])

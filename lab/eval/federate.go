@@ -29,11 +29,12 @@ type FederateOptions struct {
 	Ignore      map[[2]string]bool // pairs that count neither way
 	Dir         string             // for the sites
 	Sites       int                // 0: 3
-	// Share is the least part of a submission, 0 to 1, that the matched sentences of a document hold
-	// for the pair to be found by sentences; 0: 0.3, as in the base paper (Jiang, section 4).
+	// Share is the minimum part of a submission, 0 to 1, that the matched sentences of a document
+	// must cover for the pair to be found by sentences; 0: 0.3, as in the base paper (Jiang, section
+	// 4).
 	Share float64
-	// Letters is the least number of letters and digits of evidence for a pair to be found by evidence;
-	// 0: 100.
+	// Letters is the minimum number of letters and digits of evidence for a pair to be found by
+	// evidence; 0: 100.
 	Letters int
 	// Outline is the form of the second round: concordat.OutlineWords, OutlineFingerprints or empty.
 	Outline string
@@ -51,7 +52,7 @@ type FederateRow struct {
 	Way     string  `json:"way"`     // alone, federated, unmatched or central
 	Measure string  `json:"measure"` // sentences or evidence
 	Found   int     `json:"found"`   // pairs
-	True    int     `json:"true"`    // of Found: in the truth
+	True    int     `json:"true"`    // of Found, those in the truth
 	Truth   int     `json:"truth"`   // pairs of the truth
 	CPU     float64 `json:"cpu_seconds"`
 	Bytes   int64   `json:"bytes"` // between sites, in both directions
@@ -59,7 +60,7 @@ type FederateRow struct {
 	pairs map[[2]string]bool
 }
 
-// Recall is the found share of the truth, Precision the true share of what was found.
+// Recall is the share of the truth that was found, Precision the share of what was found that is true.
 func (r *FederateRow) Recall() float64    { return ratio(r.True, r.Truth) }
 func (r *FederateRow) Precision() float64 { return ratio(r.True, r.Found) }
 
@@ -72,8 +73,9 @@ func ratio(a, b int) float64 {
 
 // Federate spreads documents and submissions over sites by the hash of their IDs and checks each
 // submission at its site: alone, with the other sites, asking them everything or only what is not found
-// at home, and at one site that has all documents. Sites are real ones that speak over loopback, without
-// gates or budgets. Pairs are counted by matched sentences, as the base paper does, and by evidence.
+// at home, and at one site that has all documents. The sites are real ones that communicate over
+// loopback, without gates or budgets. Pairs are counted by matched sentences, as the base paper does,
+// and by evidence.
 func Federate(ctx context.Context, o FederateOptions, say func(string, ...any)) ([]FederateRow, error) {
 	o = o.filled()
 	key := sha256.Sum256([]byte("a key that does not change, so that runs can be compared"))
@@ -204,7 +206,6 @@ func (f *fedRun) check(ctx context.Context, measure string, w way,
 }
 
 // known normalises a pair if two documents may be checked against each other, so that it counts once.
-// once.
 func (f *fedRun) known(p [2]string) [2]string {
 	q := [2]string{p[1], p[0]}
 	if f.o.Truth[p] || !f.o.Truth[q] && (p[0] < q[0] || !f.submitted[q[0]]) {
@@ -223,7 +224,7 @@ func (w *way) options(d Doc) (*FedSite, site.CheckOptions) {
 	return s, o
 }
 
-// bySentences returns the documents whose matched sentences hold enough of a submission.
+// bySentences returns the documents whose matched sentences cover enough of a submission.
 func (f *fedRun) bySentences(ctx context.Context, w *way, d Doc) (map[string]bool, error) {
 	s, o := w.options(d)
 	m, err := s.asks.Matches(ctx, site.Submission{ID: "s", Text: d.Text}, o)
@@ -248,7 +249,7 @@ func (f *fedRun) bySentences(ctx context.Context, w *way, d Doc) (map[string]boo
 	return out, nil
 }
 
-// held counts the letters that any of the spans holds.
+// held counts the letters in any of the spans.
 func held(count *report.Counter, ss []concordat.Span) int {
 	slices.SortFunc(ss, func(a, b concordat.Span) int { return cmp.Compare(a.Start, b.Start) })
 	n, end := 0, 0

@@ -31,9 +31,9 @@ var fedEpoch = concordat.Epoch{Federation: "eval", Number: 1}
 // fedLibrary is the one library of each site.
 const fedLibrary = "library"
 
-// FedSites are sites in one process that are partners of each other and speak the real protocol over
+// FedSites are sites in one process that are partners of each other and use the real protocol over
 // loopback TLS. Every site fingerprints with the key of the federation, so that what sites find can be
-// compared with what one index finds, bit by bit.
+// compared bit by bit with what one index finds.
 type FedSites struct {
 	Sites    []*FedSite
 	profiler *profile.Profiler
@@ -65,7 +65,7 @@ type FedSite struct {
 
 var _ federation.Roster = (*FedSite)(nil)
 
-// NewFedSites makes n sites below dir, with a key of fingerprints and word sets.
+// NewFedSites makes n sites below dir, with a key for fingerprints and word sets.
 func NewFedSites(ctx context.Context, dir string, n int, key []byte) (*FedSites, error) {
 	return newFedSites(ctx, dir, n, profile.Options{Key: key})
 }
@@ -174,7 +174,7 @@ func (f *FedSites) Close() error {
 	return errors.Join(errs...)
 }
 
-// Add ingests documents at a site; Title of each is its ID.
+// Add ingests documents at a site; the title of each is its ID.
 func (s *FedSite) Add(ctx context.Context, docs iter.Seq[Doc]) error {
 	return s.Ingest(ctx, fedLibrary, func(yield func(site.Incoming, error) bool) {
 		for d := range docs {
@@ -272,7 +272,7 @@ func (s *FedSite) Pinned(cert *x509.Certificate) (federation.Member, bool) {
 // Renew implements federation.Roster: cards outlive an evaluation.
 func (s *FedSite) Renew(context.Context, *crypto.Card) error { return nil }
 
-// fedEpochs serves the one epoch.
+// fedEpochs serves the single epoch.
 type fedEpochs struct{ scheme concordat.Scheme }
 
 func (k fedEpochs) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
@@ -283,5 +283,5 @@ func (k fedEpochs) Grant(context.Context, concordat.SiteID, concordat.Federation
 	return nil, &concordat.Refusal{Reason: concordat.ReasonUnknown}
 }
 
-// Bytes returns how many bytes have crossed between the sites, in both directions.
+// Bytes returns how many bytes the sites have exchanged, in both directions.
 func (f *FedSites) Bytes() int64 { return f.bytes.Load() }

@@ -8,14 +8,14 @@ import (
 	"concordat/meaning"
 )
 
-// verseArchive has translations of the Bible, a verse a line.
+// verseArchive has translations of the Bible, one verse per line.
 const verseArchive = "verse-retranslations/verse-retranslations.tar.zst"
 
-// freeTranslations are those of them that are in the public domain and in a language of which the table has pieces.
+// freeTranslations are those that are in the public domain and in a language for which the table has pieces.
 var freeTranslations = []string{"en/BSB.tsv", "en/JPS.tsv", "en/Noyes.tsv", "en/Twenty.tsv", "en/Anderson.tsv", "en/Haweis.tsv",
 	"zh/ChiUn.tsv", "zh/ChiUnL.tsv", "de/GerAlbrecht.tsv", "de/GerTafel.tsv", "fr/FreOltramare1874.tsv", "fr/FreStapfer1889.tsv"}
 
-// Verses returns verses of translations in the public domain of a folder of corpora, always in the same order.
+// Verses returns verses of translations in the public domain from a folder of corpora, always in the same order.
 func Verses(corpora string) ([]pieces.Verse, error) {
 	var out []pieces.Verse
 	err := corpusDir(corpora).files(verseArchive, func(name, text string) error {
@@ -40,12 +40,12 @@ func Verses(corpora string) ([]pieces.Verse, error) {
 	return out, err
 }
 
-// freeSources are files of the corpora whose texts may be redistributed, by how much of each is taken.
+// freeSources are files of the corpora whose texts may be redistributed, with how much of each is taken.
 var freeSources = []struct {
 	path  string
-	field int                    // of the tab-separated ones, that has text
-	want  func(name string) bool // of an archive: which files; nil: the file is no archive
-	every int                    // sentence in so many
+	field int                    // in tab-separated files, the column with the text
+	want  func(name string) bool // in an archive, which files; nil: the file is not an archive
+	every int                    // one sentence in this many is taken
 }{
 	{"grants/nih-calls.tsv.gz", 2, nil, 1},
 	{"zh-laws/zh-laws.tar.zst", -1, func(name string) bool { return strings.HasSuffix(name, ".md") }, 30},
@@ -58,8 +58,8 @@ func among(names ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
-// FreeSentences calls each with sentences of texts of a folder of corpora that may be redistributed, in English, Chinese, German and
-// French, always the same.
+// FreeSentences calls each with sentences of redistributable texts in a folder of corpora, in English, Chinese, German and French,
+// always the same.
 func FreeSentences(corpora string, each func(text string)) error {
 	c := corpusDir(corpora)
 	for _, s := range freeSources {

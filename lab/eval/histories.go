@@ -10,8 +10,8 @@ const (
 )
 
 // readHistories are the pairs outside the list of zh-histories whose evidence was read, both passages in full
-// (doc/evaluation/README.md). The list is exact in what it says, pairs with twenty equal runs of eight characters, and does
-// not hold what was reworded more than that.
+// (doc/evaluation/README.md). The list is exact for what it contains, pairs with twenty equal runs of eight characters, but
+// lacks pairs that were reworded more than that.
 var readHistories = map[DocumentPair]verdict{
 	{"汉书/传/公孙刘田王杨蔡陈郑传.txt", "史记/七十列传/卫将军骠骑列传.txt"}: reuse,
 	{"汉书/传/张周赵任申屠传.txt", "史记/十二本纪/孝文本纪.txt"}:       reuse,

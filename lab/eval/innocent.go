@@ -15,23 +15,24 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The bounds on what innocent documents may be accused of.
+// Bounds on false accusations of innocent documents.
 const (
-	maxFalse10  = 0.001 // of the pairs, listed at a share of 0.1; none may be at 0.3
+	maxFalse10  = 0.001 // of the pairs, those listed at a share of 0.1; none may be listed at 0.3
 	maxOver     = 0.01  // of the letters of the median document, covered and not copied
 	worstOver   = 0.03  // of those of any document
-	worstAlien  = 0.01  // of the letters of any document, those that are covered although no other document has them
+	worstAlien  = 0.01  // of the letters of any document, those covered although no other document has them
 	leastCopied = 0.95  // of the letters that were really copied, covered
 	// leastCopiedTemplate is the same for scenarios with a template. For a text that a person revised, the truth names whole
-	// paragraphs of the source, half of which went into the revision (doc/evaluation/innocent.md).
+	// paragraphs of the source, of which half went into the revision (doc/evaluation/innocent.md).
 	leastCopiedTemplate = 0.945
-	// Of ten laws and contracts two Chinese regulations share 294 words of legislators' formulas, in two places. Sixty words in
-	// a row that only two hold count however they read, so one pair of all is listed at 0.1 (doc/evaluation/innocent.md).
+	// Of ten laws and contracts two Chinese regulations share 294 words of legislators' formulas, in two places. Sixty
+	// consecutive words that only two documents have count whatever they are like, so one of all pairs is listed at 0.1
+	// (doc/evaluation/innocent.md).
 	formulaPairs, worstFormulas = 1, 0.12
 )
 
-// innocentShort are the scenarios and modes of the short form, which shows that measuring works: the bounds are
-// those of all scenarios.
+// innocentShort are the scenarios and modes of the short form, which only shows that measuring works: the
+// bounds are those for all scenarios.
 var innocentShort = struct{ scenarios, modes []string }{[]string{"09-ring"}, []string{"tmpl", "n5", "lib"}}
 
 // innocentDocuments measures false accusations: listed pairs that are not copies, and covered text that was not copied,
@@ -67,13 +68,13 @@ func innocentDocuments(r *run) error {
 	}))
 }
 
-// innocentJob is a mode of a scenario.
+// innocentJob is one mode in one scenario.
 type innocentJob struct {
 	s *innocentScenario
 	m innocentMode
 }
 
-// innocentRows runs jobs, as many at a time as there are cores, and returns a row of each, in order.
+// innocentRows runs jobs, one for each core at a time, and returns one row for each, in order.
 func (r *run) innocentRows(jobs []innocentJob) ([]*innocentRow, error) {
 	rows := make([]*innocentRow, len(jobs))
 	order := make([]int, len(jobs)) // the longest first
@@ -106,7 +107,8 @@ func (r *run) innocentRows(jobs []innocentJob) ([]*innocentRow, error) {
 // cost estimates how long a job takes.
 func (j innocentJob) cost() int { return cmp.Or(j.m.first, len(j.s.docs)) }
 
-// samplePassages is how many passages of a row are compared word by word; more are compared if people will read them.
+// samplePassages is how many passages of a row are compared word by word; more are compared if people are going
+// to read them.
 func (r *run) samplePassages() int {
 	if r.o.Passages != "" {
 		return 1000
@@ -114,7 +116,7 @@ func (r *run) samplePassages() int {
 	return 100
 }
 
-// writePassages writes the judged passages of the rows to the file of the options, one JSON object a line.
+// writePassages writes the judged passages of the rows to the file of the options, one JSON object per line.
 func (r *run) writePassages(rows []*innocentRow) (err error) {
 	if r.o.Passages == "" {
 		return nil
@@ -136,7 +138,7 @@ func (r *run) writePassages(rows []*innocentRow) (err error) {
 	return nil
 }
 
-// innocentTable shows the rows. Shares are in per cent.
+// innocentTable returns the rows as a table. Shares are in per cent.
 func innocentTable(title string, rows []*innocentRow) Table {
 	t := Table{Title: title, Columns: []string{"scenario", "mode", "docs", "pairs", "false30", "false10", "missed", "copies",
 		"over med", "over worst", "alien med", "alien worst", "bare", "long", "common", "template", "quoted", "recall"}}
@@ -169,11 +171,11 @@ func (row *innocentRow) add(other *innocentRow) {
 	row.over, row.alien = append(row.over, other.over...), append(row.alien, other.alien...)
 }
 
-// open reports whether nothing distinguishes a form from a copy: two documents and nothing else. What is shown then is
-// suspected wording, without a bound.
+// open reports whether nothing distinguishes a form from a copy, because there are only two documents. What is shown
+// in that case is suspected wording, without a bound.
 func (row *innocentRow) open() bool { return row.mode == "n2" }
 
-// innocentBounds adds the figures that are bounded: of each mode the pairs, copies and copied letters of all
+// innocentBounds adds the bounded figures: for each mode, the pairs, copies and copied letters of all
 // scenarios together, and the worst scenario.
 func (r *run) innocentBounds(rows []*innocentRow) {
 	var modes []string
@@ -235,7 +237,7 @@ func modeOrder(name string) int {
 
 func percent(v float64) float64 { return 100 * v }
 
-// median is the middle value, or the mean of the two in the middle; 0: there is none.
+// median returns the middle value, or the mean of the two in the middle; 0: there is none.
 func median(vs []float64) float64 {
 	if len(vs) == 0 {
 		return 0
@@ -244,7 +246,7 @@ func median(vs []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// worst is the largest value; 0: there is none.
+// worst returns the largest value; 0: there is none.
 func worst(vs []float64) float64 {
 	out := 0.0
 	for _, v := range vs {

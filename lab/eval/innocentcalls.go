@@ -21,7 +21,7 @@ import (
 // madeCall is a call whose applications share a form.
 type madeCall struct {
 	name string
-	form [][]string // sentences before each answer, and after the last; of words, a slot is a word of its own
+	form [][]string // sentences before each answer, and after the last; as words; a slot is a separate word
 	ends bool       // the form is a block after the answers
 }
 
@@ -34,15 +34,16 @@ const (
 	madeSentences = 4 // of an answer
 )
 
-// takenKinds are the copies that are made, one for each call: how many sentences of ten the later takes from the earlier.
+// takenKinds are the copies that are made, one for each call: how many of ten sentences the later document takes
+// from the earlier one.
 var takenKinds = []struct {
 	name     string
 	of10     int
 	reworded bool
 }{{"whole", 10, false}, {"60 %", 6, false}, {"30 %", 3, false}, {"reworded", 8, true}}
 
-// callsOf makes the calls of a language: forms at several places, of this year and of the last one; a block at one place;
-// either with slots; and one in words that people write in forms.
+// callsOf makes the calls of a language: forms at several places, of this year and of last year; a block at one place;
+// both also with slots; and one in words that people use in forms.
 func callsOf(m sentenceMaker) []*madeCall {
 	spread := func(sentences int, slots bool) [][]string {
 		out := make([][]string, madeAnswers)
@@ -105,7 +106,7 @@ func (m sentenceMaker) fill(s string) string {
 	return s
 }
 
-// document makes one of a call. taken, if any, are the sentences that it takes from another, by number.
+// document makes a document of a call. taken, if any, are the sentences that it takes from another document, by number.
 func (c *madeCall) document(m sentenceMaker, name string, taken map[int]string) *madeDoc {
 	d := &madeDoc{name: name}
 	space := " "
@@ -142,7 +143,7 @@ func (c *madeCall) document(m sentenceMaker, name string, taken map[int]string) 
 	return d
 }
 
-// template is the form as it was handed out.
+// template returns the form as it was handed out.
 func (c *madeCall) template() string {
 	var parts []string
 	for _, p := range c.form {
@@ -155,7 +156,8 @@ func (c *madeCall) template() string {
 // each copy.
 type madeCorpus struct{ mixed, calls, pairs []*innocentScenario }
 
-// addCalls makes the documents of a language. The seed gives the same ones on every machine of one version of Go.
+// addCalls makes the documents of a language. The same seed gives the same documents on every machine with the
+// same version of Go.
 func (c *madeCorpus) addCalls(l *madeLanguage) {
 	m := sentenceMaker{l, rand.New(rand.NewPCG(1, uint64(len(l.words)))), 0}
 	mixed := &innocentScenario{name: l.name}
@@ -208,7 +210,7 @@ func (c *madeCorpus) addCalls(l *madeLanguage) {
 	c.mixed = append(c.mixed, mixed)
 }
 
-// madeCopy notes in both documents what the second took.
+// madeCopy records in both documents what the second one took.
 func madeCopy(a, b *innocentDoc, from, to *madeDoc, taken map[int]string) innocentCopy {
 	letters := [2]int{}
 	for k := range taken {
@@ -220,8 +222,9 @@ func madeCopy(a, b *innocentDoc, from, to *madeDoc, taken map[int]string) innoce
 	return innocentCopy{a.name, b.name, float64(letters[0]) / float64(len(a.text)), float64(letters[1]) / float64(len(b.text))}
 }
 
-// innocentCalls measures the same as innocentDocuments on made documents of several calls and years in one library or
-// batch, where the form of a call is held by few of all, on batches of one call, and on the two documents of each copy.
+// innocentCalls measures the same as innocentDocuments on generated documents: of several calls and years in one
+// library or batch, where only a few of all documents contain the form of a call; in batches of one call; and on the
+// two documents of each copy.
 func innocentCalls(r *run) error {
 	languages, err := madeLanguages()
 	if err != nil {
@@ -317,9 +320,9 @@ func checkMade(ctx context.Context, dir string, s *innocentScenario) (_ *innocen
 	return row, nil
 }
 
-// Bounds of made documents. The pieces of a Chinese form between its slots are shorter than what a template is known by.
-// In text that no other document has, more is covered next to a form or a reworded sentence than in real text: a third of the
-// words are "the", "of" and "and", in any order, and have counterparts by chance.
+// Bounds for generated documents. The pieces of a Chinese form between its slots are shorter than the minimum by which a
+// template is recognised. In text that no other document has, more is covered next to a form or a reworded sentence than in
+// real text: a third of the words are "the", "of" and "and", in any order, and have counterparts by chance.
 const (
 	worstMade       = 0.08 // of the letters of one document
 	worstAlienMade  = 0.04

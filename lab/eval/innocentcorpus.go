@@ -17,7 +17,7 @@ import (
 // real copies among them, in folders of one call each.
 const innocentArchive = "innocent/innocent.tar.zst"
 
-// innocentScenario is one folder of the corpus: the documents of one call.
+// innocentScenario is one folder of the corpus, with the documents of one call.
 type innocentScenario struct {
 	name     string
 	docs     []*innocentDoc // in order of name
@@ -25,7 +25,8 @@ type innocentScenario struct {
 	copies   []innocentCopy
 }
 
-// templates returns the templates with which the documents are measured: none, and the one that was handed out, if any.
+// templates returns the templates with which the documents are measured: no template and, if there is one, the
+// template that was handed out.
 func (s *innocentScenario) templates() [][]report.Template {
 	if s.template == "" {
 		return [][]report.Template{nil}
@@ -36,7 +37,7 @@ func (s *innocentScenario) templates() [][]report.Template {
 // innocentDoc is one document with the truth about it. Spans are bytes of text.
 type innocentDoc struct {
 	name    string
-	item    site.Item // as its file gives it
+	item    site.Item // as read from its file
 	text    string
 	letters []int                       // where each letter and digit of text begins, ascending
 	copied  map[string][]concordat.Span // what it shares with the other document of a real copy
@@ -204,7 +205,7 @@ func (s *innocentScenario) names() map[string]bool {
 	return out
 }
 
-// free returns the documents that no copy joins, at most n.
+// free returns the documents that are not part of a copy, at most n.
 func (s *innocentScenario) free(n int) []*innocentDoc {
 	var out []*innocentDoc
 	for _, d := range s.docs {
@@ -215,12 +216,12 @@ func (s *innocentScenario) free(n int) []*innocentDoc {
 	return out
 }
 
-// placing finds places of the plain text of the truth in the text that extraction gave.
+// placing maps places in the truth's plain text to the extracted text.
 type placing struct {
-	points    []int // byte of each code point of the text, and its end; of texts that are the same except for the space at the end
+	points    []int // byte of each code point of the text, and its end; for texts that are the same except for the space at the end
 	text      string
 	lt, le    []int // letters and digits of the truth, as code points, and of the text, as bytes
-	pairs     []int // for each letter of the truth the one of the text, -1: none
+	pairs     []int // for each letter of the truth, the corresponding one of the text; -1: none
 	truthSize int
 }
 
@@ -260,8 +261,8 @@ func newPlacing(truth, text string) *placing {
 	return p
 }
 
-// place returns the bytes of the text for code points of the truth. Of a text that is not the same they begin
-// and end with letters or digits.
+// place returns the bytes of the text for code points of the truth. If the texts differ, the places begin and
+// end with letters or digits.
 func (p *placing) place(begin, end int) (concordat.Span, error) {
 	if begin < 0 || begin >= end || end > p.truthSize {
 		return concordat.Span{}, fmt.Errorf("the truth has code points %d to %d of %d: %w", begin, end, p.truthSize, concordat.ErrInvalid)
@@ -280,7 +281,7 @@ func (p *placing) place(begin, end int) (concordat.Span, error) {
 		last--
 	}
 	if first > last {
-		return concordat.Span{}, nil // nothing of it was extracted
+		return concordat.Span{}, nil // none of it was extracted
 	}
 	from, to := p.le[p.pairs[first]], p.le[p.pairs[last]]
 	for i := range p.text[to:] {

@@ -9,17 +9,17 @@ import (
 	"concordat/report"
 )
 
-// innocentRow is the result of one mode in one scenario.
+// innocentRow holds the results of one mode in one scenario.
 type innocentRow struct {
 	scenario, mode string
 	documents      int
-	pairs          int // of documents that may be accused: of each other, or of a library's
-	false30        int // pairs that are no real copies, of a share of 0.3
-	false10        int // the same of 0.1; of a library: sources of a share of 0.03
-	missed, copies int // those of the real copies that are not listed, and all of a share of 0.1
-	strong         int // of those, listed at 0.3; of a library nothing is listed
+	pairs          int // pairs of documents that may be accused, with each other or with a library's
+	false30        int // pairs that are not real copies, with a share of 0.3
+	false10        int // the same with 0.1; with a library: sources with a share of 0.03
+	missed, copies int // real copies that are not listed, and all those with a share of 0.1
+	strong         int // of those, the ones listed at 0.3; with a library, nothing is listed
 	over, alien    []float64
-	copied, found  int // letters that were really copied, and those of them that reports cover
+	copied, found  int // letters that were really copied, and how many of them reports cover
 	passages       []judgedPassage
 	common         []float64
 	template       []float64
@@ -34,12 +34,12 @@ type judgedPassage struct {
 	B         string         `json:"b"`
 	True      bool           `json:"true_pair"` // B is a partner of a real copy
 	Kind      concordat.Kind `json:"kind"`
-	Documents int            `json:"documents"` // that hold its wording
+	Documents int            `json:"documents"` // number of documents with its wording
 	Words     int            `json:"words"`     // of A's side
-	Bare      int            `json:"bare"`      // of which no equal word of B's side is aligned with
-	Long      int            `json:"long"`      // of those in runs of more than 25 words, 40 Han characters
-	Outside   int            `json:"outside"`   // letters of A's side that were not copied from anybody
-	Alien     int            `json:"alien"`     // of those outside forms, references and the like
+	Bare      int            `json:"bare"`      // of these, words with which no equal word of B's side is aligned
+	Long      int            `json:"long"`      // of these, words in runs of more than 25 words (40 Han characters)
+	Outside   int            `json:"outside"`   // letters of A's side that were not copied from anyone
+	Alien     int            `json:"alien"`     // of these, letters outside forms, references and the like
 	Here      string         `json:"here"`
 	There     string         `json:"there"`
 	Span      concordat.Span `json:"span"` // bytes of A
@@ -73,7 +73,7 @@ func (d *innocentDoc) copiedFrom(partners map[string]bool) []bool {
 	return set
 }
 
-// counted returns the spans that any source which counts holds.
+// counted returns the spans that any counted source has.
 func counted(rep *report.Report) []concordat.Span {
 	var out []concordat.Span
 	for _, s := range rep.Sources {
@@ -84,8 +84,8 @@ func counted(rep *report.Report) []concordat.Span {
 	return out
 }
 
-// judge compares a report of a document with the truth, letter by letter. Partners are the documents it was compared with: what
-// was copied from others cannot be found.
+// judge compares a report of a document with the truth, letter by letter. Partners are the documents that it was compared with:
+// what was copied from others cannot be found.
 func (row *innocentRow) judge(d *innocentDoc, rep *report.Report, partners map[string]bool) {
 	covered, copied, legit := d.within(counted(rep)), d.copiedFrom(partners), d.within(d.legit)
 	over, alien := 0, 0
@@ -111,7 +111,7 @@ func (row *innocentRow) judge(d *innocentDoc, rep *report.Report, partners map[s
 	row.read(d, rep, copied, legit)
 }
 
-// read notes the passages of a report that count.
+// read records the passages of a report that count.
 func (row *innocentRow) read(d *innocentDoc, rep *report.Report, copied, legit []bool) {
 	for _, e := range rep.Evidence {
 		for _, s := range e.Sources {
@@ -144,8 +144,8 @@ func pair(a, b string) [2]string {
 	return [2]string{a, b}
 }
 
-// judgePairs holds the listed pairs of documents, with the larger share of each, to the real copies among those
-// compared. A copy that is less than a tenth of either text need not be listed.
+// judgePairs compares the listed pairs of documents, with the larger share of each, with the real copies among
+// those compared. A copy that is less than a tenth of either text need not be listed.
 func (row *innocentRow) judgePairs(listed map[[2]string]float64, copies []innocentCopy, compared map[string]bool) {
 	real := map[[2]string]bool{}
 	for _, c := range copies {
@@ -177,8 +177,8 @@ func (row *innocentRow) judgePairs(listed map[[2]string]float64, copies []innoce
 	}
 }
 
-// judgeSources holds the sources of a check to the partners of real copies among the documents compared. An
-// innocent source of 3 % or more counts in both columns.
+// judgeSources compares the sources of a check with the partners of real copies among the documents
+// compared. An innocent source of 3 % or more counts in both columns.
 func (row *innocentRow) judgeSources(d *innocentDoc, rep *report.Report, compared map[string]bool) {
 	shares := map[string]float64{}
 	for _, s := range rep.Sources {
@@ -202,8 +202,8 @@ func (row *innocentRow) judgeSources(d *innocentDoc, rep *report.Report, compare
 	}
 }
 
-// measureBare fills in how much of each passage no equal word of the source's side is aligned with. Of more
-// than most passages, some are taken from all over, and only those are returned.
+// measureBare fills in how much of each passage is not aligned with an equal word of the source's side. If
+// there are more than most passages, it takes a sample from all over and returns only that.
 func measureBare(ps []judgedPassage, most int) []judgedPassage {
 	if len(ps) > most {
 		some := make([]judgedPassage, most)
@@ -222,9 +222,9 @@ func measureBare(ps []judgedPassage, most int) []judgedPassage {
 // bareText bounds the text of a side that is compared word by word, in bytes.
 const bareText = 12000
 
-// bare returns the number of words of here, of those that no equal word of there is aligned with, and of those
-// among them that stand in runs of more than 25 (40 of text that is mostly Han characters). Two equal words in a
-// row are aligned, and a single one that is not among the commonest.
+// bare returns the number of words of here, the number of those that are not aligned with an equal word of
+// there, and how many of these are in runs of more than 25 (40 in text that is mostly Han characters). Two
+// consecutive equal words are aligned, and so is a single one that is not among the commonest.
 func bare(here, there string) (words, alone, long int) {
 	a, b := looseWords(here), looseWords(there)
 	if len(a) == 0 {
@@ -264,7 +264,7 @@ func bare(here, there string) (words, alone, long int) {
 	return len(a), alone, long
 }
 
-// looseWords returns the words of a text in lower case, each Han character as one, of the first bareText bytes.
+// looseWords returns the words of the first bareText bytes of a text, in lower case; each Han character is a word.
 func looseWords(text string) []string {
 	if len(text) > bareText {
 		text = strings.ToValidUTF8(text[:bareText], "")
@@ -295,7 +295,7 @@ func looseWords(text string) []string {
 // isHan reports whether r is a Chinese character of the common planes.
 func isHan(r rune) bool { return r >= 0x3400 && r <= 0x9fff }
 
-// commonestWords are words without meaning of their own: a single equal one is not significant.
+// commonestWords are words without a meaning of their own: a single equal one is not significant.
 var commonestWords = func() map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.Fields(`a an the and or but nor of in on at to by for from with as is are was were be been has have had

@@ -15,8 +15,8 @@ import (
 	"concordat/segment"
 )
 
-// madeLanguage makes sentences of a language: words as often as they occur in texts of the demonstration, in random order. No
-// two sentences have five words in a row in common except by chance.
+// madeLanguage makes sentences of a language: words in random order, as frequent as in texts of the demonstration. No two
+// sentences share five consecutive words except by chance.
 type madeLanguage struct {
 	name  string
 	words []string
@@ -25,7 +25,7 @@ type madeLanguage struct {
 	written []string
 }
 
-// madeSources are the texts whose words are taken.
+// madeSources are the texts that the words are taken from.
 var madeSources = []struct {
 	name, files string
 	written     []string
@@ -80,7 +80,7 @@ func madeLanguages() ([]*madeLanguage, error) {
 				if strings.ContainsFunc(word, unicode.IsDigit) || (w.Flags&segment.Han != 0) != l.han {
 					continue
 				}
-				if i > 0 && t.Source[w.Start-1] == ' ' || l.han { // else the capital of a sentence
+				if i > 0 && t.Source[w.Start-1] == ' ' || l.han { // otherwise it may be the capital that begins a sentence
 					l.words = append(l.words, word)
 				}
 			}
@@ -97,7 +97,7 @@ func madeLanguages() ([]*madeLanguage, error) {
 type sentenceMaker struct {
 	*madeLanguage
 	r     *rand.Rand
-	topic int // of four: a document has the rarer words of one
+	topic int // one of four: a document uses the rarer words of one topic
 }
 
 const madeTopics = 4
@@ -110,7 +110,7 @@ func (m sentenceMaker) word() string {
 		if long && int(runes[0]+runes[len(runes)-1])%madeTopics > 1+m.topic%2 {
 			continue
 		}
-		// The only German text is short: two of its nouns make another one.
+		// The only German text is short: two of its nouns are joined into a new one.
 		if m.name == "de" && unicode.IsUpper(runes[0]) && m.r.IntN(3) > 0 {
 			w += "s" + strings.ToLower(m.words[m.r.IntN(len(m.words))])
 		}
@@ -118,7 +118,7 @@ func (m sentenceMaker) word() string {
 	}
 }
 
-// sentence returns so many words as a sentence; first are its first words.
+// sentence returns a sentence of the given number of words; first are its first words.
 func (m sentenceMaker) sentence(n int, first ...string) string {
 	words := slices.Clone(first)
 	for len(words) < n {
@@ -127,7 +127,7 @@ func (m sentenceMaker) sentence(n int, first ...string) string {
 	return m.join(words)
 }
 
-// join writes words as a sentence, with a comma now and then.
+// join writes words as a sentence, with an occasional comma.
 func (m sentenceMaker) join(words []string) string {
 	space, comma, stop := " ", ", ", "."
 	if m.han {
@@ -149,10 +149,10 @@ func (m sentenceMaker) join(words []string) string {
 	return b.String() + stop
 }
 
-// some returns a number of words for a sentence.
+// some returns a random number of words for a sentence.
 func (m sentenceMaker) some() int { return 11 + m.r.IntN(12) }
 
-// sentences returns n of them as one paragraph each.
+// sentences returns n sentences, each as a paragraph.
 func (m sentenceMaker) sentences(n int) []string {
 	out := make([]string, n)
 	for i := range out {
@@ -161,7 +161,7 @@ func (m sentenceMaker) sentences(n int) []string {
 	return out
 }
 
-// reworded replaces every fifth word or so of a sentence, and sometimes swaps two neighbours.
+// reworded replaces about every fifth word of a sentence, and sometimes swaps two neighbours.
 func (m sentenceMaker) reworded(sentence string) string {
 	t, err := segment.Split(sentence)
 	if err != nil {
@@ -185,7 +185,7 @@ type madeDoc struct {
 	name      string
 	text      strings.Builder
 	legit     []concordat.Span
-	sentences []string // of its own, in order
+	sentences []string // its own sentences, in order
 	spans     []concordat.Span
 }
 
@@ -201,7 +201,7 @@ func (d *madeDoc) form(s string) {
 	d.add("\n\n")
 }
 
-// answer adds sentences of its own as a paragraph.
+// answer adds sentences of the document's own as a paragraph.
 func (d *madeDoc) answer(sentences []string, space string) {
 	for i, s := range sentences {
 		if i > 0 {

@@ -19,13 +19,13 @@ import (
 // innocentMode is one way in which a user compares the documents of a scenario.
 type innocentMode struct {
 	name     string
-	first    int  // so many documents that no copy joins; 0: all
+	first    int  // number of documents that are not part of a copy; 0: all documents
 	template bool // the wording that was handed out is given
 	exclude  bool // quotations and lists of references do not count
-	library  bool // some are checked against a library of the others; else a batch
+	library  bool // some documents are checked against a library of the others; otherwise a batch
 }
 
-// innocentModes are all of them, in the order of the table.
+// innocentModes are all modes, in the order of the table.
 var innocentModes = []innocentMode{
 	{name: "all"}, {name: "tmpl", template: true}, {name: "excl", exclude: true},
 	{name: "n2", first: 2}, {name: "n5", first: 5}, {name: "n10", first: 10},
@@ -42,7 +42,7 @@ func innocentKey(n int) []byte {
 	return key[:]
 }
 
-// innocentSite is a site that compares the documents of a scenario as a user's does.
+// innocentSite is a site that compares the documents of a scenario as a user's site does.
 type innocentSite struct {
 	*Bench
 	dir string
@@ -81,7 +81,7 @@ func (m innocentMode) rules() report.Rules {
 	return report.Rules{ExcludeQuotes: m.exclude, ExcludeBibliography: m.exclude}
 }
 
-// templates are the wordings given with a mode's batch or check.
+// templates returns the wordings given with a mode's batch or check.
 func (i *innocentSite) templates(m innocentMode) []report.Template {
 	if !m.template {
 		return nil
@@ -147,7 +147,7 @@ func (i *innocentSite) runBatch(ctx context.Context, m innocentMode, docs []*inn
 }
 
 // checked returns the documents that are checked against a library of the others: up to four that took
-// something, and some that no copy joins, from all over.
+// something, and some that are not part of a copy, from all over.
 func (s *innocentScenario) checked() []*innocentDoc {
 	var out []*innocentDoc
 	for _, c := range s.copies {

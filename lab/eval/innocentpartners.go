@@ -73,7 +73,7 @@ func innocentPartners(r *run) error {
 		return err
 	}
 	t := innocentTable("innocent documents at two sites: what comes from the other site", rows)
-	t.drop("bare", "long") // the words of a partner are not here
+	t.drop("bare", "long") // a partner's words are not available here
 	r.tables = append(r.tables, t)
 	for _, m := range partnerModes {
 		all := innocentRow{mode: m.name}
@@ -89,7 +89,7 @@ func innocentPartners(r *run) error {
 	return nil
 }
 
-// innocentFigures adds the figures of a mode. Those of all scenarios are bounded.
+// innocentFigures adds the figures of a mode. Those for all scenarios are bounded.
 func (r *run) innocentFigures(all *innocentRow) {
 	of := "mode " + all.mode
 	r.count(of, "pairs that are no copies, listed at 0.3", all.false30, all.pairs).most(0, none)
@@ -100,7 +100,7 @@ func (r *run) innocentFigures(all *innocentRow) {
 	missed := r.count(of, "real copies that are not listed", all.missed, all.copies)
 	r.count(of, "real copies that are listed at 0.3", all.strong, all.copies)
 	found := r.figure(of, "copied letters that are covered", all.recall())
-	if all.mode != "rest" { // which does not ask what this site has found
+	if all.mode != "rest" { // which does not ask about what this site has found
 		missed.most(0, none)
 		found.least(leastFromPartners, none)
 	}
@@ -111,8 +111,8 @@ func (r *run) innocentFigures(all *innocentRow) {
 const leastFromPartners = 0.9
 
 // spread puts the documents of a scenario at two sites, by the hash of their names, and checks each at its own.
-// Each site asks another pair of sites: one that shows the word sets of its documents does not ask about their
-// sentences too, as it would give two forms of one text away.
+// Each site asks another pair of sites: a site that shows the word sets of its documents does not also ask
+// about their sentences, since it would then disclose two forms of one text.
 func spread(ctx context.Context, dir string, s *innocentScenario, m partnerMode) (*innocentRow, error) {
 	row := &innocentRow{scenario: s.name, mode: m.name, documents: len(s.docs)}
 	listed := map[[2]string]float64{}
@@ -186,8 +186,8 @@ func noLimits() store.Limits {
 	return store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1, Characters: -1, Opened: -1, Units: -1}
 }
 
-// checkAbroad checks a document at its site and returns what of the report comes from the other site. The
-// sources have the names of the documents, of which there are so many there.
+// checkAbroad checks a document at its site and returns the part of the report that comes from the other
+// site. Sources are given the names of the documents there, of which there are the given number.
 func checkAbroad(ctx context.Context, f *FedSites, here, there int, s *innocentScenario, d *innocentDoc,
 	m partnerMode) (*report.Report, error) {
 	home := f.Sites[here]
@@ -212,6 +212,6 @@ func checkAbroad(ctx context.Context, f *FedSites, here, there int, s *innocentS
 	for i := range rep.Sources {
 		rep.Sources[i].Document = concordat.DocumentID(rep.Sources[i].Title)
 	}
-	rep.Evidence = nil // its words are not here
+	rep.Evidence = nil // its words are not available here
 	return rep, nil
 }

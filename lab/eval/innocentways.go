@@ -19,7 +19,7 @@ import (
 // coverage is the covered share in the reports of documents, by document.
 type coverage map[string][]concordat.Span
 
-// differs returns the number of letters of a document that one of two covers and the other does not.
+// differs returns the number of letters of a document that one of two ways covers and the other does not.
 func (c coverage) differs(d *innocentDoc, other coverage) int {
 	a, b := d.within(c[d.name]), d.within(other[d.name])
 	n := 0
@@ -34,9 +34,9 @@ func (c coverage) differs(d *innocentDoc, other coverage) int {
 // innocentWay is one way of comparing each document of a scenario with all others.
 type innocentWay struct {
 	name      string
-	batch     bool // one batch; else a check of each against libraries of the others
+	batch     bool // one batch; otherwise a check of each against libraries of the others
 	libraries int
-	template  bool // the wording that was handed out is given; of a batch
+	template  bool // the wording that was handed out is given; for a batch
 	backwards bool // the documents come in the other order
 	key       int
 }
@@ -53,9 +53,9 @@ var innocentWayList = []innocentWay{
 	{name: "a batch with a second key", batch: true, key: 1},
 }
 
-// innocentWays counts the documents for which another way of asking the same question covers other text. A stretch has one
-// fate: what is found must not depend on how documents are split into libraries, on their order, on the key of fingerprints, or
-// on whether a batch or a check asks.
+// innocentWays counts the documents for which another way of asking the same question covers different text. A stretch must
+// always be treated the same: what is found must not depend on how documents are split into libraries, on their order, on the
+// key of fingerprints, or on whether a batch or a check asks.
 func innocentWays(r *run) error {
 	want, ways := r.o.Scenarios, innocentWayList
 	if r.short {

@@ -10,7 +10,7 @@ import (
 	"concordat/segment"
 )
 
-// languageTexts are where text of each language comes from.
+// languageTexts are the sources of text in each language.
 var languageTexts = []struct {
 	name string
 	load func(c corpusDir, n int) ([]string, error)
@@ -76,8 +76,8 @@ func chapters(c corpusDir, edition string) ([]string, error) {
 }
 
 // languages measures alignment on made-up reuse: passages of one text put into another of the same language, unchanged, or
-// with a fifth or a third of the words replaced, left out, added or moved. Made-up edits are kinder to words and harder on
-// order than people's are, so the figures compare channels and languages rather than promise anything.
+// with a fifth or a third of the words replaced, left out, added or moved. Compared with people's edits, made-up ones
+// change words less and their order more, so the figures compare channels and languages and do not predict results.
 func languages(r *run) error {
 	for _, l := range languageTexts {
 		texts, err := l.load(r.corpora, r.pick(600, 100))
@@ -120,10 +120,10 @@ var madeKinds = []struct {
 	edits float64
 }{{"none", -1}, {"unchanged", 0}, {"a fifth edited", 0.2}, {"a third edited", 1.0 / 3}}
 
-// maker makes pairs of documents out of sentences of one language.
+// maker makes pairs of documents from sentences of one language.
 type maker struct {
 	rng       *rand.Rand
-	sentences []string // with the white space after them, in the order of the texts
+	sentences []string // sentences with the white space after them, in the order of the texts
 	words     []string
 }
 
@@ -150,13 +150,13 @@ func newMaker(texts []string) (*maker, error) {
 	return m, nil
 }
 
-// letters of a document and of a passage, a character of more than two bytes counting as three.
+// letters of a document and of a passage; a character of more than two bytes counts as three.
 const (
 	madeDocument = 4000
 	madePassage  = 700
 )
 
-// stretch returns consecutive sentences of about n letters from a random place on.
+// stretch returns consecutive sentences, about n letters in all, starting at a random place.
 func (m *maker) stretch(n int) []string {
 	at := m.rng.IntN(len(m.sentences))
 	var out []string
@@ -192,7 +192,7 @@ func (m *maker) pairs(n int) *pan {
 	return p
 }
 
-// put sets a passage between two sentences and returns where it stands, in code points.
+// put inserts a passage between two sentences and returns its place, in code points.
 func (m *maker) put(sentences []string, passage string, set func(string)) (from, to int) {
 	at := m.rng.IntN(len(sentences) + 1)
 	before, after := strings.Join(sentences[:at], " "), strings.Join(sentences[at:], " ")

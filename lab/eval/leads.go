@@ -15,28 +15,28 @@ import (
 	"concordat/site"
 )
 
-// ObservedDocument is a checked document of known origin with the places that stand out in it, whether or not they are worth reading.
+// ObservedDocument is a checked document of known origin with the conspicuous places in it, whether or not they are worth reading.
 type ObservedDocument struct {
 	Texts    string            `json:"texts"` // which measurement: reworded, beside, answers, innocent or academic
 	Document string            `json:"document"`
-	Encoder  string            `json:"encoder,omitempty"`  // the model that verified; empty: the table alone
-	Passages []ObservedPassage `json:"passages,omitempty"` // that are known to be put in other words
+	Encoder  string            `json:"encoder,omitempty"`  // the model that verified the leads; empty: only the table
+	Passages []ObservedPassage `json:"passages,omitempty"` // passages that are known to be reworded
 	Leads    []ObservedLead    `json:"leads,omitempty"`
 }
 
-// ObservedPassage is a passage that is known to be put in other words.
+// ObservedPassage is a passage that is known to be reworded.
 type ObservedPassage struct {
 	Book string `json:"book"` // the work that its source is from
 	Kind string `json:"kind"` // the number of the folder
 }
 
-// ObservedLead is a place that stands out.
+// ObservedLead is a conspicuous place.
 type ObservedLead struct {
 	Book      string  `json:"book"` // the work that its source is from
 	Across    bool    `json:"across,omitempty"`
 	Sentences int     `json:"sentences"`
 	Score     float64 `json:"score"`
-	// Passage is the number of the passage that the lead joins with what it was made of, from 1; 0: none.
+	// Passage is the number, from 1, of the passage that the lead connects with its origin; 0: none.
 	Passage int `json:"passage,omitempty"`
 }
 
@@ -45,11 +45,11 @@ type observing struct {
 	texts     string
 	templates []report.Template
 	passages  []marked
-	books     map[string]string // of sources; nil: the first folder of their names
+	books     map[string]string // of sources; nil: the first folder in their names
 	scenario  *innocentScenario // copies are not mistakes
 }
 
-// leadsOf checks a document against the others of a library, with leads, and records everything that stands out.
+// leadsOf checks a document against the others of a library, with leads, and records every conspicuous place.
 func (r *run) leadsOf(b *Bench, d Doc, of observing) (*report.Report, error) {
 	id := concordat.DocumentID(d.ID)
 	o := site.CheckOptions{Leads: true, Templates: of.templates,
@@ -102,14 +102,14 @@ func (t *leadsTable) add(d Doc, l report.RuledLead) {
 	t.Rows = append(t.Rows, []any{d.ID, string(l.Source.Document), l.Likelihood, line(l.Span.In(d.Text)), line(l.Text)})
 }
 
-// toRead adds a table if anything is in it.
+// toRead adds a table if it has any rows.
 func (r *run) toRead(t *leadsTable) {
 	if len(t.Rows) > 0 {
 		r.tables = append(r.tables, t.Table)
 	}
 }
 
-// ReadObserved reads observations, one JSON object a line.
+// ReadObserved reads observations, one JSON object per line.
 func ReadObserved(in io.Reader) ([]ObservedDocument, error) {
 	var out []ObservedDocument
 	d := json.NewDecoder(bufio.NewReader(in))

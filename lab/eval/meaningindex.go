@@ -18,7 +18,7 @@ import (
 )
 
 // meaningIndex measures the index of meaning together with that of fingerprints, in the same shard of real texts: what a question
-// meets there, of which marked passages the source is found, and the processor time.
+// meets there, for which marked passages the source is found, and the processor time.
 func meaningIndex(r *run) error {
 	texts, cases, _, err := r.corpora.markedPassages()
 	if err != nil {
@@ -114,8 +114,8 @@ type meaningQuestions struct {
 	profiler  *profile.Profiler
 	cases     []marked
 	documents []meaningQuestion
-	prints    int // sentences asked by fingerprints, in all
-	sentences int // sentences asked by cells
+	prints    int // sentences asked about by fingerprint, in all
+	sentences int // sentences asked about by cells
 	found     Table
 	cost      Table
 }
@@ -127,7 +127,7 @@ type meaningQuestion struct {
 	questions []meaning.Question
 }
 
-// read makes the questions of the documents, and measures what making those by meaning takes.
+// read makes the questions for the documents, and measures the time for making those by meaning.
 func (q *meaningQuestions) read(asking []Doc) error {
 	table, err := meaning.Default()
 	if err != nil {
@@ -175,14 +175,14 @@ func (q *meaningQuestions) profiles(docs []Doc) ([]*concordat.Profile, error) {
 	return out, nil
 }
 
-// indexCost is the cost of one sentence asked, in a library of so many sentences.
+// indexCost is the cost of asking about one sentence in a library of a given number of sentences.
 type indexCost struct {
 	sentences              int
 	prints, cells          float64 // µs
 	metByPrints, metByCell float64
 }
 
-// measure builds an index of the profiles and asks it.
+// measure builds an index of the profiles and queries it.
 func (q *meaningQuestions) measure(of []*concordat.Profile) (c indexCost, err error) {
 	dir := fmt.Sprintf("%s/index-%d", q.dir, len(of))
 	o := index.Options{Site: "bench", Scheme: q.profiler.Scheme(), Shard: "00"}
@@ -238,8 +238,8 @@ func each(of []*concordat.Profile) iter.Seq2[*concordat.Profile, error] {
 	}
 }
 
-// askPrints asks for the sentences of each document, as a check does, and says of its passages whether a sentence of one is near
-// enough to one of its source.
+// askPrints asks for the sentences of each document, as a check does, and records for its passages whether one of their
+// sentences is near enough to one of their source.
 func (q *meaningQuestions) askPrints(s *index.Shard, found map[*marked]bool) error {
 	for _, d := range q.documents {
 		query := &concordat.Query{Scheme: q.profiler.Scheme(), MaxDistance: profile.MaxGate, MaxHashes: q.profiler.MaxHashes(),
@@ -261,8 +261,8 @@ func (q *meaningQuestions) askPrints(s *index.Shard, found map[*marked]bool) err
 	return nil
 }
 
-// askCells asks for the documents near to each document by meaning, as a check does, and says of its passages whether the source is
-// nominated.
+// askCells asks for the documents near to each document by meaning, as a check does, and records for its passages whether their
+// source is nominated.
 func (q *meaningQuestions) askCells(s *index.Shard, most compare.Nomination, found map[*marked]bool) error {
 	cells, err := meaning.DefaultCells()
 	if err != nil {
@@ -292,8 +292,8 @@ func (q *meaningQuestions) of(id string) iter.Seq[*marked] {
 	}
 }
 
-// met returns how many entries of the two indexes a sentence asked meets in the mean: by fingerprints, sentences in each band and
-// the values of one other hash; by meaning, documents in each cell, of either writing.
+// met returns how many entries of the two indexes a question about one sentence meets on average: by fingerprint, sentences in
+// each band and in the values with one changed hash; by meaning, documents in each cell, for either script.
 func (q *meaningQuestions) met(of []*concordat.Profile) (prints, cells float64) {
 	byBand, byCell := make([]uint32, concordat.Bands<<concordat.BandBits), make([]uint32, concordat.Cells)
 	for _, p := range of {
@@ -329,7 +329,7 @@ func (q *meaningQuestions) met(of []*concordat.Profile) (prints, cells float64) 
 	return prints / float64(q.prints), cells / float64(q.sentences)
 }
 
-// model adds what a sentence takes at 100,000,000, by the line through two sizes.
+// model adds the cost per sentence at 100,000,000, extrapolated by a line through two sizes.
 func (q *meaningQuestions) model(small, large indexCost) {
 	const size = 100_000_000
 	at := func(a, b float64) float64 {
@@ -340,7 +340,7 @@ func (q *meaningQuestions) model(small, large indexCost) {
 		[]any{"meaning, by the line", size, nil, at(small.metByCell, large.metByCell), at(small.cells, large.cells)})
 }
 
-// rounds returns the median of the processor time of some rounds.
+// rounds returns the median of the processor times of several rounds.
 func (q *meaningQuestions) rounds(f func() error) (time.Duration, error) {
 	var took []time.Duration
 	for range q.pick(7, 3) {

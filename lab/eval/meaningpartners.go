@@ -19,8 +19,8 @@ import (
 // leadSites is the number of sites that the sources are divided over.
 const leadSites = 3
 
-// leadsBetweenSites measures what sites are told by cells of meaning: a site without documents asks three that have a third of the sources
-// each, and a member with a dictionary of sentences of other texts looks for what is near to them.
+// leadsBetweenSites measures what cells of meaning disclose to sites: a site without documents asks three sites that each have a third of
+// the sources, and a member with a dictionary of sentences from other texts looks for what is near them.
 func (r *run) leadsBetweenSites() error {
 	texts, cases, _, err := r.corpora.markedPassages()
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *marked) possible(l report.PartnerLead) bool {
 	return l.Title == c.source && slices.ContainsFunc(l.Spans, c.span.Overlaps) && slices.ContainsFunc(l.Places, c.sourceSpan.Overlaps)
 }
 
-// leadDictionary asks for 20,000 sentences of papers, as a member may that wants to know what the libraries hold.
+// leadDictionary asks about 20,000 sentences from papers, like a member that wants to find out what the libraries hold.
 func (r *run) leadDictionary(partners []site.PartnerLibraries, table *meaning.Table, sentences int) error {
 	cells, err := meaning.DefaultCells()
 	if err != nil {

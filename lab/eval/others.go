@@ -34,8 +34,8 @@ func arabic(c corpusDir) (src, susp map[string]string, truth []Annotation, err e
 	return src, susp, slices.Compact(truth), err
 }
 
-// kauArabic checks Arabic documents against all sources. The annotated spans are some ten characters off, so the
-// measure over characters says less than it does elsewhere.
+// kauArabic checks Arabic documents against all sources. The annotated spans are about ten characters off, so
+// the measure over characters is less meaningful than elsewhere.
 func kauArabic(r *run) error {
 	src, susp, truth, err := arabic(r.corpora)
 	if err != nil {
@@ -109,7 +109,7 @@ func kauArabic(r *run) error {
 }
 
 // grants checks calls and awards against each other; the truth is the exact Jaccard resemblance of their 5-grams of
-// words, listed from 0.05 on.
+// words, listed from 0.05 upwards.
 func grants(r *run) error {
 	for _, kind := range []string{"nih-calls", "nih-awards"} {
 		if err := grantsOf(r, kind); err != nil {
@@ -212,7 +212,7 @@ func unordered(a, b string) DocumentPair {
 	return DocumentPair{a, b}
 }
 
-// unrelated counts what is covered of documents that have nothing to do with what they are checked against.
+// unrelated counts how much is covered in documents that are unrelated to what they are checked against.
 func unrelated(r *run) error {
 	reviews, err := r.corpora.reviews(r.pick(1<<30, 2000))
 	if err != nil {
@@ -317,7 +317,7 @@ func sealed(r *run) error {
 	return agreement(r, "kau-arabic", src, susp, slices.Compact(pairs))
 }
 
-// agreement compares the passages of the channels over pairs of documents, by characters of the suspicious side.
+// agreement compares the passages found over the channels in pairs of documents, by characters of the suspicious side.
 func agreement(r *run, of string, src, susp map[string]string, pairs []DocumentPair) error {
 	marked := map[Channel]map[DocumentPair][]byte{}
 	for _, channel := range []Channel{ChannelText, ChannelSketches, ChannelFingerprints} {

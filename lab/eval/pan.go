@@ -16,8 +16,8 @@ import (
 )
 
 // Annotation is one passage of a suspicious document and where it comes from: a case of the truth
-// or a detection. Offsets and lengths are Unicode code points of the UTF-8 files, line ends as they
-// are.
+// or a detection. Offsets and lengths are in Unicode code points of the UTF-8 files, with line ends
+// unchanged.
 type Annotation struct {
 	Susp, Source             string // file names
 	Offset, Length           int
@@ -52,9 +52,9 @@ type panFeature struct {
 }
 
 // ReadPAN returns the annotations of one PAN file: its features whose name ends in suffix
-// ("plagiarism" takes cases and detections alike). Features without a source are left out, as they
-// say nothing about alignment. It refuses, with ErrInvalid, files above 8 MB, more than 100,000
-// features, and offsets that are negative or missing.
+// ("plagiarism" takes cases and detections alike). Features without a source are left out, since
+// they say nothing about alignment. It refuses, with ErrInvalid, files above 8 MB, more than
+// 100,000 features, and offsets that are negative or missing.
 func ReadPAN(r io.Reader, suffix string) ([]Annotation, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxXMLBytes+1))
 	if err != nil {
@@ -141,10 +141,10 @@ func plainName(s string) bool {
 	return len(s) <= maxNameBytes && s != "." && s != ".." && !strings.ContainsAny(s, "/\\\x00")
 }
 
-// annotations are the annotations of a folder of PAN files.
+// annotations holds the annotations of a folder of PAN files.
 type annotations struct {
 	all []Annotation // without duplicates, sorted
-	// groups maps each pair that has a file to the sub-folder it stands in, "" for the folder itself.
+	// groups maps each pair that has a file to its sub-folder; "" for the folder itself.
 	groups map[DocumentPair]string
 }
 
@@ -212,7 +212,7 @@ func (a *annotations) add(path, group, suffix string) error {
 }
 
 // pairOfFile returns the documents of a file named <susp stem>-<source stem>.xml, where the source's
-// stem begins with "source": the pairs without a case are known by their name only.
+// stem begins with "source": pairs without a case are known only by the file's name.
 func pairOfFile(name string) (susp, source string, ok bool) {
 	stem := strings.TrimSuffix(name, ".xml")
 	i := strings.LastIndex(stem, "-source")

@@ -26,7 +26,7 @@ type pan struct {
 	unpacked  map[string]string     // everything else of the archive
 }
 
-// loadPAN reads the corpus, of its pairs every nth of each kind.
+// loadPAN reads the corpus with every nth pair of each kind.
 func loadPAN(c corpusDir, nth int) (*pan, error) {
 	p := &pan{src: map[string]string{}, susp: map[string]string{}, truth: &annotations{groups: map[DocumentPair]string{}},
 		ignored: map[DocumentPair]bool{}, unpacked: map[string]string{}}
@@ -84,7 +84,7 @@ func (p *pan) addKind(kind string, nth int) error {
 	return nil
 }
 
-// detected are the detections of an alignment of many pairs.
+// detected holds the detections of an alignment of many pairs.
 type detected struct {
 	mu  sync.Mutex
 	all []Annotation
@@ -96,7 +96,7 @@ func (d *detected) add(as []Annotation) {
 	d.all = append(d.all, as...)
 }
 
-// align returns what find detects in pairs.
+// align returns the detections that find makes in pairs.
 func (p *pan) align(r *run, pairs []DocumentPair,
 	find func(p DocumentPair, susp, source *Side) ([]align.Passage, error)) ([]Annotation, error) {
 	var out detected
@@ -109,7 +109,7 @@ func (p *pan) align(r *run, pairs []DocumentPair,
 	return out.all, err
 }
 
-// plagdets adds the figures of detections, whole and by kind.
+// plagdets adds the figures of detections, overall and by kind.
 func (r *run) plagdets(of string, got Result) *bounded {
 	b := r.figure(of, "plagdet", got.Plagdet)
 	r.figure(of, "precision", got.Precision)
@@ -317,8 +317,8 @@ func panCorpus(r *run) error {
 	return nil
 }
 
-// judge scores detections in the pairs that PAN judged, and counts the others: those it ignores, since their annotation is in
-// another part, and those about which it says nothing.
+// judge scores detections in the pairs that PAN judged, and counts the others: those ignored because their annotation is in
+// another part, and those about which PAN says nothing.
 func (r *run) judge(p *pan, of string, got []Annotation) {
 	judged := map[DocumentPair]bool{}
 	for _, x := range p.pairs {

@@ -16,14 +16,14 @@ import (
 	"concordat/extract"
 )
 
-// otherReader is a program that prints the text of files in one format.
+// otherReader is another program that prints the text of files in one format.
 type otherReader struct {
 	Name string
-	args []string // before the file
+	args []string // arguments before the file
 }
 
-// OtherReaders are the programs with which this project's text is compared, by the extension of a file: two, or one where there is no
-// second that is free.
+// OtherReaders are the programs with which this project's extraction is compared, by file extension: two, or one if there is no
+// second free program.
 var OtherReaders = map[string][]otherReader{
 	".pdf": {{"pdftotext", []string{"-q"}}, {"mutool", []string{"draw", "-q", "-F", "txt", "-o", "-"}}},
 	".doc": {{"antiword", []string{"-m", "UTF-8.txt", "-w", "0"}}, {"catdoc", []string{"-d", "utf-8", "-w"}}},
@@ -31,21 +31,21 @@ var OtherReaders = map[string][]otherReader{
 }
 
 // ReaderFigures compares the letters that this project and other readers take from one file. Letters are letters and digits in
-// compatibility form, without regard to capitals. What counts "both" others counts the one where there is no second.
+// compatibility form, without regard to capitals. Figures for "both" others use the only one if there is no second.
 type ReaderFigures struct {
 	File    string    `json:"file"`
 	Readers []string  `json:"readers"`
 	Letters int       `json:"letters"`         // ours
 	Others  []int     `json:"others"`          // of each reader
-	Found   float64   `json:"found"`           // of the letters that both others have, counted as a multiset, those that we have
-	Known   float64   `json:"known"`           // of our letters, those that one of the others has
-	Order   []float64 `json:"order"`           // of each reader's runs of eight letters, those that we have
-	Agree   *float64  `json:"agree,omitempty"` // of the first reader's runs, those that the second has; nil: there is no second
-	Error   string    `json:"error,omitempty"` // code of ours
+	Found   float64   `json:"found"`           // share of the letters found by both others, counted as a multiset, that we also have
+	Known   float64   `json:"known"`           // share of our letters that one of the others also has
+	Order   []float64 `json:"order"`           // share of each reader's runs of eight letters that we also have
+	Agree   *float64  `json:"agree,omitempty"` // share of the first reader's runs that the second also has; nil: there is no second
+	Error   string    `json:"error,omitempty"` // code of our error
 	Flags   []string  `json:"flags,omitempty"`
 }
 
-// Both is the number of letters that both others have at most.
+// Both is the largest possible number of letters that both others have.
 func (f ReaderFigures) Both() int {
 	if len(f.Others) == 0 {
 		return 0
@@ -53,7 +53,7 @@ func (f ReaderFigures) Both() int {
 	return slices.Min(f.Others)
 }
 
-// orderRun is the number of letters of a run by which order is compared.
+// orderRun is the number of letters in the runs by which order is compared.
 const orderRun = 8
 
 // CompareReaders reads one file by this project and by the programs of its format.
@@ -101,11 +101,11 @@ func CompareReaders(ctx context.Context, pdf *extract.PDF, file string) (ReaderF
 	return f, nil
 }
 
-// readerTime bounds the time that another reader has for one file: some do not end.
+// readerTime bounds the time that another reader has for one file: some never end.
 const readerTime = 20 * time.Second
 
-// readWith gives what a program prints. What it could not read it says by an exit code, and has printed the rest; so has one that
-// takes too long.
+// readWith returns what a program prints. If it could not read everything, its exit code says so, but it has printed the rest;
+// the same is true if it takes too long.
 func readWith(ctx context.Context, name string, args ...string) (string, error) {
 	within, cancel := context.WithTimeout(ctx, readerTime)
 	defer cancel()
@@ -146,7 +146,7 @@ func combined(a, b map[string]int, of func(a, b int) int) map[string]int {
 	return out
 }
 
-// shareIn is the share of the runs of a that b has, as multisets; 1 if a has none.
+// shareIn returns the share of the runs of a that b has, as multisets; 1 if a has none.
 func shareIn(a, b map[string]int) float64 {
 	all, in := 0, 0
 	for k, n := range a {

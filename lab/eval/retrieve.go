@@ -17,8 +17,8 @@ import (
 
 // Retrieve finds the sources of every document of suspDir among those of srcDir through a site's own
 // index and nomination, aligns each with the text of its candidates, and writes to outDir one file for
-// each pair with a detection, as Align does, and candidates.tsv, lines "susp source" of everything
-// nominated. It needs room for an index of srcDir in the folder for temporary files.
+// each pair with a detection, as Align does, and candidates.tsv, with lines "susp source" for
+// everything nominated. It needs space for an index of srcDir in the folder for temporary files.
 func Retrieve(ctx context.Context, srcDir, suspDir, outDir string, channel compare.Channel) (err error) {
 	scratch, err := os.MkdirTemp("", "concordat-eval-")
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"concordat/report"
 )
 
-// leastEvidence is the number of characters of evidence from which a pair of documents counts as reported where
-// a list of pairs is the truth.
+// leastEvidence is the number of characters of evidence from which a pair of documents counts as reported, if
+// the truth is a list of pairs.
 const leastEvidence = 60
 
 // pairSet is a set of ordered pairs of documents.
 type pairSet map[DocumentPair]bool
 
-// held returns how many of want are in s.
+// held returns how many elements of want are in s.
 func (s pairSet) held(want pairSet) int {
 	n := 0
 	for p := range want {
@@ -130,7 +130,7 @@ func histories(r *run) error {
 	return nil
 }
 
-// lawTexts returns the Chinese laws, and the pairs of dated versions of one, the later first.
+// lawTexts returns the Chinese laws, and the pairs of dated versions of the same law, the later first.
 func lawTexts(c corpusDir) (docs []Doc, pairs []DocumentPair, err error) {
 	err = c.files("zh-laws/zh-laws.tar.zst", func(name, text string) error {
 		if strings.HasSuffix(name, ".md") {
@@ -148,7 +148,7 @@ func lawTexts(c corpusDir) (docs []Doc, pairs []DocumentPair, err error) {
 	return docs, pairs, err
 }
 
-// someLaws leaves of the laws, for the short form, those of the pairs and every eighth of the others.
+// someLaws keeps, for the short form, the laws of the pairs and every eighth of the others.
 func someLaws(r *run, docs []Doc, pairs []DocumentPair) []Doc {
 	if !r.short {
 		return docs
@@ -190,7 +190,7 @@ func laws(r *run) error {
 			first++
 		}
 		if r.short && i%10 != 0 {
-			continue // laws are like one another: a check compares 200 of them
+			continue // laws resemble one another: a check compares 200 of them
 		}
 		checked++
 		rep, err := b.Report(r.ctx, d)
@@ -209,7 +209,7 @@ func laws(r *run) error {
 	return nil
 }
 
-// partnerShare returns the share of the checked characters that lie in sentences matched by the
+// partnerShare returns the share of the checked characters that are in sentences matched by the
 // partner, and the number of documents that match more sentences.
 func (b *Bench) partnerShare(ctx context.Context, d Doc, partner concordat.DocumentID) (float64, int, error) {
 	p, err := b.Profiler.Profile(concordat.Document{Text: d.Text}, nil)
@@ -258,14 +258,14 @@ func (b *Bench) partnerShare(ctx context.Context, d Doc, partner concordat.Docum
 	return float64(h) / float64(max(n, 1)), rank, nil
 }
 
-// query returns a query without sentences that leaves out one document.
+// query returns a query, still without sentences, that leaves out one document.
 func (b *Bench) query(p *concordat.Profile, probe concordat.Probe, except string) *concordat.Query {
 	return &concordat.Query{Scheme: p.Scheme, MaxDistance: profile.MaxGate, MaxHashes: b.Profiler.MaxHashes(), Probe: probe,
 		Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(except)}}}
 }
 
-// clough reads the short answers of Clough and Stevenson (2011): the texts by name, what is known of each (name, task,
-// class), and the originals, of class "orig".
+// clough reads the short answers of Clough and Stevenson (2011): the texts by name, what is known about each (name,
+// task, class), and the originals, which have class "orig".
 func (c corpusDir) clough() (files map[string]string, rows [][]string, originals []Doc, err error) {
 	files = map[string]string{}
 	err = c.files("clough-stevenson/clough-stevenson-ace.tar.gz", func(name, text string) error {
@@ -344,7 +344,7 @@ func shortAnswers(r *run) error {
 	return nil
 }
 
-// coveredShare returns the share of a's bytes that lie in passages also found in b.
+// coveredShare returns the share of a's bytes in passages that are also found in b.
 func coveredShare(a, b string) float64 {
 	n, end := 0, 0
 	for _, p := range align.Pair(align.Prepare(a), align.Prepare(b), align.Options{}) {
@@ -355,7 +355,7 @@ func coveredShare(a, b string) float64 {
 	return float64(n) / float64(len(a))
 }
 
-// answerClasses are Clough and Stevenson's, the least copied first.
+// answerClasses are the classes of Clough and Stevenson, the least copied first.
 var answerClasses = []string{"non", "heavy", "light", "cut"}
 
 // labelled is a value with its label.
@@ -364,7 +364,8 @@ type labelled struct {
 	positive bool
 }
 
-// accuracies returns the share of right answers if values from cut on are positive, and the best for any cut.
+// accuracies returns the share of correct answers if values of at least cut count as positive, and the best
+// share for any cut.
 func accuracies(xs []labelled, cut float64) (at, best float64) {
 	right := func(cut float64) float64 {
 		n := 0
@@ -377,7 +378,7 @@ func accuracies(xs []labelled, cut float64) (at, best float64) {
 	}
 	sorted := slices.Clone(xs)
 	sort.Slice(sorted, func(i, j int) bool { return sorted[i].value < sorted[j].value })
-	// With the cut at the i-th value: wrong are the positives before it and the negatives from it on.
+	// With the cut at the i-th value, the positives before it and the negatives at or after it are wrong.
 	wrong, n := 0, len(sorted)
 	for _, x := range sorted {
 		if !x.positive {

@@ -12,7 +12,7 @@ import (
 type Measure struct {
 	Cases, Detections int
 	Precision, Recall float64 // 0 to 1, over characters of both sides
-	Granularity       float64 // detections of a detected case, 1 or more
+	Granularity       float64 // detections per detected case, 1 or more
 	Plagdet           float64 // F1 / log2(1 + granularity)
 }
 
@@ -28,8 +28,8 @@ type Result struct {
 }
 
 // Score compares the detections below detectionsDir with the cases below truthDir; both hold PAN's
-// XML files themselves or one level below. A detection belongs to the group in which the truth has
-// a file for its pair of documents; one without counts in the whole only.
+// XML files directly or one level below. A detection belongs to the group in which the truth has a
+// file for its pair of documents; one without such a group counts only in the whole.
 func Score(truthDir, detectionsDir string, o ScoreOptions) (Result, error) {
 	truth, err := readFolder(truthDir, truthFeature)
 	if err != nil {
@@ -48,7 +48,7 @@ func Score(truthDir, detectionsDir string, o ScoreOptions) (Result, error) {
 // ScoreOptions say which detections count. The zero value counts all.
 type ScoreOptions struct {
 	// Ignore is a file of pairs of documents, lines "susp source", whose detections do not count: PAN 2013 has real
-	// reuse of which another part of the corpus holds the annotation.
+	// reuse that is annotated in another part of the corpus.
 	Ignore string
 	// Pairs is a file of the pairs that were judged. Detections in other pairs do not count: it is unknown whether they are
 	// right.
@@ -145,8 +145,8 @@ func Measured(cases, detections []Annotation) Measure {
 	return m
 }
 
-// macro returns the mean over as of the share of characters, both sides together, that the
-// annotations of the other side (0 cases, 1 detections) cover.
+// macro returns the mean, over as, of the share of characters, both sides together, that
+// annotations of the other kind (0 cases, 1 detections) cover.
 func macro(as, others []Annotation, byPair map[DocumentPair]*[2][]Annotation, side int) float64 {
 	if len(as) == 0 && len(others) == 0 {
 		return 1
@@ -177,7 +177,7 @@ func overlap(x, y Annotation) bool {
 		x.SourceOffset < y.SourceOffset+y.SourceSize && y.SourceOffset < x.SourceOffset+x.SourceSize
 }
 
-// covered returns how many characters of a, on both sides, lie in annotations that overlap it.
+// covered returns how many characters of a, on both sides, are in annotations that overlap it.
 func covered(a Annotation, others []Annotation) int {
 	var here, there [][2]int
 	for _, o := range others {

@@ -15,14 +15,14 @@ type printed struct {
 	name    string
 	content bool // without stop words
 	idf     bool
-	widths  int // runs of 1 to so many words
+	widths  int // runs of 1 to this many words
 }
 
 // waysOfPrinting has the default of screen prints first.
 var waysOfPrinting = []printed{{"default: words, idf, without stop words", true, true, 1}, {"words alone", false, false, 1},
 	{"runs of one to three words, idf, without stop words", true, true, 3}}
 
-// prints returns a print for each text, and the signatures of I-Match of the same features.
+// prints returns a print for each text, and the I-Match signatures of the same features.
 func (p printed) prints(texts []string) (prints []uint64, signatures [][4]uint64, err error) {
 	df := &simhash.Frequencies{}
 	features := make([][]uint64, len(texts))
@@ -53,7 +53,7 @@ func (p printed) prints(texts []string) (prints []uint64, signatures [][4]uint64
 	return prints, signatures, nil
 }
 
-// within3 returns the pairs of prints within 3 bits by four tables, each with the lower number first.
+// within3 returns the pairs of prints within 3 bits, found with four tables, each pair with the lower number first.
 func within3(ctx context.Context, prints []uint64) (map[[2]int]bool, error) {
 	d, err := screen.NewDesign(64, 3, 4)
 	if err != nil {
@@ -70,8 +70,8 @@ func within3(ctx context.Context, prints []uint64) (map[[2]int]bool, error) {
 	return out, err
 }
 
-// screened measures the ways of printing on texts of which the wanted pairs are near-duplicates, and I-Match, and returns the
-// count of the default's pairs and of the wanted ones among them.
+// screened measures I-Match and the ways of printing on texts whose wanted pairs are near-duplicates, and returns the number
+// of pairs that the default finds and how many of them are wanted.
 func (r *run) screened(of string, texts []string, wanted map[[2]int]bool) (pairs, found int, err error) {
 	table := Table{Title: of, Columns: []string{"prints", "pairs within 3 bits", "of them wanted", "wanted", "spread"}}
 	row := func(name string, n, hits int, spread any) {
@@ -118,9 +118,9 @@ func common(a, b map[[2]int]bool) (n int) {
 	return n
 }
 
-// screening measures the prints that screen makes by default against others: on the laws by which they were chosen, on chapters
-// that had no part in that, and on reviews, by whose collection evenness was; of these each with a copy in which one word in
-// twenty is changed. And it holds estimates of resemblance against the exact values.
+// screening compares the default prints of screen with others: on the laws that served to choose them, on chapters that did
+// not, and on reviews, whose collection served to choose for evenness; each review comes with a copy in which one word in
+// twenty is changed. It also compares estimates of resemblance with the exact values.
 func screening(r *run) error {
 	docs, revisions, err := lawTexts(r.corpora)
 	if err != nil {
@@ -149,7 +149,7 @@ func screening(r *run) error {
 		of          string
 		read        func(int) ([]Doc, error)
 		whole, less int
-		least       float64 // recall of the short form
+		least       float64 // recall in the short form
 	}{{"changed chapters in modern Chinese", r.corpora.modern, 1000, 150, 0.25},
 		{"changed reviews", r.corpora.reviews, 2000, 400, 0.2}} {
 		docs, err := held.read(r.pick(held.whole, held.less))
@@ -172,7 +172,7 @@ func screening(r *run) error {
 	return sketches(r)
 }
 
-// sketches holds the resemblance that sketches of 100 values estimate against the exact one, for all calls that share a run
+// sketches compares the resemblance estimated by sketches of 100 values with the exact one, for all calls that share a run
 // of five words.
 func sketches(r *run) error {
 	var sets [][]uint64

@@ -29,8 +29,9 @@ var pairFiles = []struct {
 	{"paws-x-zh", "zh-sentence-pairs/paws-x-zh.tsv.gz", 0, 1, 2, "1", false, "zh", 0.5},
 }
 
-// sentencePairs says how the resemblance of features, which fingerprints estimate, and passages are distributed over pairs
-// of sentences that mean the same and that do not. The labels are of meaning, which no comparison of words knows.
+// sentencePairs shows how the resemblance of features, which fingerprints estimate, and passages are distributed over
+// pairs of sentences that mean the same and pairs that do not. The labels are about meaning, which no comparison of words
+// can determine.
 func sentencePairs(r *run) error {
 	b, err := r.bench(nil)
 	if err != nil {
@@ -95,7 +96,7 @@ func quartiles(xs []labelled, positive bool) (low, mid, high float64) {
 	return vs[len(vs)/4], vs[len(vs)/2], vs[len(vs)*3/4]
 }
 
-// bestF1 returns the highest F1 of "values from a cut on are positive".
+// bestF1 returns the highest F1 of any rule "values of at least a cut are positive".
 func bestF1(xs []labelled) float64 {
 	sorted := slices.Clone(xs)
 	slices.SortFunc(sorted, func(a, b labelled) int {
@@ -125,7 +126,7 @@ func bestF1(xs []labelled) float64 {
 	return best
 }
 
-// verses asks for every verse of one edition among the verses of another, by fingerprint.
+// verses looks for every verse of one edition among the verses of another, by fingerprint.
 func verses(r *run) error {
 	editions := map[string][]Doc{}
 	err := r.corpora.files("verse-retranslations/verse-retranslations.tar.zst", func(name, text string) error {
@@ -216,8 +217,8 @@ func versesOf(r *run, of string, library, asking []Doc) error {
 	return nil
 }
 
-// substitutionRecall looks up sentences of which a fifth of the words is replaced by random words of the same
-// corpus.
+// substitutionRecall looks up sentences in which a fifth of the words are replaced by random words from the
+// same corpus.
 func substitutionRecall(r *run) error {
 	english, err := r.corpora.reviews(r.pick(1500, 500))
 	if err != nil {
@@ -227,7 +228,7 @@ func substitutionRecall(r *run) error {
 	if err != nil {
 		return err
 	}
-	// The bounds stand on the length that is a usual sentence of the language: about 150 letters of
+	// The bounds apply to the usual length of a sentence in the language: about 150 letters of
 	// English, about 50 Chinese characters.
 	for _, c := range []struct {
 		name  string
@@ -314,7 +315,7 @@ func (b *Bench) substitutions(r *run, rng *rand.Rand, texts []*segment.Text, voc
 	return float64(found[concordat.ProbeExact]) / float64(queries), float64(found[concordat.ProbeOne]) / float64(queries), nil
 }
 
-// substitute returns the block's text with each word replaced by a random one with chance 0.2.
+// substitute returns the block's text with each word replaced by a random one with probability 0.2.
 func substitute(rng *rand.Rand, s *segment.Text, b segment.Block, vocabulary []string) string {
 	var out strings.Builder
 	at := b.Span.Start

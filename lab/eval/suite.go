@@ -26,13 +26,13 @@ type Evaluation struct {
 // Options of an evaluation.
 type Options struct {
 	Corpora string // folder of the evaluation text
-	Short   bool   // a sample that takes seconds, with bounds of its own
-	// Scenarios and Modes are the folders of the corpus, or how their names begin, and the ways of comparing to be measured, of an
-	// evaluation that has several; none: all.
+	Short   bool   // a sample that takes seconds, with its own bounds
+	// Scenarios are the folders of the corpus, or the beginnings of their names, and Modes the ways of comparing to be measured,
+	// for an evaluation that has several; none: all.
 	Scenarios, Modes []string
-	// Passages, if not empty, is a file for the passages that such an evaluation judged, one JSON object a line.
+	// Passages, if not empty, is a file for the passages that such an evaluation judged, one JSON object per line.
 	Passages string
-	// Leads, if not empty, is a file for all places that stand out in an evaluation of leads, one checked document a line.
+	// Leads, if not empty, is a file for all conspicuous places in an evaluation of leads, one checked document per line.
 	Leads string
 	// Encoder verifies leads; nil: none does.
 	Encoder *remote.Encoder
@@ -48,7 +48,7 @@ type Figure struct {
 	Most    *float64 `json:"most,omitempty"`
 }
 
-// Missed reports whether the value lies outside the figure's bounds.
+// Missed reports whether the value is outside the figure's bounds.
 func (f Figure) Missed() bool {
 	return f.Least != nil && !(f.Value >= *f.Least) || f.Most != nil && !(f.Value <= *f.Most)
 }
@@ -97,8 +97,9 @@ func (o Outcome) Missed() int {
 	return n
 }
 
-// Measure runs the evaluation. An evaluation whose corpus is not there is skipped, which the outcome
-// says. Figures that miss their bounds are no error. It needs room in the folder for temporary files.
+// Measure runs the evaluation. An evaluation whose corpus is missing is skipped, and the outcome says
+// so. Figures that miss their bounds are not an error. It needs space in the folder for temporary
+// files.
 func (e Evaluation) Measure(ctx context.Context, o Options) (Outcome, error) {
 	out := Outcome{Evaluation: e.Name}
 	switch {
@@ -127,7 +128,7 @@ func (e Evaluation) Measure(ctx context.Context, o Options) (Outcome, error) {
 	return out, nil
 }
 
-// Evaluations returns all of them, in the order of the documents that hold their figures.
+// Evaluations returns all evaluations, in the order of the documents with their figures.
 func Evaluations() []Evaluation {
 	return []Evaluation{
 		{"pan13", "PAN 2013 training corpus, given pairs: with texts, sketches and fingerprints in hand", false, panGiven},
@@ -181,7 +182,7 @@ func (r *run) figure(of, measure string, value float64) *bounded {
 	return &bounded{r, len(r.figures) - 1}
 }
 
-// count is figure for a number out of a total.
+// count is like figure, for a number out of a total.
 func (r *run) count(of, measure string, n, total int) *bounded {
 	b := r.figure(of, measure, float64(n))
 	r.figures[b.i].Total = total
@@ -193,7 +194,7 @@ type bounded struct {
 	i int
 }
 
-// least sets a lower bound for the whole corpus and one for the short form; NaN: none.
+// least sets a lower bound for the whole corpus, and one for the short form; NaN: none.
 func (b *bounded) least(whole, short float64) *bounded {
 	if v := b.pick(whole, short); !math.IsNaN(v) {
 		b.r.figures[b.i].Least = &v
@@ -201,7 +202,7 @@ func (b *bounded) least(whole, short float64) *bounded {
 	return b
 }
 
-// most is least for an upper bound.
+// most is like least, for an upper bound.
 func (b *bounded) most(whole, short float64) *bounded {
 	if v := b.pick(whole, short); !math.IsNaN(v) {
 		b.r.figures[b.i].Most = &v
@@ -251,5 +252,5 @@ func processTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// none is no bound.
+// none means no bound.
 var none = math.NaN()

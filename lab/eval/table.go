@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Table is values of one kind, by what they were measured on.
+// Table holds values of one kind, by what they were measured on.
 type Table struct {
 	Title   string   `json:"title"`
 	Columns []string `json:"columns"`
@@ -68,7 +68,7 @@ func isString(v any) bool {
 	return ok
 }
 
-// drop takes columns out.
+// drop removes columns.
 func (t *Table) drop(names ...string) {
 	for _, name := range names {
 		i := slices.Index(t.Columns, name)

@@ -23,14 +23,14 @@ import (
 	"concordat/site/batch"
 )
 
-// The bounds for documents that look alike but differ in guilt: both sides are measured in one run, so that neither is improved
-// at the cost of the other.
+// Bounds for documents that look alike but differ in guilt: both sides are measured in one run, so that neither is improved at
+// the expense of the other.
 const (
 	leastTwinsFound   = 0.97  // of the cases of copying
-	mostTwinsAccused  = 0.005 // of the innocent documents, at a share of 0.1; none may be at 0.3
+	mostTwinsAccused  = 0.005 // of the innocent documents, those accused at a share of 0.1; none may be at 0.3
 	twinThreshold     = 0.02  // from which pairs are listed, so that the criterion and not the list decides
 	twinsHalf         = "twins/dev"
-	wholeShare        = 0.5 // of the letters that were copied, which counts or is shown
+	wholeShare        = 0.5 // share of the letters that were copied that counts or is shown
 	accused, suspects = 0.3, 0.1
 )
 
@@ -53,8 +53,8 @@ type twinCase struct {
 	Docs    []string            `json:"docs"`
 	Spans   map[string][][2]int `json:"spans"`   // of the copied places, in code points
 	Sources []string            `json:"sources"` // in the library, or of a patchwork
-	Least   float64             `json:"least"`   // share that the pair must have; 0: half of what was copied
-	Works   bool                `json:"works"`   // lists of references: naming the shared works is enough
+	Least   float64             `json:"least"`   // minimum share of the pair; 0: half of what was copied
+	Works   bool                `json:"works"`   // a list of references: naming the shared works is enough
 }
 
 type innocents struct {
@@ -73,8 +73,8 @@ func (s *twinScenario) folder(name string) []Doc {
 	return out
 }
 
-// twins measures whom the rules on shared wording spare and whom they accuse, in families of innocent and guilty documents that
-// look alike.
+// twins measures which documents the rules on shared wording spare and which they accuse, in families of innocent and guilty
+// documents that look alike.
 func twins(r *run) error {
 	want := r.o.Scenarios
 	if r.short {
@@ -143,7 +143,7 @@ func (c corpusDir) twins(want []string) ([]*twinScenario, error) {
 	})
 }
 
-// twin measures one scenario at a site of its own.
+// twin measures one scenario at a separate site.
 func (r *run) twin(ctx context.Context, n int, s *twinScenario) (_ *twinRow, err error) {
 	dir := filepath.Join(r.dir, fmt.Sprint("twins", n))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -228,7 +228,7 @@ func (t *twinSeen) batch(ctx context.Context, b *Bench, dir string, s *twinScena
 	return nil
 }
 
-// add reads lines as programs see them.
+// add reads lines in the form that programs see.
 func (t *twinSeen) add(lines any) error {
 	b, err := json.Marshal(lines)
 	if err != nil {
@@ -240,7 +240,7 @@ func (t *twinSeen) add(lines any) error {
 	return err
 }
 
-// read reads the report of a document as programs see it.
+// read reads the report of a document in the form that programs see.
 func (t *twinSeen) read(d Doc, rep *report.Report) error {
 	var b bytes.Buffer
 	if err := report.WriteJSON(&b, rep); err != nil {

@@ -10,10 +10,10 @@ import (
 	"concordat"
 )
 
-// The criterion: a case of copying is found if what was copied counts, or if a separate finding names the documents and is
-// counted or to be decided. It is silent if it is not found and nothing of it is shown. An innocent document is accused by a
-// pair that counts, by such a finding, or by what a report covers. It judges what programs see, so that nothing passes that a
-// user cannot read.
+// The criterion: a case of copying is found if what was copied counts, or if a separate finding that counts or is to be
+// decided names the documents. The case is silent if it is not found and none of it is shown. An innocent document is accused
+// by a pair that counts, by such a finding, or by what a report covers. The criterion judges what programs see, so that
+// nothing passes that a user cannot read.
 
 // line is a line of a batch, or a stretch of wording of a report, as programs see it.
 type line struct {
@@ -39,7 +39,7 @@ func (l *line) open() bool {
 	return l.Counted || l.Decide || l.ToDecide || slices.Contains([]string{"open", "undecided", "to_decide", "undetermined"}, l.State)
 }
 
-// findings are the types of lines that are findings of their own.
+// findings are the types of lines that are separate findings.
 var findings = []string{"ring", "group", "wording", "finding", "section"}
 
 // names returns the documents that a line names.
@@ -122,7 +122,7 @@ func (d *twinDoc) set(spans ...concordat.Span) []bool {
 	return out
 }
 
-// held returns what sources that count hold.
+// held returns the spans in sources that count.
 func (d *twinDoc) held() []bool {
 	var out []concordat.Span
 	for _, s := range d.report.Sources {
@@ -161,14 +161,14 @@ func (d *twinDoc) shown() []bool {
 	return shown
 }
 
-// copied holds the shares of a document's copied places, by its report.
+// copied holds the shares of a document's copied places, according to its report.
 type copied struct {
 	doc            *twinDoc
 	set            []bool
 	letters        int
 	part           float64 // of the document that was copied
 	counted, shown float64 // of the copied places
-	over           float64 // of the document: counts, and was not copied
+	over           float64 // of the document: share that counts but was not copied
 }
 
 func (d *twinDoc) copied(places [][2]int) copied {
@@ -227,10 +227,10 @@ type twinRow struct {
 	family                        string
 	guilty, found, listed, silent int
 	innocent, accused, suspected  int
-	worst                         float64 // share of a document that counts and was not copied
+	worst                         float64 // share of a document that counts but was not copied
 }
 
-// judge compares what was seen with the truth.
+// judge compares the observations with the truth.
 func (s *twinScenario) judge(t *twinSeen) *twinRow {
 	row := &twinRow{family: s.Family}
 	pairs := map[[2]string]float64{}
@@ -328,8 +328,8 @@ func (c *twinCase) named(l *line, words int) bool {
 	return l.Words == nil || 2**l.Words >= words
 }
 
-// accusations returns the largest share at which a pair, or a finding of its own, names each document that did not copy from, or was not
-// copied by, the others that it names.
+// accusations returns, for each document, the largest share at which a pair or a separate finding names it although it did not copy
+// from, and was not copied by, the others named.
 func (s *twinScenario) accusations(t *twinSeen, pairs map[[2]string]float64) map[string]float64 {
 	out := map[string]float64{}
 	accuse := func(of map[string]bool, share float64) {
@@ -369,7 +369,7 @@ func (s *twinScenario) accusations(t *twinSeen, pairs map[[2]string]float64) map
 	return out
 }
 
-// wordsIn counts the words of a text that begin within a set, or all; a Han character is a word.
+// wordsIn counts the words of a text that begin within a set, or all of them; a Han character is a word.
 func wordsIn(text []rune, set []bool) int {
 	n, within := 0, false
 	for i, r := range text {
@@ -383,7 +383,7 @@ func wordsIn(text []rune, set []bool) int {
 	return n
 }
 
-// sumTwins adds the rows of each family, and all.
+// sumTwins adds up the rows of each family, and all rows.
 func sumTwins(rows []*twinRow) (all *twinRow, families []*twinRow) {
 	all = &twinRow{family: "all"}
 	by := map[string]*twinRow{}
@@ -402,10 +402,10 @@ func sumTwins(rows []*twinRow) (all *twinRow, families []*twinRow) {
 	return all, families
 }
 
-// names are documents of a line: by name, or as objects that name one.
+// names are documents of a line, given by name or as objects with a name.
 type names []string
 
-// UnmarshalJSON reads a list of names or of objects; a number, as reports have the count of documents, names none.
+// UnmarshalJSON reads a list of names or of objects; a number, such as the count of documents in reports, names none.
 func (n *names) UnmarshalJSON(b []byte) error {
 	*n = nil
 	var list []json.RawMessage

@@ -20,22 +20,22 @@ type Change struct {
 	Kind       string
 	Start, End int
 	From, To   string
-	Nth        int  // among the changes of the function with the same From and To, from 0
-	InCase     bool // in the condition of a case, which coverage counts with the body after it
+	Nth        int  // index among the changes of the function with the same From and To, from 0
+	InCase     bool // it is in the condition of a case, which coverage counts with the body after it
 	Form       form // how it can be switched on while the program runs
-	// Of operators of numbers: where the left operand ends and the right one begins, and the two operators.
+	// For numeric operators: where the left operand ends and the right one begins, and the two operators.
 	LeftEnd, RightStart int
 	Op, ToOp            string
 }
 
-// Key names a change without its line, so that it is found again after edits elsewhere.
+// Key names a change without its line, so that it can be found again after edits elsewhere.
 func (c Change) Key() string {
 	return strings.Join([]string{c.File, c.Func, strconv.Itoa(c.Nth), oneLine(c.From), oneLine(c.To)}, "\t")
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// changes returns every change of the Go files of a package's folder that are neither tests nor generated, in order.
+// changes returns, in order, every change to the Go files in a package's folder that are neither tests nor generated.
 func changes(root, pkg string) ([]Change, error) {
 	paths, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
 	if err != nil {
@@ -81,7 +81,7 @@ func changesOf(name string, src []byte) ([]Change, error) {
 	return c.out, nil
 }
 
-// number counts changes that differ in nothing else.
+// number numbers changes that do not differ otherwise.
 func number(cs []Change) {
 	seen := map[string]int{}
 	for i := range cs {
@@ -115,7 +115,7 @@ type collector struct {
 	fn   string
 	out  []Change
 
-	casesEnd token.Pos // end of the condition of a case that was entered last
+	casesEnd token.Pos // end of the condition of the case entered last
 }
 
 func (c *collector) offset(p token.Pos) int { return c.fset.Position(p).Offset }
@@ -165,7 +165,7 @@ func (c *collector) visit(n ast.Node) bool {
 	return true
 }
 
-// swapped lists what an operator is changed to.
+// swapped lists the replacement for each operator.
 var swapped = map[token.Token][]string{
 	token.EQL: {"!="}, token.NEQ: {"=="},
 	token.LSS: {"<=", ">="}, token.LEQ: {"<", ">"},
@@ -182,7 +182,7 @@ func (c *collector) binary(n *ast.BinaryExpr) {
 	x, y := c.text(n.X), c.text(n.Y)
 	for _, op := range swapped[n.Op] {
 		if n.Op == token.EQL && y == "nil" || n.Op == token.NEQ && y == "nil" {
-			continue // the condition that holds it is changed as a whole
+			continue // the condition that contains it is changed as a whole
 		}
 		if slices.Contains(numeric, n.Op) {
 			c.replace("operator", formOf(n.Op.String()), n, x+" "+op+" "+y)
@@ -199,7 +199,7 @@ func (c *collector) binary(n *ast.BinaryExpr) {
 	}
 }
 
-// literal changes a whole number by one. Zeros stay: most of them are indexes and ends of ranges that operators stand at.
+// literal changes a whole number by one. Zeros stay: most of them are indexes or ends of ranges next to operators.
 func (c *collector) literal(n *ast.BasicLit) {
 	if n.Kind != token.INT {
 		return
@@ -223,7 +223,7 @@ func (c *collector) returned(n *ast.ReturnStmt) {
 	}
 }
 
-// statements removes one statement at a time, of those without which a block compiles.
+// statements removes one statement at a time, among those without which a block still compiles.
 func (c *collector) statements(list []ast.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {

@@ -4,5 +4,5 @@ package main
 
 import "os/exec"
 
-// endTogether leaves the command alone if there are no groups of processes.
+// endTogether leaves the command as it is if there are no process groups.
 func endTogether(*exec.Cmd) {}

@@ -10,7 +10,7 @@ import (
 )
 
 // readKnown reads the list of changes that no test needs to notice: the fields of Key and the reason, separated by tabs, one
-// change a line. A missing file is an empty list.
+// change per line. A missing file is an empty list.
 func readKnown(path string) (map[string]string, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,7 +47,7 @@ func cutLast(line string) (before, after string, ok bool) {
 	return line[:i], line[i+1:], true
 }
 
-// without returns the changes that are not known, and how many are.
+// without returns the changes that are not known, and the number of known ones.
 func without(cs []Change, known map[string]string) ([]Change, int) {
 	var out []Change
 	for _, c := range cs {

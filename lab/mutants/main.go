@@ -1,6 +1,6 @@
 // Mutants changes the code of packages one place at a time and runs their quick tests with each change: a change that no test
-// notices (a survivor) either breaks a promise that no test holds, or makes no difference. The second kind is listed with its
-// reason in equivalent.tsv and left out, so that a run shows what is new.
+// notices (a survivor) either breaks a promise that no test covers, or makes no difference. The second kind is listed with
+// its reason in equivalent.tsv and left out, so that a run shows what is new.
 //
 //	bin/mutants -n 40 -seed 1 federation crypto
 //	bin/mutants -n 40 -seed 1 -tests site,site/answer site/answer
@@ -146,10 +146,10 @@ func run(ctx context.Context, o options, out, log io.Writer) (int, error) {
 	return survived, nil
 }
 
-// Summary is the figures of a package.
+// Summary holds the figures of a package.
 type Summary struct {
 	Package   string `json:"summary_of"`
-	Changes   int    `json:"changes"` // all that there are
+	Changes   int    `json:"changes"` // all possible changes
 	Known     int    `json:"known"`   // of these, left out by the list
 	Drawn     int    `json:"drawn"`
 	Killed    int    `json:"killed"`
@@ -158,7 +158,7 @@ type Summary struct {
 	Uncovered int    `json:"uncovered"`
 	Broken    int    `json:"broken"`
 	Apart     int    `json:"apart"`
-	NotRun    int    `json:"not_run"` // the time was over
+	NotRun    int    `json:"not_run"` // time ran out
 }
 
 // runner runs the tests with one change at a time, prepare first.
@@ -309,8 +309,8 @@ func show(out io.Writer, asJSON bool, r Result) error {
 	return err
 }
 
-// draw picks n changes: those whose keys hash lowest with the seed, so that an edit of one function leaves what is
-// drawn elsewhere as it is. They come in the order of the sources.
+// draw picks n changes: those whose keys hash lowest with the seed, so that an edit of one function does not
+// affect what is drawn elsewhere. They are in the order of the sources.
 func draw(cs []Change, n int, seed uint64) []Change {
 	if n <= 0 || n >= len(cs) {
 		return cs

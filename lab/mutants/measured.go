@@ -16,7 +16,8 @@ import (
 )
 
 // measured holds the measurements of the tests of one binary, kept between runs in a file of JSON lines, one for each test, each
-// after a line break. A test is added as soon as it is measured, so that the next run continues where one was cut short.
+// preceded by a line break. A test is added as soon as it is measured, so that the next run continues where an interrupted one
+// stopped.
 type measured struct {
 	path  string // "": nothing is kept
 	tests map[string]measurement
@@ -32,9 +33,9 @@ type measurement struct {
 // keepMeasured is how long a measurement is kept that no run has used.
 const keepMeasured = 14 * 24 * time.Hour
 
-// openMeasured reads what is known of a binary of tests that run in a folder. The binary holds the package with its changes, its
-// tests and all that they use: if any of these differs, nothing is known, nor if testdata of the folder differs or a variable
-// CONCORDAT_* of the environment. Other files that tests read are not looked at.
+// openMeasured reads what is known about a binary of tests that run in a folder. The binary contains the package with its
+// changes, its tests and everything that they use: if any of these differs, nothing is known, nor if the folder's testdata or a
+// CONCORDAT_* variable of the environment differs. Other files that tests read are not examined.
 func openMeasured(cache, binary, folder string) (*measured, error) {
 	if cache == "" {
 		return &measured{}, nil
@@ -63,14 +64,14 @@ func openMeasured(cache, binary, folder string) (*measured, error) {
 	}
 	for line := range strings.Lines(string(b)) {
 		var one measurement
-		if err := json.Unmarshal([]byte(line), &one); err == nil { // otherwise it was cut short
+		if err := json.Unmarshal([]byte(line), &one); err == nil { // otherwise the line is incomplete
 			m.tests[one.Test] = one
 		}
 	}
 	return m, nil
 }
 
-// add keeps what was measured of a test.
+// add stores the measurement of a test.
 func (m *measured) add(one measurement) error {
 	if m.path == "" {
 		return nil
@@ -83,7 +84,7 @@ func (m *measured) add(one measurement) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append([]byte{'\n'}, line...)) // the previous line may have been cut short
+	_, err = f.Write(append([]byte{'\n'}, line...)) // the previous line may be incomplete
 	return errors.Join(err, f.Close())
 }
 
@@ -123,7 +124,7 @@ func hashFile(h io.Writer, path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// forget removes the measurements that were asked for last before a time.
+// forget removes the measurements that were last requested before a given time.
 func forget(cache string, before time.Time) error {
 	entries, err := os.ReadDir(cache)
 	if err != nil {

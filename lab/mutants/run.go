@@ -21,7 +21,7 @@ type State string
 const (
 	Killed    State = "killed"
 	TimedOut  State = "timeout"   // counts as killed
-	Survived  State = "survived"  // the tests ran its line and passed
+	Survived  State = "survived"  // tests ran its line and passed
 	Uncovered State = "uncovered" // no test runs its line: it survives without being run
 	Broken    State = "broken"    // it does not compile, and does not count
 	Apart     State = "apart"     // it compiles, but not together with others: it was not run
@@ -30,13 +30,13 @@ const (
 // tester runs tests with one change at a time.
 type tester struct {
 	root    string
-	pkgs    []string // packages that are changed: one, but for those that are built together
+	pkgs    []string // the changed packages: one, unless several are built together
 	tests   []string // packages whose tests are run
 	only    string   // -run
 	dir     string   // for overlays and binaries
 	limit   time.Duration
 	short   bool // the tests are run with -short
-	blind   bool // it is unknown what the tests cover: every change is run
+	blind   bool // coverage is unknown, so every change is run
 	covered map[string][]span
 	log     io.Writer // reports progress
 }
@@ -126,8 +126,8 @@ func (t *tester) try(ctx context.Context, c Change) (State, error) {
 	return stateBy(ctx, t.limit, func(limit time.Duration) (string, error) { return t.gotest(ctx, limit, "-overlay="+list) })
 }
 
-// stateBy returns the outcome of a change from the tests that run starts. If they exceed the limit they get three times as
-// long: the machine may have been busy.
+// stateBy returns the outcome of a change from the tests that run starts. If they exceed the limit, they are run again
+// with three times the limit: the machine may have been busy.
 func stateBy(ctx context.Context, limit time.Duration, run func(limit time.Duration) (string, error)) (State, error) {
 	out, err := run(limit)
 	if late(out, err) && ctx.Err() == nil {
@@ -146,7 +146,7 @@ func stateBy(ctx context.Context, limit time.Duration, run func(limit time.Durat
 	return Killed, nil
 }
 
-// overlay writes the file with the change made, and returns the path of the overlay that gives it to the Go command.
+// overlay writes the file with the change made, and returns the path of the overlay that passes it to the Go command.
 func (t *tester) overlay(c Change) (string, error) {
 	path := filepath.Join(t.root, c.File)
 	src, err := os.ReadFile(path)
@@ -186,13 +186,13 @@ func (t *tester) gotest(ctx context.Context, limit time.Duration, more ...string
 	return t.command(ctx, limit+time.Minute, t.root, nil, "go", args...) // a minute to build
 }
 
-// command runs a command and returns what it printed. It and all that it started end with the limit.
+// command runs a command and returns what it printed. It and everything that it started end at the limit.
 func (t *tester) command(ctx context.Context, limit time.Duration, dir string, env []string, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
-	// What tests leave when they are cut short goes with the folder.
+	// Remains of interrupted tests are removed with the folder.
 	cmd.Env = append(append(os.Environ(), "TMPDIR="+t.dir), env...)
 	endTogether(cmd)
 	cmd.WaitDelay = 10 * time.Second

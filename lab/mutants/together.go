@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// together runs the tests of packages that are built once with all the changes in them, drawn or not: what is measured of that
-// binary holds for every draw, and is kept. Which change is made is said by the
-// environment, to processes that a test starts too. One that is given an environment of its own, as by extract/sandbox, runs
-// without a change, and what it alone reaches counts as in no test. Each test is run by itself first and notes which places it
-// reaches: with a change only those run that reach it, the quickest first.
+// together runs the tests of packages that are built once with all the changes in them, drawn or not: what is measured with
+// that binary is valid for every draw, and is kept. The environment says which change is made, also to processes that a test
+// starts. A process that is given its own environment, as by extract/sandbox, runs without a change, and what only it reaches
+// counts as reached by no test. Each test is first run by itself and records which places it reaches: with a change, only the
+// tests that reach it are run, the quickest first.
 type together struct {
 	*tester
 	changes []Change
@@ -51,8 +51,8 @@ func newTogether(t *tester, cs []Change, cache string) *together {
 	return g
 }
 
-// prepare builds the tests and runs each that was not measured before by itself. All must pass, at the second try at the
-// latest. It takes minutes, and reports its progress.
+// prepare builds the tests and runs by itself each one that was not measured before. All must pass, at the second
+// attempt at the latest. It takes minutes, and reports its progress.
 func (g *together) prepare(ctx context.Context) error {
 	fmt.Fprintf(g.log, "building %s with %d changes\n", strings.Join(g.pkgs, ", "), len(g.changes))
 	overlay, err := g.compile(ctx)
@@ -72,7 +72,7 @@ func (g *together) prepare(ctx context.Context) error {
 	return nil
 }
 
-// measureAll builds the tests of a package and runs each by itself that matches only and was not measured before.
+// measureAll builds the tests of a package and runs by itself each one that matches only and was not measured before.
 func (g *together) measureAll(ctx context.Context, pkg, only, binary, overlay string) error {
 	fmt.Fprintf(g.log, "building the tests of %s\n", pkg)
 	out, err := g.command(ctx, 20*time.Minute, g.root, nil, "go", "test", "-c", "-vet=off", "-overlay="+overlay, "-o", binary, "./"+pkg)
@@ -115,8 +115,8 @@ func (g *together) measureAll(ctx context.Context, pkg, only, binary, overlay st
 	return nil
 }
 
-// compile writes the packages with the changes until they compile, without those that do not compile so. It returns the
-// path of the overlay.
+// compile writes the packages with the changes, dropping changes that do not compile in this form, until the packages
+// compile. It returns the path of the overlay.
 func (g *together) compile(ctx context.Context) (string, error) {
 	list := filepath.Join(g.dir, "together.json")
 	for {
@@ -137,7 +137,7 @@ func (g *together) compile(ctx context.Context) (string, error) {
 	}
 }
 
-// build compiles the packages with an overlay and keeps nothing of it.
+// build compiles the packages with an overlay and keeps nothing.
 func (g *together) build(ctx context.Context, list string, flags ...string) (string, error) {
 	args := append([]string{"build", "-overlay=" + list}, flags...)
 	if len(g.pkgs) == 1 {
@@ -149,7 +149,7 @@ func (g *together) build(ctx context.Context, list string, flags ...string) (str
 	return g.command(ctx, 20*time.Minute, g.root, nil, "go", args...)
 }
 
-// write makes the overlay of what is switched by now.
+// write makes the overlay with the changes that are currently switched.
 func (g *together) write(list string) error {
 	replace := map[string]string{}
 	for i, pkg := range g.pkgs {
@@ -168,7 +168,7 @@ func (g *together) write(list string) error {
 	return os.WriteFile(list, overlay, 0o600)
 }
 
-// writePackage writes the files of a package that have changes, and what switches them.
+// writePackage writes the files of a package that have changes, and the file that switches them.
 func (g *together) writePackage(pkg, in string, replace map[string]string) error {
 	paths, err := filepath.Glob(filepath.Join(g.root, pkg, "*.go"))
 	if err != nil {
@@ -223,7 +223,7 @@ func (g *together) names(ctx context.Context, pkg, only, binary string) ([]strin
 	return names, nil
 }
 
-// measure runs one test without a change, and notes which places it reaches and how long it takes.
+// measure runs one test without a change, and records which places it reaches and how long it takes.
 func (g *together) measure(ctx context.Context, pkg, binary, name string) (measurement, error) {
 	m := measurement{Test: name, Reaches: []int{}}
 	reached := filepath.Join(g.dir, "reached")
@@ -248,7 +248,7 @@ func (g *together) measure(ctx context.Context, pkg, binary, name string) (measu
 		m.Reaches = append(m.Reaches, k)
 	}
 	slices.Sort(m.Reaches)
-	m.Reaches = slices.Compact(m.Reaches) // processes that a test starts note the same
+	m.Reaches = slices.Compact(m.Reaches) // processes that a test starts record the same
 	return m, nil
 }
 
@@ -309,8 +309,8 @@ func (g *together) with(ctx context.Context, k int, tests []oneTest) (State, err
 	return Survived, nil
 }
 
-// confirm runs the tests that failed with a change without one, if they were measured by an earlier run alone: what they read
-// may have changed since. Which ones failed is told by what they printed; if none is told, each is run.
+// confirm runs without a change the tests that failed with one, if only an earlier run measured them: what they read may have
+// changed since. Their output says which ones failed; if it names none, all are run.
 func (g *together) confirm(ctx context.Context, binary string, names []string, out string) error {
 	failed := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.Contains(out, "--- FAIL: "+name+" ") })
 	if len(failed) == 0 {

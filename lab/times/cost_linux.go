@@ -10,8 +10,8 @@ import (
 	"concordat/internal/cputime"
 )
 
-// adopt makes this process the parent of processes whose own parent has ended, for example those of a browser: what a process
-// used is known only to whoever waits for it (prctl(2), PR_SET_CHILD_SUBREAPER).
+// adopt makes this process the parent of processes whose own parent has ended, for example those of a browser: only the
+// process that waits for another learns what that used (prctl(2), PR_SET_CHILD_SUBREAPER).
 func adopt() error {
 	const setChildSubreaper = 36
 	if _, _, err := syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0); err != 0 {
@@ -23,7 +23,7 @@ func adopt() error {
 // grace is how long processes that tests left behind may continue.
 const grace = 10 * time.Second
 
-// cost runs a binary in a folder and returns the processor time that it and all that it started used.
+// cost runs a binary in a folder and returns the processor time used by it and everything that it started.
 func cost(dir, binary string, args ...string) (used time.Duration, passed bool, err error) {
 	before := cputime.Children()
 	p, err := os.StartProcess(binary, append([]string{binary}, args...), &os.ProcAttr{Dir: dir, Files: []*os.File{nil, nil, os.Stderr},
@@ -48,7 +48,7 @@ func cost(dir, binary string, args ...string) (used time.Duration, passed bool, 
 			return 0, false, err
 		case pid == p.Pid:
 			passed = status.Exited() && status.ExitStatus() == 0
-			// What is left ends by itself, or with its group.
+			// Remaining processes end by themselves, or with their group.
 			left = time.AfterFunc(grace, func() { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) })
 		}
 	}

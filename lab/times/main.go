@@ -1,5 +1,5 @@
-// Times measures what the tests of each package cost in processor time, in the usual form and with -short: what go test ./PACKAGE
-// runs, without building it, and with the processes that tests start.
+// Times measures what the tests of each package cost in processor time, in the usual form and with -short: that is, what go test
+// ./PACKAGE runs, without building it, but including the processes that tests start.
 //
 //	bin/times index site/...
 //
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// The bounds of one package.
+// Bounds for one package.
 const (
 	usualBound = 60 * time.Second
 	shortBound = 15 * time.Second
@@ -82,7 +82,7 @@ func run(patterns []string, out io.Writer) (over int, err error) {
 	return over, nil
 }
 
-// measure returns what the tests of the package in dir cost in both forms; said is empty if they passed.
+// measure returns the cost of the tests of the package in dir in both forms; said is empty if they passed.
 func measure(dir, temp string) (usual, short time.Duration, said string, err error) {
 	binary := filepath.Join(temp, "tests")
 	build := exec.Command("go", "test", "-c", "-vet=off", "-o", binary, ".")

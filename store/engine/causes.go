@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// causesVersion is the version of the schema in which causes are data. Before, task.cause and batch.cause held English.
+// causesVersion is the first version of the schema in which causes are data. Before it, task.cause and
+// batch.cause held English.
 const causesVersion = 115
 
 // cause is the JSON of store.Cause.
@@ -24,7 +25,8 @@ type cause struct {
 var causeCodes = []string{"no_text_layer", "empty", "encrypted", "damaged", "unsupported", "limit", "timeout", "crashed", "binary",
 	"encoding", "archive", "unreadable", "fault"}
 
-// memberCausesVersion is the version of the schema in which batch_member.reason is data. Before, it held English.
+// memberCausesVersion is the first version of the schema in which batch_member.reason is data. Before, it held
+// English text.
 const memberCausesVersion = 116
 
 // migrateCauses turns English causes of tasks and batches into data.

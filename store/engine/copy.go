@@ -81,7 +81,7 @@ func copyAll(ctx context.Context, asOf func(func(Conn) error) error, to *DB, o C
 		if err != nil {
 			return err
 		}
-		for i, t := range tables { // when the other store's moment no longer need be held
+		for i, t := range tables { // once the other store's snapshot is no longer needed
 			got, err := into.digest(ctx, t, nil)
 			if err == nil && got != done[i] {
 				err = fmt.Errorf("%w: %d rows with hash %s arrived of %d with %s", concordat.ErrCorrupt, got.Rows, got.Hash, done[i].Rows, done[i].Hash)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// table is a table of the store as its engine describes it. Two engines describe one schema in the same way.
+// table is a table of the store as its engine describes it. All engines describe the same schema in the same way.
 type table struct {
 	name    string
 	columns []column // in the order of creation

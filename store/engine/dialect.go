@@ -12,7 +12,7 @@ import (
 type dialect struct {
 	name  string // in migrations
 	goose goose.Dialect
-	// translate writes the code of a line of a migration for the engine.
+	// translate converts the code of a line of a migration for the engine.
 	translate func(code string) string
 	// rebind writes the ? placeholders of a statement as the engine wants them. Statements of this package contain no other
 	// question mark.
@@ -20,11 +20,11 @@ type dialect struct {
 	// begin is done first in each transaction that writes; nil: nothing. It makes the transactions of
 	// all processes run one after another.
 	begin func(ctx context.Context, db *DB, c Conn) error
-	// lost reports whether err says that the connection or the server is gone; nil: there is none.
+	// lost reports whether err says that the connection or the server is gone; nil: there is nothing to lose.
 	lost func(err error) bool
 	// snapshot is a transaction that sees one moment.
 	snapshot *sql.TxOptions
-	// sentinel returns the error of the root package that stands for a driver's error, or nil.
+	// sentinel returns the error of the root package that corresponds to a driver's error, or nil.
 	sentinel func(error) error
 	// check reads everything and reports the first inconsistency.
 	check func(ctx context.Context, db *DB) error

@@ -16,7 +16,7 @@ type Info struct {
 	Warnings []string `json:"warnings"`
 }
 
-// maxSkew is how far the clocks of the machines may differ, since claims of checks end by them.
+// maxSkew is how far the clocks of the machines may differ, since they decide when claims of checks end.
 const maxSkew = 2 * time.Second
 
 // Info reads the engine's version, size and settings.

@@ -12,9 +12,9 @@ func (db *DB) Check(ctx context.Context) error {
 }
 
 // Purge removes the bytes of what was deleted or replaced from the disk, as far as the engine can. whole rewrites the database,
-// which needs as much free space again and keeps writers waiting; otherwise only its log is emptied, and bytes in gaps between
-// rows may stay. purged is false if bytes may stay: PostgreSQL's tables are rewritten, but its write-ahead log follows its own
-// housekeeping.
+// which needs the same amount of free space again and keeps writers waiting; otherwise only its log is emptied, and bytes in
+// gaps between rows may stay. purged is false if bytes may stay: PostgreSQL's tables are rewritten, but its write-ahead log
+// follows its own housekeeping.
 func (db *DB) Purge(ctx context.Context, whole bool) (purged bool, err error) {
 	if err = db.next(ctx); err == nil {
 		purged, err = db.d.purge(ctx, db, whole)

@@ -29,7 +29,7 @@ import (
 //
 // Its transactions that write run one after another, as SQLite's do, across all processes: each begins with an advisory lock,
 // so that what it reads cannot change before it commits. Statements run at READ COMMITTED, where each sees everything committed
-// before it. The road not taken, SERIALIZABLE with repetition, requires every caller to be repeatable (doc/design.md).
+// before it. The alternative, SERIALIZABLE with retries, would require every caller to be repeatable (doc/design.md).
 var postgres = &dialect{
 	name:        "postgres",
 	goose:       goose.DialectPostgres,
@@ -93,12 +93,12 @@ func dollars(query string) string {
 const (
 	// connectTime is how long connecting may take unless the address says.
 	connectTime = 10 * time.Second
-	// abandonedTime is when the server ends a transaction whose process is silent, and with it the lock that keeps all others
-	// from writing.
+	// abandonedTime is how long a process may be silent before the server ends its transaction, and with it the lock that
+	// keeps all others from writing.
 	abandonedTime = time.Minute
-	// keepaliveTime is the silence after which the server checks whether a process's machine is there.
+	// keepaliveTime is how long a connection may be silent before the server checks whether the machine is still there.
 	keepaliveTime = 30 * time.Second
-	// migrationTime is how long an opening process waits for another one that migrates.
+	// migrationTime is how long an opening process waits for another one to finish migrating.
 	migrationTime = 2 * time.Minute
 )
 
@@ -216,7 +216,7 @@ func (db *DB) checkSchema(ctx context.Context) error {
 	case tables > 0 && mark.String != "Concordat":
 		return fmt.Errorf("%w: schema %s holds tables of another program", concordat.ErrInvalid, schema.String)
 	}
-	sum := sha256.Sum256([]byte("concordat/store/" + schema.String)) // locks are of one database
+	sum := sha256.Sum256([]byte("concordat/store/" + schema.String)) // locks belong to one database
 	db.lock = int64(binary.BigEndian.Uint64(sum[:8]) &^ 1)
 	return nil
 }
@@ -278,7 +278,7 @@ func postgresSentinel(err error) error {
 		return concordat.ErrNotFound
 	case "53100":
 		return concordat.ErrDiskFull
-	case "40001", "40P01", "55P03", "25006", "57014": // collided, deadlock, lock not had, a standby, stopped by the server
+	case "40001", "40P01", "55P03", "25006", "57014": // collided, deadlock, lock not obtained, a standby, stopped by the server
 		return concordat.ErrUnavailable
 	case "42501":
 		return concordat.ErrRefused

@@ -12,8 +12,8 @@ type retrying struct{ db *DB }
 // retryPause is the pause before the next attempt after the server went away.
 const retryPause = 100 * time.Millisecond
 
-// retry runs f until it no longer fails for a lost connection, for as long as Options.Busy. Each failure drops one connection
-// of the pool, so as many are tried at once as may have been lost together.
+// retry runs f until it no longer fails because of a lost connection, for at most Options.Busy. Each failure drops one
+// connection of the pool, so the first attempts follow without a pause, one for each connection that may have been lost.
 func (db *DB) retry(ctx context.Context, f func() error) error {
 	began := time.Now()
 	for try := 0; ; try++ {

@@ -8,7 +8,7 @@ import (
 // Script makes statements of a database fail where and when a test wants.
 type Script interface {
 	// Next is called before each transaction that writes, before each statement outside of one, and before Purge. If it returns
-	// an error, what follows fails with it, and does nothing.
+	// an error, the transaction, statement or Purge fails with it and does nothing.
 	Next(ctx context.Context) error
 }
 

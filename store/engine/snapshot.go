@@ -27,7 +27,7 @@ type frozen interface {
 }
 
 // Snapshot returns the present state of the store, in negligible time. The log of the store grows until Close. It fails with
-// concordat.ErrInvalid if the database has its own means.
+// concordat.ErrInvalid if the engine has its own means of copying.
 func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if db.d.freeze == nil {
 		return nil, db.Fail(fmt.Errorf("%w: back the database up by its own means", concordat.ErrInvalid), "snapshot")

@@ -108,7 +108,8 @@ func createSQLite(ctx context.Context, path string, o Options) error {
 	if err != nil {
 		return err
 	}
-	// The file is renamed without its log. Closing empties that too, but does not report a full disk.
+	// The file is renamed without its log, so the log must be empty. Closing empties it too, but does not report
+	// a full disk.
 	_, err = sqlitePurge(ctx, db, false)
 	if err = errors.Join(db.Fail(err, "prepare"), db.Close()); err != nil {
 		return err

@@ -20,7 +20,7 @@ func schemaOf[T any](a huma.API) *huma.Schema {
 	return a.OpenAPI().Components.Schemas.Schema(t, true, t.Name())
 }
 
-// describe serves the OpenAPI document of the registered operations, which is made when it is first asked for.
+// describe serves the OpenAPI document of the registered operations, which is made at the first request.
 func (w api) describe(a huma.API) {
 	made := sync.OnceValue(func() []byte {
 		b, err := document(a)

@@ -65,7 +65,7 @@ func (i inboxAPI) send(ctx context.Context, in *sendNotificationInput) (*sendNot
 	return &sendNotificationOutput{i.address(n)}, err
 }
 
-// address returns where a notification can be read.
+// address returns the address of a notification.
 func (i inboxAPI) address(n store.Notification) string {
 	return i.w.Web.Options().Base + inbox.Path + "/" + n.ID
 }
@@ -105,7 +105,7 @@ type notificationInput struct {
 	ID string `path:"id" maxLength:"64"`
 }
 
-// notification is one as it came.
+// notification is a notification as received.
 type notification json.RawMessage
 
 // MarshalJSON returns the notification as it is.

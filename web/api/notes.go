@@ -69,7 +69,7 @@ func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []s
 		return nil, "", err
 	}
 	if w.Web.Sees(visitorOf(ctx), now) != web.SeeEverything {
-		return nil, "", web.ErrNotShown // what officers wrote belongs to them
+		return nil, "", web.ErrNotShown // what officers wrote is only for them
 	}
 	list, after := listOfNotes, 0
 	if rules {
@@ -201,7 +201,7 @@ func (w api) apiAddComment(ctx context.Context, in *apiCommentInput) (*apiOneNot
 	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewComment)}, "text": {in.Body.Text}}, in.Body.Passage)
 }
 
-// passageAt returns the place of the passage with a number, by the current rules.
+// passageAt returns the place of the passage with a number, under the current rules.
 func (w api) passageAt(ctx context.Context, v *web.Visitor, t store.Task, number string) (concordat.Span, error) {
 	absent := fmt.Errorf("passage %s of %s: %w", number, t.ID, concordat.ErrNotFound)
 	if !web.HasReport(t) {
@@ -218,7 +218,7 @@ func (w api) passageAt(ctx context.Context, v *web.Visitor, t store.Task, number
 	return rep.Evidence[i].Span, nil
 }
 
-// noted returns the review of a check, and its report by the current rules; nil: it has none.
+// noted returns the review of a check, and its report under the current rules; nil: it has none.
 func (w api) noted(ctx context.Context, id string) (*web.Review, *report.Report, error) {
 	t, err := w.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(id))
 	if err != nil {

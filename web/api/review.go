@@ -112,7 +112,7 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 	if rep.Scores.Measured() {
 		b.Coverage = &rep.Scores.Covered
 	}
-	if w.Web.Sees(v, now) != web.SeeEverything { // what officers wrote belongs to them
+	if w.Web.Sees(v, now) != web.SeeEverything { // what officers wrote is only for them
 		b.Signed, b.Stale = []report.SignedOff{}, false
 		return out, nil
 	}

@@ -106,7 +106,7 @@ func (w api) reviewed(ctx context.Context, v *web.Visitor, id string) (*reviewed
 		return nil, err
 	}
 	if w.Web.Sees(v, now) != web.SeeEverything {
-		return nil, web.ErrNotShown // what officers decided belongs to them
+		return nil, web.ErrNotShown // what officers decided is only for them
 	}
 	got, err := w.Web.Reports.Reading(ctx, t.ID, now.Rules, report.English, web.SeeEverything)
 	if err != nil {

@@ -31,7 +31,7 @@ type apiShareInput struct {
 	Partner string `path:"partner"`
 }
 
-// These fields are repeated here: of an embedded unexported type nothing is described.
+// These fields are repeated here because those of an embedded unexported type are not described.
 type apiPutShareInput struct {
 	ID      string `path:"id"`
 	Partner string `path:"partner"`

@@ -136,7 +136,7 @@ func (c *container) add(t json.Token) error {
 }
 
 // Distinct is an array whose values differ. The validator would use a map to find equal ones and panic, because a map cannot
-// hold objects and arrays as keys. Here the values have their type before they are compared.
+// hold objects and arrays as keys. Here the values are decoded into their type before they are compared.
 type Distinct[T comparable] []T
 
 // Schema returns the schema of the array. uniqueItems is stated but not passed to the validator.

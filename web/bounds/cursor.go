@@ -44,7 +44,7 @@ func NewList(name string, parts ...Part) List {
 // Name is the name of the list.
 func (l List) Name() string { return l.name }
 
-// Pattern returns the regular expression that every cursor of the list matches, the empty one too.
+// Pattern returns the regular expression that every cursor of the list matches, including the empty one.
 func (l List) Pattern() string { return l.pattern.String() }
 
 // Cursor returns a cursor of the list that continues at the parts: strings, and numbers from 0 to 10^18 - 1.
@@ -69,7 +69,7 @@ func isText(a any) bool {
 }
 
 // Read reads a cursor of the list into at, pointers to what Cursor was given: *int, *int64 and *string. An empty one leaves
-// them as they are. It fails with concordat.ErrInvalid for what matches no pattern of the list.
+// them as they are. It fails with concordat.ErrInvalid for anything that does not match the list's pattern.
 func (l List) Read(cursor string, at ...any) error {
 	if cursor == "" {
 		return nil
@@ -109,9 +109,9 @@ type PageInput struct {
 	Cursor string `query:"cursor" maxLength:"4096" doc:"next of the previous page; empty: the first page"`
 }
 
-// PageOf returns the page that in asks for of a list that is in memory, and the cursor of the next one; empty: it
-// is the last. Entries come in ascending order of key, which no two share; the cursors of the list have it as a text. The
-// list is not changed.
+// PageOf returns the page that in asks for from a list in memory, and the cursor of the next page; empty: it is the last
+// one. Entries are in ascending order of key, and no two share a key; the list's cursors contain it as a text. The list
+// is not changed.
 func PageOf[T any, K ~string](in *PageInput, list List, all []T, key func(T) K) (page []T, next string, err error) {
 	var after string
 	if err := list.Read(in.Cursor, &after); err != nil {

@@ -17,7 +17,7 @@ const (
 	maxDetail = 2000 // bytes of the sentence that says what is wrong
 )
 
-// Named gives a type to the problems that huma finds itself, and bounds all.
+// Named gives a type to the problems that huma finds itself, and bounds all problems.
 func Named(_ huma.Context, _ string, v any) (any, error) {
 	m, ok := v.(*huma.ErrorModel)
 	if !ok {
@@ -36,7 +36,8 @@ func Named(_ huma.Context, _ string, v any) (any, error) {
 	return Brief(m), nil
 }
 
-// Brief bounds a problem, in place: the first faults are listed, with scalars only, and words of the request are cut.
+// Brief bounds a problem, in place: the first faults are listed, with scalars only, and text from the request is
+// shortened.
 func Brief(m *huma.ErrorModel) *huma.ErrorModel {
 	m.Detail = words(m.Detail, maxDetail)
 	if n := len(m.Errors); n > maxFaults {
@@ -64,10 +65,10 @@ func scalar(v any) any {
 	return nil
 }
 
-// long finds what may come from a request within a sentence of ours: what it quotes, and what has no space.
+// long finds the parts of a sentence of ours that may come from a request: quotations, and long text without spaces.
 var long = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\S+`)
 
-// words cuts a sentence to most bytes, and what it quotes to MaxEcho.
+// words cuts a sentence to most bytes, and the quotations in it to MaxEcho.
 func words(s string, most int) string {
 	if len(s) <= MaxEcho {
 		return s
@@ -75,7 +76,7 @@ func words(s string, most int) string {
 	return Cut(long.ReplaceAllStringFunc(s, func(w string) string { return Cut(w, MaxEcho) }), most)
 }
 
-// Cut returns at most so many bytes of s, of whole characters; … stands for what is missing.
+// Cut returns at most most bytes of s, in whole characters; … marks what is missing.
 func Cut(s string, most int) string {
 	if len(s) <= most {
 		return s

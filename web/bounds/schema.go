@@ -19,8 +19,8 @@ import (
 // number is a number in JSON with a fraction or an exponent.
 var number = regexp.MustCompile(`^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?`)
 
-// integers writes the numbers of a body in JSON that are integers without a fraction and an exponent: 1.0 is an integer in
-// JSON Schema (2020-12, validation, section 6.1.1), and the decoder accepts none. What is not JSON stays as it is.
+// integers rewrites the integers in a JSON body without fractions and exponents: 1.0 is an integer in JSON Schema
+// (2020-12, validation, section 6.1.1), but the decoder rejects it. A body that is not JSON stays as it is.
 func integers(b []byte) []byte {
 	out := make([]byte, 0, len(b))
 	text := false // within a string
@@ -53,8 +53,8 @@ func integers(b []byte) []byte {
 	return out
 }
 
-// Query refuses a parameter of the query that is given without a value where its schema wants one: huma takes it for
-// absent. The error wraps concordat.ErrInvalid.
+// Query refuses a query parameter without a value if its schema requires one: huma treats it as absent. The error
+// wraps concordat.ErrInvalid.
 func Query(r *http.Request, op *huma.Operation) error {
 	given := r.URL.Query()
 	for _, p := range op.Parameters {
@@ -70,7 +70,7 @@ func Query(r *http.Request, op *huma.Operation) error {
 func takesEmpty(s *huma.Schema) bool {
 	switch {
 	case s.Type == huma.TypeArray:
-		return s.Items == nil || takesEmpty(s.Items) // one empty item: an array of none is left out
+		return s.Items == nil || takesEmpty(s.Items) // one empty item: an empty array is left out
 	case s.Type != huma.TypeString || s.Format != "" || s.MinLength != nil && *s.MinLength > 0:
 		return false
 	case len(s.Enum) > 0 && !slices.Contains(s.Enum, any("")):
@@ -82,8 +82,8 @@ func takesEmpty(s *huma.Schema) bool {
 	return true
 }
 
-// nulls refuses null for a property whose schema does not allow it: huma takes it for absent. at is where v stands. The
-// error wraps concordat.ErrInvalid.
+// nulls refuses null for a property whose schema does not allow it: huma treats it as absent. at is the place of v in
+// the body. The error wraps concordat.ErrInvalid.
 func nulls(schemas huma.Registry, s *huma.Schema, v any, at string) error {
 	for s != nil && s.Ref != "" {
 		s = schemas.SchemaFromRef(s.Ref)
@@ -137,7 +137,8 @@ func nullable(schemas huma.Registry, s *huma.Schema) bool {
 	return s == nil || s.Nullable || s.Type == "" // of any type
 }
 
-// noNulls is nulls for a body that is within the bounds. What is not JSON passes: the decoder says more about it.
+// noNulls is nulls for a body that is within the bounds. A body that is not JSON passes: the decoder describes
+// the fault better.
 func noNulls(b []byte, s *huma.Schema, schemas huma.Registry) error {
 	if !bytes.Contains(b, []byte("null")) {
 		return nil

@@ -39,7 +39,7 @@ const (
 // list is a value that may be written alone or in an array.
 type list []string
 
-// UnmarshalJSON reads both forms; what is no text is left out.
+// UnmarshalJSON reads both forms; values that are not text are left out.
 func (l *list) UnmarshalJSON(b []byte) error {
 	*l = nil
 	var raw any
@@ -118,8 +118,8 @@ type activity struct {
 	Summary   string `json:"summary,omitempty"`
 }
 
-// parse reads a notification. What the protocol requires of every one and is missing is named in an error that wraps
-// concordat.ErrInvalid.
+// parse reads a notification. If a property is missing that the protocol always requires, an error that wraps
+// concordat.ErrInvalid names it.
 func parse(b []byte) (activity, error) {
 	var a activity
 	if err := json.Unmarshal(b, &a); err != nil {
@@ -158,7 +158,7 @@ func isWeb(s string) bool {
 }
 
 // below reports whether an address is one of the origins of a token, or below one: with the same scheme, host and port, and a
-// path that begins with its path, whole parts of it.
+// path that begins with the origin's path, in whole segments.
 func below(address string, origins []string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil || strings.Contains(u.Path, "/../") || strings.HasSuffix(u.Path, "/..") {

@@ -55,7 +55,7 @@ func (d *Inbox) page(rw http.ResponseWriter, r *http.Request, v *web.Visitor) {
 	d.w.Show(rw, r, v, http.StatusOK, "admin_inbox", "admin.inbox", p)
 }
 
-// change sends answers again that were given up.
+// change resends answers that were given up.
 func (d *Inbox) change(rw http.ResponseWriter, r *http.Request, v *web.Visitor) {
 	err := web.ParseForm(rw, r)
 	if err == nil {

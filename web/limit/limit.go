@@ -25,7 +25,7 @@ func RetryAfter(h http.Header, d time.Duration) {
 	h.Set("Retry-After", strconv.Itoa(int(max(1, (d+time.Second-1)/time.Second))))
 }
 
-// Busy rejects a caller for now, because others are before it.
+// Busy rejects a caller for now, because others are ahead of it.
 type Busy struct{ Retry time.Duration }
 
 func (e *Busy) Error() string { return fmt.Sprintf("too much is under way: try again in %s", e.Retry) }
@@ -223,7 +223,7 @@ type Streams struct {
 	by map[string]int
 }
 
-// maxStreams is how many pages of one account follow their checks: each holds a connection.
+// maxStreams is how many pages of one account can follow their checks: each holds a connection.
 const maxStreams = 20
 
 func (c *Streams) Enter(name string) error {

@@ -23,7 +23,8 @@ type waiter struct {
 	turn chan error
 }
 
-// Enter waits for a turn, which ends with leave. It fails with a *busy error if others are before it, and with that of ctx.
+// Enter waits for a turn, which ends with leave. It fails with a *busy error if others are ahead of it, and with
+// ctx's error when ctx ends.
 func (l *Line) Enter(ctx context.Context, rank int) error {
 	l.mu.Lock()
 	if l.now < l.Running {

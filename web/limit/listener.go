@@ -11,10 +11,10 @@ import (
 )
 
 // Listener accepts a bounded number of connections at a time. To let another one in, it closes one: a stranger's while
-// strangers have more than half of all, else a known caller's, in either case the oldest of the address that has most. An
-// address has at most a quarter of the strangers' share, unless it is a trusted proxy. A connection is known once Known was
-// called for a request on it. So an address that opens many connections loses its own, and newcomers get in. Its Accept is
-// called by one goroutine at a time.
+// strangers have more than half of all, else a known caller's, in either case the oldest of the address that has the most.
+// An address has at most a quarter of the strangers' share, unless it is a trusted proxy. A connection is known once Known
+// was called for a request on it. So an address that opens many connections loses its own, and newcomers get in. Its Accept
+// is called by one goroutine at a time.
 type Listener struct {
 	net.Listener
 	most    int
@@ -28,7 +28,7 @@ type Listener struct {
 	logged         time.Time // in the log
 }
 
-// NewListener returns l with at most most connections, at least 4, of people and programs; log gets the connections
+// NewListener returns l with at most most connections of people and programs, at least 4; log gets the connections
 // closed in favour of others.
 func NewListener(l net.Listener, most int, log *slog.Logger, trusted func(netip.Addr) bool) *Listener {
 	return &Listener{Listener: l, most: max(most, 4), log: log, trusted: trusted, addresses: map[string]*sharers{}}
@@ -107,8 +107,8 @@ func (b *Listener) enter(c *heldConn, proxy bool) (gone *heldConn) {
 	return gone
 }
 
-// oldest returns the oldest connection of the address that has most, of strangers or of known callers. b.mu is held, and there is one
-// of the kind or of the other.
+// oldest returns the oldest connection of the address that has the most, of strangers or of known callers, or of the other kind if
+// there is none. b.mu is held, and there is at least one connection.
 func (b *Listener) oldest(strange bool) *heldConn {
 	var largest *list.List
 	for _, s := range b.addresses {
@@ -144,7 +144,8 @@ func (b *Listener) remove(c *heldConn) {
 	}
 }
 
-// Network names the network of one caller: the address itself, or the 64 bits of IPv6 that one household has.
+// Network names the network of one caller: the address itself, or the first 64 bits of an IPv6 address, which
+// one household shares.
 func Network(at netip.Addr) string {
 	if at = at.Unmap().WithZone(""); at.Is6() {
 		if p, err := at.Prefix(64); err == nil {

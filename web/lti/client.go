@@ -291,7 +291,7 @@ func (c *Client) fetch(ctx context.Context, p *Platform, address, token string) 
 		}
 		to, err := resp.Location()
 		if resp.StatusCode/100 == 3 && err == nil {
-			_ = resp.Body.Close() // nothing in it is wanted
+			_ = resp.Body.Close() // its content is not needed
 			if u, err = c.place(p, to.String()); err != nil {
 				return nil, false, err
 			}

@@ -125,8 +125,8 @@ type keySet struct {
 	try  time.Time // when they were last requested
 }
 
-// platformKey returns the platform's key of that name. An unknown name makes it fetch the keys again, which is how platforms
-// change keys, but not for every guess of a forger.
+// platformKey returns the platform's key of that name. An unknown name makes it fetch the keys again, since platforms change
+// keys, but not for every guess of a forger.
 func (c *Client) platformKey(ctx context.Context, p *Platform, kid string) (*jose.JSONWebKey, error) {
 	c.mu.Lock()
 	s := c.keys[p.KeysURL]

@@ -16,7 +16,7 @@ var causes = map[store.CauseCode]bool{"no_text_layer": true, "empty": true, "enc
 	"unsupported": true, "limit": true, "timeout": true, "crashed": true, "binary": true, "encoding": true, "archive": true,
 	"unreadable": true}
 
-// IsSiteFault reports whether a task with this cause failed by a fault of the site.
+// IsSiteFault reports whether a task with this cause failed because of a fault of the site.
 func IsSiteFault(c store.Cause) bool {
 	switch c.Code {
 	case store.CauseCrashed:
@@ -68,7 +68,7 @@ func (l Language) Cause(c store.Cause) string {
 var numerals = regexp.MustCompile(`[0-9]+`)
 
 // detail translates what package extract says about a file that it cannot read. Its English is the key, with {1}, {2} in place of
-// numbers; what has no words, since it comes from a library, is shown as it is.
+// numbers; a message without a translation, which comes from a library, is shown as it is.
 func (l Language) detail(english string) string {
 	if words, ok := language.Code(l).Lookup(english); ok {
 		return words

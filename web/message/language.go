@@ -65,7 +65,7 @@ func (l Language) Action(action string) string {
 	return action
 }
 
-// Fact names a field of the detail of an entry of the audit. One without words has its name in the audit.
+// Fact names a field of the detail of an entry of the audit. A field without words is shown by its name in the audit.
 func (l Language) Fact(key string) string {
 	if words, ok := language.Code(l).Lookup("audit.fact." + key); ok {
 		return words

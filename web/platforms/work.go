@@ -126,7 +126,6 @@ func (d *Tool) later(a *store.LTIAsset, err error) {
 }
 
 // fetch fetches a file and queues its check, each once: the task is named before it exists.
-// is there.
 func (d *Tool) fetch(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
 	if a.Told == "" { // only an acknowledgement; the result does not wait for it
 		if err := d.tell(ctx, p, a, lti.Report{Progress: lti.Pending}); err != nil && !errors.Is(err, concordat.ErrUnavailable) {

@@ -28,8 +28,8 @@ var embedded embed.FS
 //go:embed icons
 var icons embed.FS
 
-// Icon returns an icon of the folder icons as an element of a page, in the colour of the adjacent text. It is not read out:
-// words are next to it. An unknown name is a fault of a page, which a test finds; it gives nothing.
+// Icon returns an icon of the folder icons as an element of a page, in the colour of the adjacent text. Screen readers skip
+// it, since there are words next to it. An unknown name is a fault of a page, which a test finds; it yields nothing.
 func Icon(name string) template.HTML {
 	b, err := icons.ReadFile("icons/" + name + ".svg")
 	if err != nil {
@@ -84,7 +84,7 @@ func newAsset(name string, b []byte) *asset {
 func newZipper(level int) *gzip.Writer {
 	z, err := gzip.NewWriterLevel(nil, level)
 	if err != nil {
-		panic(err) // a level of the package's own
+		panic(err) // the level is a constant of package gzip
 	}
 	return z
 }
@@ -147,7 +147,7 @@ func (f Files) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	http.ServeContent(rw, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// takesGzip reports whether the browser takes gzip (RFC 9110, section 12.5.3).
+// takesGzip reports whether the browser accepts gzip (RFC 9110, section 12.5.3).
 func takesGzip(r *http.Request) bool {
 	for _, one := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
 		name, q, _ := strings.Cut(strings.TrimSpace(one), ";")

@@ -8,8 +8,8 @@ import (
 )
 
 // A site of one machine that becomes the first node of a cluster has its documents in one index. The first serve moves them
-// into the shards before it answers, and removes that index, so that deleted documents do not stay behind in it. An interrupted
-// move resumes at the next start.
+// into the shards before it answers, and removes that index, so that deleted documents do not remain in it. An interrupted move
+// resumes at the next start.
 
 // tellFill announces what the first serve is going to do.
 func tellFill(ctx context.Context, o *instance.Instance, a *commands) error {

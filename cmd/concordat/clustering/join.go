@@ -172,6 +172,6 @@ func FileStoreAdvice(path string) string {
 		"stop concordat serve, run concordat store copy --to postgres://USER@HOST/DATABASE, set store.url, and start again", path)
 }
 
-// NamedFiles are the entries of config.Files that have a key of their own.
+// NamedFiles are the entries of config.Files that have their own key.
 var NamedFiles = map[string]string{"report.certificate": "report-certificate.pem", "report.key": "report-key.pem",
 	"store.password_file": "store-password"}

@@ -15,8 +15,8 @@ import (
 	"concordat/instance"
 )
 
-// To move copies, commands change the wanted nodes in a shard's state, and the shard's master brings them about. After an
-// interruption it continues.
+// To move copies, commands change the wanted nodes in a shard's state, and the shard's master carries out the moves.
+// After an interruption it continues.
 
 // plan is the list of changes of a command.
 type plan map[concordat.ShardID][]coord.NodeID

@@ -31,7 +31,7 @@ type rolling struct {
 	peers   *cluster.HTTPPeers
 	command string        // command that restarts a node; empty: its service manager does
 	to      string        // version that must come back; empty: any
-	wait    time.Duration // for each step
+	wait    time.Duration // maximum time for each step
 	dry     bool
 }
 
@@ -206,7 +206,7 @@ func (r *rolling) one(ctx context.Context, n coord.NodeID) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.wait,
 		fmt.Errorf("not back and in sync within %v: look at its log, start it, and repeat the command: %w", r.wait, concordat.ErrUnavailable))
 	defer cancel()
-	// The node before may hold the copies that this node's absence requires.
+	// The node restarted before may hold the copies that this node's absence requires.
 	if err := r.until(ctx, func() bool { return r.spared(n) == nil }); err != nil {
 		return errors.Join(r.spared(n), err)
 	}

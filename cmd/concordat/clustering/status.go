@@ -22,7 +22,7 @@ import (
 const (
 	// statusTime bounds cluster status, whatever is down.
 	statusTime = 2 * time.Second
-	// nodesTime is the part of it that nodes have to answer.
+	// nodesTime is the part of it within which nodes must answer.
 	nodesTime = 700 * time.Millisecond
 )
 
@@ -78,7 +78,7 @@ type nodeLine struct {
 	Version string `json:"version,omitempty"`
 	Masters int    `json:"masters"`
 	Copies  int    `json:"copies"`
-	// State is the node's own word, if it answered.
+	// State is the node's own report, if it answered.
 	State *cluster.NodeState `json:"state,omitempty"`
 }
 

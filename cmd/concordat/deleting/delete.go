@@ -52,7 +52,7 @@ func Deletion(s *cli.Site, use, short string, args cobra.PositionalArgs,
 	return c
 }
 
-// erase deletes here, or asks the serving process to, and prints the receipt.
+// erase deletes here, or asks the serving process to do so, and prints the receipt.
 func (a *commands) erase(ctx context.Context, o *instance.Instance, reason, file string, t retain.Target) error {
 	var r *retain.Receipt
 	var err error
@@ -74,7 +74,7 @@ func (a *commands) erase(ctx context.Context, o *instance.Instance, reason, file
 	return a.printReceipt(r, file)
 }
 
-// bytesTime is how long delete waits until the bytes are gone, after the text can no longer be found: a machine of the site may
+// bytesTime is how long delete waits, once the text can no longer be found, for the bytes to be gone: a machine of the site may
 // be away.
 const bytesTime = 30 * time.Second
 

@@ -122,7 +122,7 @@ func (a *caseCommands) caseDecide() *cobra.Command {
 					return err
 				}
 				e := instance.Eraser(o, a.Signatures().Receipt, slog.New(slog.DiscardHandler))
-				for range 2 { // the deletion, then what the partner is told of it
+				for range 2 { // the deletion, then the notice to the partner about it
 					if _, err := e.Resume(cmd.Context()); err != nil {
 						return err
 					}

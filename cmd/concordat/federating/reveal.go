@@ -82,10 +82,10 @@ or disappear.`,
 	return c
 }
 
-// passageNumber is the form of a passage's number, for example 7 or 7b.
+// passageNumber matches a passage's number, for example 7 or 7b.
 var passageNumber = regexp.MustCompile(`^[1-9][0-9]*[a-z]*$`)
 
-// leadNumber is the form of the number of a partner's document that may say the same.
+// leadNumber matches the number of a partner's document that may say the same.
 var leadNumber = regexp.MustCompile(`^P[1-9][0-9]*$`)
 
 func (f *revealFlags) validate() error {

@@ -161,7 +161,7 @@ func addOutline(c *cobra.Command, to *string) {
 		[]string{concordat.OutlineWords, concordat.OutlineFingerprints, noOutline}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// outlineForm returns the form that a rule has for the value of the flag.
+// outlineForm returns the form in a rule for the value of the flag.
 func outlineForm(word string) string {
 	if word == noOutline {
 		return ""

@@ -139,7 +139,7 @@ func (a *commands) initKeys(ctx context.Context, o *instance.Instance, keyFile s
 	return nil
 }
 
-// tellKeys prints whose keys the keystore has, and where it is.
+// tellKeys prints whose keys are in the keystore, and where it is.
 func (a *commands) tellKeys(path string, id *crypto.Identity) error {
 	if a.JSON {
 		return a.Line(map[string]any{"site": id.Site(), "keystore": path})

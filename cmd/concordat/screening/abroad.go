@@ -32,8 +32,8 @@ type abroad struct {
 // abroadAtOnce is how many texts are sent to partners at a time.
 const abroadAtOnce = 4
 
-// openAbroad opens the partners of f, and the site's mirrors of them. It replaces the values of f.Partners by the libraries
-// that are asked, so that another catalogue makes another screening.
+// openAbroad opens the partners of f, and the site's mirrors of them. It replaces the values of f.Partners with the
+// libraries that are asked, so that a changed catalogue makes a different screening.
 func (a *commands) openAbroad(ctx context.Context, o *instance.Instance, f *screenFlags) (*abroad, error) {
 	c := partners.Comparison{Partners: f.Partners, Level: concordat.ShowMetadata, Purpose: f.Purpose, Deadline: f.deadline}
 	out := &abroad{names: map[concordat.SiteID]string{}}
@@ -118,7 +118,7 @@ type abroadUnit struct {
 	Sent      int                   `json:"sent,omitempty"` // sentences
 }
 
-// matchPartners asks partners about each text not asked about yet, and stops if one of them does not answer for now.
+// matchPartners asks partners about each text not asked about yet, and stops if one of them currently does not answer.
 func (s *screening) matchPartners(ctx context.Context) error {
 	done := map[int]*abroadUnit{}
 	err := s.work.found.replay(func(b []byte, _ int64) bool {
@@ -179,7 +179,7 @@ func (s *screening) matchPartners(ctx context.Context) error {
 // errLater: a partner will answer later.
 var errLater = errors.New("not now")
 
-// unfinished reports how many questions were asked.
+// unfinished says how many questions were asked.
 func (s *screening) unfinished(ctx context.Context, err error, done int) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -276,7 +276,7 @@ func (s *screening) takeAbroad(done map[int]*abroadUnit) error {
 	return nil
 }
 
-// place is where a document is, for people.
+// place returns where a document is, for people.
 func (s *screening) place(site concordat.SiteID, lib concordat.LibraryID) string {
 	if site == "" {
 		return string(lib)

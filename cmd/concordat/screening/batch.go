@@ -44,7 +44,7 @@ func OpenPrintFile(path string, bits int) (*PrintFile, error) {
 	return f, nil
 }
 
-// part yields the prints from number from to number to in chunks.
+// part yields the prints numbered [from, to) in chunks.
 func (f *PrintFile) part(from, to int) iter.Seq2[[]screen.Wide, error] {
 	return func(yield func([]screen.Wide, error) bool) {
 		in, err := os.Open(f.Path)
@@ -106,7 +106,7 @@ func (f *PrintFile) IDs() ([]string, error) {
 
 const (
 	chunkPrints = 1 << 16
-	// batchUnit is the number of stored prints of a unit of batch: 64 MB of 64 bits, the chunk of Manku,
+	// batchUnit is the number of stored prints in a unit of batch: 64 MB of 64 bits, the chunk of Manku,
 	// Jain and Das Sarma 2007, section 3.5.
 	batchUnit = 1 << 23
 )
@@ -401,7 +401,7 @@ func (a *commands) printBatch(queries *PrintFile, stored []*PrintFile, w *work, 
 	return a.Report(sum, "%d hits of %d queries among %d stored prints, in %.1f s", n, queries.Prints(), total, took.Seconds())
 }
 
-// parsePrint reads 16 hexadecimal digits; anything after white space is a remark.
+// parsePrint reads 16 hexadecimal digits; anything after white space is a comment.
 func parsePrint(line string) (uint64, error) {
 	word, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
 	b, err := hex.DecodeString(word)

@@ -138,7 +138,8 @@ func DesignOf(ctx context.Context, path string, k int, levels []int) (*screen.De
 	return screen.NewPlan(screen.PlanOptions{K: k, Prints: n, Queries: max(1, n), Bytes: math.MaxInt64, Sample: sample})
 }
 
-// readStop reads prints, one a line: the output of distribution --hot as text, up to the figure, or as JSON, or digits.
+// readStop reads prints, one per line: the output of distribution --hot as text (up to the figure) or as JSON,
+// or digits.
 func readStop(path string) (map[uint64]bool, error) {
 	if path == "" {
 		return nil, nil

@@ -27,8 +27,8 @@ type PrintOptions struct {
 	IDF       string `json:"idf"`
 	Hash      string `json:"hash"`
 	Levels    []int  `json:"levels,omitempty"`
-	// Counted is the number of documents whose frequencies weight the features, since a growing library makes other prints. 0:
-	// features are not weighted.
+	// Counted is the number of documents whose frequencies weight the features, since a growing library results in other
+	// prints. 0: features are not weighted.
 	Counted int `json:"counted,omitempty"`
 }
 
@@ -41,7 +41,7 @@ const (
 	StopKeep      = "keep"
 )
 
-// leastCounted is the number of documents from which on idfAuto uses their frequencies. In a smaller library, what two
+// leastCounted is the number of documents from which idfAuto uses their frequencies. In a smaller library, what two
 // near-duplicates share is already frequent.
 const LeastCounted = 200
 
@@ -189,7 +189,7 @@ func (f *PrintOptions) Weights() string {
 	return fmt.Sprintf("features weighed by their frequency in %d documents", f.Counted)
 }
 
-// design returns the design of the flags, or the best one for so many prints.
+// design returns the design of the flags, or the best one for the given number of prints.
 func (f *PrintOptions) design(prints int, memory int64) (*screen.Design, error) {
 	if len(f.Levels) > 0 {
 		return screen.NewDesign(f.Bits, f.Distance, f.Levels...)
@@ -221,7 +221,8 @@ func (m *PrintMaker) tables(prints []screen.Wide, memory int64) (func(q screen.W
 	return func(q screen.Wide, dst []screen.Hit) []screen.Hit { return t.Near(q[0], dst) }, nil
 }
 
-// weighFeatures gives the maker the frequencies that --idf names: those of the libraries, within the given memory.
+// weighFeatures gives the maker the frequencies that --idf names; those of the libraries are counted within the
+// given memory.
 func (m *PrintMaker) WeighFeatures(ctx context.Context, a *cli.Terminal, o *instance.Instance, memory int64, libraries ...string) error {
 	switch m.Flags.IDF {
 	case IDFAuto:

@@ -19,8 +19,8 @@ import (
 
 // The estimates of a method by fingerprints, sketches or letters are not shares that count: the method knows neither what a
 // form, a list of references or a quotation explains nor where two texts begin to differ. So the documents of the pairs are
-// compared as in a check, and get its shares: one pair has one share, whoever asks. Beyond --shares documents, the pairs of
-// least resemblance keep the method's estimate.
+// compared as in a check and get its shares: a pair always has the same share. Beyond --shares documents, the pairs with
+// the lowest resemblance keep the method's estimate.
 
 // measured is a record of work.found: the result of checking one text.
 type measured struct {
@@ -76,8 +76,8 @@ func (s *screening) measure(ctx context.Context) error {
 	return s.keepEstimates()
 }
 
-// toMeasure returns the texts of the pairs with most resemblance, at most s.CheckShares, in an order that does not depend on
-// that in which the pairs were found.
+// toMeasure returns the texts of the pairs with the highest resemblance, at most s.CheckShares, in an order that does not
+// depend on the order in which the pairs were found.
 func (s *screening) toMeasure() []int {
 	pairs := slices.Clone(s.pairs)
 	slices.SortFunc(pairs, func(x, y foundPair) int {
@@ -135,8 +135,8 @@ func (s *screening) measureOne(ctx context.Context, text int) (map[int]float64, 
 	return out, nil
 }
 
-// measuredCandidates is how many documents a text is compared with, more than in a check: in a library of versions each
-// resembles very many.
+// measuredCandidates is how many documents a text is compared with, more than in a check: in a library of versions,
+// each document resembles very many others.
 const measuredCandidates = 1000
 
 func (s *screening) ref(doc int) concordat.Ref {
@@ -173,7 +173,7 @@ func (s *screening) value(p foundPair) float64 {
 	return p.Resemblance
 }
 
-// leastFound is the least resemblance of a pair that is measured, because fingerprints see less of a text than a check does.
+// leastFound is the minimum resemblance of a pair to be measured, because fingerprints see less of a text than a check does.
 func (s *screening) leastFound() float64 {
 	if s.CheckShares == 0 {
 		return s.Threshold
@@ -181,7 +181,7 @@ func (s *screening) leastFound() float64 {
 	return s.Threshold / 2
 }
 
-// How far an estimate may be off: nothing may count, if all of it is explained, and seldom more than this counts.
+// How far an estimate may be off: nothing may count, if everything is explained, and rarely does more than this count.
 const (
 	foundFactor = 2
 	foundAbove  = 0.1
@@ -194,7 +194,8 @@ func (s *screening) keepEstimates() error {
 		if s.Method != methodFingerprint || s.abroad != nil || s.value(p) >= s.Threshold {
 			return false
 		}
-		// A sentence that is all of one document is isolated in the other: the method finds the pair, and one share counts.
+		// A sentence that makes up all of one document is isolated in the other: the method finds the pair, and
+		// one share counts.
 		return !p.Measured || min(p.Found, max(p.Contained[0], p.Contained[1])) < s.Threshold
 	})
 	for i := range s.pairs {

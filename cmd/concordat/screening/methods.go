@@ -96,7 +96,7 @@ func (s *screening) prepare(d *concordat.Document) (body []byte, blank bool, err
 	return nil, false, fmt.Errorf("method %q", s.Method)
 }
 
-// sketch returns MIN_s of the shingles, or MOD_m of them as a sketch without a largest size: the
+// sketch returns MIN_s of the shingles, or MOD_m of them as a sketch of unlimited size: the
 // estimates are those of MOD_m.
 func (s *screening) sketch(t *segment.Text) minhash.MinSketch {
 	shingles := screen.Shingling{Width: s.Shingle.Width, Letters: s.Shingle.Letters}.Append(t, nil)
@@ -129,7 +129,7 @@ type unit struct {
 	Pairs      []foundPair `json:"pairs"`
 }
 
-// units keep what is found, and know what an earlier run found.
+// units stores what is found, and holds what an earlier run found.
 type units struct {
 	s    *screening
 	done map[int]bool
@@ -202,8 +202,8 @@ func (s *screening) compare(ctx context.Context) error {
 	return s.byFingerprint(ctx, u)
 }
 
-// bySketch estimates from sketches, which are read from the work file as needed. A unit holds the pairs found for a fixed
-// number of texts.
+// bySketch estimates resemblance from sketches, which are read from the work file as needed. A unit holds the pairs found
+// for a fixed number of texts.
 func (s *screening) bySketch(ctx context.Context, u *units) error {
 	const texts = 20_000
 	size := s.Shingle.Sketch
@@ -263,7 +263,7 @@ func errIf(is bool, text string) error {
 	return nil
 }
 
-// finish keeps a unit unless an earlier run did.
+// finish stores a unit unless an earlier run did.
 func (u *units) finish(r unit) error {
 	if u.done[r.Unit] {
 		return nil

@@ -50,7 +50,7 @@ type nearPrint struct {
 
 type nearFunc func(q uint64) ([]nearPrint, error)
 
-// nearIn opens packed tables, or makes tables from a file of prints.
+// nearIn opens packed tables or makes tables from a file of prints.
 func (a *commands) nearIn(ctx context.Context, path string, f PrintOptions, memory int64) (nearFunc, func(), error) {
 	info, err := os.Stat(path)
 	if err != nil {

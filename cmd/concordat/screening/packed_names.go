@@ -15,7 +15,7 @@ import (
 )
 
 // Packed tables come with the documents of the prints, if FILE.ids has them: for each print, packedNames has the print in eight
-// bytes and the place in packedIDs where its name begins in eight more, big-endian; a name there ends with a line feed.
+// bytes and, in eight more, the place in packedIDs where its name begins, big-endian; a name there ends with a line feed.
 const (
 	packedNames = "documents"
 	packedIDs   = "documents.ids"

@@ -121,7 +121,7 @@ func (s *screening) writeClusters(w *bufio.Writer, r *screenResults) error {
 	return c.End()
 }
 
-// keptFor returns which document stands for each removable one.
+// keptFor returns which document represents each removable one.
 func (r *screenResults) keptFor() map[int]string {
 	out := map[int]string{}
 	for _, m := range r.removals {

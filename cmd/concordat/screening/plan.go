@@ -134,7 +134,7 @@ func (a *commands) screenPlan(o screen.PlanOptions, best *screen.Design) error {
 	for _, levels := range [][]int{{o.K + 1}, {o.K + 2}, {o.K + 3}, {o.K + 4}, {o.K + 1, o.K + 1}, {o.K + 2, o.K + 1}} {
 		d, err := screen.NewDesign(o.F, o.K, levels...)
 		if err != nil || len(d.Tables) > maxShown {
-			continue // more blocks than bits, or impractical
+			continue // more blocks than bits, or impractically many
 		}
 		if best != nil && slices.Equal(best.Levels, levels) {
 			d = best

@@ -42,8 +42,8 @@ type screenPair struct {
 	link     float64          // the value that joins documents and lets one represent another
 }
 
-// screenSections is how much of a section of one document is in a section of another, in letters and
-// digits and as a share of the section.
+// screenSections says how much of a section of one document is in a section of another, in letters
+// and digits and as a share of the section.
 type screenSections struct {
 	A            string  `json:"a"`
 	B            string  `json:"b"`
@@ -77,7 +77,7 @@ type screenCluster struct {
 	oldest         int          // of docs
 }
 
-// screenRemoval is a document that another, kept one stands for.
+// screenRemoval is a document that another one, which is kept, represents.
 type screenRemoval struct {
 	Type string `json:"type"`
 	screenMember
@@ -98,16 +98,16 @@ type screenSummary struct {
 	Unread     int                 `json:"unread"`     // documents that could not be read
 	Resumed    int                 `json:"resumed"`    // documents that an interrupted run had prepared
 	Candidates int                 `json:"candidates"` // measured pairs
-	Common     int                 `json:"common"`     // features too common to compare all their documents with one another
+	Common     int                 `json:"common"`     // features too common for all their documents to be compared with one another
 	Folded     int                 `json:"folded"`     // pairs of copies left out: each is paired with the first copy only
 	Pairs      int                 `json:"pairs"`
 	Beyond     int                 `json:"beyond"` // pairs that --top leaves out
 	Clusters   int                 `json:"clusters"`
-	Removable  int                 `json:"removable"` // documents that another stands for
+	Removable  int                 `json:"removable"` // documents that another one represents
 
 	// The rest applies to screenings across sites only.
 
-	Sent     int      `json:"sent,omitempty"`     // sentences that became known at partners, as keyed fingerprints
+	Sent     int      `json:"sent,omitempty"`     // sentences disclosed to partners, as keyed fingerprints
 	Withheld int      `json:"withheld,omitempty"` // sentences not sent: the partner holds them in another form
 	Hidden   int      `json:"hidden,omitempty"`   // texts for which a partner holds something similar that it does not show
 	Refused  []string `json:"refused,omitempty"`  // libraries of partners that were not compared, with the reason
@@ -185,7 +185,7 @@ func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenRes
 	return &r
 }
 
-// topPairs returns, from pairs by falling resemblance, those among the top most of either document.
+// topPairs returns, from pairs in order of falling resemblance, those among the top most pairs of either document.
 func topPairs(pairs []screenPair, most int) []screenPair {
 	count := map[int]int{}
 	return slices.DeleteFunc(pairs, func(p screenPair) bool {
@@ -195,7 +195,7 @@ func topPairs(pairs []screenPair, most int) []screenPair {
 	})
 }
 
-// rankOf ranks certain values before measured ones.
+// rankOf ranks exact values before measured ones.
 func rankOf(method string) int {
 	if method == methodExact {
 		return 0
@@ -230,7 +230,7 @@ func (s *screening) exact(add func(a, b int, p screenPair)) {
 func (s *screening) expand(f foundPair, add func(a, b int, p screenPair)) {
 	x, y := &s.texts[f.A], &s.texts[f.B]
 	p := screenPair{Method: s.Method, Resemblance: f.Resemblance, Sections: f.Sections, Measured: f.Measured, link: f.Resemblance}
-	if f.Measured { // a text that shares all that counts may still differ where nothing counts
+	if f.Measured { // a text that shares everything that counts may still differ elsewhere
 		p.link = min(f.Found, f.Resemblance)
 	}
 	if f.Within != nil {
@@ -266,7 +266,8 @@ func (s *screening) expand(f foundPair, add func(a, b int, p screenPair)) {
 	s.product(y.members[0], x.members[1], func(a, b int) { add(a, b, swapped) })
 }
 
-// product calls each with every two documents; of very many copies only with those that have the first of either.
+// product calls each with every two documents; if there are very many copies, only with pairs that include the
+// first document of either side.
 func (s *screening) product(as, bs []int32, each func(a, b int)) {
 	for i, a := range as {
 		for j, b := range bs {
@@ -401,7 +402,7 @@ func (a *commands) printScreened(s *screening, r *screenResults) error {
 	return nil
 }
 
-// number writes how many things there are.
+// number writes a number of things in words.
 func number(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -409,7 +410,8 @@ func number(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// name is a document's name for people: a partner's document by its title, since its handle says nothing.
+// name returns a document's name for people; for a partner's document its title, since its handle means nothing
+// to them.
 func (s *screening) name(doc int) string {
 	d := &s.docs[doc]
 	if d.Site == "" {

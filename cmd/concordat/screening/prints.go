@@ -17,8 +17,8 @@ import (
 	"concordat/segment"
 )
 
-// Files of prints hold 8 or 16 bytes a print, the number big-endian, and nothing else; FILE.ids has
-// the document of each on a line.
+// Files of prints hold only prints, 8 or 16 bytes each, as big-endian numbers; FILE.ids has the
+// document of each one on a line.
 
 func (a *commands) screenPrintsCommand() *cobra.Command {
 	var f PrintOptions
@@ -71,7 +71,7 @@ them are copies of the first in reverse order that differ in 0 to 5 bits in turn
 // shardParts say how to divide prints among files.
 type shardParts struct {
 	of   int // shards; 0: not divided
-	only int // the one that is written; -1: all
+	only int // the shard to write; -1: all
 }
 
 func (p shardParts) check() error {

@@ -90,7 +90,7 @@ func (s *screening) earlier() ([]oldText, error) {
 	return old, err
 }
 
-// dropStale drops what was found among documents other than those at hand.
+// dropStale drops what was found among documents other than the present ones.
 func (s *screening) dropStale(same bool) error {
 	if !same {
 		return s.work.found.cut(0)

@@ -79,7 +79,7 @@ type shortFlags struct {
 	Measure string `json:"measure"`
 	Edits   int    `json:"edits"`
 	Longest int    `json:"longest"` // letters
-	Ranges  int    `json:"ranges"`  // how the comparison is divided
+	Ranges  int    `json:"ranges"`  // it decides how the comparison is divided
 }
 
 var measures = map[string]screen.Measure{"jaccard": screen.Jaccard, "cosine": screen.Cosine, "edit": screen.Edit}
@@ -291,7 +291,7 @@ type screenText struct {
 	blank   bool       // the method has nothing to compare
 }
 
-// foundPair is a pair of texts that reaches the threshold. NaN: not measured.
+// foundPair is a pair of texts that reaches the threshold. NaN means not measured.
 type foundPair struct {
 	A           int         `json:"a"`
 	B           int         `json:"b"`

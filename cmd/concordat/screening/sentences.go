@@ -40,10 +40,10 @@ type printJoin struct {
 
 const (
 	unitPairs   = 1 << 16
-	joinBytes   = 100 // bytes of memory for a sentence that is joined, its document included
+	joinBytes   = 100 // bytes of memory for a joined sentence, including its document
 	passBytes   = 32  // bytes of memory for it in each further pass
 	pairBytes   = 48  // bytes of memory for a candidate pair
-	joinedAlone = 64  // texts that are joined, however much memory they take
+	joinedAlone = 64  // minimum number of texts joined, however much memory they take
 )
 
 // join compares the texts of a with one another or, if b is not nil, with those of b.
@@ -190,7 +190,8 @@ func (j *printJoin) sections(a, b int) ([]screenSections, error) {
 	return out, nil
 }
 
-// documentCache holds documents of the work file, and drops all of them when they are too many. It is safe for concurrent use.
+// documentCache holds documents of the work file, and drops all of them when there are too many. It is safe for
+// concurrent use.
 type documentCache struct {
 	s    *screening
 	most int64 // bytes

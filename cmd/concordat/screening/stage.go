@@ -290,7 +290,7 @@ func (a *commands) stageMerge() *cobra.Command {
 	return c
 }
 
-// mergeBase is the memory of merge in MiB, apart from its lines, from which on it collects garbage more often.
+// mergeBase is how much memory, in MiB, merge may use in addition to its lines before it collects garbage more often.
 const mergeBase = 24
 
 // spillFolder provides unnamed files for sorting, which are gone when the process ends.

@@ -123,7 +123,7 @@ func openRecords(path string) (*recordLog, error) {
 }
 
 // replay calls each with the records from the beginning and their offsets, until it returns false, and truncates the file after
-// the last record that is whole and wanted; what is appended follows there.
+// the last record that is complete and wanted; new records are appended there.
 func (l *recordLog) replay(each func(record []byte, at int64) bool) error {
 	info, err := l.f.Stat()
 	if err != nil {
@@ -137,7 +137,7 @@ func (l *recordLog) replay(each func(record []byte, at int64) bool) error {
 	for {
 		var head [recordHead]byte
 		if _, err := io.ReadFull(r, head[:]); err != nil {
-			break // the end, or half a record
+			break // the end, or an incomplete record
 		}
 		n := int64(binary.LittleEndian.Uint32(head[:]))
 		if n > longestRecord || n > info.Size()-at-recordHead {
@@ -160,7 +160,7 @@ func (l *recordLog) cut(at int64) error {
 	return errors.Join(err, l.f.Truncate(at))
 }
 
-// append writes a record and returns its offset. It is on its way to the disk only after flush.
+// append writes a record and returns its offset. It is passed to the system only by flush.
 func (l *recordLog) append(b []byte) (int64, error) {
 	if len(b) > longestRecord {
 		return 0, fmt.Errorf("a record of %d bytes: at most %d", len(b), longestRecord)

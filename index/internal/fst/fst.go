@@ -3,9 +3,9 @@
 //
 // Vellum's own builder keeps a table of nodes to share and a pool of them, for terms of any length; terms of equal
 // length form a plain tree, whose nodes hardly ever repeat, so a list of edges for each byte of a term is all that is
-// needed. That is five to ten times quicker, and was half of the time of a merge. Only nodes of single terms,
-// frequent in small dictionaries, are shared. TestWriter compares the bytes with those of vellum's builder if there
-// is nothing to share, and what vellum reads everywhere.
+// needed. That is five to ten times faster; vellum's builder took half of the time of a merge. Only nodes of single
+// terms, frequent in small dictionaries, are shared. TestWriter always compares what vellum reads, and, if there is
+// nothing to share, also the bytes with those of vellum's builder.
 package fst
 
 import (
@@ -18,8 +18,8 @@ const Longest = 4
 
 // Writer writes one dictionary after another: Reset, Add each term, Bytes. It is for one goroutine.
 //
-// A node's edge carries the smallest value below it, less what the edges above carry; so vellum adds
-// up the value of a term along its way.
+// A node's edge carries the smallest value below it, less what the edges above carry, so vellum sums
+// up the value of a term along its path.
 type Writer struct {
 	b     []byte
 	edges [Longest][]edge // of the unfinished node of each depth
@@ -27,9 +27,9 @@ type Writer struct {
 	n     int             // terms
 	at    int             // address of the last node
 	lone  [256]int        // the last node of one edge that ends a term; 0: none
-	// narrow leaves the addresses of the ends of terms, which are all 0, out where a node has nothing
-	// else. Vellum's builder writes a byte for each, its readers take the width from the node's head and read
-	// 0 where it is 0.
+	// narrow leaves out the addresses of the ends of terms, which are all 0, if a node has nothing else.
+	// Vellum's builder writes a byte for each; its readers take the width from the node's head, and read 0 if
+	// that is 0.
 	narrow bool
 }
 
@@ -44,15 +44,15 @@ const (
 	alone     = 1 << 7 // a node of one edge,
 	following = 1 << 6 // to the node before it, without value
 	maxHere   = 1<<6 - 1
-	// shared is how far back a node is shared: beyond, its address costs more than the node.
+	// shared is how far back a node is shared: beyond that, its address costs more than the node.
 	shared = 1 << 15
 )
 
 // common lists the bytes that the head of a node of one edge can hold, from 1 on.
 const common = "te/oasripcnw.hlm-du012g=:bf3y5&_4v9678k%?xCDASFIBEjPTzRNM+LOqHG"
 
-// Reset begins a dictionary; what Bytes returned is no longer valid. A narrow one is smaller by a byte a term, and rests on
-// a habit of vellum's readers (v1.2.0) that its builder never calls upon.
+// Reset begins a dictionary; what Bytes returned is no longer valid. A narrow one is smaller by one byte for each term, and
+// depends on behaviour of vellum's readers (v1.2.0) that its builder never uses.
 func (d *Writer) Reset(narrow bool) {
 	d.narrow = narrow
 	d.b = binary.LittleEndian.AppendUint64(d.b[:0], version)
@@ -64,7 +64,8 @@ func (d *Writer) Reset(narrow bool) {
 	d.lone = [256]int{}
 }
 
-// Add adds a term, which must be above all before it, as long as they are, and of 1 to Longest bytes. It keeps nothing of it.
+// Add adds a term, which must be greater than all earlier ones, of the same length as they are, and 1 to Longest
+// bytes long. It does not retain the term.
 func (d *Writer) Add(term []byte, value uint64) {
 	if d.n > 0 {
 		same := 0
@@ -103,7 +104,7 @@ func (d *Writer) Bytes(length int) []byte {
 	return d.b
 }
 
-// node writes a node whose edges' values are to be less by base, and returns its address.
+// node writes a node, reducing the values of its edges by base, and returns its address.
 func (d *Writer) node(edges []edge, base uint64) int {
 	lone := len(edges) == 1 && edges[0].node == 0 && edges[0].value == base
 	if lone {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// made is the date that the file carries; a fixed one, so that the same text gives the same bytes.
+// made is the date in the file; it is fixed, so that the same text gives the same bytes.
 var made = time.Date(2026, 6, 1, 9, 0, 0, 0, time.UTC)
 
 const (
@@ -44,7 +44,8 @@ const styles = xmlHead + `<w:styles ` + wordNS + `>` +
 	`</w:styles>`
 
 // writeDocx returns the paragraphs as an Office Open XML text document (ECMA-376). Its parts are
-// stored without compression, whose bytes may differ between versions of the compressor.
+// stored without compression, since compressed bytes may differ between versions of the
+// compressor.
 func writeDocx(paragraphs []paragraph) ([]byte, error) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)

@@ -13,8 +13,8 @@ import (
 
 var tag = regexp.MustCompile(`(?s)<head>.*?</head>|<[^>]*>`)
 
-// loadLibrary returns the text of each document, white space folded, by its path; rows of a table
-// stand under path#id.
+// loadLibrary returns the text of each document, with white space folded, by its path; rows of a
+// table are under path#id.
 func loadLibrary(library fs.FS) (map[string]string, error) {
 	docs := map[string]string{}
 	err := fs.WalkDir(library, ".", func(name string, d fs.DirEntry, err error) error {
@@ -49,7 +49,7 @@ func loadLibrary(library fs.FS) (map[string]string, error) {
 
 func fold(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// tokens returns the words of s in lower case, with each Han character a word of its own.
+// tokens returns the words of s in lower case, with each Han character as a separate word.
 func tokens(s string) []string {
 	var all []string
 	word := ""
@@ -74,7 +74,7 @@ func tokens(s string) []string {
 	return all
 }
 
-// overlap returns the share of the pairs of neighbouring tokens of s that t has too, to 2 digits.
+// overlap returns the share of the pairs of neighbouring tokens of s that t also has, to 2 digits.
 func overlap(s, t string) float64 {
 	have := map[string]bool{}
 	for _, g := range grams(t, 2) {

@@ -2,10 +2,10 @@
 // reuses, from submission.txt. Run go -C lab run ./gen/demo
 //
 // In submission.txt "# " begins the title and "## " a heading; every other line is a paragraph. A
-// passage taken from the library stands between [[kind document]] and [[/]]; where its wording was
+// passage taken from the library is between [[kind document]] and [[/]]; if its wording was
 // changed, the first and the last words of the original follow the document: "from" ... "to". The
 // kinds are verbatim; quote, which is verbatim in quotation marks; near, with some words changed;
-// and paraphrase, with the order of the clauses changed as well.
+// and paraphrase, with the order of the clauses also changed.
 package main
 
 import (
@@ -32,7 +32,7 @@ const (
 	truthPath      = "truth.json"
 )
 
-// A paragraph of the submission, with what is reused in it.
+// A paragraph of the submission, with the reused passages in it.
 type paragraph struct {
 	style    string // Title, Heading1 or empty
 	text     string
@@ -57,7 +57,7 @@ func run() error {
 	return os.WriteFile("../demo/"+truthPath, truth, 0o644)
 }
 
-// generate returns the two files. All faults of the manuscript are reported at once.
+// generate returns the two files. All faults of the manuscript are reported together.
 func generate(library fs.FS) (docx, truth []byte, err error) {
 	docs, err := loadLibrary(library)
 	if err != nil {
@@ -89,7 +89,7 @@ var (
 
 func parse(text string, docs map[string]string) (all []paragraph, own []string, err error) {
 	var faults []error
-	references := false // what follows their heading belongs to their authors
+	references := false // what follows that heading was written by others
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" {

@@ -2,7 +2,7 @@
 //
 // segment/data/runes.bin.gz, the rune table, is made from the Unicode data of the Go distribution and
 // golang.org/x/text, and from OpenCC's table of traditional and simplified characters (TSCharacters.txt, Apache-2.0);
-// segment/data/weights.bin.gz from the Chinese dictionary beside it.
+// segment/data/weights.bin.gz is made from the Chinese dictionary next to it.
 //
 // The tables are committed: fingerprints must not change with a toolchain. Running it again with
 // newer Unicode data makes a new table version, and so new schemes.
@@ -27,10 +27,10 @@ import (
 //go:embed TSCharacters.txt
 var simplified string
 
-// looks maps letters of other scripts to the Latin letters they look like, upper and lower case
-// apart: matching folds every one of them on both sides, so real Greek or Russian text keeps its
-// distinctions (the map is injective within a script and case) while disguised Latin is undone.
-// Selected from Unicode Technical Standard 39, confusables.txt, single letters only.
+// looks maps letters of other scripts to the Latin letters that they look like, with upper and
+// lower case kept apart: matching folds all of them on both sides, so real Greek or Russian text
+// keeps its distinctions (the map is injective within a script and case) while disguised Latin
+// is undone. Selected from Unicode Technical Standard 39, confusables.txt, single letters only.
 var looks = pairs(
 	// Cyrillic; the small letters of В К М Н Т follow their capitals, so that case stays consistent.
 	"АaВbСcЕeНhІiЈjКkМmОoРpЅsТtУyХxԛqԜwԁdӀlҮy"+
@@ -103,8 +103,8 @@ func readSimplified() map[rune]rune {
 	return m
 }
 
-// fold returns the normal form of one rune: compatibility composition, lower case, look-alikes to
-// Latin, traditional to simplified. A zero in the result is a separator.
+// fold returns the normal form of one rune: compatibility composition, lower case, look-alikes
+// mapped to Latin, traditional characters to simplified. A zero in the result is a separator.
 func fold(r rune, simple map[rune]rune) []rune {
 	var out []rune
 	for _, d := range norm.NFKD.String(string(r)) {
@@ -150,8 +150,8 @@ func lower(r rune) rune {
 func word(r rune) bool { return unicode.In(r, unicode.L, unicode.M, unicode.N) }
 
 // dropped reports whether r vanishes without separating: format characters (zero-width,
-// bidirectional controls, soft hyphen), variation selectors, and the vowel marks and stretching of
-// Arabic and Hebrew, which writers add and leave out freely.
+// bidirectional controls, soft hyphen), variation selectors, and the vowel marks and the
+// elongation of Arabic and Hebrew, which writers add and leave out freely.
 func dropped(r rune) bool {
 	switch {
 	case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r):
@@ -237,7 +237,7 @@ func scriptOf(r rune) runetab.Script {
 	return runetab.ScriptNone
 }
 
-// addCompositions lists what a folded letter and a following mark compose to.
+// addCompositions lists the compositions of a folded letter and a following mark.
 func addCompositions(t *runetab.Table, simple map[rune]rune) {
 	for r := rune(0x80); r <= unicode.MaxRune; r++ {
 		d := []rune(norm.NFD.String(string(r)))

@@ -13,10 +13,10 @@ import (
 	"strconv"
 )
 
-// weights writes the logarithm of the share of each count in the Chinese dictionary: the counts ascending, each
-// as the unsigned varint of what it is more than the previous one, and then eight bytes, little-endian. The table is
-// committed because paths of equal weight are told apart by the last bit of a sum, and math.Log need not round alike
-// on every machine; these are rounded correctly, as the C library does it for all of them.
+// weights writes the logarithm of the share of each count in the Chinese dictionary: the counts in ascending order,
+// each as the unsigned varint of its difference from the previous one, followed by eight bytes, little-endian. The
+// table is committed because the last bit of a sum decides between paths of equal weight, and math.Log need not
+// round alike on every machine; these values are correctly rounded, as those of the C library are.
 func weights(dictionary, to string) error {
 	packed, err := os.ReadFile(dictionary)
 	if err != nil {
@@ -66,7 +66,7 @@ func weights(dictionary, to string) error {
 	return os.WriteFile(to, buf.Bytes(), 0o644)
 }
 
-// logarithm returns the natural logarithm of x, rounded correctly: with y = math.Log(x) and a small
+// logarithm returns the natural logarithm of x, correctly rounded: with y = math.Log(x) and a small
 // r = x·e^-y - 1, it is y + r - r²/2.
 func logarithm(x float64) float64 {
 	y := math.Log(x)
@@ -81,7 +81,7 @@ func logarithm(x float64) float64 {
 	return f
 }
 
-// exponential returns e^y to some 200 bits, by the series of e^(y/2^20), squared 20 times.
+// exponential returns e^y to about 200 bits, by the series of e^(y/2^20), squared 20 times.
 func exponential(y float64) *big.Float {
 	const squares = 20
 	x := exact(y)

@@ -9,9 +9,9 @@
 // The copyright files are those of apt, curl, git, libexpat1, libx11-6, nodejs, openssl, python3, vim and zlib1g. From classes
 // and templates for theses it takes the paragraphs that declare something, without markup, if the file or its README says that
 // it is under the LaTeX Project Public License, the GNU GPL or the MIT licence; from base-files and the copyright files of
-// packages the texts of licences; from translated manual pages, from the messages of a wiki and from doclicense what they say
-// in other languages about licences and about one's own work; and from articles under CC BY the sentences on statistics and
-// ethics with little content of their own, since other articles have most of their runs of words.
+// packages the texts of licences; from translated manual pages, from the messages of a wiki and from doclicense statements in
+// other languages about licences and about one's own work; and from articles under CC BY the sentences on statistics and
+// ethics that have little content of their own because other articles have most of their runs of words.
 package main
 
 import (
@@ -54,7 +54,7 @@ var licences = []struct {
 	{"MIT", regexp.MustCompile(`(?i)\bMIT\b`)},
 }
 
-// declares are words of which a paragraph of a declaration has two.
+// declares are words; a paragraph of a declaration contains at least two of them.
 var declares = regexp.MustCompile(`(?i)\bhereby\b|\bI (?:further )?(?:declare|certify|confirm|authori[sz]e|understand|agree)\b|\bown (?:original )?work\b|\bsubmitted (?:for|to|previously)\b|\backnowledged\b|\bsole author\b|\bplagiarism\b|\bhiermit\b|eides|\bselbst(?:st)?ändig\b|\bHilfsmittel\b|\bkenntlich\b|\bPrüfungsbehörde\b|\bgekennzeichnet\b|\bversichere\b|\berkläre\b|\bje (?:soussigné|déclare|certifie)\b|\bplagiat\b|\bdéclare par la présente\b|\bsources\b|\bdeclaro\b|\bpor la presente\b|\bpropio trabajo\b|\bautor(?:ía|ia)\b|\bplagio\b|\bplágio\b|\bdichiaro\b|\boświadczam\b|\bsamodzielnie\b|\bverklaar\b|\beigen werk\b|\bplagiaat\b|声明|聲明|独立|导师|法律|版权|保留|授权|复印|保密|成果|本人`)
 
 // noticed are words of publishers' notices.
@@ -92,7 +92,7 @@ func run(root string) error {
 	})
 }
 
-// declarations writes what a template declares.
+// declarations writes the declarations in a template.
 func declarations(path, from string, seen map[string]bool) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -209,7 +209,7 @@ func dropHan(r rune) rune {
 	return r
 }
 
-// joinHan takes out the spaces between Chinese characters, where lines were broken.
+// joinHan removes the spaces between Chinese characters where lines were broken.
 func joinHan(s string) string {
 	rs := []rune(s)
 	out := rs[:0]
@@ -236,7 +236,8 @@ func letters(s string) float64 {
 	return float64(n) / float64(all)
 }
 
-// licencesTaken are the texts of base-files that are taken whole, and their licences: each may be copied as it is.
+// licencesTaken are the texts of base-files that are taken as a whole, with their licences: each may be copied
+// unchanged.
 var licencesTaken = []string{"Apache-2.0", "BSD", "MPL-2.0", "CC0-1.0"}
 
 func whole(path, from string, seen map[string]bool) error {
@@ -255,7 +256,7 @@ func whole(path, from string, seen map[string]bool) error {
 	return nil
 }
 
-// grant begins a paragraph of a licence in a copyright file.
+// grant matches the beginning of a licence paragraph in a copyright file.
 var grant = regexp.MustCompile(`(?i)permission is hereby granted|the above copyright notice|the software is provided|this software is provided|redistributions? (?:and use|of source|in binary)|neither the names?|permission to use, copy|licensed under the|you may not use this file|you may obtain a copy|this program is (?:free|distributed)|under the terms of the gnu|you should have received a copy|warrant(?:y|ies)`)
 
 func granted(path, from string, seen map[string]bool) error {

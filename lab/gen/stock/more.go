@@ -15,7 +15,7 @@ import (
 	"unicode"
 )
 
-// articles holds the papers of a folder, and which of them have each run of three words.
+// articles holds the papers of a folder, and which of them contain each run of three words.
 type articles struct {
 	texts map[string]*article
 	held  map[string]map[string]bool
@@ -30,11 +30,11 @@ type article struct {
 var methodTitle = regexp.MustCompile(`(?i)^\W*(?:[0-9.]+\s*)?(?:statistics|statistical (?:analys[ei]s|methods?|tests?|procedures?|considerations)|data analys[ei]s(?: and statistics)?|sample size(?: calculation)?|ethics?(?: statement| approval)?|ethical (?:approval|considerations?)|informed consent|data availability)\W*$`)
 
 const (
-	leastHolders = 2   // other articles that hold a run of words that is everybody's
-	leastHeld    = 0.4 // of a sentence in such runs
+	leastHolders = 2   // number of other articles that contain a run of words in general use
+	leastHeld    = 0.4 // share of a sentence in such runs
 )
 
-// add reads an article in JATS that may be shared with its author named.
+// add reads an article in JATS that may be shared if its author is named.
 func (a *articles) add(path string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -120,7 +120,7 @@ func (a *articles) write(seen map[string]bool) {
 	}
 }
 
-// heldPart returns the part of words that stand in runs which leastHolders articles contain in addition to the one they are from.
+// heldPart returns the share of words in runs that leastHolders other articles also contain.
 func (a *articles) heldPart(words []string) float64 {
 	in := make([]bool, len(words))
 	for i := 0; i+3 <= len(words); i++ {
@@ -150,7 +150,7 @@ func threes(s string) []string {
 	return out
 }
 
-// sentenceStart is where a sentence begins after another.
+// sentenceStart matches where a sentence begins after another.
 var sentenceStart = regexp.MustCompile(`[.!?]\s+\p{Lu}`)
 
 func sentencesOf(p string) []string {
@@ -169,7 +169,7 @@ var (
 	manMarkup    = regexp.MustCompile(`(?m)^\.(?:UR|UE|MT|ME|br).*\n?|^\.$`)
 )
 
-// translated writes the notice of a translated manual page: its licence, and that there is no warranty.
+// translated writes the notice in a translated manual page about its licence and the absence of a warranty.
 func translated(path, from string, seen map[string]bool) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -178,7 +178,7 @@ func translated(path, from string, seen map[string]bool) error {
 	defer f.Close()
 	z, err := gzip.NewReader(f)
 	if err != nil {
-		return nil // a link that does not hold
+		return nil // a broken link
 	}
 	b, err := io.ReadAll(z)
 	if err != nil {
