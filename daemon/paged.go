@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// longestMaking bounds how long LibreOffice works on one file: someone waits for the page.
+	// longestMaking bounds how long LibreOffice works on one file, since someone is waiting for the page.
 	longestMaking = 45 * time.Second
-	// deletedPoll is how often a file whose pages are being made is looked for: its deletion ends that.
+	// deletedPoll is how often to check whether a file whose pages are being made still exists: its deletion ends that.
 	deletedPoll = 200 * time.Millisecond
 )
 
-// keyOf names the pages of a file: what LibreOffice makes of it depends on its format too.
+// keyOf names the pages of a file: what LibreOffice makes from it also depends on its format.
 func keyOf(p site.Part) string { return p.File + strings.ToLower(filepath.Ext(p.Name)) }
 
 // Paged implements web.Originals.
@@ -50,7 +50,7 @@ func (o *originals) Paged(ctx context.Context, p site.Part) web.Pages {
 	return web.PagesUnconfined
 }
 
-// pdf returns where the pages of a file are: in the file itself, or in a PDF that is made of it the first time.
+// pdf returns where the pages of a file are: in the file itself, or in a PDF that is made from it the first time.
 func (o *originals) pdf(ctx context.Context, p site.Part) (string, error) {
 	path, err := o.files.Fetch(ctx, p.File)
 	if err != nil {
@@ -85,7 +85,7 @@ func (o *originals) pdf(ctx context.Context, p site.Part) (string, error) {
 	return made, err
 }
 
-// makePDF has LibreOffice make a PDF of the file at path, and keeps it beside that file.
+// makePDF has LibreOffice make a PDF from the file at path, and keeps it next to that file.
 func (o *originals) makePDF(ctx context.Context, p site.Part, path string) (made string, err error) {
 	office, err := sandbox.FindOffice(o.office)
 	if err != nil {

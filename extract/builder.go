@@ -16,21 +16,21 @@ type builder struct {
 	lim     *budget
 	out     strings.Builder
 	para    []byte // the paragraph that is being written
-	label   string // place to be recorded with the next paragraph
-	full    bool   // MaxText was met
+	label   string // label of the place to record with the next paragraph
+	full    bool   // MaxText was reached
 	counts  map[string]int
 	left    map[string]int // letters left out by a rule, by the code of its flag
 	alts    []string       // text that stands for other text; see alternative
 	altSize int            // bytes of alts
-	// include gives the file that a LaTeX text includes; nil: there are no others.
+	// include returns the file that a LaTeX text includes; nil: there are no others.
 	include  func(name string) ([]byte, bool)
 	spans    spanFlags   // stretches of para that need a flag
 	places   []paraPlace // places that begin inside para
 	saved    []interrupted
 	scans    []Scan
-	directed bool     // the reader wrote controls of direction, for elements that say the same
+	directed bool     // the reader wrote direction controls for elements that have the same effect
 	asides   []string // texts above or next to the paragraph
-	nested   int      // files that are read as part of the text, one in the other
+	nested   int      // how deeply files read as part of the text are nested
 	garbled  bool     // the file does not say what its characters mean
 	// attached are files inside the file that Members reads after it.
 	attached []attachedFile
@@ -108,9 +108,9 @@ func (b *builder) line() {
 	}
 }
 
-// end closes the paragraph; an empty one leaves nothing. Text that is not seen inside a paragraph of
-// seen text gets a paragraph of its own after it: words that are read together stay together, whatever
-// was hidden between their letters.
+// end closes the paragraph; an empty one leaves nothing. Invisible text inside a paragraph of visible
+// text gets its own paragraph after it: words that are read together stay together, whatever was
+// hidden between their letters.
 func (b *builder) end() {
 	if len(b.para) == 0 {
 		b.spans.open, b.places = b.spans.open[:0], b.places[:0]
@@ -139,7 +139,7 @@ func (b *builder) endAsides() {
 	}
 }
 
-// cut drops the paragraph's text from byte from on, and its flags.
+// cut drops the paragraph's text after byte from, and its flags.
 func (b *builder) cut(from int) {
 	b.para = b.para[:from]
 	b.spans.open = slices.DeleteFunc(b.spans.open, func(s paraSpan) bool { return s.from >= from })
@@ -196,7 +196,7 @@ func (b *builder) raw(sep, s string) {
 	b.out.WriteString(s)
 }
 
-// cutOff says that s is beyond the limit of text.
+// cutOff records that s exceeds the limit on text.
 func (b *builder) cutOff(s string) {
 	b.missing(Flag{Code: FlagTextLimit, Letters: characters(s),
 		Detail: fmt.Sprintf("text ends after %d bytes; raise %s to read on", b.opt.MaxText, SettingOf("MaxText"))})
@@ -268,7 +268,7 @@ func (b *builder) flag(f Flag) {
 	b.res.Flags = append(b.res.Flags, f)
 }
 
-// add takes the counts of g to those of f.
+// add adds the counts of g to those of f.
 func (f *Flag) add(g Flag) {
 	f.Count, f.Letters, f.Bytes = f.Count+g.Count, f.Letters+g.Letters, f.Bytes+g.Bytes
 }
@@ -322,8 +322,8 @@ func hasCharacter(s string) bool {
 	}) >= 0
 }
 
-// mathHoles are the codes that the mathematical alphabets leave free for letters that have another code (Unicode 15,
-// section 22.2), with these: programs that count the letters off write them.
+// mathHoles are the codes that the mathematical alphabets leave unassigned because the letter has another code
+// (Unicode 15, section 22.2), with these letters: programs that compute codes by counting use them.
 var mathHoles = map[rune]rune{0x1d455: 'ℎ', 0x1d49d: 'ℬ', 0x1d4a0: 'ℰ', 0x1d4a1: 'ℱ', 0x1d4a3: 'ℋ', 0x1d4a4: 'ℐ', 0x1d4a7: 'ℒ',
 	0x1d4a8: 'ℳ', 0x1d4ad: 'ℛ', 0x1d4ba: 'ℯ', 0x1d4bc: 'ℊ', 0x1d4c4: 'ℴ', 0x1d506: 'ℭ', 0x1d50b: 'ℌ', 0x1d50c: 'ℑ', 0x1d515: 'ℜ', 0x1d51d: 'ℨ',
 	0x1d53a: 'ℂ', 0x1d53f: 'ℍ', 0x1d545: 'ℕ', 0x1d547: 'ℙ', 0x1d548: 'ℚ', 0x1d549: 'ℝ', 0x1d551: 'ℤ'}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Page is one page of a PDF as people see it, with where its letters stand. Pages are without a picture.
+// Page is one page of a PDF as people see it, with the places of its letters. Those that Pages returns have no picture.
 type Page struct {
 	Number int     `json:"number"` // from 1
 	Pages  int     `json:"pages"`  // of the document
@@ -33,16 +33,16 @@ type Box struct {
 }
 
 const (
-	// maxBoxes bounds the letters of a page whose place is given; a page of dense print has 10,000.
+	// maxBoxes bounds the letters of a page whose places are given; a page of dense print has 10,000.
 	maxBoxes = 100_000
 	// maxPageSide and leastPageSide bound the sides of a page's picture, in pixels.
 	maxPageSide   = 4000
 	leastPageSide = 8
 )
 
-// Fold returns a text as pages are compared: its letters, marks and digits alone, compatibility forms
-// resolved, in lower case. Extraction joins hyphenated words, drops headers and orders columns; letters
-// stay what they are.
+// Fold returns a text in the form in which pages are compared: only its letters, marks and digits, with
+// compatibility forms resolved, in lower case. Extraction joins hyphenated words, drops headers and
+// orders columns, but does not change letters.
 func Fold(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -92,7 +92,7 @@ func (p *PDF) Letters(data []byte, o Options) ([]string, error) {
 	return out, nil
 }
 
-// document opens a PDF in an instance of its own, which the caller closes.
+// document opens a PDF in its own instance, which the caller closes.
 func (p *PDF) document(data []byte) (*pdfium, uint64, int, error) {
 	_, data = newPDFObjects(data, Options{PDF: p}.WithDefaults()).asDrawn(func(Flag) {})
 	f, err := p.open()
@@ -134,8 +134,8 @@ func (f *pdfium) letters(doc uint64, index int) string {
 	return b.String()
 }
 
-// Page draws page number n, from 1, at the given width in pixels. It fails with an *Error: of code
-// Unreadable where there is no such page.
+// Page draws page number n, from 1, at the given width in pixels. It fails with an *Error, whose
+// code is Unreadable if there is no such page.
 func (p *PDF) Page(data []byte, n, width int) (*Page, error) {
 	f, doc, pages, err := p.document(data)
 	if err != nil {
@@ -161,7 +161,7 @@ func (p *PDF) Page(data []byte, n, width int) (*Page, error) {
 	return out, nil
 }
 
-// MaxPlaced is the most pages whose letters are placed at once.
+// MaxPlaced is how many pages can have their letters placed at once.
 const MaxPlaced = 16
 
 // Pages returns up to n pages, at most MaxPlaced, from page number from, which counts from 1: their sizes and letters, without
@@ -200,7 +200,7 @@ func placeLetters(f *pdfium, page uint64, out *Page) {
 	f.call("FPDFText_ClosePage", text)
 }
 
-// place notes the letters of the page and where they stand.
+// place records the letters of the page and where they are.
 func (p *Page) place(chars []pdfChar) {
 	var b strings.Builder
 	for _, c := range chars {

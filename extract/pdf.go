@@ -91,11 +91,11 @@ func (f *pdfium) metaText(doc uint64, key string) string {
 // the page as shown.
 type pdfChar struct {
 	r                        rune
-	index                    int     // of the page's text in PDFium
+	index                    int     // index in PDFium's text of the page
 	left, right, low, high   float64 // loose box: the line's height, whatever the letter
 	generated, bad           bool
 	white, invisible, hyphen bool
-	covered                  bool // by a box or a picture, or cut off
+	covered                  bool // covered by a box or a picture, or cut off
 	squeezed                 bool
 }
 
@@ -125,7 +125,7 @@ type pdfDoc struct {
 	doc    uint64
 	pages  []pdfPage
 	widens bool // see widen
-	// fileNotes are the pages with annotations that hold a file, from 0.
+	// fileNotes are the pages, from 0, with annotations that hold a file.
 	fileNotes []int
 }
 
@@ -204,8 +204,8 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 	return p
 }
 
-// mirror turns a page that is read from right to left round, so that lines begin at their left edge: the
-// layout knows no other.
+// mirror reverses a page that is read from right to left, so that lines begin at their left edge: the
+// layout handles no others.
 func (p *pdfPage) mirror(chars []pdfChar) {
 	if !mostlyRightToLeft(chars) {
 		return
@@ -256,7 +256,8 @@ func (g geometry) shown(l, r, lo, hi float64) (float64, float64, float64, float6
 // lowHalf marks the second half of a character given as two (UTF-16).
 const lowHalf = -1
 
-// unicode returns character i of a page: PDFium gives those above U+FFFF as two halves, the first of which stands for both.
+// unicode returns character i of a page: PDFium returns those above U+FFFF as two halves; the first half is
+// reported for both.
 func (f *pdfium) unicode(text, i uint64) rune {
 	r := rune(uint32(f.call("FPDFText_GetUnicode", text, i)))
 	if !utf16.IsSurrogate(r) {
@@ -271,7 +272,7 @@ func (f *pdfium) unicode(text, i uint64) rune {
 	return utf16.DecodeRune(r, rune(uint32(f.call("FPDFText_GetUnicode", text, i+1))))
 }
 
-// pageChars reads every character with its box, and how it is seen on its ground.
+// pageChars reads every character with its box, and whether it can be seen on its background.
 func (f *pdfium) pageChars(text uint64, g geometry, ground *pdfGround) []pdfChar {
 	n := f.integer("FPDFText_CountChars", text)
 	if n <= 0 {
@@ -339,7 +340,7 @@ const (
 	maxObjects      = 5000
 )
 
-// faint is the opacity, of 255, below which ink cannot be told from its ground.
+// faint is the opacity, out of 255, below which text cannot be distinguished from its background.
 const faint = 8
 
 // drawnWithoutInk reports whether a text object leaves no mark on the page.
@@ -355,7 +356,7 @@ func (f *pdfium) pictures(page uint64, p *pdfPage) {
 	})
 }
 
-// countObjects counts n objects, those inside forms too: scanners put the picture of a page into one.
+// countObjects counts n objects, including those inside forms: scanners put the picture of a page into one.
 func (f *pdfium) countObjects(p *pdfPage, depth, n int, object func(i uint64) uint64) {
 	for i := range max(min(n, maxObjects-p.objects), 0) {
 		o := object(uint64(i))
@@ -372,7 +373,7 @@ func (f *pdfium) countObjects(p *pdfPage, depth, n int, object func(i uint64) ui
 			p.shapes++
 		case pdfObjectImage:
 			p.pictures++
-			// Bounds inside a form are the form's own; there the count of characters decides alone.
+			// Bounds inside a form are in the form's own coordinates; there only the count of characters decides.
 			p.scan = p.scan || depth == 0 && f.area(o) > 0.5*p.width*p.height
 		case pdfObjectForm:
 			p.scan = p.scan || depth == 0 && p.pictures == 0 && f.area(o) > 0.9*p.width*p.height && f.formIsPicture(o)
@@ -385,7 +386,7 @@ func (f *pdfium) countObjects(p *pdfPage, depth, n int, object func(i uint64) ui
 	}
 }
 
-// maxForms bounds forms in forms.
+// maxForms bounds the nesting of forms.
 const maxForms = 4
 
 // formIsPicture reports whether a form consists of one picture.
@@ -447,7 +448,7 @@ func (f *pdfium) annotations(page uint64, p *pdfPage) {
 	}
 }
 
-// wideText reads a UTF-16 string of the given name; get is as for wideResult.
+// wideText reads a UTF-16 string of the given name; get is as in wideResult.
 func (f *pdfium) wideText(key string, get func(key, at, n uint64) int) string {
 	k := f.malloc(len(key) + 1)
 	f.write(k, append([]byte(key), 0))
@@ -473,7 +474,7 @@ func (f *pdfium) wideResult(get func(at, n uint64) int) string {
 	return string(utf16.Decode(units))
 }
 
-// pageList writes page numbers for people: "3, 7 to 9".
+// pageList writes page numbers for people, for example "3, 7 to 9".
 func pageList(pages []int) string {
 	var s strings.Builder
 	for i := 0; i < len(pages); {

@@ -15,10 +15,10 @@ const maxCodes = 1 << 16
 // toUnicode is the ToUnicode table of a font (ISO 32000-1, section 9.10.3): what each code means.
 type toUnicode map[int]string
 
-// readToUnicode reads a table. What it cannot read of it, it leaves out. room is the number of codes that ranges may still name.
+// readToUnicode reads a table. It leaves out what it cannot read. room is the number of codes that ranges may still name.
 func readToUnicode(data []byte, room *int) toUnicode {
 	t := toUnicode{}
-	var operands [][]byte // since the last operator; nil: a bracket
+	var operands [][]byte // operands since the last operator; nil: a bracket
 	for len(data) > 0 {
 		token, rest := cmapToken(data)
 		data = rest
@@ -97,7 +97,7 @@ func literalEnd(data []byte) int {
 	return 0
 }
 
-// cmapDigits gives the digits of a string; an odd one is completed by a zero.
+// cmapDigits returns the digits of a string; an odd number of digits is completed with a zero.
 func cmapDigits(token []byte) []byte {
 	var out []byte
 	for _, c := range token {
@@ -139,7 +139,7 @@ func (t toUnicode) ranges(operands [][]byte, room *int) {
 	}
 }
 
-// codeOf is the number that a code of one or two bytes writes, or -1.
+// codeOf returns the number of a code of one or two bytes, or -1.
 func codeOf(code []byte) int {
 	switch len(code) {
 	case 1:
@@ -150,7 +150,7 @@ func codeOf(code []byte) int {
 	return -1
 }
 
-// set gives code + add a meaning in UTF-16, whose last unit is increased.
+// set gives code + add a meaning in UTF-16, with add added to its last unit.
 func (t toUnicode) set(code []byte, add int, meaning []byte, increase int) {
 	const longest = 32 // bytes
 	c := codeOf(code) + add

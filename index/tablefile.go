@@ -22,23 +22,23 @@ import (
 )
 
 // The file "table" holds what opening derives, while the shard is closed or unchanged: a start that finds it is warm.
-// It is a copy and nothing else: it names by a key the exact segments and deletions that it was made of, every byte
-// is under a checksum, and a file that fits in any respect not is removed and what it holds derived. The first change
-// of a document removes it, so that it never holds a deleted one; Close rewrites it.
+// It is only a copy: a key names the exact segments and deletions from which it was made, a checksum covers every
+// byte, and a file that does not match in every respect is removed and its content derived again. The first change of
+// a document removes it, so it never holds a deleted one; Close writes it again.
 
 const (
 	tableName  = "table"
 	tableTemp  = "table.tmp"
 	tableMagic = "concordat table\x02" // the last byte is the version
 
-	// tableLeast is the number of sentences from which deriving takes longer than one would notice.
+	// tableLeast is the number of sentences from which deriving takes noticeable time.
 	tableLeast = 100_000
 )
 
 // storedState names what is stored on disk: the segments, which never change, and the deletions in them.
 type storedState struct {
 	sum     [sha256.Size]byte
-	applied [16]byte // under internalApplied; zero if nothing is there
+	applied [16]byte // stored under internalApplied; zero if nothing is stored
 }
 
 func stateOf(snapshot *scorch.IndexSnapshot) (st storedState, err error) {
@@ -116,10 +116,10 @@ func (c *tableCounts) size(limit uint64) (uint64, error) {
 	return n, nil
 }
 
-// nativeLittle: arrays go to the file as they are in memory; elsewhere there is no file.
+// nativeLittle: arrays are written as they are in memory; on big-endian machines there is no file.
 var nativeLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// raw returns the bytes of s, the same memory.
+// raw returns the bytes of s, sharing its memory.
 func raw[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(*new(T))))
 }
@@ -201,8 +201,8 @@ func writeTable(w io.Writer, key [sha256.Size]byte, docs []*document, l *level, 
 	return err
 }
 
-// readTable reads what writeTable wrote, size bytes in all. Whatever the bytes are, it fails or returns a level that can
-// be asked.
+// readTable reads what writeTable wrote, size bytes in all. Whatever the bytes are, it either fails or returns a level
+// that is safe to query.
 func readTable(r io.Reader, size int64, key [sha256.Size]byte) ([]*document, *level, *cellLevel, error) {
 	head := make([]byte, tableHead)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -298,7 +298,8 @@ func tableDocuments(b []byte, n int) ([]*document, error) {
 	return docs, nil
 }
 
-// check reports whether look-ups in l stay within it, and it holds each sentence of the documents as often as they do.
+// check reports whether look-ups in l stay within it, and whether it holds each sentence of the documents as
+// often as they do.
 func (l *level) check(docs []*document) error {
 	n, total := uint64(len(l.first)), 0
 	inside := func(o occurrence) bool {
@@ -343,7 +344,8 @@ func (l *level) check(docs []*document) error {
 	return nil
 }
 
-// follows reports whether the buckets of group g follow one another from a position on, and where the next group's must.
+// follows reports whether the buckets of group g follow one another from a position, and returns where those of
+// the next group must begin.
 func (b *band) follows(g int, from uint32) (to uint32, ok bool) {
 	e := &b.groups[g]
 	if e.ends[15] != escape {
@@ -357,7 +359,7 @@ func (b *band) follows(g int, from uint32) (to uint32, ok bool) {
 	return begins[16], begins[0] == from && slices.IsSorted(begins[:])
 }
 
-// loadTable takes the documents and the table from the file, if there is one that fits, and reports whether it did.
+// loadTable takes the documents and the table from the file, if there is one that matches, and reports whether it did.
 func (s *Shard) loadTable() bool {
 	path := filepath.Join(s.dir, tableName)
 	if !s.opt.Warm || !nativeLittle {
@@ -423,8 +425,8 @@ func (s *Shard) keepsTable() bool {
 		e.err() == nil && s.logged.settled()
 }
 
-// saveTable writes the file for the next start, of a shard whose engine is closed: only then is it certain which
-// segments the next one will find.
+// saveTable writes the file for the next start, once the shard's engine is closed: only then is it certain which
+// segments that start will find.
 func (s *Shard) saveTable() error {
 	st, err := preflight(s.engine.dir, 0)
 	if err != nil {
@@ -434,7 +436,7 @@ func (s *Shard) saveTable() error {
 		return errors.New("not all that was applied is on disk")
 	}
 	if s.engine.warm.Load() && st.sum == s.engine.stored.sum {
-		return nil // else segments were merged in the background
+		return nil // otherwise segments were merged in the background
 	}
 	key := tableKey(s.header(), st)
 	if len(s.view.levels) != 1 || len(s.view.fresh) > 0 || s.waste > 0 || len(s.view.docs) != len(s.byKey) ||
@@ -443,11 +445,11 @@ func (s *Shard) saveTable() error {
 	}
 	l := s.view.levels[0]
 	if err := s.room(int(l.bytes())); err != nil {
-		return nil // it is no more than a convenience
+		return nil // the file is only a convenience
 	}
 	docs := s.view.docs
 	if !slices.IsSortedFunc(docs, func(a, b *document) int { return int(int64(a.number) - int64(b.number)) }) {
-		return nil // two writers have crossed: rare, and the next start goes by the numbers
+		return nil // two writers overlapped: this is rare, and the next start relies on the numbers
 	}
 	temp := filepath.Join(s.dir, tableTemp)
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -472,7 +474,7 @@ func (l *logged) settled() bool {
 	return l.err == nil && l.persisted == l.applied
 }
 
-// is reports whether b, as stored under internalApplied, is the newest batch.
+// is reports whether b, the value stored under internalApplied, is that of the newest batch.
 func (l *logged) is(b [16]byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

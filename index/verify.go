@@ -17,10 +17,10 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// Verify reads every byte that the shard stands on: the checksum of each segment, and each text.
-// The first fault is returned, as ErrCorrupt naming the file. Queries and writers go on. Opening for
-// writing verifies the checksums of about a gigabyte, and that fingerprints, spans and titles can be read. A shard that is
-// open verifies all checksums within days, and those of segments that it merges.
+// Verify reads every byte that the shard depends on: it checks the checksum of each segment, and each text. It returns the
+// first fault as an ErrCorrupt that names the file. Queries and writers continue. Opening for writing verifies the
+// checksums of about a gigabyte, and that fingerprints, spans and titles can be read. An open shard verifies all checksums
+// within days, and those of segments when it merges them.
 func (s *Shard) Verify(ctx context.Context) error {
 	done, err := s.use()
 	if err != nil {
@@ -53,8 +53,8 @@ func (s *Shard) Verify(ctx context.Context) error {
 	return nil
 }
 
-// verifySegments compares the files of segments with their checksums. If one has changed, it fails with ErrCorrupt naming the
-// file, and so does the engine that it belongs to from then on, and the next opening of the shard.
+// verifySegments compares the files of segments with their checksums. If one has changed, it fails with an ErrCorrupt that
+// names the file; from then on its engine fails in the same way, and so does the next opening of the shard.
 func verifySegments(segs []segment.Segment) error {
 	for _, s := range segs {
 		if p, ok := s.(segment.PersistedSegment); ok {
@@ -75,10 +75,10 @@ func unlessDamage(path string, err error, as func(path string, cause any) error)
 	return err
 }
 
-// suspectName is the file beside the index that names a segment whose bytes have changed.
+// suspectName is the file next to the index that names a segment whose bytes have changed.
 const suspectName = "suspect"
 
-// suspect ends the engine of a segment whose bytes have changed, and notes the segment for the next opening.
+// suspect ends the engine of a segment whose bytes have changed, and records the segment for the next opening.
 func suspect(path string, cause any) error {
 	err := corrupt(path, cause)
 	dir := filepath.Dir(path)
@@ -91,7 +91,7 @@ func suspect(path string, cause any) error {
 	return err
 }
 
-// note names a damaged segment for the next opening.
+// note records a damaged segment for the next opening.
 func (e *engine) note(path string) {
 	if e.reads {
 		return
@@ -104,7 +104,7 @@ func (e *engine) note(path string) {
 const (
 	// verifyAtOpen bounds the bytes of segments that opening for writing compares with their checksums.
 	verifyAtOpen = 1 << 30
-	// scrubEvery is how often all segments of an open shard are, at scrubRate bytes a second.
+	// scrubEvery is how often all segments of an open shard are compared, at scrubRate bytes per second.
 	scrubEvery = 3 * 24 * time.Hour
 	scrubRate  = 50 << 20
 )
@@ -203,8 +203,8 @@ func pathsOf(segs []*scorch.SegmentSnapshot) (paths []string) {
 // errBytes says that a file's bytes have changed.
 var errBytes = errors.New("changed bytes")
 
-// verifyFile compares a zap file with the CRC-32 in its last four bytes. each, if not nil, is called with the number of bytes of
-// each part that was read, and its error ends the call.
+// verifyFile compares a zap file with the CRC-32 in its last four bytes. each, if not nil, is called with the length of each
+// part read, in bytes, and its error ends the call.
 func verifyFile(path string, each func(int) error) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -17,18 +17,18 @@ import (
 	"concordat/store"
 )
 
-// The store of a site of one machine notes up to which record of its log the index acknowledged changes. Each start compares
-// both: an index that has not come so far has lost documents, and the site does not open; a store that has not come so far has lost
-// what it knew of documents, and takes them in again from the index.
+// The store of a site of one machine records up to which log record the index has acknowledged changes. Each start compares the
+// two: if the index is behind, it has lost documents, and the site does not open; if the store is behind, it has lost what it knew
+// about documents, and takes them from the index again.
 
-// identityName is the file in the folder of an index that tells it from the one before it and the one after it: a new index, made by
-// reindex or restore, has no notes.
+// identityName is the file in the folder of an index that distinguishes it from earlier and later ones: a new index, made by reindex
+// or restore, has no notes.
 const identityName = "identity"
 
 // lostSetting holds the identity of an index that has lost acknowledged changes.
 const lostSetting = "index.lost"
 
-// notedIndex is an index whose changes the store notes when they are acknowledged.
+// notedIndex is an index whose changes the store records when they are acknowledged.
 type notedIndex struct {
 	concordat.Index
 	cluster.Renewer
@@ -60,10 +60,10 @@ func (n notedIndex) Renew(ctx context.Context, ps ...*concordat.Profile) (int, e
 	return done, noteIndex(ctx, n.o)
 }
 
-// Purge removes the bytes of deleted documents, which concordat.Index does not ask for.
+// Purge removes the bytes of deleted documents; concordat.Index does not require it.
 func (n notedIndex) Purge(ctx context.Context) error { return n.o.shard.Purge(ctx) }
 
-// noteIndex notes how far the index has come.
+// noteIndex records how far the index has come.
 func noteIndex(ctx context.Context, o *Instance) error {
 	at := o.shard.Applied()
 	return o.Store.Acknowledged.Note(ctx, o.indexNote, []store.AcknowledgedRecord{{Shard: "00", Epoch: at.Epoch, Record: at.Seq}})
@@ -164,7 +164,7 @@ func retake(ctx context.Context, o *Instance, intakes []store.Intake) error {
 			return fmt.Errorf("%s: %w", r, err)
 		}
 		if _, err := o.Store.Catalogue.Library(ctx, r.Library); errors.Is(err, concordat.ErrNotFound) {
-			continue // doctor says so
+			continue // doctor reports it
 		} else if err != nil {
 			return err
 		}

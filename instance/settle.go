@@ -34,7 +34,7 @@ func (o *Instance) settle(ctx context.Context) error {
 			}
 		}
 	}
-	workers := []string{""} // from when the site had one machine, whose store it may be
+	workers := []string{""} // from when the site had one machine, which may have had this store
 	if o.Worker() != "" {
 		workers = append(workers, o.Worker())
 	}
@@ -65,13 +65,14 @@ func (o *Instance) settle(ctx context.Context) error {
 	return o.Store.SetSetting(ctx, settledSetting, time.Now().UTC().Format(time.RFC3339))
 }
 
-// If a catalogue lacks more than this of the index, it is not the index's: nothing is removed then, and doctor says so.
+// If the catalogue lacks more documents of the index than this, it does not belong to the index: nothing is
+// removed, and doctor reports it.
 const (
 	maxExtra      = 1000
-	maxExtraShare = 10 // one of so many
+	maxExtraShare = 10 // one in this many
 )
 
-// settleWhole removes from the index what the catalogue lacks.
+// settleWhole removes documents from the index that the catalogue lacks.
 func (o *Instance) settleWhole(ctx context.Context) error {
 	extra, err := extraRefs(ctx, o)
 	if err != nil {

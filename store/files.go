@@ -71,7 +71,7 @@ func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (hash string,
 		}
 	}
 	if _, err := os.Stat(path); err == nil {
-		now := time.Now() // it is as good as new: Tidy takes it for a file that comes in
+		now := time.Now() // it counts as new: Tidy treats it as a file just put
 		return hash, size, os.Chtimes(path, now, now)
 	}
 	return hash, size, tmp.keep(path)
@@ -143,8 +143,8 @@ func syncFolder(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Path returns where the file with the hash is in the folder, for reading only, or concordat.ErrNotFound. Fetch also gets what
-// only the database has.
+// Path returns where the file with the hash is in the folder, for reading only, or concordat.ErrNotFound. Fetch also gets
+// files that only the database has.
 func (f *Files) Path(hash string) (string, error) {
 	path, err := f.path(hash)
 	if err != nil {
@@ -158,11 +158,11 @@ func (f *Files) Path(hash string) (string, error) {
 	return path, nil
 }
 
-// madeSuffix ends the name of what is made from a file and kept beside it.
+// madeSuffix ends the name of a file that was made from another and is kept next to it.
 const madeSuffix = ".pdf"
 
-// Workplace makes an empty folder beside the files for something that is made of one, and returns what removes it. Sweep and Tidy
-// remove what a process that ended has left.
+// Workplace makes an empty folder next to the files, for making something from one of them, and returns a function that removes
+// it. Sweep and Tidy remove folders left by processes that have ended.
 func (f *Files) Workplace() (dir string, remove func() error, err error) {
 	if err = os.MkdirAll(f.dir, 0o700); err == nil {
 		dir, err = os.MkdirTemp(f.dir, "incoming-*")
@@ -173,8 +173,8 @@ func (f *Files) Workplace() (dir string, remove func() error, err error) {
 	return dir, func() error { return os.RemoveAll(dir) }, nil
 }
 
-// Made returns where the PDF is that was made from the file with the hash, for reading only, or concordat.ErrNotFound. It is on
-// this machine alone, and goes with the file.
+// Made returns the path of the PDF that was made from the file with the hash, for reading only, or concordat.ErrNotFound. The
+// PDF exists on this machine only, and is deleted with the file.
 func (f *Files) Made(hash string) (string, error) {
 	path, err := f.Path(hash)
 	if err != nil {
@@ -188,8 +188,8 @@ func (f *Files) Made(hash string) (string, error) {
 	return path + madeSuffix, nil
 }
 
-// PutMade moves the PDF at from, which was made from the file with the hash, beside it, and returns where it is. If the file was
-// deleted meanwhile, it fails with concordat.ErrNotFound and nothing stays. from must be on the same disk.
+// PutMade moves the PDF at from, which was made from the file with the hash, next to that file, and returns its path. If the
+// file was deleted in the meantime, it fails with concordat.ErrNotFound and keeps nothing. from must be on the same disk.
 func (f *Files) PutMade(hash, from string) (string, error) {
 	path, err := f.Path(hash)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Notifications holds the inbox of the site, and what senders were answered.
+// Notifications holds the inbox of the site, and the answers to senders.
 type Notifications struct{ base }
 
 // NotificationState is the progress of a notification.
@@ -24,8 +24,8 @@ const (
 	NotificationChecking  NotificationState = "checking"  // its check must end
 	NotificationDone      NotificationState = "done"      // the sender is sent the address of the check
 	NotificationFailed    NotificationState = "failed"    // given up; Cause says why
-	NotificationWithdrawn NotificationState = "withdrawn" // the sender took it back
-	NotificationNoted     NotificationState = "noted"     // nothing is to be done
+	NotificationWithdrawn NotificationState = "withdrawn" // the sender withdrew it
+	NotificationNoted     NotificationState = "noted"     // there is nothing to do
 	NotificationRefused   NotificationState = "refused"   // the site cannot act on it; Cause says why
 )
 
@@ -49,12 +49,12 @@ type Notification struct {
 	Origin   string // address of the sender
 	Inbox    string // address of answers
 	Object   string // address of what it is about
-	Body     []byte // JSON, as it came
+	Body     []byte // JSON, as received
 	State    NotificationState
 	Task     concordat.TaskID
 	Cause    string
 	Attempts int       // failed attempts in this state
-	Due      time.Time // when it is looked at next
+	Due      time.Time // when it is next examined
 	Made     time.Time
 }
 
@@ -64,7 +64,7 @@ type NotificationAnswer struct {
 	ID           string // of the activity
 	Notification string // that it answers
 	Kind         string
-	Body         []byte // JSON, as it is sent
+	Body         []byte // JSON, as sent
 	State        DeliveryState
 	Attempts     int
 	Due          time.Time // of the next attempt
@@ -102,8 +102,9 @@ func scanReply(s engine.Scanner) (NotificationAnswer, error) {
 	return r, err
 }
 
-// TakeNotification stores a notification with its answers, and reports whether it is new: one whose Activity the account has
-// is returned as it is stored, and changes nothing. It fails with concordat.ErrChanged beyond MaxNotifications.
+// TakeNotification stores a notification with its answers, and reports whether it is new. If the account already has one
+// with that Activity, the stored one is returned and nothing changes. It fails with concordat.ErrChanged beyond
+// MaxNotifications.
 func (db *Notifications) TakeNotification(ctx context.Context, n Notification, answers ...NotificationAnswer) (kept Notification,
 	fresh bool, err error) {
 	if err = errors.Join(checkName("notification", n.ID), checkName("activity", n.Activity), checkName("account", n.Account)); err == nil {
@@ -155,7 +156,7 @@ func (db *Notifications) Notification(ctx context.Context, id string) (Notificat
 	return n, db.fail(err, "notification %s", id)
 }
 
-// NotificationOf returns the notification that an account's sender named so, or concordat.ErrNotFound.
+// NotificationOf returns the notification of an account with the sender's name for it, or concordat.ErrNotFound.
 func (db *Notifications) NotificationOf(ctx context.Context, account, activity string) (Notification, error) {
 	n, err := scanNotification(db.read().Row(ctx, `SELECT `+notificationColumns+` FROM notification n WHERE n.account = ? AND n.activity = ?`,
 		account, activity))
@@ -177,8 +178,8 @@ func (db *Notifications) NotificationAnswers(ctx context.Context, id string) ([]
 	return rs, db.fail(err, "answers to notification %s", id)
 }
 
-// ClaimNotification returns one notification that needs work, exclusively until the lease ends, or fails with
-// concordat.ErrNotFound: one whose text must be fetched, or whose check has ended or is gone. Those of accounts that are
+// ClaimNotification claims one notification that needs work until the lease ends: one whose text must be fetched, or
+// whose check has ended or is gone. It fails with concordat.ErrNotFound if there is none. Those of accounts that are
 // disabled wait.
 func (db *Notifications) ClaimNotification(ctx context.Context, lease time.Duration) (Notification, error) {
 	now := db.now()
@@ -230,9 +231,9 @@ func (db *Notifications) KeepNotification(ctx context.Context, was NotificationS
 	return db.fail(err, "keep notification %s", n.ID)
 }
 
-// ClaimReply returns the answer that has been due longest, with its notification, exclusively until the lease ends, or fails
-// with concordat.ErrNotFound. A notification's answers are claimed one after the other. Those whose time is over become dead
-// on the way.
+// ClaimReply claims the answer that has been due longest until the lease ends, and returns it with its notification, or
+// fails with concordat.ErrNotFound. A notification's answers are claimed one after the other. It also marks expired answers
+// as dead.
 func (db *Notifications) ClaimReply(ctx context.Context, lease time.Duration) (NotificationAnswer, Notification, error) {
 	now := db.now()
 	var r NotificationAnswer
@@ -280,7 +281,7 @@ func (db *Notifications) KeepReply(ctx context.Context, r NotificationAnswer) er
 	return db.fail(err, "answer %s", r.ID)
 }
 
-// ObjectReply records what the receiver objected to in an answer of an account; one that does not exist is no error.
+// ObjectReply records what the receiver objected to in an answer of an account; a missing answer is not an error.
 func (db *Notifications) ObjectReply(ctx context.Context, account, id, cause string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `UPDATE notification_answer SET cause = ? WHERE id = ? AND notification IN

@@ -33,7 +33,7 @@ type Task struct {
 	// The rest is set by the store.
 
 	Seq      int64     // order of creation, from 1
-	Cause    Cause     // of its end; zero: it has not ended, or as it should
+	Cause    Cause     // why it ended so; zero: it has not ended, or ended normally
 	Started  time.Time // of the latest attempt; zero: never
 	Finished time.Time // zero: not yet
 	Attempts int       // begun so far; with Worker it distinguishes one claim from every other
@@ -181,8 +181,8 @@ func checkClaim(worker string, lease time.Duration) error {
 }
 
 // ClaimTask gives the worker one task of the lane to run, until the lease ends: a running one whose lease has ended (its worker
-// crashed), else the oldest queued one of the owner whose turn it is; else it fails with concordat.ErrNotFound. No two workers
-// hold one task at a time. Tasks begun MaxAttempts times are set to failed on the way.
+// crashed), else the oldest queued one of the owner whose turn it is; else it fails with concordat.ErrNotFound. Two workers
+// never hold the same task. Tasks begun MaxAttempts times are set to failed.
 func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease time.Duration) (Task, error) {
 	if err := checkClaim(worker, lease); err != nil {
 		return Task{}, db.fail(err, "claim task")
@@ -259,13 +259,13 @@ func (db *Checks) RenewTask(ctx context.Context, t Task, lease time.Duration) er
 	return db.fail(err, "renew task %s", t.ID)
 }
 
-// RetitleTask gives the claimed task t another title: that of its document, once it is read. It fails with ErrLease as
+// RetitleTask gives the claimed task t a new title, that of its document once it is read. It fails with ErrLease as
 // RenewTask does.
 func (db *Checks) RetitleTask(ctx context.Context, t Task, title string) error {
 	return db.fail(db.changeClaimed(ctx, t, `title = ?`, cleanText(title)), "retitle task %s", t.ID)
 }
 
-// RewriteTask gives the claimed task t another request: with what its worker found when it read the files. It fails with ErrLease
+// RewriteTask gives the claimed task t a new request, with what its worker found when it read the files. It fails with ErrLease
 // as RenewTask does.
 func (db *Checks) RewriteTask(ctx context.Context, t Task, request []byte) error {
 	return db.fail(db.changeClaimed(ctx, t, `request = ?`, request), "rewrite task %s", t.ID)
@@ -353,7 +353,7 @@ func (db *Checks) Ahead(ctx context.Context, t Task) (queued, running int, err e
 	if err != nil {
 		return 0, 0, db.fail(err, "tasks before %s", t.ID)
 	}
-	all, each := before, before+1 // an owner before that of t has one turn more than one behind
+	all, each := before, before+1 // an owner before t's has one more turn than an owner after it
 	for _, x := range turns {
 		if x.owner == t.Owner {
 			each = before
@@ -386,8 +386,8 @@ func (db *Checks) CancelTask(ctx context.Context, id concordat.TaskID, cause Cau
 	return db.fail(err, "cancel task %s", id)
 }
 
-// ReclaimTasks puts the running tasks of the worker back into the queue, for one that starts and knows that no other of its
-// name runs. A task begun MaxAttempts times is given up by ClaimTask.
+// ReclaimTasks puts the running tasks of the worker back into the queue, for a worker that starts and knows that no other
+// of its name is running. A task begun MaxAttempts times is given up by ClaimTask.
 func (db *Checks) ReclaimTasks(ctx context.Context, worker string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `UPDATE task SET lease_until = 1 WHERE state = ? AND worker = ?`, concordat.TaskRunning, worker)

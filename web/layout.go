@@ -55,21 +55,21 @@ type layoutPage struct {
 	Unplaced []string // numbers of passages of this file that are not marked, or of all if it is not known which are of this file
 	Reason   string   // message key: why they are not
 	Problem  string   // message key: why no pages are shown; empty: they are
-	Missed   string   // the number of the passage that was looked for in vain
+	Missed   string   // the number of a passage that was not found
 
 	address string
 	begins  []int // run of each passage; 0: none
 	file    int   // from 1; 0: there is only one
 }
 
-// laidOutFile is a file of a submission of several.
+// laidOutFile is one of several files of a submission.
 type laidOutFile struct {
 	Number  int // from 1; 0: it has no pages
 	Name    string
 	Current bool
 }
 
-// Address is the address of a run of pages, with a place for its number if n is negative.
+// Address is the address of a run of pages, with a placeholder for its number if n is negative.
 func (l *layoutPage) Address(n int) string {
 	number := "{n}"
 	if n >= 0 {
@@ -84,7 +84,7 @@ func (l *layoutPage) Address(n int) string {
 
 // mark is the address of a passage's mark.
 func (l *layoutPage) mark(p *checkPage, i int) string {
-	if l.begins[i] == 0 { // of another file, or not to be found
+	if l.begins[i] == 0 { // of another file, or not found
 		return cmp.Or(p.originalLink(i), "/checks/"+url.PathEscape(string(p.ID))+"/passages/"+p.Report.Number(i))
 	}
 	return l.Address(l.begins[i]) + "#m" + p.Report.Number(i)
@@ -227,7 +227,7 @@ func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) e
 	return nil
 }
 
-// fileAt returns the index of the file of a number, or of the first with pages if there is none.
+// fileAt returns the index of the file with a number, or of the first file with pages if there is none.
 func fileAt(parts []site.Part, number string) (int, error) {
 	if number == "" {
 		for i, p := range parts {
@@ -286,14 +286,14 @@ func (w reportPages) leafPicture(rw http.ResponseWriter, r *http.Request, v *Vis
 	}
 }
 
-// noteOriginal records that someone looks at an original: each whole page, and at intervals its pictures.
+// noteOriginal records that someone looks at an original: for each whole page, and at intervals for its pictures.
 func noteOriginal(ctx context.Context, w reportPages, v *Visitor, id concordat.TaskID, part bool) {
 	if !w.readsOn(id, "original "+v.Name) || !part {
 		w.Audit(ctx, v.Name, "original_read", map[string]any{"task": id})
 	}
 }
 
-// only returns the source with a letter, whose passages alone are marked; nil: there is none.
+// only returns the source with a letter, the only one whose passages are marked; nil: there is none.
 func (p *checkPage) only(letter string) *report.RankedSource {
 	for i := range p.Report.Sources {
 		if s := &p.Report.Sources[i]; s.Letter() == letter {

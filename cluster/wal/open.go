@@ -21,8 +21,8 @@ const (
 	oldSuffix       = ".old" // of the folder that it replaces
 )
 
-// Open opens the log in the folder dir, or makes an empty one there. A torn end is cut; then everything
-// is written to disk once more (what a dead process wrote may be in memory only, and from now on it counts).
+// Open opens the log in the folder dir, or makes an empty one there. A torn end is cut off; then everything
+// is synced to disk once more (what a dead process wrote may be in memory only, and from now on it counts).
 // It fails with a CorruptError, and changes nothing, if records in the middle are damaged.
 func Open(dir string, o Options) (*Log, error) {
 	if o.SegmentBytes == 0 {
@@ -63,13 +63,13 @@ func Open(dir string, o Options) (*Log, error) {
 	return l, nil
 }
 
-// finishReset ends a Reset, or the making of the first log, that was cut short: the old log is there, or the new one is whole,
-// or there is none. Its name is on the disk afterwards: what a dead process renamed may be so in memory only.
+// finishReset finishes an interrupted Reset, or the interrupted creation of the first log: the old log is there, or the new
+// one is complete, or there is none. Its name is on disk afterwards: a rename by a dead process may be in memory only.
 func finishReset(dir string, o Options) error {
 	next, old := dir+newSuffix, dir+oldSuffix
 	_, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		// Only if the old one was moved away is the new one whole: it was made durable before.
+		// The new one is complete only if the old one was moved away: it was made durable before that.
 		if _, err = os.Stat(old); errors.Is(err, fs.ErrNotExist) {
 			return os.RemoveAll(next)
 		}
@@ -149,7 +149,7 @@ func (l *Log) load(bases []uint64) error {
 			continue
 		}
 		if !last && bases[i+1] == l.extent.End && bad.Offset > 0 {
-			continue // the mark after the last record, which is never synced, was torn
+			continue // the mark after the last record was torn; it is never synced
 		}
 		if !last {
 			return bad
@@ -159,7 +159,7 @@ func (l *Log) load(bases []uint64) error {
 		}
 	}
 	for _, s := range l.segments {
-		if err := l.o.sync(s.file); err != nil { // KAFKA-10101: what was read must not vanish later
+		if err := l.o.sync(s.file); err != nil { // KAFKA-10101: records that were read must not vanish later
 			return err
 		}
 	}
@@ -167,7 +167,7 @@ func (l *Log) load(bases []uint64) error {
 	return syncDir(l.dir, l.o.sync)
 }
 
-// loadSegment reads s up to its end or to the first bad byte, which it describes. first: nothing came before.
+// loadSegment reads s up to its end or to the first bad byte, which it describes. first: no segment came before.
 func (l *Log) loadSegment(s *segment, first bool) (*CorruptError, error) {
 	shard, version, ok := s.readHeader(l.o.Shard)
 	switch {
@@ -262,8 +262,8 @@ func (s *segment) acknowledged(bad *CorruptError, end uint64, header int) (uint6
 		return 0, err
 	}
 	if bad.Offset == 0 {
-		// The salt went with the header, so marks cannot be distinguished from other bytes. But records
-		// are only written after a header that is on disk.
+		// The salt was lost with the header, so marks cannot be distinguished from other bytes. But
+		// records are only written after a header that is on disk.
 		if len(b) > header {
 			return end + 1, nil
 		}

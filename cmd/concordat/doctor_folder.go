@@ -20,7 +20,8 @@ import (
 	"concordat/store"
 )
 
-// What doctor says about the files in the folder of a site: it explains each by what the site does, or names it.
+// What doctor says about the files in the folder of a site: it explains each one by what the site does with it,
+// or names it.
 
 // The names that a site uses, by folder. Folders not listed here are examined elsewhere.
 var explained = map[string][]string{
@@ -201,7 +202,7 @@ func (d *doctor) oddMirrors(ctx context.Context, o *instance.Instance, odd func(
 		if held(d.path(path)) {
 			return nil
 		}
-		mirrors, err := o.Store.Asks.Mirrors(ctx) // read only now: the process that held it may have gone
+		mirrors, err := o.Store.Asks.Mirrors(ctx) // read only now: the process that held it may have ended
 		known := func(m store.Mirror) bool { return partners.MirrorFolder(".", m.Epoch) == path }
 		if _, gone := os.Stat(d.path(path)); err == nil && gone == nil && !slices.ContainsFunc(mirrors, known) {
 			odd(path)
@@ -242,7 +243,7 @@ func (d *doctor) oddOriginals(ctx context.Context, o *instance.Instance, odd fun
 		if err != nil || d.now.Sub(info.ModTime()) < instance.RecentUploads {
 			return nil // it may be arriving, or is about to be swept
 		}
-		rel, _ := filepath.Rel(d.dir, path) // it is below it
+		rel, _ := filepath.Rel(d.dir, path) // the path is below it
 		of, ok := store.FileOf(e.Name())
 		if !ok {
 			odd(rel)

@@ -32,11 +32,11 @@ type OfficeOptions struct {
 	Command string
 	// Wall is the longest time for one file; default 2 minutes.
 	Wall time.Duration
-	// CPU is the most processor time for one file, rounded up to seconds; default 1 minute.
+	// CPU is the maximum processor time for one file, rounded up to seconds; default 1 minute.
 	CPU time.Duration
-	// Memory is the most memory in bytes; default 1 GiB.
+	// Memory is the maximum memory in bytes; default 1 GiB.
 	Memory int64
-	// MaxOutput is the most bytes of a PDF, and of any other file that LibreOffice writes; default 256 MiB.
+	// MaxOutput is the maximum size of a PDF, and of any other file that LibreOffice writes, in bytes; default 256 MiB.
 	MaxOutput int64
 	// Executable is the program to run as child; default the running one.
 	Executable string
@@ -48,11 +48,11 @@ var (
 	ErrUnconfined = errors.New("this system cannot confine LibreOffice: it needs Linux 5.13 with Landlock and seccomp")
 )
 
-// officeFilters are the names of LibreOffice's own readers by the ending of a name: a file is read as what it is called, or not
-// at all.
+// officeFilters are the names of LibreOffice's own readers, by file extension: a file is read as its extension says, or not at
+// all.
 var officeFilters = map[string]string{".docx": "MS Word 2007 XML", ".odt": "writer8"}
 
-// Converts reports whether an Office makes a PDF of files with this name.
+// Converts reports whether an Office makes PDFs from files with this name.
 func Converts(name string) bool { return officeFilters[strings.ToLower(filepath.Ext(name))] != "" }
 
 // FindOffice looks for LibreOffice. It fails with ErrNoOffice or ErrUnconfined.
@@ -103,7 +103,7 @@ func FindOffice(o OfficeOptions) (*Office, error) {
 // officeArg is the hidden command under which the binary becomes LibreOffice.
 const officeArg = "office-worker"
 
-// officeJob tells such a process what to do.
+// officeJob describes the work of such a process.
 type officeJob struct {
 	Program string   `json:"program"`
 	Args    []string `json:"args"`
@@ -130,9 +130,9 @@ const officeProfile = `<?xml version="1.0" encoding="UTF-8"?>
 // firstStart is the exit code of a LibreOffice that has set up its profile and wants to be started again.
 const firstStart = 81
 
-// PDF makes a PDF of the file at path, which is read as its name says (see Converts), and returns where it is below dir: a
-// folder of the caller's for this call alone, which takes everything that LibreOffice writes. What is wrong with the file is an
-// *extract.Error; any other error is the machine's, or ctx.
+// PDF makes a PDF from the file at path, which is read as its extension says (see Converts), and returns its path below dir: a
+// folder that the caller provides for this call alone, for everything that LibreOffice writes. A fault of the file is an
+// *extract.Error; any other error is the machine's or that of ctx.
 func (f *Office) PDF(ctx context.Context, path, name, dir string) (string, error) {
 	ext := strings.ToLower(filepath.Ext(name))
 	filter := officeFilters[ext]
@@ -193,7 +193,7 @@ func (f *Office) start(ctx context.Context, job officeJob) (ending, error) {
 	cmd.Env = []string{"GOTRACEBACK=none", ownNamespaces + "=1"}
 	cmd.Dir = "/"
 	cmd.Stdin, cmd.Stderr = &in, &said
-	// In a PID namespace of its own a process stands before it, which kills it when asked to end.
+	// In its own PID namespace, another process is in front of it and kills it when asked to end.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = killTime
 	err := runWithUs(cmd)

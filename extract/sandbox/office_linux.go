@@ -35,7 +35,7 @@ func becomeOffice(in io.Reader) error {
 	if err := unix.Chdir(j.Dir); err != nil {
 		return err
 	}
-	// The rules hold for the thread that sets them, and for the program that it becomes.
+	// The rules apply to the thread that sets them, and to the program that it becomes.
 	runtime.LockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
@@ -81,7 +81,7 @@ const (
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE
 )
 
-// restrictFiles leaves this thread the program, what it needs of the system, and the folder of the job.
+// restrictFiles leaves this thread only the program, what it needs from the system, and the folder of the job.
 func restrictFiles(j officeJob) error {
 	version := landlockVersion()
 	if version == 0 {
@@ -108,7 +108,7 @@ func restrictFiles(j officeJob) error {
 	if errno != 0 {
 		return errno
 	}
-	// All of it is below the folder of the program's folder; a link there leads to what is named here.
+	// Everything is below the parent of the program's folder; a link there leads to what is listed here.
 	program := filepath.Dir(filepath.Dir(j.Program))
 	for _, r := range []struct {
 		path   string
@@ -117,7 +117,7 @@ func restrictFiles(j officeJob) error {
 		{j.Dir, rules.files &^ (unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK)},
 		{program, mayRun}, {"/usr/lib", mayRun}, {"/usr/lib64", mayRun}, {"/lib", mayRun}, {"/lib64", mayRun},
 		{"/usr/share", mayRead}, {"/usr/local/share/fonts", mayRead}, {"/etc/fonts", mayRead}, {"/etc/libreoffice", mayRead},
-		{"/var/lib/libreoffice", mayRead}, {"/var/spool/libreoffice", mayRead}, // what extensions of all users have left there
+		{"/var/lib/libreoffice", mayRead}, {"/var/spool/libreoffice", mayRead}, // where extensions for all users are
 		{"/var/cache/fontconfig", mayRead}, {"/etc/ld.so.cache", mayRead}, {"/etc/localtime", mayRead},
 		{"/dev/null", mayRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE}, {"/dev/urandom", mayRead}, {"/dev/random", mayRead},
 	} {
@@ -131,7 +131,7 @@ func restrictFiles(j officeJob) error {
 	return unix.Close(int(fd))
 }
 
-// allowPath adds a rule for a path. What is not there needs none.
+// allowPath adds a rule for a path. A missing path needs none.
 func allowPath(rules int, path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, syscall.ENOENT) {
@@ -178,7 +178,7 @@ var deniedToOffice = []int{
 // may connect, no signal to another process and no limits of one, no new process or namespace, and nothing of deniedToOffice.
 func forbidToOffice() error {
 	const bpfAbove = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
-	const otherCalls = 0x40000000 // of x32, a second set of numbers for the same calls
+	const otherCalls = 0x40000000 // x32, a second set of numbers for the same calls
 	const bpfAnd = unix.BPF_ALU | unix.BPF_AND | unix.BPF_K
 	refuse := func(e unix.Errno) unix.SockFilter {
 		return unix.SockFilter{Code: bpfGive, K: unix.SECCOMP_RET_ERRNO | uint32(e)}
@@ -195,7 +195,8 @@ func forbidToOffice() error {
 		call(n, deny)
 	}
 	call(unix.SYS_CONNECT, refuse(unix.ECONNREFUSED))
-	// LibreOffice wants a socket in /tmp, where another one could ask it to open a file. It gets none and is told that it has it.
+	// LibreOffice wants a socket in /tmp, through which another instance could ask it to open a file. It gets
+	// none, but the call reports success.
 	call(unix.SYS_BIND, refuse(0))
 	call(unix.SYS_LISTEN, refuse(0))
 	call(unix.SYS_SOCKET,

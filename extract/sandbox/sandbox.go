@@ -1,12 +1,12 @@
 // Package sandbox extracts untrusted files in child processes of the same binary.
 //
 // Start from [New]: it makes a [Runner], whose File method returns the text of one file, or of every
-// member of an archive. Each file gets a child of its own, which is started and warmed beforehand,
-// takes limits on processor time, memory and output upon itself, gives up the right to open files,
-// sockets and programs where the kernel can enforce it, reads the file from its standard input, and
-// ends. A child that crashes, hangs or is killed is one typed error for that one file.
+// member of an archive. Each file gets its own child, which is started and warmed up beforehand,
+// limits its own processor time, memory and output, gives up the right to open files, sockets and
+// programs if the kernel can enforce that, reads the file from its standard input, and ends. A child
+// that crashes, hangs or is killed is one typed error for that one file.
 //
-// The binary must call [Main] first of all when [IsWorker] says so.
+// The binary must call [Main] before anything else if [IsWorker] returns true.
 package sandbox
 
 import (
@@ -37,21 +37,21 @@ type Options struct {
 	CacheDir string
 	// Wall is the longest time for one file; default 2 minutes.
 	Wall time.Duration
-	// CPU is the most processor time for one file, rounded up to seconds; default 1 minute.
+	// CPU is the maximum processor time for one file, rounded up to seconds; default 1 minute.
 	CPU time.Duration
-	// Memory is the most memory of a child in bytes; default 1 GiB, at least 256 MiB.
+	// Memory is the maximum memory of a child in bytes; default 1 GiB, at least 256 MiB.
 	Memory int64
-	// Warm is how many children of each kind wait ready; default 1, negative none.
+	// Warm is how many children of each kind are kept ready; default 1, negative none.
 	Warm int
-	// Files is how many files will be read, where that is known: no child is started for more. Default 0,
-	// unknown, as in a service: New then waits for a child with PDFium too, and fails where it cannot start.
+	// Files is how many files will be read, if that is known: no child is started for more. Default 0,
+	// unknown, as in a service: New then waits for a child with PDFium too, and fails if it cannot start.
 	Files int
 	// Executable is the program to run as child; default the running one.
 	Executable string
-	// OCR allows character recognition of pages without a text layer; nil: they stay named as such.
-	// It takes its own time, after the child's.
+	// OCR allows character recognition of pages without a text layer; nil: they are only named.
+	// Recognition takes additional time, after the child's.
 	OCR *OCR
-	// RequireIsolation makes New fail where the kernel cannot forbid children to open files and sockets.
+	// RequireIsolation makes New fail if the kernel cannot keep children from opening files and sockets.
 	RequireIsolation bool
 }
 
@@ -117,8 +117,8 @@ type Runner struct {
 	closed bool
 }
 
-// kind distinguishes the two kinds of children. Loading PDFium takes ten times as long as all the rest of
-// a child's start, so only those have it that get a PDF, or a file that turned out to hold one.
+// kind distinguishes the two kinds of children. Loading PDFium takes ten times as long as the rest of a
+// child's start, so only children that get a PDF, or a file that turned out to contain one, have it.
 type kind int
 
 const (
@@ -127,7 +127,7 @@ const (
 )
 
 // New starts the first child, waits until it is ready, and keeps it. It fails if the executable does
-// not serve as a worker.
+// not work as a worker.
 func New(o Options) (*Runner, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func New(o Options) (*Runner, error) {
 	return r, r.keep(withPDF, c)
 }
 
-// keep lets a child that is ready wait, if any shall.
+// keep keeps a ready child waiting, if one is wanted.
 func (r *Runner) keep(k kind, c *child) error {
 	if r.opt.Warm <= 0 {
 		c.discard()
@@ -202,7 +202,7 @@ func (r *Runner) startReady(k kind) (*child, ready, error) {
 // Isolation names what the kernel enforces on children: "rlimit", "seccomp", "namespaces", "chroot".
 func (r *Runner) Isolation() []string { return r.isolation }
 
-// Close ends the children that wait.
+// Close ends the waiting children.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -216,8 +216,8 @@ func (r *Runner) Close() error {
 	return nil
 }
 
-// take returns a waiting child of kind k, or a new one, and sees that another waits if more files
-// can come. again says that the file was begun with another child before.
+// take returns a waiting child of kind k, or a new one, and ensures that another one waits if
+// more files may come. again says that the file was begun with another child before.
 func (r *Runner) take(k kind, again bool) (*child, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -246,8 +246,8 @@ func (r *Runner) take(k kind, again bool) (*child, error) {
 	return c, nil
 }
 
-// File extracts the file at path, which items have as concordat.EscapeName writes it. What is wrong with the file is in
-// the items; the error is for what is wrong with the machine, or ctx.
+// File extracts the file at path, which items name in the form of concordat.EscapeName. Faults of the file are in the
+// items; the error is for faults of the machine, or that of ctx.
 func (r *Runner) File(ctx context.Context, path string) ([]Item, error) {
 	name := concordat.EscapeName(path)
 	fail := func(e *extract.Error) ([]Item, error) { return []Item{{Path: name, Err: e.WithAdvice()}}, nil }
@@ -266,7 +266,7 @@ func (r *Runner) File(ctx context.Context, path string) ([]Item, error) {
 	return r.Stream(ctx, name, f, info.Size())
 }
 
-// plainCause leaves the path out of an error of package os; the item names it.
+// plainCause removes the path from an error of package os; the item names it.
 func plainCause(err error) string {
 	var pe *os.PathError
 	if errors.As(err, &pe) {
@@ -296,8 +296,8 @@ func Head(path string) []byte {
 func IsPDF(head []byte) bool { return bytes.Contains(head, []byte("%PDF-")) }
 
 // Stream extracts size bytes read from src under the given name. It reads no more than size, or twice
-// that where src is an io.Seeker: a file that turns out to hold a PDF is then read again by a child
-// with PDFium. Files from other sources go to such a child at once.
+// that if src is an io.Seeker: a file that turns out to contain a PDF is then read again by a child
+// with PDFium. Files from other sources go to such a child immediately.
 func (r *Runner) Stream(ctx context.Context, name string, src io.Reader, size int64) ([]Item, error) {
 	fail := func(e *extract.Error) ([]Item, error) { return []Item{{Path: name, Err: e.WithAdvice()}}, nil }
 	switch {
@@ -315,7 +315,7 @@ func (r *Runner) Stream(ctx context.Context, name string, src io.Reader, size in
 	return items, err
 }
 
-// extract chooses the kind of child, and takes another one where the choice was wrong.
+// extract chooses the kind of child, and takes another one if the choice was wrong.
 func (r *Runner) extract(ctx context.Context, name string, src io.Reader, size int64) ([]Item, error) {
 	seeker, ok := src.(io.Seeker)
 	if !ok {
@@ -349,7 +349,7 @@ func (r *Runner) extract(ctx context.Context, name string, src io.Reader, size i
 // errNeedsPDF says that a child without PDFium met a PDF.
 var errNeedsPDF = errors.New("the file holds a PDF")
 
-// run sends one file to a child of kind k and gathers its answers.
+// run sends one file to a child of kind k and collects its answers.
 func (r *Runner) run(ctx context.Context, k kind, again bool, name string, src io.Reader, size int64) ([]Item, error) {
 	c, err := r.take(k, again)
 	if err != nil {
@@ -395,8 +395,8 @@ func (r *Runner) run(ctx context.Context, k kind, again bool, name string, src i
 	return append(items, Item{Path: name, Err: end.cause(timed.Err() != nil, r.opt, err).WithAdvice()}), nil
 }
 
-// answer is one message from a child: a member, that there are no more, or that a child with PDFium
-// must read the file from the beginning.
+// answer is one message from a child: a member, the end of the members, or the report that a child
+// with PDFium must read the file from the beginning.
 type answer struct {
 	Item     *Item `json:"item,omitempty"`
 	Done     bool  `json:"done,omitempty"`

@@ -21,7 +21,7 @@ func IsWorker() bool {
 	return len(os.Args) == 2 && (os.Args[1] == workerArg || os.Args[1] == officeArg)
 }
 
-// Main is the child's side: it serves one file, or becomes LibreOffice, and ends the process. When the parent dies, its end of
+// Main runs the child: it serves one file, or becomes LibreOffice, and ends the process. When the parent dies, its end of
 // standard input closes, and a child that serves a file then ends too; LibreOffice is ended by the kernel.
 func Main() {
 	if os.Args[1] == officeArg {
@@ -99,8 +99,8 @@ func endWithParent(in io.Reader) {
 	os.Exit(1)
 }
 
-// prepare gives up every right that is not needed, after readying PDFium, where it is wanted, while files
-// may still be opened.
+// prepare gives up every right that is not needed. Before that, while files may still be opened, it loads
+// PDFium if needed.
 func prepare(s setup) (extract.Options, ready) {
 	o := s.Extract
 	if s.PDF {
@@ -130,5 +130,5 @@ func preparePDF(s setup) (*extract.PDF, error) {
 	if err == nil {
 		err = pdf.Warm()
 	}
-	return pdf, err // the cache stays open: closing it takes the compiled module from later documents
+	return pdf, err // the cache stays open: closing it would take the compiled module from later documents
 }

@@ -34,7 +34,7 @@ func (c *Client) Post(ctx context.Context, address, media string, body []byte) (
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = out.Body.Close() }()                         // nothing of it is needed
+	defer func() { _ = out.Body.Close() }()                         // its content is not needed
 	_, _ = io.Copy(io.Discard, io.LimitReader(out.Body, maxAnswer)) // so that the connection can be used again
 	if out.StatusCode < 200 || out.StatusCode > 299 {
 		return out.StatusCode, &StatusError{out.StatusCode, retryAfter(out.Header, c.o.Now())}

@@ -263,7 +263,7 @@ func command(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// given gives the next command its input: a file, stdout or stderr.
+// given sets the input of the next command: a file, stdout or stderr.
 func given(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: given FILE")

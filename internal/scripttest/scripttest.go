@@ -40,11 +40,11 @@ const rest = "# rest: "
 // have
 //
 //	exec concordat ...   runs in a process that runs all such commands of the script, if TestMain calls [Commands]; one that serves
-//	                     or continues in the background (&) has a process of its own, and so has "exec env concordat ..."
+//	                     or continues in the background (&) has its own process, and so has "exec env concordat ..."
 //	exits N COMMAND...   run a command and want exit code N
 //	json [!] KEY=VALUE...    want a JSON value on stdout in which all the keys have these values
 //	field FILE KEY=VALUE KEY NAME   set the variable NAME from the JSON value in FILE that matches
-//	until COMMAND...         run a command again and again until it succeeds
+//	until COMMAND...         repeat a command until it succeeds
 //	zip FILE.zip FILE...     pack files
 //	write FILE REPEAT TEXT   write TEXT many times; \n and \xNN are understood
 //

@@ -18,16 +18,16 @@ import (
 	"concordat/store"
 )
 
-// Owner is a site that answers, with a clock that stands still until it is moved.
+// Owner is a site that answers, with a clock that is stopped until it is moved.
 type Owner struct {
 	*Parts
 	Clock *testClock
 	Keyed *profile.Profiler
-	Set   *Faulty // index of the epoch
+	Set   *Faulty // the epoch's index
 	Epoch concordat.Epoch
 }
 
-// testClock stands still until Move.
+// testClock is a clock that only Move advances.
 type testClock struct {
 	mu sync.Mutex
 	t  time.Time // guarded by mu
@@ -158,7 +158,7 @@ func (o *Owner) Question(t testing.TB, text string, level concordat.Show, libs .
 	return a
 }
 
-// Told returns the answer to an ask, which must not be refused.
+// Told returns the answer to an ask; a refusal fails the test.
 func (o *Owner) Told(t testing.TB, from concordat.SiteID, a *concordat.Ask) *concordat.SiteAnswer {
 	t.Helper()
 	tell, err := o.Answer(t.Context(), from, a)

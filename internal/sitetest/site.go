@@ -52,7 +52,7 @@ type Faulty struct {
 	PutErr, MatchErr   error
 	DeleteErr, ReadErr error
 	Missing            []concordat.ShardID
-	Capped             int  // number added to the look-ups that were cut short
+	Capped             int  // number added to the number of truncated look-ups
 	Panics             bool // when a document is requested
 	PutPanics          bool
 }

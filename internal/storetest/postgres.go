@@ -165,7 +165,7 @@ func serverUser() (*syscall.Credential, error) {
 	return nil, errors.New("no user postgres or nobody for the server")
 }
 
-// Tables returns the folder of the tables' files.
+// Tables returns the folder with the tables' files.
 func (s *Server) Tables() string { return filepath.Join(s.data(), "base") }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
@@ -185,7 +185,7 @@ func (s *Server) Start() error {
 	s.command, s.ended = c, make(chan error, 1)
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread() // the server ends with the thread that started it
+		runtime.LockOSThread() // the server ends together with the thread that started it
 		err := c.Start()
 		started <- err
 		if err == nil {

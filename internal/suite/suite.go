@@ -1,7 +1,7 @@
 // Package suite says which part of the tests is being run. There are three:
 //
 //   - make test: what go test runs without further settings. It proves every package in six minutes.
-//   - make rest: the tests that call [Rest] and the longer form of those that call [Rounds], and many packages under the race
+//   - make rest: the tests that call [Rest], the longer form of those that call [Rounds], and many packages under the race
 //     detector. It runs before a change lands. From make test it repeats only the first round of tests that call Rounds.
 //   - make long: both, and everything that takes hours.
 //

@@ -13,27 +13,27 @@ import (
 	"concordat"
 )
 
-// SQLite goes on with what of its write-ahead log is whole, up to the first frame whose checksum is wrong. If a damaged or cut log
-// had acknowledged changes behind that, they would be gone without a word. The index of the log, in the file with the suffix
-// -shm, says how far changes were committed: it is written after their frames were synced. It also says how far they are in the
-// database file: without a log, that must be all. (https://www.sqlite.org/walformat.html)
+// SQLite continues with the intact part of its write-ahead log, up to the first frame with a wrong checksum. If a damaged or
+// truncated log held acknowledged changes after that frame, they would be lost silently. The index of the log, in the file with
+// the suffix -shm, says how far changes were committed: it is written after their frames were synced. It also says how far they
+// are in the database file: without a log, that must be all. (https://www.sqlite.org/walformat.html)
 
 const (
 	walHeader   = 32
 	frameHeader = 24
 	walMagic    = 0x377f0682 // and one more if its checksums are big-endian
-	indexHeader = 48         // of the index, which has it twice
+	indexHeader = 48         // of the index, which holds it twice
 	indexFormat = 3007000
 )
 
-// logIndex holds the part of the index of a log that tells how far it goes.
+// logIndex holds the part of a log's index that says how far the log goes.
 type logIndex struct {
 	frames uint32  // that were committed
 	stored uint32  // of them, in the database file
 	salt   [8]byte // of the log
 }
 
-// readLogIndex reads the index of the log of a database; ok is false if there is none, or none that is whole.
+// readLogIndex reads the index of the log of a database; ok is false if there is no intact one.
 func readLogIndex(path string) (x logIndex, ok bool, err error) {
 	f, err := os.Open(path + "-shm")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,13 +80,13 @@ func checkLog(path string) error {
 			return err
 		}
 		if again, ok, err := readLogIndex(path); err != nil || !ok || again != x {
-			continue // another process begins the log anew
+			continue // another process is restarting the log
 		}
 		name := filepath.Base(path)
 		return fmt.Errorf("%w: %s-wal is gone, damaged or cut: of %d pages of acknowledged changes %d can be read; restore a backup, or remove %s-shm to go on without the others",
 			concordat.ErrCorrupt, name, x.frames, whole, name)
 	}
-	return nil // it changes all the time, so somebody reads it
+	return nil // it keeps changing, so another process can read it
 }
 
 // wholeFrames returns up to which frame a log holds what its index says, at most x.frames. A log that is not the one of the

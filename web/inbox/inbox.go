@@ -57,9 +57,9 @@ func New(w *web.Web, o Options) *Inbox {
 	return d
 }
 
-// Receive takes a notification that came with a token of the account v, and returns it as it is stored: one that came before
-// is not taken again. It fails with concordat.ErrInvalid if it is not one as the protocol describes them, and with
-// concordat.ErrRefused if the token does not list where it comes from. What the site cannot act on is taken, and answered so.
+// Receive takes a notification that came with a token of the account v, and returns it as it is stored; a repeated one is not
+// taken again. It fails with concordat.ErrInvalid if it does not follow the protocol, and with concordat.ErrRefused if the
+// token does not list where it comes from. A notification that the site cannot act on is taken, and the answer says so.
 func (d *Inbox) Receive(ctx context.Context, v *web.Visitor, origins []string, body []byte) (store.Notification, error) {
 	now := d.w.Options().Now()
 	n := store.Notification{ID: strings.ToLower(rand.Text()), Account: v.Name, Body: body, State: store.NotificationNoted, Due: now, Made: now}
@@ -130,7 +130,7 @@ func (d *Inbox) Receive(ctx context.Context, v *web.Visitor, origins []string, b
 	}
 	select {
 	case d.wake <- struct{}{}:
-	default: // it will be looked at soon anyway
+	default: // it will be examined soon anyway
 	}
 	return kept, err
 }
@@ -150,7 +150,7 @@ func (d *Inbox) undo(ctx context.Context, tx *store.DB, v *web.Visitor, a activi
 	return store.Notification{}, "The request has ended and can no longer be withdrawn.", nil
 }
 
-// stop cancels a check that nobody waits for any more; one that has ended stays.
+// stop cancels a check that no one is waiting for any longer; one that has ended stays.
 func (d *Inbox) stop(ctx context.Context, account string, id concordat.TaskID) error {
 	err := d.w.Options().Queue.Cancel(ctx, id, store.Cause{Code: store.CauseCancelled, Who: account},
 		store.AuditNote{Actor: account, Action: "check_cancelled", Detail: map[string]any{"task": id}})
@@ -160,7 +160,7 @@ func (d *Inbox) stop(ctx context.Context, account string, id concordat.TaskID) e
 	return err
 }
 
-// Replay sends answers that were given up once more, and returns how many.
+// Replay sends abandoned answers once more, and returns how many.
 func (d *Inbox) Replay(ctx context.Context, who, id string) (n int64, err error) {
 	err = d.w.Change(ctx, who, "notification_replayed", map[string]any{"id": id}, func(tx *store.DB) error {
 		if _, err := tx.Notifications.Notification(ctx, id); err != nil {

@@ -73,7 +73,7 @@ func (d *Inbox) first(all []thing, at func(thing) (site.Job, int64, error)) (sit
 	return site.Job{}, 0, refuse("%s", cut(strings.Join(reasons, " ")))
 }
 
-// at fetches a text from an address, or from where the page there says that it is.
+// at fetches a text from an address, or from the address that the page there gives.
 func (d *Inbox) at(ctx context.Context, n store.Notification, address, media string, pages bool) (j site.Job, size int64, err error) {
 	r, err := d.open(ctx, n, address, acceptAny)
 	if err != nil {
@@ -83,7 +83,7 @@ func (d *Inbox) at(ctx context.Context, n store.Notification, address, media str
 		return d.keep(ctx, r, media)
 	}
 	if !pages {
-		_ = r.Body.Close() // nothing of it is needed
+		_ = r.Body.Close() // its content is not needed
 		return j, 0, refuse("%s is a web page, not a text.", address)
 	}
 	items, err := d.items(ctx, n, r)

@@ -83,7 +83,7 @@ func (d *Inbox) forget(ctx context.Context) error {
 	}
 }
 
-// guarded runs f, and reports a panic as its error, once noted.
+// guarded runs f, and returns a panic as an error after recording it.
 func (d *Inbox) guarded(f func() error, id string) error {
 	err := compare.Guard(f)
 	(compare.Panics{Logger: d.w.Options().Logger, Counted: d.w.Options().Panicked}).Note(err, "notification", id)
@@ -149,7 +149,7 @@ func outcome(err error) string {
 	return "The request could not be completed."
 }
 
-// wait is how long to wait after so many failures.
+// wait is how long to wait after a number of failures.
 func (d *Inbox) wait(attempts int) time.Duration {
 	wait := d.o.Retry
 	for range attempts - 1 {
