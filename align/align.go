@@ -224,19 +224,20 @@ func merge(copies []copied, reworded []stretch) []stretch {
 func passage(ta, tb *Text, s stretch) Passage {
 	a, b := ta.words[s.a0:s.a1], tb.words[s.b0:s.b1]
 	out := Passage{A: ta.span(s.a0, s.a1), B: tb.span(s.b0, s.b1)}
-	equal := 0
-	for _, r := range diff(a, b) {
-		equal += int(r.n)
-		if r.n == 1 && a[r.a].flags&(stopWord|gramWord) != 0 {
+	equalA, equalB := 0.0, 0.0
+	for _, m := range matches(ta, tb, s) {
+		equalA += float64(m.a1 - m.a0)
+		equalB += float64(m.b1 - m.b0)
+		if m.a1-m.a0 == 1 && ta.words[m.a0].flags&(stopWord|gramWord) != 0 {
 			continue // equal by chance, more often than not
 		}
 		out.Words = append(out.Words, concordat.SpanPair{
-			Span:   concordat.Span{Start: int(a[r.a].start), End: int(a[r.a+r.n-1].end)},
-			Source: concordat.Span{Start: int(b[r.b].start), End: int(b[r.b+r.n-1].end)},
+			Span:   concordat.Span{Start: int(ta.words[m.a0].start), End: int(ta.words[m.a1-1].end)},
+			Source: concordat.Span{Start: int(tb.words[m.b0].start), End: int(tb.words[m.b1-1].end)},
 		})
 	}
-	out.Similarity = shared(a, b)
-	out.Kind = kind(s.summary, float64(equal)/float64(len(a)), 2*float64(equal)/float64(len(a)+len(b)))
+	out.Similarity = max(shared(a, b), equalA/float64(len(a)))
+	out.Kind = kind(s.summary, equalA/float64(len(a)), (equalA+equalB)/float64(len(a)+len(b)))
 	return out
 }
 

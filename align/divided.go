@@ -1,0 +1,82 @@
+package align
+
+import (
+	"slices"
+	"unicode"
+)
+
+// match is a stretch of the words of A and one of B with the same letters: A's words [a0, a1), B's words [b0, b1).
+type match struct{ a0, a1, b0, b1 int32 }
+
+// matches returns the equal runs of a passage, in order. Chinese is written without blanks, and the end of a line or of a passage
+// decides how the letters next to it are divided into words; so words count as equal too if their letters are.
+func matches(ta, tb *Text, s stretch) []match {
+	var out []match
+	a, b := s.a0, s.b0
+	for _, r := range diff(ta.words[s.a0:s.a1], tb.words[s.b0:s.b1]) {
+		m := match{s.a0 + r.a, s.a0 + r.a + r.n, s.b0 + r.b, s.b0 + r.b + r.n}
+		if letters := han(ta, a, m.a0); len(letters) > 0 && slices.Equal(letters, han(tb, b, m.b0)) {
+			m.a0, m.b0 = a, b
+		}
+		if k := len(out) - 1; k >= 0 && out[k].a1 == m.a0 && out[k].b1 == m.b0 {
+			out[k].a1, out[k].b1 = m.a1, m.b1
+		} else {
+			out = append(out, m)
+		}
+		a, b = m.a1, m.b1
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	// At its edges the passage may have a part of a word of the source.
+	first, last := &out[0], &out[len(out)-1]
+	if letters, before := han(ta, s.a0, first.a0), hanBefore(tb, first.b0); len(letters) > 0 && len(letters) <= len(before) &&
+		slices.Equal(letters, before[len(before)-len(letters):]) {
+		first.a0 = s.a0
+	}
+	if letters, after := han(ta, last.a1, s.a1), hanAfter(tb, last.b1); len(letters) > 0 && len(letters) <= len(after) &&
+		slices.Equal(letters, after[:len(letters)]) {
+		last.a1 = s.a1
+	}
+	return out
+}
+
+// edgeWords bounds the words of the source in which a part of a word is looked for.
+const edgeWords = 4
+
+// hanBefore returns the letters of the Chinese words in front of a word.
+func hanBefore(t *Text, word int32) []rune {
+	from := word
+	for from > 0 && word-from < edgeWords && isHan(t.words[from-1]) {
+		from--
+	}
+	return han(t, from, word)
+}
+
+// hanAfter returns the letters of the Chinese words from a word on.
+func hanAfter(t *Text, word int32) []rune {
+	to := word
+	for int(to) < len(t.words) && to-word < edgeWords && isHan(t.words[to]) {
+		to++
+	}
+	return han(t, word, to)
+}
+
+// han returns the letters of words [first, last), or nil if one of them is not Chinese or is not compared.
+func han(t *Text, first, last int32) []rune {
+	var out []rune
+	for _, w := range t.words[first:last] {
+		if !isHan(w) {
+			return nil
+		}
+		for _, r := range t.source[w.start:w.end] {
+			if unicode.IsLetter(r) || unicode.IsNumber(r) {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+// isHan reports whether a word is Chinese and is compared.
+func isHan(w token) bool { return w.flags&hanWord != 0 && w.hash != mutedHash }
