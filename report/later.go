@@ -11,6 +11,7 @@ type Later struct {
 	Alert     int64 // its number
 	Source    concordat.Ref
 	Title     string
+	Authors   []concordat.Creator // as far as they are known
 	At        time.Time
 	Level     concordat.Show // of a partner that reported it; empty: it is a document of this site
 	Sentences int            // of the submission that match; 0: not told
@@ -37,6 +38,7 @@ type (
 		At        time.Time            `json:"at"`
 		Level     concordat.Show       `json:"level,omitempty"`
 		Sentences int                  `json:"sentences"`
+		Author    *jsonOwnWork         `json:"same_author,omitempty"`
 		Read      *jsonMark            `json:"read"`
 		Handled   *jsonMark            `json:"handled"`
 	}
@@ -56,7 +58,7 @@ func (m LaterMark) json() *jsonMark {
 func (r *Report) jsonLater() (out []jsonLater) {
 	for _, l := range r.Later {
 		out = append(out, jsonLater{l.Alert, l.Source.Site, l.Source.Library, l.Source.Document, l.Title, l.At, l.Level, l.Sentences,
-			l.Read.json(), l.Handled.json()})
+			SameAuthor(r.Authors, l.Authors).json(), l.Read.json(), l.Handled.json()})
 	}
 	return out
 }
@@ -81,6 +83,9 @@ func (r *Report) LaterWords() (out []string) {
 		said := []string{l.Say("Found since then, on %s: %s, from %s.", minute(d.At), title, place)}
 		if d.Sentences > 0 {
 			said = append(said, l.Say("Matching sentences: %d.", d.Sentences))
+		}
+		if words := l.SameAuthorWords(SameAuthor(r.Authors, d.Authors)); words != "" {
+			said = append(said, words)
 		}
 		switch {
 		case !d.Handled.At.IsZero():

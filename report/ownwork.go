@@ -45,6 +45,19 @@ func (b *builder) ownWork(ref concordat.Ref) *OwnWork {
 	return out
 }
 
+// SameAuthor returns why a document that came after a check may be by an author of its submission, as when they publish their
+// thesis; nil: nothing says so.
+func SameAuthor(submission, document []concordat.Creator) *OwnWork {
+	a, _, by := samePerson(submission, document)
+	switch by {
+	case OwnByORCID:
+		return &OwnWork{by, a.Name, a.ORCID}
+	case OwnByName:
+		return &OwnWork{By: by, Author: a.Name}
+	}
+	return nil
+}
+
 // creators returns the authors of a source, of this site or of a partner.
 func (b *builder) creators(ref concordat.Ref) []concordat.Creator {
 	if w, ok := b.copies.known[ref]; ok {
@@ -152,4 +165,15 @@ func (l Language) OwnWords(o *OwnWork) string {
 		return l.Say("Probably the author's own earlier work: the ORCID iD of %s (%s) is the same.", cmp.Or(o.Author, o.ORCID), o.ORCID)
 	}
 	return l.Say("Possibly the author's own earlier work: an author is called %s too. Several people can have the same name.", o.Author)
+}
+
+// SameAuthorWords states that a later document may be by the author of the submission, and how much that is worth.
+func (l Language) SameAuthorWords(o *OwnWork) string {
+	switch {
+	case o == nil:
+		return ""
+	case o.By == OwnByORCID:
+		return l.Say("Probably by the same author: the ORCID iD of %s (%s) is the same.", cmp.Or(o.Author, o.ORCID), o.ORCID)
+	}
+	return l.Say("Possibly by the same author: an author is called %s too. Several people can have the same name.", o.Author)
 }

@@ -27,13 +27,17 @@ func TestLaterIsInTheReport(t *testing.T) {
 		{Alert: 6, Source: concordat.Ref{Site: "north", Library: "calls", Document: "f00d"}, Title: "A <call>", At: day,
 			Level: concordat.ShowMetadata, Sentences: 2, Read: report.LaterMark{By: "ada", At: day}},
 	}
+	r.Authors = concordat.ParseCreators("Jane Roe (0000-0002-1825-0097); Poe, Ann")
+	r.Later[1].Authors, r.Later[2].Authors = concordat.ParseCreators("Roe, J. (0000-0002-1825-0097)"), concordat.ParseCreators("A. Poe")
 	if s := schema(t); check(s, s, parse(t, r), "report") != nil {
 		t.Error(check(s, s, parse(t, r), "report"))
 	}
 	want := []string{
 		"Found since then, on 2026-03-04 05:06 UTC: a document that is not named, from north/calls. This alert has not been read yet.",
-		"Found since then, on 2026-03-04 05:06 UTC: late.txt, from theses. Matching sentences: 3. Handled by bo on 2026-03-04 05:06 UTC.",
+		"Found since then, on 2026-03-04 05:06 UTC: late.txt, from theses. Matching sentences: 3. " +
+			"Probably by the same author: the ORCID iD of Jane Roe (0000-0002-1825-0097) is the same. Handled by bo on 2026-03-04 05:06 UTC.",
 		"Found since then, on 2026-03-04 05:06 UTC: A <call>, from north/calls. Matching sentences: 2. " +
+			"Possibly by the same author: an author is called Poe, Ann too. Several people can have the same name. " +
 			"Read by ada on 2026-03-04 05:06 UTC, not handled yet.",
 	}
 	if d := cmp.Diff(want, r.LaterWords()); d != "" {
@@ -46,7 +50,7 @@ func TestLaterIsInTheReport(t *testing.T) {
 		}
 		r.Language = l
 		for _, s := range r.LaterWords() {
-			if strings.Contains(s, "found") || strings.Contains(s, "Nobody") {
+			if strings.Contains(s, "found") || strings.Contains(s, "author") || strings.Contains(s, "Nobody") {
 				t.Errorf("%s: %s", code, s)
 			}
 		}

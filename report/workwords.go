@@ -97,7 +97,12 @@ func (j *jsonRanked) addWork(s RankedSource) {
 	for _, c := range s.Also {
 		j.Also = append(j.Also, jsonCopy{c.Site, c.Library, c.Document, c.Title, c.Page})
 	}
-	if s.Own != nil {
-		j.Own = &jsonOwnWork{s.Own.By, s.Own.Author, s.Own.ORCID}
+	j.Own = s.Own.json()
+}
+
+func (o *OwnWork) json() *jsonOwnWork {
+	if o == nil {
+		return nil
 	}
+	return &jsonOwnWork{o.By, o.Author, o.ORCID}
 }

@@ -200,11 +200,40 @@ func (s *Site) Alerts(ctx context.Context, after int64, limit int) ([]store.Aler
 // Later returns the documents that matched a standing check after its report was made, the latest first, for the report.
 func Later(ctx context.Context, db *store.DB, task concordat.TaskID) (out []report.Later, err error) {
 	alerts, err := db.Alerts.FilterAlerts(ctx, store.AlertFilter{Side: store.AlertFound, Task: task}, 0, report.MaxLater)
+	if err != nil {
+		return nil, err
+	}
+	authors, err := AuthorsOf(ctx, db, alerts)
 	for _, a := range alerts {
-		out = append(out, report.Later{Alert: a.Seq, Source: a.Source, Title: a.Title, At: a.At, Level: a.Level, Sentences: a.Sentences,
-			Read: report.LaterMark(a.Read), Handled: report.LaterMark(a.Handled)})
+		out = append(out, report.Later{Alert: a.Seq, Source: a.Source, Title: a.Title, Authors: authors[a.Seq], At: a.At, Level: a.Level,
+			Sentences: a.Sentences, Read: report.LaterMark(a.Read), Handled: report.LaterMark(a.Handled)})
 	}
 	return out, err
+}
+
+// AuthorsOf returns the authors of the documents that alerts are about, by the number of the alert, as far as they are known: of
+// a document of this site, from its repository, else from its file; of a partner's, as the partner told them.
+func AuthorsOf(ctx context.Context, db *store.DB, alerts []store.Alert) (map[int64][]concordat.Creator, error) {
+	out := map[int64][]concordat.Creator{}
+	for _, a := range alerts {
+		if a.Level != "" {
+			out[a.Seq] = concordat.ParseCreators(a.Author)
+			continue
+		}
+		works, err := db.Harvest.Works(ctx, a.Source.Library, []concordat.DocumentID{a.Source.Document})
+		if err != nil {
+			return nil, err
+		}
+		if out[a.Seq] = works[a.Source.Document].Creators; len(out[a.Seq]) > 0 {
+			continue
+		}
+		row, err := db.Catalogue.DocumentRow(ctx, a.Source.Library, a.Source.Document)
+		if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+			return nil, err
+		}
+		out[a.Seq] = concordat.ParseCreators(row.Author)
+	}
+	return out, nil
 }
 
 // Watch compares documents that are added from now on with the submission of an ended check, and raises alerts for those that

@@ -29,6 +29,7 @@ type Alert struct {
 	Name  string // of the partner that asks or has the document; empty: this site has both the document and the check
 	Check string // title of the check; empty: a partner's
 	Place string // title of the library with the document
+	Same  string // why the document may be by the author of the check; empty: nothing says so, or nobody has looked
 }
 
 // View returns the alert in the form that programs get.

@@ -130,6 +130,50 @@ func TestLaterInReport(t *testing.T) {
 	}
 }
 
+// TestLaterByTheSameAuthor: a document found since may be the author's own, as when a thesis is published after its check; the
+// report says so on its page and in each file, by what the repository, the file or a partner says of its authors.
+func TestLaterByTheSameAuthor(t *testing.T) {
+	t.Parallel()
+	d := newTestSite(t, false)
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	olga.upload(http.StatusOK, url.Values{"title": {"essay"}, "text": {folios}, "author": {"Jane Roe (0000-0002-1825-0097)"}})
+	task := d.await(t)["essay"]
+	d.alerts(t, task)
+	for _, a := range []store.Alert{
+		{Task: task, Source: concordat.Ref{Site: "SOUTH", Library: "theses", Document: "f00d"}, Title: "Another", Author: "J. Roe",
+			Level: concordat.ShowMetadata},
+		{Task: task, Source: concordat.Ref{Site: "SOUTH", Library: "theses", Document: "beef"}, Title: "A third", Author: "Ann Poe",
+			Level: concordat.ShowMetadata}} {
+		a.At = time.Now()
+		if _, err := d.store.Alerts.PutAlert(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const same, named = "Probably by the same author: the ORCID iD of Jane Roe (0000-0002-1825-0097) is the same.",
+		"Possibly by the same author: an author is called Jane Roe too."
+	page := "/checks/" + string(task)
+	count := func(address string, words string, want int) {
+		t.Helper()
+		got := strings.Join(strings.Fields(olga.get(address, http.StatusOK)), " ")
+		if n := strings.Count(got, words); n != want {
+			t.Errorf("%s: %q %d times, want %d:\n%s", address, words, n, want, got)
+		}
+	}
+	count(page, named, 1)
+	count(page, same, 0)
+	err := d.store.Harvest.PutWorks(t.Context(), "theses", map[concordat.DocumentID]concordat.Work{"folios.txt": {
+		Creators: concordat.ParseCreators("Roe, J. (0000-0002-1825-0097)")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{page, page + "/report?format=html", page + "/report?format=text"} {
+		count(address, same, 1)
+		count(address, named, 1)
+	}
+	count(page+"/report?format=json", `"same_author": { "by": "orcid", "author": "Jane Roe", "orcid": "0000-0002-1825-0097" }`, 1)
+	count(page+"/report?format=json", `"same_author"`, 2)
+}
+
 // TestAlertAPI: programs see and mark alerts as people do.
 func TestAlertAPI(t *testing.T) {
 	t.Parallel()

@@ -200,6 +200,22 @@ func (w reportPages) showReport(rw http.ResponseWriter, r *http.Request, v *Visi
 	w.Show(rw, r, v, http.StatusOK, "check", "title.check", p)
 }
 
+// sameAuthors says which of the documents that alerts are about may be by an author of the submission.
+func sameAuthors(ctx context.Context, w *Web, r *report.Report, alerts []Alert) error {
+	if len(r.Authors) == 0 {
+		return nil
+	}
+	var all []store.Alert
+	for _, a := range alerts {
+		all = append(all, a.Alert)
+	}
+	authors, err := site.AuthorsOf(ctx, w.o.Store, all)
+	for i, a := range alerts {
+		alerts[i].Same = r.Language.SameAuthorWords(report.SameAuthor(r.Authors, authors[a.Seq]))
+	}
+	return err
+}
+
 // fill prepares all parts of a report.
 func fill(w reportPages, r *http.Request, v *Visitor, p *checkPage, got *reading) (err error) {
 	q := r.URL.Query()
@@ -216,6 +232,9 @@ func fill(w reportPages, r *http.Request, v *Visitor, p *checkPage, got *reading
 			return err
 		}
 		p.MoreSince = next > 0
+		if err := sameAuthors(r.Context(), w.Web, got.Report, p.Since); err != nil {
+			return err
+		}
 	}
 	w.filterLeads(r, p)
 	l := w.links(message.LanguageOf(r), p)
