@@ -14,7 +14,7 @@ type DateOrigin string
 
 // The origins of a date.
 const (
-	DateOfFile DateOrigin = "file"  // the file's own metadata, which no one has verified
+	DateOfFile DateOrigin = "file"  // the file's own metadata, not verified by anyone
 	DateGiven  DateOrigin = "given" // the person who added the document
 )
 
@@ -28,7 +28,7 @@ func ParseDate(s string) (Date, error) {
 	return d, d.Validate()
 }
 
-// Validate returns nil for the empty Date and for one of the three forms with a year from 1 on, else ErrInvalid.
+// Validate returns nil for the empty Date and for one of the three forms with a year of at least 1, otherwise ErrInvalid.
 func (d Date) Validate() error {
 	if d == "" {
 		return nil
@@ -60,8 +60,8 @@ func (d Date) bounds() (from, to time.Time, ok bool) {
 	return from, to, false
 }
 
-// Before reports whether d is certainly earlier than e: all of d lies before all of e. 2019 is not
-// certainly earlier than 2019-03, nor the other way round; an unknown date is before none.
+// Before reports whether d is certainly earlier than e: all of d lies before all of e. 2019 is not certainly earlier than 2019-03, nor the
+// other way round; an unknown date is never before another.
 func (d Date) Before(e Date) bool {
 	_, end, ok := d.bounds()
 	begin, _, known := e.bounds()

@@ -22,6 +22,6 @@ var (
 	ErrCorrupt = errors.New("corrupt")
 	// ErrDiskFull: no room to write; what was acknowledged before is safe.
 	ErrDiskFull = errors.New("disk full")
-	// ErrInvalid: the caller's input cannot be used as it is.
+	// ErrInvalid: the caller's input is not valid.
 	ErrInvalid = errors.New("invalid")
 )

@@ -28,8 +28,9 @@ type Query struct {
 	Exclude      []Ref       // documents that are never matched: the submission itself, its drafts
 	Fingerprints []Fingerprint
 	MaxDistance  int // bits, inclusive; complete up to the probe's bound
-	// MaxHashes, if above 0, replaces MaxDistance: it is the most 4-bit groups that may differ. In a scheme with b = 4 these are hashes.
-	// How many bits differ between two unequal hashes is then chance, so the number of unequal hashes says more than the number of bits.
+	// MaxHashes, if above 0, replaces MaxDistance: it is the largest number of 4-bit groups that may differ. In a scheme with b = 4 these
+	// are hashes. How many bits differ between two unequal hashes is then chance, so the number of unequal hashes says more than the number
+	// of bits.
 	MaxHashes int
 	Probe     Probe // how far to look
 	Limit     int   // most matches for one fingerprint, nearest first; 0: no limit

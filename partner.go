@@ -42,7 +42,7 @@ func Levels() []Show {
 // answers nor two partners can be joined by it.
 type JobID [16]byte
 
-// Handle is a partner's pseudonym for one of its documents, of one asker only.
+// Handle is a partner's pseudonym for one of its documents, used with one asker only.
 type Handle [16]byte
 
 // Reason says why a partner, or one of its libraries, does not answer. Reasons are part of the protocol.
@@ -122,7 +122,7 @@ type AskedSentence struct {
 	Gate        int // bits: the gate that the scheme gives the sentence; see Sentence
 }
 
-// MaxAsked is the most sentences in one Ask; longer documents are split into several.
+// MaxAsked is the largest number of sentences in one Ask; longer documents are split into several.
 const MaxAsked = 8192
 
 // Padded returns the number of sentences that an ask of n sends, dummies included, and is charged for: the next of 64, 80, 96, 112, 128,
@@ -136,7 +136,7 @@ func Padded(n int) int {
 	return max(64, (n+step-1)/step*step)
 }
 
-// MaxRevealed is the most passages in one RevealAsk.
+// MaxRevealed is the largest number of passages in one RevealAsk.
 const MaxRevealed = 64
 
 // Ask is the question of one check to one partner: the first round. The fingerprints are made with the epoch's key.
@@ -234,7 +234,7 @@ type OutlineAsk struct {
 	Documents []OutlineOf
 }
 
-// OutlineOf names a document and, in ascending order, the sentences around which its outline is wanted.
+// OutlineOf names a document and, in ascending order, the sentences around which to show its outline.
 type OutlineOf struct {
 	Handle   Handle
 	Ordinals []int
@@ -362,7 +362,7 @@ type OpenLibrary struct {
 	Ready       []EpochReadiness `json:"ready"`
 	Embargo     time.Time        `json:"embargo,omitzero"`
 	Expires     time.Time        `json:"expires,omitzero"`
-	// Budget of sentences and of disclosures a day; negative: no limit.
+	// Daily budget of sentences and of disclosures; negative: no limit.
 	Sentences   int `json:"sentences"`
 	Disclosures int `json:"disclosures"`
 }

@@ -2,7 +2,7 @@ package concordat
 
 import "time"
 
-// MaxLeadCells is the most cells in one LeadAsk, dummies included.
+// MaxLeadCells is the largest number of cells in one LeadAsk, dummies included.
 const MaxLeadCells = 8192
 
 // KeyedTable names the table with the digest (meaning.Cells.Digest) whose cells are keyed with the secret of an epoch, as they are when

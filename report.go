@@ -12,8 +12,8 @@ const (
 	KindNear       Kind = "near"       // mostly the same words
 	KindParaphrase Kind = "paraphrase" // reworked wording
 	KindSummary    Kind = "summary"    // a much longer source condensed
-	KindCommon     Kind = "common"     // wording found in many documents; gives no score alone
-	KindTemplate   Kind = "template"   // wording of a form that was handed out; gives no score
+	KindCommon     Kind = "common"     // wording found in many documents; does not count alone
+	KindTemplate   Kind = "template"   // wording of a form that was handed out; does not count
 	KindForm       Kind = "form"       // reads like a form although none was given; does not count
 	KindSentence   Kind = "sentence"   // an isolated sentence; does not count
 	KindUndecided  Kind = "undecided"  // many words in many documents: a form, or copied? a person decides; does not count
@@ -48,7 +48,7 @@ type Passage struct {
 	SourcePoints Span    `json:"source_points,omitzero"`
 	Kind         Kind    `json:"kind"`
 	Similarity   float64 `json:"similarity"` // 0 to 1: share of the passage's words in common
-	// Text is the source's text at SourceSpan, where it may be shown; Before and After hold a little of the text around it.
+	// Text is the source's text at SourceSpan, if it may be shown; Before and After hold a little of the text around it.
 	Text   string `json:"text,omitempty"`
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
@@ -176,7 +176,7 @@ type Consulted struct {
 	Withheld int     `json:"withheld,omitempty"` // sentences that were not sent, as the partner holds them in another form
 	Exposed  Exposed `json:"exposed,omitzero"`
 	Shown    Shown   `json:"shown,omitzero"`
-	// Mirror is the date of the mirror that was asked instead of the partner; zero: the partner was.
+	// Mirror is the date of the mirror that was asked instead of the partner; zero: the partner itself was asked.
 	Mirror   time.Time `json:"mirror,omitzero"`
 	Standing bool      `json:"standing,omitempty"` // the partner will report later documents
 	// Leads is the outcome of the question about leads: LeadsAsked or another constant below; empty: leads were not looked for.

@@ -34,13 +34,13 @@ func (w Work) Authors() string {
 	return strings.Join(names, "; ")
 }
 
-// PageURL is the address of the repository's own page if that may become a link; else empty.
+// PageURL is the address of the repository's own page if that may become a link, otherwise empty.
 func (w Work) PageURL() string { return webAddress(w.Page) }
 
 // LicenseURL is the address of the licence; empty: the licence is described in words or not known.
 func (w Work) LicenseURL() string { return webAddress(w.License) }
 
-// webAddress returns text if it is a web address, else nothing: the text comes from a repository and becomes a link.
+// webAddress returns text if it is a web address, otherwise empty: the text comes from a repository and becomes a link.
 func webAddress(text string) string {
 	if u, err := url.Parse(text); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" ||
 		strings.ContainsAny(text, " \n\t") {

@@ -216,7 +216,7 @@ func (e *evidence) condensed(s stretch) []stretch {
 }
 
 // stretches returns the local alignments within s of at least the needed score, in order of A and disjoint there. Text that one alignment
-// in order leaves out, such as sentences in exchanged order, is aligned separately.
+// in order leaves out, for example sentences in exchanged order, is aligned separately.
 func (e *evidence) stretches(s stretch, needed float64) []stretch {
 	var out []stretch
 	for from := s.a0; from < s.a1; from++ {

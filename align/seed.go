@@ -165,7 +165,7 @@ func (w *weights) postings(b *Text) *postings {
 	return p
 }
 
-// row compares units of A, one after the other, with those of B.
+// row compares units of A, one after another, with those of B.
 type row struct {
 	*postings
 	floor   float32

@@ -37,7 +37,7 @@ type Check struct {
 	// not computed yet or not shown to this account.
 	Coverage *float64 `json:"coverage"`
 	Flags    int      `json:"flags"` // kinds of flags that may hide something; 0: none, or not shown to this account
-	Leads    int      `json:"leads"` // passages that may say in other words what a source says; 0: none, not looked for, or not shown
+	Leads    int      `json:"leads"` // passages that may restate a source; 0: none, not looked for, or not shown
 	// LeftOut are files of the archive that were not read because no person wrote them; known once it has been read.
 	LeftOut concordat.LeftOut `json:"left_out"`
 }

@@ -49,7 +49,7 @@ type LeadFound struct {
 	Pairs      []LeadPair     `json:"pairs"`
 	State      string         `json:"state"` // open, counted or set_aside
 	Comment    string         `json:"comment"`
-	By         string         `json:"by"` // who decided; empty: no one, or it is not shown
+	By         string         `json:"by"` // who decided; empty: nobody, or it is not shown
 	At         time.Time      `json:"at"`
 }
 

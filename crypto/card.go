@@ -107,7 +107,7 @@ const (
 // for SealingAhead, since a new card is made every week, and for all of CardLife if root is given by hand each time, so that a thief of the
 // keystore cannot read further ahead. If there are more signing keys than a card has room for, it names the newest.
 //
-// The serial is the time in milliseconds, or one more than the last where that is larger: then the cards of a site restored from an old
+// The serial is the time in milliseconds, or one more than the last serial if that is larger: then the cards of a site restored from an old
 // backup still follow its earlier ones.
 func (id *Identity) MakeCard(f CardFields, root []byte, now time.Time, random io.Reader) (*Identity, *Card, error) {
 	if err := f.validate(); err != nil {

@@ -66,7 +66,7 @@ const (
 
 // Errors that callers distinguish. All others are faults of the caller or of the random source.
 var (
-	// ErrFormat: the bytes are not what they should be.
+	// ErrFormat: the bytes do not have the expected form.
 	ErrFormat = errors.New("malformed")
 	// ErrSignature: the signature was not made by the expected key.
 	ErrSignature = errors.New("signature does not match")

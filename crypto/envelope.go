@@ -228,9 +228,8 @@ type Verified struct {
 // signature and with ErrStale after it. from must be the card of the partner that ParseHeader names,
 // nil if there is none; a card that is not in force is as good as none.
 //
-// After it, the caller looks (From, ID) up in its cache: with the same Digest the stored reply is
-// sent again and nothing runs; with another one the envelope is refused. Otherwise it calls Open,
-// and enters the message into the cache only when that succeeded.
+// Afterwards, the caller looks up (From, ID) in its cache: with the same Digest the stored reply is sent again and nothing runs; with
+// another one the envelope is refused. Otherwise it calls Open, and enters the message into the cache only when that succeeded.
 func (id *Identity) VerifyRequest(env []byte, from *Card, p Policy, now time.Time) (*Verified, error) {
 	v, err := id.verify(env, from, p, now, func(h Header) bool { return slices.Contains(p.Types, h.Type) && h.ReplyTo == [32]byte{} })
 	if err != nil {

@@ -52,7 +52,7 @@ func (f Federation) clone() Federation {
 	return f
 }
 
-// expire drops the secrets of epochs that are over.
+// expire drops the secrets of epochs that have ended.
 func (f Federation) expire(now time.Time) (Federation, bool) {
 	c := f.clone()
 	c.Epochs = slices.DeleteFunc(c.Epochs, func(e FederationEpoch) bool { return !e.To.IsZero() && now.After(e.To.Add(MaxTTL+Skew)) })
@@ -148,7 +148,7 @@ func (id *Identity) Federation(name string) (Federation, error) {
 	return Federation{}, fmt.Errorf("federation %q: %w", name, ErrNoKey)
 }
 
-// NewEpoch begins an epoch at from, the first of a federation or the next. The previous epoch is served for overlap longer, at most
+// NewEpoch begins a federation's first or next epoch at the time from. The previous epoch is served for overlap longer, at most
 // EpochOverlap, and earlier ones until from, so that at most two are served. Members that are not given the new secret are excluded. It
 // fails with ErrFormat, or with ErrEpoch if from is less than EpochSpacing after the last one began.
 func (id *Identity) NewEpoch(name string, from time.Time, overlap time.Duration, random io.Reader) (*Identity, error) {
@@ -339,7 +339,7 @@ func ParseFederationGrant(b []byte) (*FederationGrant, error) {
 }
 
 // Early returns the first epoch of the grant that f does not have and that begins less than EpochAge after the one before it. It is zero if
-// f is empty: a site that joins a federation takes it as it is.
+// f is empty: a site that joins a federation takes the grant unchanged.
 func (f Federation) Early(g *FederationGrant) (FederationEpoch, bool) {
 	n := len(f.Epochs)
 	if n == 0 {

@@ -264,9 +264,9 @@ func curtail[K termed](keys []K, start time.Time, overlap time.Duration, end fun
 }
 
 // Replace returns the identity with new working keys from now on in place of all old ones, for a site whose keystore someone has seen.
-// Messages in transit are lost, and statements signed so far are no longer confirmed by the card. The root key stays; if it was seen too,
-// create a new site. The secrets of federations stay too, since all members share them: someone who saw the keystore can test guesses
-// against fingerprints until the leader of each federation begins a new epoch.
+// Messages in transit are lost, and the card no longer confirms statements signed so far. The root key stays; if it was seen too, create a
+// new site. The secrets of federations stay too, since all members share them: someone who saw the keystore can test guesses against
+// fingerprints until the leader of each federation begins a new epoch.
 func (id *Identity) Replace(now time.Time, random io.Reader) (*Identity, error) {
 	secret, err := draw(random, 32)
 	if err != nil {

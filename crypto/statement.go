@@ -11,7 +11,7 @@ import (
 // Answer is a site's answer to a request as the site signs it, independent of the envelope that carries it. It includes the recipient and
 // the submission, so that it cannot serve as evidence in another's report or about another text.
 type Answer struct {
-	Kind       string    // 1 to 32 small ASCII letters and hyphens
+	Kind       string    // 1 to 32 lower-case ASCII letters and hyphens
 	At         time.Time // in whole milliseconds, truncated
 	Asker      SiteID
 	Job        [16]byte // of the request; zero: the request has no job
@@ -48,7 +48,7 @@ func (a *Answer) signed(site SiteID, epoch uint32) ([]byte, error) {
 	return digests(b, a.Request, a.Payload), nil
 }
 
-// SignStatement signs a document that the site made, for example a report: kind (1 to 32 small ASCII letters and hyphens), the time in
+// SignStatement signs a document that the site made, for example a report: kind (1 to 32 lower-case ASCII letters and hyphens), the time in
 // whole milliseconds (at is truncated to them), the digest of a request or zero for none, and the payload. It returns the epoch of the
 // signing key and the signature. Answers to partners are signed by [Identity.SignAnswer].
 func (id *Identity) SignStatement(kind string, at time.Time, request [32]byte, payload []byte) (uint32, []byte, error) {

@@ -31,7 +31,7 @@ var errSlow = errors.New("it gave way to other messages")
 type bodies struct {
 	perSite, unknown int // bytes for one partner, and for all unknown senders
 
-	mu        sync.Mutex // guards what follows, and the bodies
+	mu        sync.Mutex // guards the fields below, and the bodies
 	sites     map[crypto.SiteID]int
 	strangers []*body // in the order in which they began
 	held      int     // by strangers

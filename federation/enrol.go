@@ -17,7 +17,7 @@ import (
 type unverifiedClient struct {
 	http *http.Client
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	seen map[crypto.Pin]bool
 }
 

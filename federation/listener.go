@@ -16,7 +16,7 @@ type boundedListener struct {
 	rate       float64 // new connections of an address per second; ten times as many at once
 	now        func() time.Time
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	open  int
 	peers map[string]*caller
 }

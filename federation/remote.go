@@ -146,7 +146,7 @@ func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []b
 // errKey: the partner could not open the message.
 var errKey = errors.New("the partner cannot open what is sealed to the key in its card")
 
-// outdated reports whether an error may be due to a change of the partner's keys: it shows another TLS key, cannot open the message, or the
+// outdated reports whether an error may be due to a change to the partner's keys: it shows another TLS key, cannot open the message, or the
 // card held has no key for this week. In each case the message did not run.
 func outdated(err error) bool {
 	var e *Error

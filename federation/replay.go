@@ -32,7 +32,7 @@ type Replays struct {
 	most  int64                                                                           // bytes of the entries; the file is rewritten when it has twice as many
 	disk  disk
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	file    *os.File
 	size    int64
 	live    int64 // bytes of unexpired entries
@@ -43,7 +43,7 @@ type Replays struct {
 	trust   time.Time // requests issued up to then are refused unless they are remembered
 
 	syncing sync.Mutex // held during a sync; never taken while mu is held
-	synced  mark       // what is on the disk; guarded by syncing
+	synced  mark       // end of the part on the disk; guarded by syncing
 	written int        // counts rewrites; guarded by mu
 }
 

@@ -208,8 +208,7 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 	s.o.Observe(concordat.SiteID(m.Site.String()), outcome, time.Since(began))
 	s.beat(r.Context(), came)
 	if err != nil {
-		// The asker has gone, or this site cannot seal: there is no one to answer, or nothing to
-		// answer with.
+		// The asker has gone, or this site cannot seal: it can give no answer, or nobody would receive it.
 		s.o.Log.Warn("message not answered", "site", m.Site.Short(), "err", err)
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "unavailable", http.StatusServiceUnavailable)

@@ -18,7 +18,7 @@ type turnstile struct {
 	perSite int // running requests of one partner
 	waiting int // waiting requests of one partner
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	free  int        // free places
 	lines map[crypto.SiteID]*line
 	ring  []crypto.SiteID // partners with waiting requests; the first is next

@@ -11,8 +11,8 @@
 // The table was measured for English with English, Chinese with Chinese, and English with Chinese, with few German and Spanish sources
 // (doc/evaluation/meaning.md). Nothing is claimed for other languages.
 //
-// Read cuts a text into sentences, and Leads finds the passages of one text that seem to say what passages of others say, in one language
-// or two. A lead is a reason to read both places, never evidence; Lead.WorthReading says whether a lead stands out at all.
+// Read cuts a text into sentences, and Leads finds the passages of one text that seem to restate passages of others, in one language or
+// two. A lead is a reason to read both places, never evidence; Lead.WorthReading says whether a lead stands out at all.
 //
 // Cells maps a sentence to five cells of 20 bits, so that an index can find sentences near it; DefaultCells returns the embedded Cells.
 // Encoder.Cells returns the cells by which a document is indexed, Text.Questions those that a check asks about; Cells.Direction, Point, Of

@@ -105,7 +105,7 @@ func Encode(p Parts) ([]byte, error) {
 	b = append(b, p.Notice...)
 	sum := sha256.Sum256(b)
 	b = append(b, sum[:]...)
-	_, err = Decode(b) // refuses what is beyond its bounds
+	_, err = Decode(b) // refuses values outside its bounds
 	return b, err
 }
 

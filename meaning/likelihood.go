@@ -65,7 +65,7 @@ var Calibrated = sync.OnceValue(func() *Calibration {
 
 func encoderCurve(c *Calibration) *Curve { return &c.Encoder.Curve }
 
-// curve returns the function that gives a lead's likelihood; or nil if it was not measured.
+// curve returns the function that gives a lead's likelihood, or nil if it was not measured.
 func (l Lead) curve() *Curve {
 	if l.by == nil || l.by.curve == nil {
 		return nil

@@ -92,8 +92,8 @@ func (c *Cells) appendNear(dst []nearCell, p *Point, n int) []nearCell {
 	return dst
 }
 
-// Questions returns a question for each sentence of prose, in order. It has the cells nearest to the sentence, and to it together with the
-// sentence before; nearer ones weigh more.
+// Questions returns a question for each sentence of prose, in order. It has the cells nearest to the sentence, and those nearest to the
+// sentence joined with the previous one; nearer cells weigh more.
 func (t *Text) Questions(c *Cells) []Question {
 	var out []Question
 	var before Vector

@@ -107,7 +107,7 @@ func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 	return s.pack(least)
 }
 
-// pack keeps b bits of each winner: bit b·i of the fingerprint starts hash i. The bits come from the winner mixed once more, since
+// pack keeps b bits of each winner: bit b·i of the fingerprint starts hash i. The bits come from the winner after it is mixed again, since
 // selecting the least value has biased its own bits.
 func (s *Sketcher) pack(winner []uint64) concordat.Fingerprint {
 	var f concordat.Fingerprint

@@ -25,7 +25,7 @@ type Wanted struct {
 	Libraries []concordat.LibraryID
 }
 
-// WantedPartners reads values such as all, SITE and SITE/LIBRARY.
+// WantedPartners reads the values all, SITE and SITE/LIBRARY.
 func (c *Client) WantedPartners(ctx context.Context, values []string) ([]Wanted, error) {
 	var out []Wanted
 	add := func(p store.Partner, lib string) {
@@ -153,8 +153,8 @@ func (w *Comparison) addPartners(ctx context.Context, c *Client, m *mirrorSet, o
 	return end, nil
 }
 
-// ask returns what a check needs of each wanted partner. A partner that does not answer now is included, with the libraries that it
-// announced before: the report then says which libraries were not measured. closing closes the connections.
+// ask returns the data that a check needs about each wanted partner. A partner that does not answer now is included, with the libraries
+// that it announced before: the report then says which libraries were not measured. closing closes the connections.
 func (c *Client) ask(ctx context.Context, want []Wanted, how askOptions) (out []site.PartnerLibraries, closing func(), err error) {
 	var clients []*federation.Client
 	closing = func() {
@@ -230,7 +230,7 @@ func (c *Client) FetchCatalogue(ctx context.Context, site concordat.SiteID, time
 	return c.keepCatalogue(ctx, site, v)
 }
 
-// askOne fills in what a check needs of one partner.
+// askOne fills in the data that a check needs about one partner.
 func (c *Client) askOne(ctx context.Context, w Wanted, cl *federation.Client, cat *concordat.Catalogue,
 	how askOptions) (*site.PartnerLibraries, error) {
 	feds, err := c.shared(ctx, w.Partner.Site)

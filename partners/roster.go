@@ -29,7 +29,7 @@ type Roster struct {
 	now  func() time.Time
 	self atomic.Pointer[self]
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	cards map[concordat.SiteID]*crypto.Card
 	head  wire.Head // signed last
 	heads map[crypto.SiteID]*heads

@@ -200,7 +200,7 @@ func (p *Server) reread(ctx context.Context) error {
 // Client returns the server's client for the site's partners.
 func (p *Server) Client() *Client { return p.client }
 
-// Reread applies changes of keys, card and federations at once.
+// Reread applies changes to keys, card and federations at once.
 func (p *Server) Reread(ctx context.Context) error { return p.reread(ctx) }
 
 // useSets opens the fingerprint sets of all answered epochs, and makes the site use them.
@@ -484,7 +484,7 @@ func (p *Server) refreshCards(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Status returns the progress of the fingerprints that partners need; or nil for a nil Server.
+// Status returns the progress of the fingerprints that partners need, or nil for a nil Server.
 func (p *Server) Status(ctx context.Context) *instance.FederationStatus {
 	if p == nil {
 		return nil

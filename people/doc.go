@@ -5,7 +5,6 @@
 // Package web decides how people prove who they are (passwords, OpenID Connect providers, learning platforms), and which role may open
 // which page or call.
 //
-// Start from [New] in people.go; account.go has the changes of accounts, token.go those of tokens,
-// session.go those of sessions and passwords, join.go the links, identity.go people of a provider, and
-// quota.go how much may be submitted.
+// Start from [New] in people.go; account.go has changes to accounts, token.go tokens, session.go sessions and passwords, join.go the links,
+// identity.go people identified by a provider, and quota.go the limits on submissions.
 package people

@@ -156,7 +156,7 @@ func titled(l string) bool {
 // contentsLine is a line that ends in the number of a page, set off from its words.
 var contentsLine = regexp.MustCompile(`\pL.*(?:\.{3,}|(?:\.\s){3,}|…+|·{3,}|⋯+|\t|\s{3,}|\s?[－—-]{3,})\s*(?:[0-9]{1,4}|[ivxlc]{1,6})\s*$`)
 
-// isContentsLine looks for what sets a number off before it reads a line.
+// isContentsLine looks for the mark that sets off a number before it examines a line.
 func isContentsLine(l string) bool {
 	if !strings.ContainsAny(l, "…·⋯\t") && !strings.Contains(l, "..") && !strings.Contains(l, ". .") && !strings.Contains(l, "   ") &&
 		!strings.Contains(l, "--") && !strings.Contains(l, "—") {
@@ -168,7 +168,7 @@ func isContentsLine(l string) bool {
 // leader matches the characters that set off a page number from its entry, wherever the entry is.
 var leader = regexp.MustCompile(`(?:\.{4,}|(?:\.\s){4,}|…{2,}|·{4,}|⋯{2,}|-{4,})\s*(?:[0-9]{1,4}|[ivxlc]{1,6})\b`)
 
-// wordsForLeader is the most words per dotted leader when the lines of a table of contents were joined.
+// wordsForLeader is the largest number of words per dotted leader in a table of contents whose lines were joined.
 const wordsForLeader = 15
 
 // entriesIn returns how many entries of contents a line holds: one that ends in the number of a page, or several that were joined.

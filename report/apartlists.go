@@ -28,7 +28,7 @@ var (
 	sentenceEnd = regexp.MustCompile(`[.!?]\s+|[。！？]`)
 )
 
-// listsApart returns the parts of a document that list its own headings or abbreviations: runs of short lines, not
+// listsApart returns the parts of a document that list its own headings or abbreviations: runs of short lines that are not sentences.
 func listsApart(ls []line) []Apart {
 	var out []Apart
 	for i := 0; i < len(ls); {
@@ -54,7 +54,7 @@ func listsApart(ls []line) []Apart {
 	return out
 }
 
-// numberOf returns the parts of a number such as 2.1.3; or nil if it is empty.
+// numberOf returns the parts of a number, for example 2.1.3, or nil if it is empty.
 func numberOf(s string) []int {
 	if s == "" {
 		return nil

@@ -182,7 +182,7 @@ var statementHeading = regexp.MustCompile(`^(?:.{0,40}\b)?(?:declarations?(?: of
 	`^(?:заявление|декларация|подтверждение|согласие|конфликт интересов|доступность данных|лицензия)(?: .{0,60})?$|` +
 	`^.{0,20}(?:声明|聲明|承诺书|承諾書|授权书|授權書|授权的说明|同意书|同意書|知情同意|利益冲突|数据可用性|许可协议|誓約書|宣誓書|선언문?|동의서|서약서)$`)
 
-// maxStatement is the most words of a statement: anything longer is the author's text under such a heading.
+// maxStatement is the largest number of words in a statement: anything longer is the author's text under such a heading.
 const maxStatement = 150
 
 // statements returns the paragraphs under such headings, up to the next heading or maxStatement words.

@@ -42,7 +42,7 @@ func Prepare(f *Findings) *Prepared {
 	return &Prepared{base, hex.EncodeToString(sum[:]), number(base.with(Rules{}))}
 }
 
-// Build is the function Build for the prepared findings. Its reports share what no rule changes.
+// Build is the function Build for the prepared findings. Its reports share the data that no rule changes.
 func (p *Prepared) Build(r Rules) *Report {
 	b, f := p.base.with(r), p.base.f
 	chains, evidence, of := b.gathered()
@@ -113,10 +113,10 @@ type builder struct {
 	checked            spans
 	measured           int   // characters of checked
 	could              spans // of checked: text that no rule excludes
-	countable          int   // characters of could: the denominator of what counts
+	countable          int   // characters of could: the denominator of shares that count
 	quotes, references spans
 	citations          spans
-	headings           spans // between paragraphs, within what was found
+	headings           spans // between paragraphs, within matched text
 	headed             spans // of headings: those that do not count anywhere under the rules
 	dates              map[concordat.Ref]concordat.Age
 	remotes            map[concordat.Ref]bool // see remote
@@ -133,7 +133,7 @@ type builder struct {
 	sources, own       refSet
 }
 
-// mask is text that gives no score, whatever its sources.
+// mask is text that does not count, whatever its sources.
 type mask struct {
 	why   concordat.Exclusion
 	spans spans
@@ -377,7 +377,7 @@ func (b *builder) setMasks() {
 	b.masked = union(all)
 }
 
-// sharedMasks returns the wording that others may share, except what an officer counts.
+// sharedMasks returns the wording that others may share, except the parts that an officer counts.
 func (b *builder) sharedMasks() []mask {
 	of := map[concordat.Exclusion][]concordat.Span{}
 	for _, w := range b.f.Wording {

@@ -103,8 +103,8 @@ func (l Language) classWords(r Rate) string {
 	}[r.Language+" "+r.Class])
 }
 
-// ShareMeaning says in plain words what may be concluded from a report's share, and what not: the figures behind
-// [Report.Conclusion], then how many of the documents measured reach 0.1 and 0.3, in checks and in batches.
+// ShareMeaning says in plain words what may and may not be concluded from a report's share: the figures behind [Report.Conclusion], then
+// how many of the documents measured reach 0.1 and 0.3, in checks and in batches.
 func ShareMeaning(r *Report) []string {
 	return append(behindConclusion(r), measuredShares(r.Language)...)
 }

@@ -135,8 +135,8 @@ func csvShare(r *Report, ref concordat.Ref) []string {
 	return []string{number(r.Sources[i].Share), number(b.Low), number(b.High)}
 }
 
-// csvReview has the decisions of people about the report, the same on each row: the verdict, who gave it, who signed it off,
-// and whether the rules have changed since. Without a verdict all are empty.
+// csvReview holds people's decisions about the report, the same on each row: the verdict, who gave it, who signed it off, and whether the
+// rules have changed since. Without a verdict all are empty.
 func (r *Report) csvReview() []string {
 	v := r.Review
 	if v == nil {

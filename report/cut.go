@@ -9,8 +9,8 @@ import (
 // cut divides chains into text that counts and text that does not, so that each passage of a report is entirely one or the other: a stretch
 // of the text that counting sources hold, without a letter that they lack, or a stretch that none of them holds. Neither a source that does
 // not count nor text that a rule leaves out widens or joins passages. from names the chain from which each piece is cut. A chain that does
-// not count and lies mostly in passages that do goes with them, as a further source; the rest of it is a separate passage if it has joinGap
-// letters or nothing else shows it.
+// not count but lies mostly in passages that do is added to them as a further source; the rest of it becomes a separate passage if it has
+// joinGap letters or would otherwise not be shown.
 func (b *builder) cut(chains []*chain) (pieces []*chain, from []int) {
 	add := func(i int, s spans, why concordat.Exclusion) {
 		if c := chains[i].within(s); len(c.raw) > 0 {

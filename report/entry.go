@@ -19,7 +19,7 @@ const (
 	maxTitle   = 30   // lower-case words of a title
 	longField  = 12   // lower-case words of a field that can be a title or a sentence, but not an imprint
 	annotation = 6    // lower-case words from which a field after the imprint is a comment about the work
-	maxPlains  = 2    // fields before the imprint that are not names: a title, and what it is a part of
+	maxPlains  = 2    // fields before the imprint that are not names: a title, and the work that contains it
 	maxClause  = 14   // Chinese characters of a clause of an imprint
 )
 
@@ -102,7 +102,7 @@ func hasYear(s string) bool {
 
 func isYear(s string) bool { return s >= "1500" && s < "2100" }
 
-// byline returns the end of the names at the beginning of an entry; or 0 if there are none.
+// byline returns the end of the names at the beginning of an entry, or 0 if there are none.
 func byline(s string) int {
 	first, _ := utf8.DecodeRuneInString(s)
 	switch {
@@ -128,7 +128,7 @@ func uncasedByline(s string) int {
 // nameLinks are the lower-case words that occur between and within names.
 var nameLinks = words(`and|und|et|en|og|och|oraz|with|avec|van|von|dem|des|dos|das|della|degli|del|ter|ten|bin|ibn|for|für|the|eds|hrsg|dir|coord|org|comp|al|de|di|da|do|du|la|le|el|of|in|y|e|i|a|и|та|др|u|o`)
 
-// casedByline is byline for scripts with capitals: names, initials and what links them, up to a year, a colon, a quotation or a full stop
+// casedByline is byline for scripts with capitals: names, initials and linking words, up to a year, a colon, a quotation or a full stop
 // after a name; or, if the title follows after a comma, up to the last mark before its first lower-case word.
 func casedByline(s string) int {
 	var marks []nameMark
@@ -233,7 +233,7 @@ func wordLength(s string) int {
 	return n
 }
 
-// recordEnd returns the end of the record whose byline ends at byte at; or 0 if prose follows.
+// recordEnd returns the end of the record whose byline ends at byte at, or 0 if prose follows.
 func recordEnd(entry string, at int) int {
 	end, plains, longs, imprint := 0, 0, 0, false
 	fields := fieldsOf(entry, at)

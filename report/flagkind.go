@@ -20,7 +20,7 @@ type FlagKind struct {
 	Code     string
 	Disguise bool // it may hide something from a check or from a reader
 	// Count is the number of times the file has it, and Words the number of words of the text that it affects; 0: it has no place in the
-	// text. If a text's whose words are not set apart, Words are characters.
+	// text. For a text whose words are not separated, Words counts characters.
 	Count, Words int
 	Characters   bool             // Words are characters
 	Places       []concordat.Span // of the first hundred, in text order and disjoint

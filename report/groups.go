@@ -8,7 +8,7 @@ import (
 	"concordat"
 )
 
-// GroupShare is a group of passages with its share of what could count.
+// GroupShare is a group of passages with its share of the text that could count.
 type GroupShare struct {
 	Group    concordat.Group
 	Passages int     // that count, or would if the rules did not exclude their group

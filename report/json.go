@@ -12,7 +12,7 @@ import (
 	"concordat"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of what WriteJSON writes.
+// Schema is the JSON Schema (draft 2020-12) of the output of WriteJSON.
 //
 //go:embed schema.json
 var Schema []byte
@@ -268,7 +268,7 @@ func WriteJSON(w io.Writer, r *Report) error {
 	return e.Encode(asJSON(r))
 }
 
-// MarshalJSON returns what WriteJSON writes, on one line.
+// MarshalJSON returns the output of WriteJSON on one line.
 func (r Report) MarshalJSON() ([]byte, error) { return json.Marshal(asJSON(&r)) }
 
 func asJSON(r *Report) *jsonReport {

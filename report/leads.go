@@ -25,8 +25,8 @@ const (
 	LeadTranslation LeadKind = "translation"
 )
 
-// Lead is a passage that seems to say in other words what a passage of a source says. It is a reason to read both, but not
-// evidence, and not part of any share. It never covers what evidence covers.
+// Lead is a passage that seems to restate a passage of a source in other words. It is a reason to read both, but not evidence, and not part
+// of any share. It never overlaps evidence.
 type Lead struct {
 	Span   concordat.Span `json:"span"` // of the submission's text
 	Source concordat.Ref  `json:"source"`
@@ -82,7 +82,7 @@ type LeadState string
 // The states of a lead.
 const (
 	LeadOpen     LeadState = "open"
-	LeadCounted  LeadState = "counted"   // its share is stated apart from that of evidence
+	LeadCounted  LeadState = "counted"   // its share is stated separately from that of evidence
 	LeadSetAside LeadState = "set_aside" // it is not a lead
 )
 
@@ -116,7 +116,7 @@ func (r *Report) LeadCount() *concordat.LeadCount {
 	return &n
 }
 
-// leads returns the leads that can be placed in the text outside the evidence, by place; or nil if they were not requested.
+// leads returns the leads that can be placed in the text outside the evidence, by place, or nil if they were not requested.
 func (b *builder) leads(evidence []concordat.Evidence) []RuledLead {
 	if b.f.Leads == nil {
 		return nil
@@ -399,7 +399,7 @@ func (r *Report) LikelihoodWords(l Lead) string {
 	return r.Language.Say("Likely: %s to 1", language.Code(r.Language).Decimal(strconv.FormatFloat(*x, 'f', -1, 64)))
 }
 
-// LikelihoodMeaning says what the likelihoods of the leads of a report mean; or is empty if none was measured.
+// LikelihoodMeaning says what the likelihoods of the leads of a report mean, or is empty if none was measured.
 func LikelihoodMeaning(r *Report) string {
 	if !slices.ContainsFunc(r.Leads, func(l RuledLead) bool { return l.Likelihood > 0 }) {
 		return ""

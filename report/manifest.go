@@ -46,8 +46,8 @@ type Item struct {
 // hintSize is the number of bytes of a field's digest that an item keeps. The Digest protects; these only name the field.
 const hintSize = 4
 
-// Sum is the digest that is signed: SHA-256 over a label and, of each item, its path and its fields, each after its
-// length as 4 bytes, with the digest between them.
+// Sum is the digest that is signed: SHA-256 over a label and, for each item, its path and its fields, each after its length as 4 bytes,
+// with the digest between them.
 func (m *Manifest) Sum() [32]byte {
 	b := []byte(manifestLabel)
 	for _, i := range m.Items {
@@ -242,8 +242,8 @@ func AddManifest(report []byte, m *Manifest) ([]byte, error) {
 	return append(append(out, b...), "\n}\n"...), nil
 }
 
-// String returns the item as it is in a manifest: path, digest and fields, the latter two in base64,
-// with spaces between. The report's own path is written as a full stop.
+// String returns the item in the form used in a manifest: path, digest and fields, the latter two in base64, with spaces between. The
+// report's own path is written as a full stop.
 func (i Item) String() string {
 	path := i.Path
 	if path == "" {
@@ -405,8 +405,8 @@ func (c *changes) fields(path string, was, is Item) {
 	}
 }
 
-// lists compares two lists of items: equal items at either end are unchanged, although their numbers may differ; the rest is
-// compared in pairs, and what remains was added or removed.
+// lists compares two lists of items: equal items at either end are unchanged, although their numbers may differ; the rest are compared in
+// pairs, and any left over were added or removed.
 func (c *changes) lists(was, is []string) {
 	same := func(a, b string) bool { return c.was[a].whole == c.is[b].whole }
 	for len(was) > 0 && len(is) > 0 && same(was[0], is[0]) {

@@ -35,7 +35,7 @@ func Printable(name string) string {
 	}, name))
 }
 
-// Person returns the name of a person, by the account that a record has.
+// Person returns the name of a person, given the account in a record.
 func (n Names) Person(account string) string { return cmp.Or(n.People[account], account) }
 
 // shownIdentity is how much of an unreadable identity is shown.

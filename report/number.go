@@ -11,7 +11,7 @@ import (
 // comments, letters and decisions.
 type numbers struct {
 	passages []concordat.Span      // those without rules, in text order, disjoint
-	sources  map[concordat.Ref]int // ordinal by rank without rules, from 1, of the source that stands for a work
+	sources  map[concordat.Ref]int // ordinal by rank without rules, from 1, of the source that represents a work
 }
 
 // number computes the numbers of the findings of b, a builder without rules.

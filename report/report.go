@@ -72,7 +72,7 @@ type Findings struct {
 	Disclosures []Disclosure `json:"disclosures,omitempty"`
 	// Statements are partners' signed answers, in the bytes they signed.
 	Statements []concordat.Statement `json:"statements,omitempty"`
-	// Withheld says that the submission's text is not kept, and what the scores need of it; nil: the text is kept.
+	// Withheld says that the submission's text is not kept, and holds the data that the scores need; nil: the text is kept.
 	Withheld *Withheld `json:"withheld,omitempty"`
 }
 
@@ -167,7 +167,7 @@ type Report struct {
 	LeadFilter   LeadFilter          // of the Leads that are written; zero: all. Set it before writing; scores and counts do not change
 	PartnerLeads []PartnerLead       // of Findings, by place
 	Counting     []Template          // as in Findings
-	Templates    []Template          // whose wording gives no score unless Rules.CountTemplates
+	Templates    []Template          // whose wording does not count unless Rules.CountTemplates
 	Dated        concordat.Date      // of the submission; empty: unknown
 	Authors      []concordat.Creator // known authors of the submission
 	Short        *ShortTexts         // the short pieces; nil: not requested

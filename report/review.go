@@ -55,7 +55,7 @@ func (l Language) Verdict(code string) string {
 	return l.Say("No verdict")
 }
 
-// ReviewWords states people's decisions, a sentence each; or none if there are none.
+// ReviewWords states people's decisions, a sentence each, or none if there are none.
 func (r *Report) ReviewWords() []string {
 	v, l := r.Review, r.Language
 	if v == nil {

@@ -249,7 +249,7 @@ func (r Rule) Fault(rules *Rules) string {
 	return ""
 }
 
-// wrongWord says which word of a list the rule does not know; or is empty if it knows all or accepts any.
+// wrongWord says which word of a list the rule does not know, or is empty if it knows all or accepts any.
 func (r Rule) wrongWord(words []string) string {
 	for _, w := range words {
 		if r.Words != nil && !slices.Contains(r.Words, w) {

@@ -6,8 +6,8 @@ import (
 	"concordat"
 )
 
-// WithoutWording returns a report without the wording of its sources: places, titles, kinds and scores stay. Comments of people
-// in its rules are removed too. The argument is not changed.
+// WithoutWording returns a report without the wording of its sources: places, titles, kinds and scores stay. People's comments in its rules
+// are removed too. The argument is not changed.
 func WithoutWording(r *Report) *Report {
 	out := *r
 	out.Evidence = slices.Clone(r.Evidence)

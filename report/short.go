@@ -11,7 +11,7 @@ import (
 // ShortFindings are the findings of a check about pieces that are too short for fingerprints: titles, headings, answers. They
 // are compared on request, and are not part of any other score.
 type ShortFindings struct {
-	Threshold float64      `json:"threshold"` // least similarity, above 0 to 1
+	Threshold float64      `json:"threshold"` // least similarity, above 0, at most 1
 	Pieces    []ShortPiece `json:"pieces"`    // the pieces asked about: the title first, then in text order
 	Unindexed int          `json:"unindexed,omitempty"`
 	Capped    int          `json:"capped,omitempty"` // pieces for which not all similar texts were measured
@@ -193,7 +193,7 @@ func (s *ShortTexts) Stand() string {
 // listHint says how to submit a list of short texts.
 const listHint = "A list is read line by line if all its lines are that short; otherwise, put an empty line between its entries."
 
-// shortStatement says which short texts were compared and found; or is empty if not requested.
+// shortStatement says which short texts were compared and found, or is empty if not requested.
 func (r *Report) shortStatement() []string {
 	s, l := r.Short, r.Language
 	if s == nil {

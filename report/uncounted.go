@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// Folded reports whether a passage or a source with this exclusion is folded away in a report: it gives no score, and no person
-// has to decide whether it does.
+// Folded reports whether a passage or a source with this exclusion is folded away in a report: it does not count, and no person has to
+// decide whether it does.
 func Folded(e concordat.Exclusion) bool { return e != "" && e != concordat.ExcludedUndecided }
 
 // Uncounted are the passages that are folded away for one reason.

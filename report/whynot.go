@@ -38,7 +38,7 @@ func (l Language) FormReason(why string) string {
 	return l.Say(words[0])
 }
 
-// WhyNot says why a passage gives no score, and for one that reads like a form, which part it reads like; "" if it counts.
+// WhyNot says why a passage does not count, and for one that reads like a form, which part it reads like; "" if it counts.
 func (r *Report) WhyNot(e concordat.Evidence) string {
 	if e.Excluded == concordat.ExcludedForm {
 		if why := r.Language.FormReason(e.Why); why != "" {

@@ -287,7 +287,7 @@ func (r *Report) Reached() bool {
 	return r.Threshold > 0 && r.Scores.Measured() && r.Scores.Covered >= r.Threshold
 }
 
-// incomplete reports whether anything that was asked gave no complete answer.
+// incomplete reports whether any library gave no complete answer.
 func (r *Report) incomplete() bool {
 	return slices.ContainsFunc(r.Consulted, func(c concordat.Consulted) bool { return !Whole(c) })
 }

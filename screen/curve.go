@@ -14,7 +14,7 @@ type CurvePoint struct {
 	Same     int `json:"same"`     // all near-duplicates
 }
 
-// Precision returns the share of the reported pairs that are near-duplicates; or 1 if none are reported.
+// Precision returns the share of the reported pairs that are near-duplicates, or 1 if none are reported.
 func (p CurvePoint) Precision() float64 {
 	if p.Reported == 0 {
 		return 1
@@ -22,7 +22,7 @@ func (p CurvePoint) Precision() float64 {
 	return float64(p.Found) / float64(p.Reported)
 }
 
-// Recall returns the share of the near-duplicates that is reported; or 1 if there are none.
+// Recall returns the share of the near-duplicates that is reported, or 1 if there are none.
 func (p CurvePoint) Recall() float64 {
 	if p.Same == 0 {
 		return 1

@@ -91,7 +91,7 @@ func width(fields []field) int {
 	return n
 }
 
-// split divides the bits of the fields into n blocks whose sizes differ by at most one, the larger first; or nil if there are fewer bits
+// split divides the bits of the fields into n blocks whose sizes differ by at most one, the larger first, or nil if there are fewer bits
 // than blocks.
 func split(fields []field, n int) [][]field {
 	total := width(fields)

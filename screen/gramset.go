@@ -36,7 +36,7 @@ func gramsFor(letters []rune) (lengths []int, dense int) {
 	return sparseGrams, 0
 }
 
-// Jaccard returns |g∩h| / |g∪h|, 0 to 1; or 0 if one is empty.
+// Jaccard returns |g∩h| / |g∪h|, 0 to 1, or 0 if one is empty.
 func (g Grams) Jaccard(h Grams) float64 {
 	common := 0
 	for i, j := 0, 0; i < len(g) && j < len(h); {

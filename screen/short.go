@@ -30,7 +30,7 @@ type ShortOptions struct {
 	// words. Longer grams give fewer candidates; a pair without a common gram is never found, whatever the measure.
 	Grams     []int
 	Measure   Measure
-	Threshold float64 // least similarity, above 0 to 1; 0: 0.4
+	Threshold float64 // least similarity, above 0, at most 1; 0: 0.4
 	// Edits also finds texts at most this many edits apart, regardless of the measure: in a text of few letters, two edits leave little to
 	// measure. The edits are never more than half the letters of the longer text. 0: only the measure counts.
 	Edits int

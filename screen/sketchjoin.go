@@ -12,8 +12,8 @@ import (
 
 // SketchJoin finds the pairs of similar sketches in bounded memory, however many there are: split, compute, merge (Broder 1997, section 3).
 // The values of all sketches are sorted with their documents; for every value, each pair of its documents is recorded; the records are
-// sorted and added up to the number of values that two documents share; and pairs that may reach the threshold are measured. Data that does
-// not fit into memory is sorted in Space.
+// sorted and added up to give the number of values that two documents share; and pairs that may reach the threshold are measured. Data that
+// does not fit into memory is sorted in Space.
 type SketchJoin struct {
 	Options SketchOptions
 	Space   Space
@@ -50,7 +50,7 @@ func (j *SketchJoin) Run(ctx context.Context, emit func(SketchPair) error) (stat
 	return stats, errors.Join(err, pairs.close())
 }
 
-// share records in pairs how many values each two documents share.
+// share records in pairs how many values each pair of documents shares.
 func (j *SketchJoin) share(ctx context.Context, pairs *sorter) (common int, err error) {
 	values := newSorter(j.Space, j.Bytes/2, false)
 	defer func() { err = errors.Join(err, values.close()) }()

@@ -15,7 +15,7 @@ import (
 	"concordat/segment/runetab"
 )
 
-// MaxBytes is the size of the largest text that Split takes.
+// MaxBytes is the size of the largest text that Split accepts.
 const MaxBytes = math.MaxInt32 / 4
 
 // Span is a half-open range of bytes of the original text, on rune boundaries.

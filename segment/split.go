@@ -30,11 +30,10 @@ const (
 // Split cuts text, which need not be valid UTF-8, into words, sentences and paragraphs. It fails
 // on a text above MaxBytes and when the Chinese dictionaries cannot be loaded.
 //
-// Sentence ends follow Unicode Standard Annex 29 (terminators, closing marks, full stops not before
-// a small letter) with abbreviations and initials excepted. A single line end inside a paragraph is
-// a space, unless the line is markedly shorter than its neighbours, the text is not wrapped at all,
-// or a list item follows; a blank line ends the paragraph. Words whose letters are written apart are
-// joined (package spaced); their place covers all their letters.
+// Sentence ends follow Unicode Standard Annex 29 (terminators, closing marks, full stops not before a lower-case letter) with abbreviations
+// and initials excepted. A single line end inside a paragraph is a space, unless the line is markedly shorter than its neighbours, the text
+// is not wrapped at all, or a list item follows; a blank line ends the paragraph. Words whose letters are written apart are joined (package
+// spaced); their place covers all their letters.
 func Split(text string) (*Text, error) {
 	t := &Text{}
 	if err := t.Split(text); err != nil {

@@ -120,7 +120,7 @@ func Templates() map[string]*Template {
 	return out
 }
 
-// digestVersion counts changes of the code that change what Split, Blocks or Features return.
+// digestVersion counts changes to the code that change what Split, Blocks or Features return.
 const digestVersion = 2
 
 // Digest returns a hexadecimal digest of everything the features of a text depend on: the version

@@ -90,7 +90,7 @@ func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Se
 type batch struct {
 	profiles []*concordat.Profile
 	rows     []store.DocumentRow
-	ingested []Ingested // of all documents of the batch, unchanged ones too
+	ingested []Ingested // of all documents of the batch, including unchanged ones
 }
 
 // prepare reads docs and sends fingerprinted batches. A fault of docs is returned separately: documents read before it are good and have

@@ -30,8 +30,8 @@ type Asking struct {
 	Progress   func(Progress)
 }
 
-// What partners are asked about a submission (CheckOptions.Forward). Sentences of which at least half is known to be legitimately shared
-// before partners are asked are never asked about: templates, lists of references, and wording that enough documents of this site or of a
+// What partners are asked about a submission (CheckOptions.Forward). Partners are never asked about sentences if at least half of their
+// text is already known to be legitimately shared: templates, lists of references, and wording that enough documents of this site or of a
 // batch hold.
 const (
 	// ForwardUnmatched asks about the sentences with less than half of their letters, marks and digits in passages found at this site,

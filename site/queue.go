@@ -19,10 +19,10 @@ import (
 
 // Job describes a queued check. It is kept with its task, as JSON.
 type Job struct {
-	Name      string                `json:"name"`              // of the file as it was submitted
+	Name      string                `json:"name"`              // of the file as submitted
 	File      string                `json:"file,omitempty"`    // hash of the original; empty: see Text
 	Text      string                `json:"text,omitempty"`    // pasted text, or a member's text
-	Title     string                `json:"title,omitempty"`   // empty: the file's own, or Name
+	Title     string                `json:"title,omitempty"`   // empty: the file's own title, or Name
 	Authors   []concordat.Creator   `json:"authors,omitempty"` // empty: those named in the file
 	Flags     []concordat.Flag      `json:"flags,omitempty"`   // of Text
 	Libraries []concordat.LibraryID `json:"libraries,omitempty"`
@@ -59,7 +59,7 @@ type Job struct {
 
 // Part is one of several files or texts that make up one submission.
 type Part struct {
-	Name string `json:"name"`           // of the file as it was submitted
+	Name string `json:"name"`           // of the file as submitted
 	File string `json:"file,omitempty"` // hash of the original; empty: see Text
 	Text string `json:"text,omitempty"` // pasted text
 }

@@ -24,7 +24,7 @@ type Settled struct {
 }
 
 // Settle reconciles index and catalogue for additions that a process with the given name has begun and no longer works on. A process that
-// still works on them finds its intake gone, and reports failure to its caller.
+// still works on them finds its intake removed, and reports failure to its caller.
 func (s *Site) Settle(ctx context.Context, worker string) (Settled, error) {
 	open, err := s.o.Store.Catalogue.Intakes(ctx, worker)
 	if err != nil {

@@ -42,7 +42,7 @@ type Options struct {
 	Stock *compare.Stock
 }
 
-// Sharing keeps what partners may ask about in step with the site's libraries.
+// Sharing keeps the data that partners may ask about in step with the site's libraries.
 type Sharing interface {
 	// Changed is called after documents were added or removed. It returns at once.
 	Changed()

@@ -7,7 +7,7 @@ import (
 	"concordat/store"
 )
 
-// Notification is a message of another program in the inbox of the site.
+// Notification is a message from another program in the site's inbox.
 type Notification struct {
 	ID       string                  `json:"id"`
 	Account  string                  `json:"account" doc:"Account of the token that it came with"`

@@ -40,7 +40,7 @@ func OfRequest(d store.Disclosure, name, title, purpose string, check concordat.
 		d.Words, d.Actor, d.Asked, d.Decided, d.Until, nil}
 }
 
-// ReadRequest is OfRequest with what the store knows about the request. Names are those of partners.
+// ReadRequest is OfRequest with the store's data about the request. Names are those of partners.
 func ReadRequest(ctx context.Context, db *store.DB, d store.Disclosure, names map[concordat.SiteID]string) (Request, error) {
 	name := cmp.Or(names[d.Partner], string(d.Partner))
 	known := func(err error) error {

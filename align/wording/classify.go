@@ -15,7 +15,7 @@ const (
 	LongWords = 60
 	// lookWords is the number of words up to which wording that reads like a form is form wording: two or three lines.
 	lookWords = 40
-	// rowGap is the number of words that may stand between two parts of a row: a phrase put in front of each sentence.
+	// rowGap is the number of words that may be between two parts of a row: a phrase put before each sentence.
 	rowGap = 8
 	// nearWords is the distance within which a line is part of long wording that counts, however the line reads.
 	nearWords = 30
@@ -154,8 +154,8 @@ func (c *classifier) decide(i int) {
 	}
 }
 
-// Widely classes consecutive words that many texts of a scope contain if nothing else is known about them: common if there are few words,
-// to be decided if there are many, empty if they count.
+// Widely classifies consecutive words that many texts of a scope contain if nothing else is known about them: common if there are few
+// words, undecided if there are many, empty if they count.
 func Widely(words, holders, of int) concordat.Kind {
 	switch least := Least(of); {
 	case holders > Absolute && words < LongWords, least > 0 && holders >= least && words < LongWords:

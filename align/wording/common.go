@@ -211,7 +211,7 @@ func (c *Common) In(w *Words) []Stretch {
 	return out
 }
 
-// joined divides runs where more than maxSlot words lie between two.
+// joined divides runs where there are more than maxSlot words between two.
 func joined(runs []run) [][]run {
 	var out [][]run
 	for i := 0; i < len(runs); {

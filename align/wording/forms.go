@@ -41,7 +41,7 @@ type Form struct {
 //   - A declaration is a first person with a verb that performs what it says ("I declare", "wir bestätigen"), or a section
 //     that journals and examiners ask for by name: interests, ethics, funding, contributions, thanks, own work.
 //   - A clause obliges by "shall" or names the parts and parties of a contract, a licence or a statute.
-//   - An outline tells by their numbers what the sections of a paper hold.
+//   - An outline says, section by section, what a paper contains.
 //
 // Words of examinations, of obligations and of declarations were added after the development half of the corpus of innocent documents had
 // been read, so measurements of pairs of documents on that half are no independent test of them.
@@ -92,7 +92,7 @@ func formsOfLine(ctx context.Context, text string, line concordat.Span, apart bo
 	return out, nil
 }
 
-// maxHeading is the most characters of a heading.
+// maxHeading is the largest number of characters in a heading.
 const maxHeading = 90
 
 // whyLine returns the reason that a line of one sentence reads like one of a form, or empty if it does not.

@@ -11,7 +11,7 @@ const (
 	maxCursor      = 64
 )
 
-// MaxHeads is the most audit heads of other sites in a catalogue.
+// MaxHeads is the largest number of other sites' audit heads in a catalogue.
 const MaxHeads = 64
 
 // headBytes is the length of an audit head that names its site (crypto.HeadSize).

@@ -96,7 +96,7 @@ func (c *coder) errorReply(r **concordat.Refusal) {
 	}
 }
 
-// MaxGrant is the most bytes of a grant of package crypto.
+// MaxGrant is the largest size in bytes of a grant of package crypto.
 const MaxGrant = 64 << 10
 
 // GrantAsk asks the site that leads a federation for the secrets of its epochs.

@@ -20,7 +20,7 @@ type Options struct {
 	Key    string // sent as a bearer token; empty: none
 	// Prefix is put before each text, as some models require: "query: " for those of the E5 family.
 	Prefix string
-	// Batch is the most texts in a request, 1 to 1024; 0: 32.
+	// Batch is the largest number of texts in a request, 1 to 1024; 0: 32.
 	Batch int
 	// Timeout is how long a request may take; 0: 30 s.
 	Timeout time.Duration

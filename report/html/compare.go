@@ -32,7 +32,7 @@ const (
 
 // CompareOptions say what a comparison shows.
 type CompareOptions struct {
-	From int // place from which on
+	From int // first place to show
 	// Of is the text whose places are shown, if the source's work has several texts; zero: that of the source.
 	Of concordat.Ref
 	// Text is the whole text of the source, in whose order its side is shown; empty if it may not be shown, and then the side
@@ -271,7 +271,7 @@ func PlainText(text string) template.HTML {
 	return template.HTML(`<p dir="auto">` + template.HTMLEscapeString(text) + `</p>`)
 }
 
-// wordStart returns the beginning of the word with byte at of a text, no earlier than least; or the beginning or end of the text if at is
+// wordStart returns the beginning of the word with byte at of a text, no earlier than least, or the beginning or end of the text if at is
 // near or beyond it. Words without separators are cut.
 func wordStart(text string, least, at int) int {
 	if at <= leastSkipped && least == 0 {

@@ -177,7 +177,7 @@ func (m *marker) kind(s concordat.Span) concordat.Kind {
 	return ""
 }
 
-// plain writes a stretch of one look: skipped or not, flagged or not.
+// plain writes a stretch with one appearance: skipped or not, flagged or not.
 func (m *marker) plain(s concordat.Span) {
 	sk := m.r.Skipped
 	for m.skip < len(sk) && sk[m.skip].Span.End <= s.Start {

@@ -116,7 +116,7 @@ func flagPlaces(d *doc, k report.FlagKind) {
 	}
 }
 
-// flagSpan returns where a flag has its place in the text; or an empty span if it has none.
+// flagSpan returns where a flag has its place in the text, or an empty span if it has none.
 func (d *doc) flagSpan(f concordat.Flag) concordat.Span {
 	if f.Span == nil || f.Span.Start < 0 || f.Span.Start >= f.Span.End || f.Span.End > len(d.full) {
 		return concordat.Span{}
@@ -176,8 +176,8 @@ func flagMarks(d *doc) []flagMark {
 	return out
 }
 
-// beginFlag opens the mark of a flag if s is part of one; it returns how many elements it opened. A flag of nothing but white
-// space has its place before s.
+// beginFlag opens the mark of a flag if s is part of one; it returns how many elements it opened. A flag on nothing but white space is
+// placed before s.
 func (m *marker) beginFlag(s concordat.Span) int {
 	for ; m.flag < len(m.flags) && m.flags[m.flag].End <= s.Start; m.flag++ {
 		if m.begun <= m.flag {

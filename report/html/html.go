@@ -25,9 +25,8 @@ var (
 	script     = pageScript + LinesScript
 )
 
-// Write writes r to w as one HTML file in UTF-8. The same report gives the same bytes. The cost is
-// linear in the text and the passages; of a report with very many sources the wording of the less
-// close ones is left out, and the page says so.
+// Write writes r to w as one HTML file in UTF-8. The same report gives the same bytes. The cost is linear in the text and the passages; in
+// a report with very many sources, the wording of the less close ones is left out, and the page says so.
 func Write(w io.Writer, r *report.Report) error {
 	d := newDoc(w, r)
 	d.head()
@@ -212,7 +211,7 @@ func (d *doc) result() {
 	d.raw("</section>\n")
 }
 
-// said lists sentences about the report, such as the decisions of people, under a heading.
+// said lists sentences about the report, for example people's decisions, under a heading.
 func (d *doc) said(heading string, words []string) {
 	if len(words) == 0 {
 		return

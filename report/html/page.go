@@ -18,7 +18,7 @@ type page struct {
 
 func newPage(w io.Writer) *page { return &page{bufio.NewWriterSize(w, 1<<16)} }
 
-// raw writes markup of this package's own.
+// raw writes this package's own markup.
 func (p *page) raw(parts ...string) {
 	for _, s := range parts {
 		p.w.WriteString(s)

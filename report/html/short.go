@@ -32,7 +32,7 @@ func (d *doc) short() {
 	d.raw("</tbody></table></div></section>\n")
 }
 
-// shortSources is the number of sources shown of one short text.
+// shortSources is the number of sources shown for one short text.
 const shortSources = 5
 
 func (d *doc) shortPiece(p report.ShortEvidence) {

@@ -199,7 +199,7 @@ func (v *View) Result(l Links) template.HTML {
 	})
 }
 
-// Flags returns what may hide something, and notes about the file; nothing if there are none.
+// Flags returns the flags that may hide something, and the notes about the file; nothing if there are none.
 func (v *View) Flags(l Links) template.HTML {
 	return v.part(l, func(d *doc) {
 		d.apart = true

@@ -121,7 +121,7 @@ func countsHeight(d *doc, b report.Board) float64 {
 	return h + 4
 }
 
-// countWidths are the widths of the columns of what counts, as parts of the whole.
+// countWidths are the widths of the columns of the table of counts, as shares of the whole.
 var countWidths = []float64{0.5, 0.5}
 
 func writeCounts(d *doc, b report.Board) {
@@ -257,10 +257,10 @@ func writeSignatures(d *doc) {
 	d.y += 6
 }
 
-// bounded is para in at most n lines.
+// bounded is para limited to n lines.
 func bounded(d *doc, x, w float64, n int, runs ...run) { d.para(x, w, trim(d, w, n, runs)...) }
 
-// boundedItem is item in at most n lines.
+// boundedItem is item limited to n lines.
 func boundedItem(d *doc, n int, runs ...run) { d.item(trim(d, textWidth-14, n, runs)...) }
 
 // fit breaks runs into at most n lines of width w.

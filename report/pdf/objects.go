@@ -46,7 +46,7 @@ type Object struct {
 // objectsLabel begins the hashed input of the sum of Objects.
 const objectsLabel = "concordat/pdf-pages/1\x00"
 
-// Sum is the digest to sign: SHA-256 over a label, the certificate's digest and, of each object, its number and page as 4 bytes and its
+// Sum is the digest to sign: SHA-256 over a label, the certificate's digest and, for each object, its number and page as 4 bytes and its
 // digest. It fails with concordat.ErrInvalid if a digest is invalid.
 func (o *Objects) Sum() ([32]byte, error) {
 	b := []byte(objectsLabel)

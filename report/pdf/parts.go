@@ -84,7 +84,7 @@ func (d *doc) sections() {
 	}
 }
 
-// flags lists the flags by kind: what may hide something, then notes about the file.
+// flags lists the flags by kind: those that may hide something, then notes about the file.
 func (d *doc) flags() {
 	heads := map[bool]string{true: d.in.Say("Flags"), false: d.in.Say("Notes about the file")}
 	for i, k := range report.FlagKinds(d.r) {
@@ -356,7 +356,7 @@ func (d *doc) short() {
 		[]string{"Checked text", "Source text", "How close", "Source", "Date"}, rows)
 }
 
-// shortSources is the number of sources shown of one short text.
+// shortSources is the number of sources shown for one short text.
 const shortSources = 5
 
 // method states the rules of the report.

@@ -205,7 +205,7 @@ func objects(b []byte, xref, size int) ([]string, error) {
 // 9.10.3); programs that enforce this would find no text.
 var oneRange = toUnicode("1 beginbfrange\n<0000> <FFFF> <0000>\nendbfrange")
 
-// manyRanges maps codes to the same characters by rows of 256.
+// manyRanges maps codes to the same characters in rows of 256.
 func manyRanges() string {
 	var b strings.Builder
 	for row := range 256 {

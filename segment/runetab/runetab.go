@@ -63,7 +63,7 @@ func (e Entry) Target() rune { return rune(e & 0x1FFFFF) }
 // Script returns the script.
 func (e Entry) Script() Script { return Script(e >> 25 & 7) }
 
-// Lower reports whether the rune is a small letter.
+// Lower reports whether the rune is a lower-case letter.
 func (e Entry) Lower() bool { return e>>28&1 == 1 }
 
 const (
@@ -221,7 +221,7 @@ func Decode(b []byte) (*Table, error) {
 	return t, nil
 }
 
-// decoder hands out the bytes of b; once they run out it hands out zeros and says short.
+// decoder returns the bytes of b; after their end it returns zeros and sets short.
 type decoder struct {
 	b     []byte
 	short bool

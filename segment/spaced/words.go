@@ -20,7 +20,7 @@ import (
 //go:embed data/english.txt.gz
 var englishGz []byte
 
-// codeVersion counts changes of the code that change what Find returns.
+// codeVersion counts changes to the code that change what Find returns.
 const codeVersion = 1
 
 // Digest returns a hexadecimal digest of everything that Find depends on except the text. The name at its beginning is not the package's:

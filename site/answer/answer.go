@@ -177,7 +177,7 @@ func (s *Answerer) grants(ctx context.Context, q *question, t *concordat.SiteAns
 	return out, nil
 }
 
-// answerLibrary looks in one library and discloses what its rule shows.
+// answerLibrary looks in one library and discloses as much as its rule allows.
 func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i int, t *concordat.SiteAnswer) error {
 	l := &t.Libraries[i]
 	ready, err := s.Sets.readyOf(ctx, q.set, g.library.ID)
@@ -256,8 +256,8 @@ func (q *question) leftOut(g *grant, author string) bool {
 	return slices.ContainsFunc(AuthorHashes(q.set.SketchKey, author), func(h [16]byte) bool { return q.excluded[h] })
 }
 
-// tell adds to t what the rule shows of the matching documents, and returns a function that records it with the job. Hits of documents that
-// are not named because too few sentences match are recorded too: they count when more follow.
+// tell adds to t the data about the matching documents that the rule allows, and returns a function that records it with the job. Hits of
+// documents that are not named because too few sentences match are recorded too: they count when more follow.
 func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found, i int,
 	t *concordat.SiteAnswer) (keep func() error, err error) {
 	l := &t.Libraries[i]

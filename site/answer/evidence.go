@@ -17,7 +17,7 @@ import (
 // rounded from PAN 2013 against film reviews (doc/federation.md, What is evidence).
 
 const (
-	// leastEvidence is the evidence from which a document is named, if the rule wants more than one match, and outlined.
+	// leastEvidence is the evidence from which a document is outlined and, if the rule requires more than one match, named.
 	leastEvidence = 45
 	// halfEvidence is the evidence from which questions about a document count even if they miss: the partner knows of it, or would with
 	// one more sentence.

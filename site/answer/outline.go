@@ -35,12 +35,12 @@ func isNotFound(err error) bool { return errors.Is(err, concordat.ErrNotFound) }
 type known struct {
 	*grant
 	set    *epochSet
-	key    []byte // of what the partner is shown
+	key    []byte // for text shown to the partner
 	row    store.DocumentRow
 	handle concordat.Handle
 	text   string
 	walls  []concordat.Span  // of text: template wording of the library, and lists of references, which are not shown
-	hits   []store.AnswerHit // told
+	hits   []store.AnswerHit // disclosed
 	lead   bool              // it was named because it may say the same: only passages can be requested
 }
 
@@ -301,7 +301,7 @@ func (k *known) anchors(ordinals []int) ([]store.AnswerHit, error) {
 	for _, n := range order {
 		kept[n] = best[n].Weight > 0
 	}
-	spread := func(order []int) { // from what is kept to neighbouring matches
+	spread := func(order []int) { // from kept matches to neighbouring ones
 		for i := 1; i < len(order); i++ {
 			a, b := order[i-1], order[i]
 			if kept[a] && max(a, b)-min(a, b) <= 2*outlineAround && best[b].Weight > common/2 {

@@ -18,8 +18,8 @@ const leastDocuments = 20
 // few is the number that replaces those below three at level counts.
 const few = 2
 
-// openGate is the distance in bits within which a sentence must match before text of its document is opened: beyond that a match
-// can be chance.
+// openGate is the distance in bits within which a sentence must match before text of its document is disclosed: a more distant match can be
+// chance.
 const openGate = 15
 
 // Kinds of spending by partners.

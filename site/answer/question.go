@@ -51,7 +51,7 @@ func (q *question) name(sentence int) [8]byte {
 	return q.set.sentence(q.from, q.ask.Job, q.ask.Sentences[sentence].Fingerprint)
 }
 
-// handle is the pseudonym of a document for one asker: the same in all its jobs, but another for others.
+// handle is the pseudonym of a document for one asker: the same in all of that asker's jobs, but different for other askers.
 func (e *epochSet) handle(from concordat.SiteID, lib concordat.LibraryID, id concordat.DocumentID) concordat.Handle {
 	return keyedID(e.HandleKey, "concordat/handle/1", []byte(from), []byte(lib), []byte(id))
 }

@@ -145,7 +145,7 @@ func (s *Answerer) shipOne(ctx context.Context, set *epochSet, g *grant,
 	return d, row.Hash, nil
 }
 
-// shipRemoval returns d as removed if the partner has it, else nil.
+// shipRemoval returns d as removed if the partner has it, otherwise nil.
 func (s *Answerer) shipRemoval(ctx context.Context, set *epochSet, g *grant,
 	d *concordat.ShippedDocument) (*concordat.ShippedDocument, string, error) {
 	_, err := s.o.Store.Answers.ShippedDocument(ctx, g.from, set.Epoch, d.Handle)

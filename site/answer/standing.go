@@ -19,7 +19,7 @@ const (
 	maxStanding = 200_000
 )
 
-// keepStanding keeps the ask for later documents of the library, if both sides want it.
+// keepStanding keeps the ask for later documents of the library, if both sides agree.
 func (s *Sets) keepStanding(ctx context.Context, q *question, g *grant) (bool, error) {
 	if !q.ask.Standing || !g.rule.Standing {
 		return false, nil

@@ -11,7 +11,7 @@ import (
 type Exposure struct {
 	Partner concordat.SiteID   `json:"partner"`
 	Sums    []store.ShowingSum `json:"sums"`
-	// Documents are the single showings, the latest first.
+	// Documents lists each showing, the latest first.
 	Documents []store.Showing `json:"documents,omitempty"`
 }
 

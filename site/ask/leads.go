@@ -47,8 +47,7 @@ func (v *versions) setOld(id concordat.SiteID, now time.Time) {
 	v.old[id] = now
 }
 
-// leads asks the partner for leads, if the check wants that. A failure affects only this part of the answer: lines record the
-// outcome.
+// leads asks the partner for leads, if the check requests them. A failure affects only this part of the answer: lines record the outcome.
 func (r *round) leads(ctx context.Context) {
 	switch {
 	case !r.fw.o.Leads:
@@ -423,7 +422,7 @@ func (s *Asker) RevealLead(ctx context.Context, task concordat.TaskID, o RevealR
 	return s.askReveals(ctx, task, f, made, func(concordat.SiteID) concordat.Partner { return o.Partner })
 }
 
-// partnerLead returns the partner's document that ref names; or nil if the findings have none.
+// partnerLead returns the partner's document that ref names, or nil if the findings have none.
 func partnerLead(f *report.Findings, ref concordat.Ref) *report.PartnerLead {
 	i := slices.IndexFunc(f.PartnerLeads, func(l report.PartnerLead) bool { return l.Source == ref })
 	if i < 0 {

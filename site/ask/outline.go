@@ -379,8 +379,8 @@ func (r *round) outlinesOf(ctx context.Context, job concordat.JobID, of []int, c
 	return errors.Join(g.Wait(), bad)
 }
 
-// aligned compares the submission with one outline, and requests the edges of what is probably copied verbatim. After a failed
-// edge round it returns the passages as in the outline.
+// aligned compares the submission with one outline, and requests the edges of text that is probably copied verbatim. After a failed edge
+// round it returns the passages as in the outline.
 func (r *round) aligned(ctx context.Context, job concordat.JobID, n *nominated,
 	o *concordat.Outline) (outlined, int, *concordat.Statement, error) {
 	if o.Handle != n.Handle || o.Form != n.Outline || len(o.Units) > maxOutlineUnits {

@@ -18,7 +18,7 @@ type PartnerMatches struct {
 // MatchedDocument is a document of a partner that shares wording with the text.
 type MatchedDocument struct {
 	report.PartnerSource
-	// Share is how much of the text counts as found in the document, as a check gives it: an estimate, within Estimate.
+	// Share is how much of the text counts as found in the document, as in a check: an estimate, with the bounds Estimate.
 	Share    float64
 	Estimate report.Bounds
 	// ContainedThere is the share of the document's text, in bytes, in passages that count; valid only if the partner gave

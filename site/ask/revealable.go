@@ -7,7 +7,7 @@ import (
 	"concordat/report"
 )
 
-// Revealable lists the passages at a place in a report that partners can be asked to open.
+// Revealable lists the passages at a place in a report that partners can be asked to disclose.
 type Revealable struct {
 	// Passages are indices of Findings.Passages by partner, without those already shown or waiting for a decision.
 	Passages map[concordat.SiteID][]int
@@ -15,7 +15,8 @@ type Revealable struct {
 	Mirrored bool // so has one known only from a mirror, whose owner was not asked
 }
 
-// Revealable returns what partners can be asked to open at a level, for the passages that overlap a span of the submission.
+// Revealable returns the passages that partners can be asked to disclose at a level, for the passages that overlap a span of the
+// submission.
 func (s *Asker) Revealable(f *report.Findings, at concordat.Span, level concordat.Show) Revealable {
 	out := Revealable{Passages: map[concordat.SiteID][]int{}}
 	for i := range f.Passages {

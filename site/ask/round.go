@@ -44,7 +44,7 @@ type nominated struct {
 	concordat.DocumentAnswer
 	ref   concordat.Ref
 	level concordat.Show
-	job   concordat.JobID // the one under which most of its sentences match
+	job   concordat.JobID // job under which most of its sentences match
 	most  int             // matches under that job
 	jobs  map[concordat.JobID][]int
 }

@@ -87,7 +87,7 @@ func (fw *forwarding) quotationsAt(questions []concordat.Sentence, holders map[i
 	return out
 }
 
-// held returns how many documents of this site hold a sentence, including the submission; or 0 if none of those compared does.
+// held returns how many documents of this site hold a sentence, including the submission, or 0 if none of those compared does.
 func (fw *forwarding) held(s concordat.Span) int {
 	if fw.share(s, fw.heldHere()) < compare.MostlyShared {
 		return 0

@@ -126,7 +126,7 @@ func Run(ctx context.Context, s *site.Site, id string, o Options) error {
 	return o.Store.Batches.FinishBatch(ctx, id, state, cause, leads)
 }
 
-// leadCount counts the leads between the documents; or nil if they were not requested.
+// leadCount counts the leads between the documents, or nil if they were not requested.
 func (r *batchRun) leadCount(ctx context.Context) (*concordat.LeadCount, error) {
 	if !r.job.Leads {
 		return nil, nil
@@ -188,7 +188,7 @@ type batchRun struct {
 	submitter map[string]string
 	leads     []joinedLead // set once all members were compared
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	stage   string
 	told    time.Time       // time of the last progress in the store
 	claimed map[[2]int]bool // pairs that this run compares or has compared

@@ -276,7 +276,7 @@ func measure(m *store.BatchMember, f *report.Findings, rules report.Rules, libra
 		switch {
 		case !ok || s.Library != library:
 		case s.Excluded != "":
-			shares[n] = store.PairShare{} // the report shows how much it would be
+			shares[n] = store.PairShare{} // the report shows the share that it would have
 		default:
 			shares[n] = store.PairShare{Share: s.Share, Sections: sectionShares(rep, &s)}
 		}

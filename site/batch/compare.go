@@ -241,8 +241,8 @@ func (k *Passage) turn() {
 }
 
 // maxPrepared bounds the texts that a batch keeps prepared for alignment, in bytes; prepared texts take some nine times as much, and twice
-// that with garbage. If other members leave out different spans of a text than the text itself does, it is kept once more, as the source of
-// the last such member.
+// that with garbage. If other members leave out different spans of a text than the text itself does, it is kept a second time, as the
+// source of the last such member.
 const maxPrepared = 8 << 20
 
 // preparedTexts caches texts prepared for alignment; each text is compared with many others. The zero value is ready and safe for

@@ -121,7 +121,7 @@ func (r *batchRun) keepHeld(ctx context.Context, h *heldAlike, members []store.B
 	return r.o.Store.Batches.PutBatchWording(ctx, r.id, data)
 }
 
-// sameHolders returns the wording that the same documents hold as other; or nil if there is none.
+// sameHolders returns the wording that the same documents hold as other, or nil if there is none.
 func sameHolders(of []Wording, other *Wording) *Wording {
 	for i := range of {
 		if slices.Equal(of[i].members(), other.members()) {
@@ -211,7 +211,7 @@ func viewedWording(ctx context.Context, db *store.DB, id string, index map[int]i
 	return out, nil
 }
 
-// WordingOf returns the wording with a number, or concordat.ErrNotFound.
+// WordingOf returns the wording with the given number, or concordat.ErrNotFound.
 func (v *View) WordingOf(number int) (*ViewedWording, error) {
 	for i := range v.Wording {
 		if v.Wording[i].Number == number {

@@ -82,7 +82,7 @@ type leading struct {
 	by      map[concordat.DocumentID]int
 	read    compare.ReadText
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	texts     map[concordat.DocumentID]*meaning.Text
 	sentences int // of texts
 }

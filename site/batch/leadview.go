@@ -128,7 +128,7 @@ func (v *View) reported(ctx context.Context, db *store.DB) (map[int]reportedLead
 	return out, nil
 }
 
-// in returns the lead among those of the other member; or nil if its report does not show it because the passage is evidence there.
+// in returns the lead among those of the other member, or nil if its report does not show it because the passage is evidence there.
 func (l leadTo) in(all []leadTo, number int) *leadTo {
 	for i := range all {
 		if x := &all[i]; x.Other == number && x.Span == l.Source && x.Source == l.Span {
@@ -138,8 +138,8 @@ func (l leadTo) in(all []leadTo, number int) *leadTo {
 	return nil
 }
 
-// before reports whether a lead is shown from i's side rather than from j's: from the side that summarises, else from the one whose name
-// comes first.
+// before reports whether a lead is shown from i's side rather than from j's: from the side that summarises, otherwise from that of the one
+// whose name comes first.
 func (v *View) before(i, j int, l, back leadTo) bool {
 	if a, b := l.Kind == report.LeadSummary, back.Kind == report.LeadSummary; a != b {
 		return a
@@ -191,7 +191,7 @@ func (r *rulingsOf) of(ctx context.Context, l *ViewedLead) (report.LeadState, re
 	return state, ruling, nil
 }
 
-// leadSide is a lead as it is in the report of one of its documents.
+// leadSide is a lead as seen in the report of one of its documents.
 type leadSide struct {
 	member int // index
 	report.Lead

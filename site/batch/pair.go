@@ -48,7 +48,7 @@ func OfPair(e store.BatchEvent, a, b *store.BatchMember) (text string, ok bool) 
 	return strings.TrimPrefix(rest, ": "), true
 }
 
-// MemberText returns the text of a member; or empty if it is not kept or not read yet.
+// MemberText returns the text of a member, or empty if it is not kept or not read yet.
 func MemberText(ctx context.Context, s *site.Site, m *store.BatchMember) (string, error) {
 	if m.Task == "" {
 		return "", nil

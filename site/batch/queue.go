@@ -37,7 +37,7 @@ type QueueOptions struct {
 	Logger  *slog.Logger        // nil: nothing is logged
 }
 
-// Queue runs submitted batches, one after the other, and repetitions. It survives the end of the process and resumes interrupted work. Its
+// Queue runs submitted batches, one after another, and repetitions. It survives the end of the process and resumes interrupted work. Its
 // methods are safe for concurrent use.
 type Queue struct {
 	site *site.Site

@@ -17,7 +17,7 @@ import (
 	"concordat/store"
 )
 
-// maxEvery is the most days between two checks.
+// maxEvery is the largest number of days between two checks.
 const maxEvery = 3650
 
 // RecheckTime returns the first time of a check repeated every given number of days: on a day, as YYYY-MM-DD in local time, or, if that is

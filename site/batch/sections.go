@@ -20,7 +20,7 @@ const leastSection = 200
 // leastWidely is the number of documents that must share a section with another before it counts as the batch's own.
 const leastWidely = 3
 
-// commonHeadings returns a template of the headings that the documents have in common; or nil if there are none.
+// commonHeadings returns a template of the headings that the documents have in common, or nil if there are none.
 func (r *batchRun) commonHeadings(ctx context.Context, members []store.BatchMember) (*segment.Template, error) {
 	var h segment.Headings
 	for _, m := range members {

@@ -27,7 +27,7 @@ type MemberLine struct {
 	Error      string           `json:"error,omitempty"` // why it could not be read
 	Task       concordat.TaskID `json:"task,omitempty"`
 	Characters int              `json:"characters"`
-	Share      *float64         `json:"share"` // 0 to 1, covered by what counts; null: not measured, or not shown to the reader
+	Share      *float64         `json:"share"` // 0 to 1, covered by counting passages; null: not measured, or not shown to the reader
 	Cluster    int              `json:"cluster,omitempty"`
 	Flags      int              `json:"flags,omitempty"` // kinds of flags that may hide something
 }

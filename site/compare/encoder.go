@@ -52,7 +52,7 @@ func (e *Encoder) Kept() int {
 
 // The codes of flags about an encoder.
 const (
-	FlagEncoderFailed = "encoder_failed" // leads come from the table alone
+	FlagEncoderFailed = "encoder_failed" // leads come only from the table
 	FlagTextSent      = "text_sent"      // sentences went to another machine
 )
 

@@ -55,7 +55,7 @@ func languageFlags(text string) []concordat.Flag {
 	return nil
 }
 
-// languageOf returns the code of the language of a text, from its script and its stop words; or empty if it is unknown.
+// languageOf returns the code of the language of a text, from its script and its stop words, or empty if it is unknown.
 func languageOf(text string) string {
 	if meaning.Wide(text) {
 		return eastAsian(text)

@@ -12,8 +12,8 @@ import (
 // wordsUnder is the number of words under a title that others must also hold for the title to belong to the copied text.
 const wordsUnder = 20
 
-// maxTitleLines is the maximum number of lines of a title with its authors, blank ones included; more are a title page, as handed out by
-// faculties.
+// maxTitleLines is the maximum number of lines of a title with its authors, including blank ones; longer ones are title pages, as handed
+// out by faculties.
 const maxTitleLines = 3
 
 // dropTitles withdraws a title's own explanation if the text continues with wording that others hold: the title was copied with it.

@@ -50,7 +50,7 @@ type SharedWording struct {
 // Stock is wording that everyone may use.
 type Stock = stock.Stock
 
-// ReadStock returns the public stock with a site's own file added; see [stock.Stock.Read] for the form of the file and its faults.
+// ReadStock returns the public stock with a site's own file added; see [stock.Stock.Read] for the form of the file and possible faults.
 func ReadStock(file string) (*Stock, error) { return stock.Public().Read(file) }
 
 // Shareable returns the wording of a text that others may share, judging by the text, the templates and a stock of public wording; nil
@@ -143,8 +143,8 @@ func quotedWords(w *wording.Words, attributed []report.Attributed) *wording.Word
 }
 
 // Decide records the wording that others also hold but that is not evidence: the parts that the text explains, and those that the
-// classifier excludes or leaves undecided. self is the number of the text among the documents of the scope, whose names ref gives. It fails
-// only when ctx ends, with its cause; then w is of no use.
+// classifier excludes or leaves undecided. self is the number of the text among the documents of the scope; ref returns the names of
+// documents. It fails only when ctx ends, with its cause; then w is of no use.
 func (w *SharedWording) Decide(ctx context.Context, scope *wording.Scope, self int, ref func(text int) concordat.Ref) (err error) {
 	w.Held, w.Of = scope.Held, scope.Of
 	w.dropTitles()

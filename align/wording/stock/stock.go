@@ -54,7 +54,7 @@ const (
 	leastKnown = 0.5
 	// leastBeside is the same share for a sentence next to others of the stock in its paragraph.
 	leastBeside = 0.25
-	leastWords  = 10 // of a sentence, a pair of Chinese characters being one
+	leastWords  = 10 // of a sentence, a pair of Chinese characters counting as one
 	maxText     = 4 << 20
 )
 
