@@ -40,8 +40,8 @@ func BenchmarkWrite(b *testing.B) {
 
 // BenchmarkCatchUp keeps a node away while many documents are written and measures how fast it gets them: from the log or, if
 // that does not reach back far enough, as a snapshot, including the time to open it and to join the set. The bytes are those of
-// the log, or of the index. CONCORDAT_CATCHUP is the number of documents, of 22 KB of text that does not compress well and 100
-// sentences.
+// the log, or of the index. CONCORDAT_CATCHUP is the number of documents, each with 22 KB of text that does not compress well,
+// in 100 sentences.
 func BenchmarkCatchUp(b *testing.B) {
 	for _, from := range []string{"log", "snapshot"} {
 		b.Run("from="+from, func(b *testing.B) {

@@ -12,8 +12,8 @@ import (
 )
 
 // TestE1 enrols a site: invitation, request, check, receipt, the same six words on both sides. Then it tries everything that must
-// not work. That an invitation can be used only once, and that the state is pending until a person confirms, is the store's task
-// and tested there.
+// not work. The store ensures, and its tests check, that an invitation can be used only once and that the state is pending until
+// a person confirms.
 func TestE1(t *testing.T) {
 	a, b, thief := newSite(t, "asker", 1), newSite(t, "owner", 2), newSite(t, "thief", 3)
 	r := source(4)

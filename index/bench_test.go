@@ -73,7 +73,7 @@ func nearQueries(l *level, n int) []concordat.Fingerprint {
 
 var benchProbes = []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne}
 
-// BenchmarkLookup measures the derived table alone, one goroutine.
+// BenchmarkLookup measures the derived table alone, in one goroutine.
 func BenchmarkLookup(b *testing.B) {
 	for _, n := range []int{100_000, 1_000_000} {
 		for _, by := range []struct {

@@ -82,7 +82,7 @@ func (open) Catalogue(context.Context) (*concordat.Catalogue, error) {
 	return &concordat.Catalogue{}, nil
 }
 
-// TestCataloguePanics: a panic while a partner's catalogue is read only costs that partner's answer, and is counted and logged with
+// TestCataloguePanics: a panic while a partner's catalogue is read costs only that partner's answer, and is counted and logged with
 // its stack; the others are answered.
 func TestCataloguePanics(t *testing.T) {
 	o := storeOnly(t)

@@ -19,7 +19,7 @@ import (
 	"concordat/report/language"
 )
 
-// spoken are the functions whose string arguments are words of a report, by the place of the first.
+// spoken are the functions whose string arguments are words of a report, with the position of the first.
 var spoken = map[string]int{"Say": 0, "say": 0, "note": 0, "heading": 0, "caption": 0, "paragraph": 0, "Plural": 2, "row": 1,
 	"withoutScore": 1}
 
@@ -104,7 +104,7 @@ func TestEveryMessageIsTranslated(t *testing.T) {
 	}
 }
 
-// everything returns a report in which every part has something to say.
+// everything returns a report in which every part has content.
 func everything(t *testing.T) *report.Report {
 	f := load(t, "chinese")
 	ref := f.Passages[0].Source
@@ -141,7 +141,7 @@ func spanOf(t *testing.T, f *report.Findings, phrase string) concordat.Span {
 	return concordat.Span{Start: at, End: at + len(phrase)}
 }
 
-// A report in Chinese contains no English words except names and those of its document.
+// TestReportInChinese: a report in Chinese contains no English words except names and those of its document.
 func TestReportInChinese(t *testing.T) {
 	r := everything(t)
 	var text, summary, page bytes.Buffer
@@ -177,7 +177,7 @@ func TestParseLanguage(t *testing.T) {
 	}
 }
 
-// TestJustBelow: a figure that is rounded up to the threshold is not said to be below the figure shown.
+// TestJustBelow: a figure that is rounded up to the threshold is not reported as below the figure shown.
 func TestJustBelow(t *testing.T) {
 	r := report.Report{Threshold: 0.3}
 	r.Scores.Checked = 1000

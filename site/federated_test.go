@@ -75,7 +75,7 @@ func (c *corpus) submission(n int) string {
 	return b.String()
 }
 
-// sentence returns a sentence with none to three words changed.
+// sentence returns a sentence with zero to three words changed.
 func (c *corpus) sentence(k int) string {
 	s := slices.Clone(c.pool[k])
 	for range c.rnd.IntN(4) {

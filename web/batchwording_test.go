@@ -12,7 +12,7 @@ import (
 )
 
 // TestBatchWordingPages: form wording that all documents of a batch share is shown on its page with the number of
-// documents and the reason, and can be opened; an officer counts it, by hand and by a program.
+// documents and the reason, and can be opened; an officer can count it, by hand or by a program.
 func TestBatchWordingPages(t *testing.T) {
 	t.Parallel()
 	const question = "Describe the <i>aims</i> of your project in no more than two hundred words of plain language for the panel."

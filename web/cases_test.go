@@ -152,7 +152,7 @@ func TestSubmissionsMeet(t *testing.T) {
 	if strings.Contains(sources(again), name) {
 		t.Error("a repeated check is compared with its own submission")
 	}
-	// A repetition is the same case with the same document, which is already there.
+	// A repeated check is the same case with the same document, which is already there.
 	if got := prog.exchange(http.MethodGet, "/checks/"+string(again)+"/library", "", http.StatusOK); got["state"] != "added" {
 		t.Errorf("of a repeated check: %v", got)
 	}

@@ -94,7 +94,7 @@ func TestReadingInBrowser(t *testing.T) {
 			chromedp.KeyEvent("p"),
 			chromedp.WaitVisible(`.dock [data-passage="1"]`, chromedp.ByQuery),
 			text(".dock .bar2 span", &again),
-			chromedp.KeyEvent("p"), // back round to the last, on a page of the text that is not loaded yet
+			chromedp.KeyEvent("p"), // back around to the last, on a page of the text that is not loaded yet
 			chromedp.WaitVisible(`.dock [data-passage="80"]`, chromedp.ByQuery),
 			inView("#m80"),
 			chromedp.KeyEvent(kb.Escape),

@@ -269,7 +269,7 @@ func TestVerdictGoesStale(t *testing.T) {
 		!strings.Contains(page, "rules have changed since this verdict") {
 		t.Error("the file does not say who signed off, or that the rules changed")
 	}
-	// Of two that were written at the same time, a sign-off by the same person or of another verdict does not count.
+	// Even if written at the same time as the verdict, a sign-off by its author, or of another verdict, does not count.
 	for _, r := range []store.Review{{By: "ada", Kind: store.ReviewSignOff},
 		{By: "bo", Kind: store.ReviewVerdict, Text: "x", Data: json.RawMessage(`"clear"`)}, {By: "bo", Kind: store.ReviewSignOff},
 		{By: "ada", Kind: store.ReviewSignOff, Data: json.RawMessage("1")}} {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestRootKeyFile: the root key leaves the site only under a passphrase of at least 12 characters that was entered twice, as
-// a file that no cache keeps; the audit records, with the change, that it left or is not to leave.
+// a file that no cache keeps; the audit records, with the change, the export or the decision against it.
 func TestRootKeyFile(t *testing.T) {
 	t.Parallel()
 	var under []byte

@@ -128,7 +128,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestKnown: only changes that are listed with a reason are skipped; and a line without a reason is refused.
+// TestKnown: only changes that are listed with a reason are skipped, and a line without a reason is refused.
 func TestKnown(t *testing.T) {
 	cs := changed(t)
 	path := filepath.Join(t.TempDir(), "list")

@@ -82,7 +82,7 @@ func TestKeyboardInBrowser(t *testing.T) {
 	expect("n", "1")
 	expect("n", "2")
 	expect("p", "1")
-	expect("p", "7") // back round to the last
+	expect("p", "7") // back around to the last
 	expect("n", "1")
 	comes("n", focus, "m1") // the passage's number, which is in view above its comparison
 	comes("n", `(() => { const a = document.querySelector("#m1").getBoundingClientRect(), d = document.querySelector("#dock").getBoundingClientRect(); return a.top >= 0 && a.bottom <= d.top })()`, "true")

@@ -60,7 +60,7 @@ func textsOf(spans []concordat.Span, text string) (out []string) {
 }
 
 // TestSentenceAloneIsNoEvidence: one sentence of a source, far from everything else of it in a long text, is not evidence; three
-// copied ones are, so is a page, and so is one sentence that makes up most of the submission.
+// copied ones are, and so are a page and one sentence that makes up most of the submission.
 func TestSentenceAloneIsNoEvidence(t *testing.T) {
 	const sentence = "The fishermen moved to the southern shore when the bridge was built, and their children became clerks. "
 	filler := strings.Repeat("words of another hand stand here. ", 40)
