@@ -125,8 +125,8 @@ func TestReplaysFailingDisk(t *testing.T) {
 	}
 }
 
-// TestReplaysFull: a partner that has filled its share, and every partner once all shares are full, is told to come later; a
-// request that would be forgotten does not run.
+// TestReplaysFull: a partner that has filled its share, and every partner once all shares are full, is asked to retry later;
+// a request that would be forgotten does not run.
 func TestReplaysFull(t *testing.T) {
 	now := time.Now()
 	r := replaysOf(t, now)

@@ -36,7 +36,7 @@ func TestE1_Between(t *testing.T) {
 							mu.Unlock()
 						}
 						if honest > 0 {
-							w.Header().Set("Connection", "close") // so that the next request comes on a connection of its own
+							w.Header().Set("Connection", "close") // so that the next request arrives on a separate connection
 						}
 						_, _ = w.Write(known.Member(federation.StateActive).Card.Bytes())
 					}

@@ -90,8 +90,8 @@ func TestN1SlowPartners(t *testing.T) {
 	}
 }
 
-// TestReadingBusy: if more of a partner's messages arrive than there is room for, the next one is told to come again, and is
-// accepted once there is room.
+// TestReadingBusy: if more of a partner's messages arrive than there is room for, the sender of the next one is asked to
+// retry, and is accepted once there is room.
 func TestReadingBusy(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -164,7 +164,7 @@ func TestN1SlowStrangers(t *testing.T) {
 	}
 }
 
-// TestRate: a partner that sends requests without end is told to come later, while another one is answered.
+// TestRate: a partner that sends requests without end is asked to retry later, while another one is answered.
 func TestRate(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -194,8 +194,8 @@ func TestRate(t *testing.T) {
 	answeredWithin(t, f.Partner(2, 0), submission(r, answers, 5), time.Minute/2)
 }
 
-// TestWaitingHolds: requests that wait for their answers keep their bytes of the partner's allowance; further ones are told to
-// come later, while another partner is answered.
+// TestWaitingHolds: requests that wait for their answers keep their bytes of the partner's allowance; for further ones, it is
+// asked to retry later, while another partner is answered.
 func TestWaitingHolds(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)

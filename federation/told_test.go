@@ -55,7 +55,7 @@ func TestGrantOfNoFederation(t *testing.T) {
 	}
 }
 
-// TestNotAsked: a question that the format cannot express is not asked, and in every round the caller is told so.
+// TestNotAsked: a question that the format cannot express is not sent, and the method returns ErrInvalid.
 func TestNotAsked(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, &scan{})
 	c := f.Partner(0, 1)

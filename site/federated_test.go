@@ -139,8 +139,8 @@ type pair struct {
 	ordinal   int
 	step      concordat.Closeness
 	documents int // number of documents with the same match
-	distance  int // in bits, for the central ones
-	hashes    int // number of different hashes, for the central ones
+	distance  int // in bits, only in central pairs
+	hashes    int // number of different hashes, only in central pairs
 }
 
 func sortPairs(ps []pair) []pair {
@@ -221,8 +221,8 @@ func (f *federation) federated(t *testing.T, text string, o site.CheckOptions) [
 
 const federations = 8
 
-// TestFederatedEqualsCentral: with everything asked and nothing held back, the sites together find exactly what one index of
-// all documents finds, down to the match and its step, where partners report exactly: see blurred.
+// TestFederatedEqualsCentral: if everything is asked and nothing withheld, the sites together find exactly the same as one
+// index of all documents, including the match and its step, except where partners do not report exactly (see blurred).
 func TestFederatedEqualsCentral(t *testing.T) {
 	found := 0
 	for seed := range uint64(federations) {
@@ -252,10 +252,10 @@ func difference(want, got []pair) string {
 	return fmt.Sprintf("%d wanted, %d found; missing %+v; not wanted %+v", len(want), len(got), without(want, got), without(got, want))
 }
 
-// blurred returns which matches partners do not report exactly, by the rules of package site/answer: those that differ in nine hashes
-// or more, because the border of the gate, at ten, moves by up to two for each question; and those of sentences that several different
-// questions of the text come within two hashes of matching, found by the index or not, because only one of these questions is answered
-// in full.
+// blurred returns a function that reports whether partners report a match inexactly, by the rules of package site/answer. They do so
+// for matches that differ in nine hashes or more, because the limit of ten is shifted by up to two for each question. They also do so
+// for a sentence that at least two different questions of the text match within two hashes, found by the index or not, because only
+// one of these questions is answered in full.
 func (f *federation) blurred(t *testing.T, text string, central []pair) func(pair) bool {
 	far := map[pair]bool{}
 	for _, p := range central {

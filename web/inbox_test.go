@@ -205,8 +205,8 @@ func (d *testSite) settle(t *testing.T) map[string]concordat.TaskID {
 	return ids
 }
 
-// TestInboxChecks: a repository finds the inbox, asks for a review, and is told in turn that the request is tentatively
-// accepted, that it is accepted, and where the check is. The check belongs to the account of its token.
+// TestInboxChecks: a repository finds the inbox, asks for a review, and is notified in turn that the request is
+// tentatively accepted, that it is accepted, and where the check is. The check belongs to the account of its token.
 func TestInboxChecks(t *testing.T) {
 	t.Parallel()
 	d, r, eve, prog := newInboxSite(t, false)

@@ -87,7 +87,7 @@ func TestFindDocuments(t *testing.T) {
 	}
 }
 
-// TestSessionEnded: whoever submits after the session has ended is told so, and where to sign in; a text keeps its own name.
+// TestSessionEnded: whoever submits after the session has ended learns of this, and where to sign in; a text keeps its own name.
 func TestSessionEnded(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

@@ -189,7 +189,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// TestDeadEnds: whoever comes too late is told so, and what to do.
+// TestDeadEnds: whoever comes too late learns that it is too late, and what to do.
 func TestDeadEnds(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

@@ -16,7 +16,7 @@ import (
 	"concordat/federation/wire"
 )
 
-// A message is one layout, with functions to make a random message, to write it and to read it.
+// message is a message layout, with functions that make a random message, write it and read it.
 type message struct {
 	name   string
 	random func(r *gen) any

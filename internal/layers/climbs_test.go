@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestClimbs: a question between sites goes up exactly twice. Between packages, an arrow of its figure in doc/develop.md goes up
-// if it ends on a floor above: that can only be a call through an interface, and two packages are reached this way. Within
-// site/answer, an arrow would go up if two files called each other, directly or through others, and none does.
+// TestClimbs: a question between sites goes up exactly twice. In the figure of doc/develop.md, an arrow between packages goes up
+// if it ends on a higher floor. That can only be a call through an interface; two packages are reached this way. Within
+// site/answer, an arrow would go up if two files called each other, directly or through others, and none do.
 func TestClimbs(t *testing.T) {
 	const most = 2
 	floor := floors(t)

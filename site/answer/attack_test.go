@@ -387,7 +387,7 @@ func TestS2WithdrawnMirror(t *testing.T) {
 }
 
 // TestA4Inbox is the attack A4: notices about jobs that were never asked were stored, at six times their size. None is stored,
-// and a partner that continues to send them is told to come later.
+// and a partner that continues to send them is asked to retry later.
 func TestA4Inbox(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	tell := &concordat.SiteAnswer{Libraries: []concordat.LibraryAnswer{{Library: "theses", Level: concordat.ShowMetadata, Exists: true,

@@ -188,7 +188,7 @@ func TestLeadsAreClosed(t *testing.T) {
 	if got := reason(o, &other); got != concordat.ReasonScheme {
 		t.Errorf("another table: %s", got)
 	}
-	// An old version that sends cells without a key names only the table: it is told so, and nothing that it sent is taken for a cell.
+	// An old version that sends cells without a key names only the table: it gets an error, and nothing that it sent is read as a cell.
 	old := *a
 	old.Table = strings.TrimSuffix(a.Table, "-keyed-1")
 	if got := reason(o, &old); got != concordat.ReasonScheme {
