@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"concordat"
@@ -90,14 +91,20 @@ func (a *Alone) begin(ctx context.Context, path string) error {
 		return err
 	}
 	id := a.copy.o.Index.Shard
+	status, err := a.copy.Status()
+	if err != nil {
+		return err
+	}
+	only := []coord.NodeID{aloneNode}
 	state, err := a.session.Read(ctx, id)
-	if errors.Is(err, concordat.ErrNotFound) {
-		st := coord.State{ISR: []coord.NodeID{aloneNode}, Replicas: []coord.NodeID{aloneNode}}
-		err = a.session.Create(ctx, map[concordat.ShardID]coord.State{id: st})
-		if err != nil {
-			return err
-		}
-	} else if err != nil {
+	switch {
+	case errors.Is(err, concordat.ErrNotFound): // new, or the file has gone
+		err = a.session.Create(ctx, map[concordat.ShardID]coord.State{id: {Epoch: status.Meta.Epoch, ISR: only, Replicas: only}})
+	case err == nil && (state.Epoch < status.Meta.Epoch || !slices.Equal(state.ISR, only) || !slices.Equal(state.Replicas, only)):
+		// The copy would wait for another state forever.
+		err = fmt.Errorf("%s: %w: not what the shard last knew; remove this file, it is made again", path, concordat.ErrCorrupt)
+	}
+	if err != nil {
 		return err
 	}
 	a.copy.o.Coordinator = a.session

@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"concordat"
 	"concordat/cluster"
@@ -183,6 +185,65 @@ func TestAloneDamaged(t *testing.T) {
 	for range 2 {
 		a = openAlone(t, lone)
 		must(t, a.Put(t.Context(), profileOf("again", "here")))
+		must(t, a.Close())
+	}
+}
+
+// TestAloneState: a shard whose coordinator's file, or what the copy remembers beside it, has gone opens as before; if one of them
+// says something else than the other, it says so instead of waiting.
+func TestAloneState(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shard")
+	for i := range 3 { // three epochs
+		a := openAlone(t, dir)
+		must(t, a.Put(t.Context(), profileOf(fmt.Sprint(i), "here")))
+		must(t, a.Close())
+	}
+	for _, c := range []struct {
+		file, from, to string // an empty from: the file is removed
+		told           bool
+	}{
+		{file: "cluster.json"},
+		{file: "replica.json"},
+		{"cluster.json", `"epoch": 3`, `"epoch": 1`, true},
+		{"cluster.json", `"epoch": 3`, `"epoci": 3`, true},
+		{"cluster.json", `"alone"`, `"elone"`, true},
+		{"cluster.json", `"00"`, `"10"`, false},
+		{"replica.json", `"epoch":3`, `"epoch":7`, true},
+		{"replica.json", `"epoch":3`, `"epoch":1`, false},
+	} {
+		at := filepath.Join(t.TempDir(), "shard")
+		must(t, os.CopyFS(at, os.DirFS(dir)))
+		path := filepath.Join(at, c.file)
+		b, err := os.ReadFile(path)
+		must(t, err)
+		if changed := bytes.Replace(b, []byte(c.from), []byte(c.to), 1); c.from == "" {
+			must(t, os.Remove(path))
+		} else if bytes.Equal(changed, b) {
+			t.Fatalf("%s has no %s: %s", c.file, c.from, b)
+		} else {
+			must(t, os.WriteFile(path, changed, 0o600))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		a, err := cluster.OpenAlone(ctx, at, aloneOptions)
+		if c.told {
+			if !errors.Is(err, concordat.ErrCorrupt) || !strings.Contains(err.Error(), "cluster.json") {
+				t.Errorf("%+v: %v, want ErrCorrupt naming the file", c, err)
+				continue
+			}
+			must(t, os.Remove(filepath.Join(at, "cluster.json"))) // as the message advises
+			a, err = cluster.OpenAlone(ctx, at, aloneOptions)
+		}
+		if err != nil {
+			t.Errorf("%+v: %v", c, err)
+			continue
+		}
+		for i := range 3 {
+			if got := textOf(t, a, fmt.Sprint(i)); got != "here" {
+				t.Errorf("%+v: document %d says %q", c, i, got)
+			}
+		}
+		must(t, a.Put(t.Context(), profileOf("more", "here")))
 		must(t, a.Close())
 	}
 }
