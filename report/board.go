@@ -125,13 +125,15 @@ func largest(r *Report) []int {
 func boardCompared(r *Report) []string {
 	l := r.Language
 	out := []string{r.comparedWords()}
-	var libraries, partners, silent []string
+	var libraries, partners, silent []string // libraries: those that answered
+	asked := map[string]bool{}
 	for _, c := range r.Consulted {
 		if c.Site == "" && c.Library == "" {
 			continue
 		}
 		place := shortly(r.libraryPlace(c.Site, c.Library), boardName)
-		if !slices.Contains(libraries, place) {
+		asked[place] = true
+		if !slices.Contains(libraries, place) && (c.Err == "" || c.Answered > 0) {
 			libraries = append(libraries, place)
 		}
 		if name := shortly(r.SiteName(c.Site), boardName); atPartner(r, c.Site) && !slices.Contains(partners, name) {
@@ -144,8 +146,13 @@ func boardCompared(r *Report) []string {
 	switch {
 	case len(r.Consulted) == 0:
 		out = append(out, l.Say("No library is recorded as asked."))
-	case libraries == nil:
+	case len(asked) == 0:
 		out = append(out, l.Say("The libraries are not shown."))
+	case libraries == nil:
+		out = append(out, l.Say("No library answered."))
+	case len(libraries) < len(asked):
+		out = append(out, l.Say("Compared with %s of %s: %s.", Thousands(len(libraries)), l.Plural(len(asked), "library", "libraries"),
+			firstOf(l, libraries)))
 	default:
 		out = append(out, l.Say("Compared with %s: %s.", l.Plural(len(libraries), "library", "libraries"), firstOf(l, libraries)))
 	}

@@ -175,9 +175,18 @@ type concluded struct {
 	copied, copies  int     // texts with reuse that reached it, or 0.1, of how many
 }
 
-// conclude returns the rates that fit the share of a report; false: nothing was compared, or too little for a share.
+// leastMeasured is the smallest share that was measured.
+const leastMeasured = 0.1
+
+// isOpen reports whether a share too small for a conclusion may no longer be so once everything is decided.
+func (r *Report) isOpen() bool {
+	return r.Scores.Covered < leastMeasured && r.Scores.IfCounted >= leastMeasured
+}
+
+// conclude returns the rates that fit the share of a report; false: nothing was compared, too little for a share, or the share
+// is not final.
 func conclude(r *Report) (c concluded, ok bool) {
-	if !r.Scores.Measured() || r.Scores.TooShort() {
+	if !r.Scores.Measured() || r.Scores.TooShort() || r.isOpen() {
 		return c, false
 	}
 	third := r.Scores.Covered >= 0.3
@@ -185,8 +194,8 @@ func conclude(r *Report) (c concluded, ok bool) {
 	switch {
 	case third:
 		c.at = 0.3
-	case r.Scores.Covered >= 0.1:
-		c.at = 0.1
+	case r.Scores.Covered >= leastMeasured:
+		c.at = leastMeasured
 	}
 	c.honest, c.honests = measured(c.batch, third, "clean", "forms")
 	_, c.forms = measured(c.batch, third, "forms")
@@ -202,6 +211,8 @@ func (r *Report) Conclusion() string {
 	switch {
 	case !r.Scores.Measured():
 		return ""
+	case r.isOpen() && !r.Scores.TooShort():
+		return l.Say("Decide what is to be decided before concluding anything from this share.")
 	case !ok:
 		return l.Join([]string{l.Say("Too short for a share: only %s of this document could count, fewer than %s.",
 			l.Plural(r.Scores.Words, "word", "words"), Thousands(fewestWords)),

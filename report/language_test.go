@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -187,5 +188,49 @@ func TestJustBelow(t *testing.T) {
 		if got := r.Reading(); !strings.HasPrefix(got, want) {
 			t.Errorf("%g: %s", covered, got)
 		}
+	}
+}
+
+// TestOpenShare: while wording is to be decided, a small share is not called below the threshold as if it were final, nothing is
+// concluded from it, and what is to be decided is not also said to be excluded by rules.
+func TestOpenShare(t *testing.T) {
+	r := report.Report{Threshold: 0.3}
+	r.Scores = report.Scores{Checked: 1000, Countable: 1000, Words: 1000, Excluded: 0.47, Undecided: 0.33, IfCounted: 0.33}
+	if got := r.Reading(); !strings.HasPrefix(got, "Only 0% counts so far. If what is to be decided counts, the share reaches 30%") {
+		t.Errorf("reads %q", got)
+	}
+	if got := r.Conclusion(); !strings.HasPrefix(got, "Decide what is to be decided") {
+		t.Errorf("concludes %q", got)
+	}
+	if got := r.Scores.ByRules(); math.Abs(got-0.14) > 1e-9 {
+		t.Errorf("by rules %v", got)
+	}
+	r.Scores.Undecided, r.Scores.IfCounted = 0.05, 0.05
+	if got := r.Reading(); !strings.HasPrefix(got, "Even if what is to be decided counts, the share stays below 30%") {
+		t.Errorf("reads %q", got)
+	}
+	if got := r.Conclusion(); !strings.Contains(got, "does not prove originality") {
+		t.Errorf("concludes %q", got)
+	}
+}
+
+// TestKindAndCloseness: what was changed is not called identical.
+func TestKindAndCloseness(t *testing.T) {
+	for kind, want := range map[concordat.Kind]string{concordat.KindVerbatim: "word for word",
+		concordat.KindNear: "lightly edited, nearly identical", concordat.KindCommon: "common wording, identical"} {
+		if got := report.English.KindAndCloseness(kind, 1); got != want {
+			t.Errorf("%s: %q, want %q", kind, got, want)
+		}
+	}
+}
+
+// TestBoardNamesAnswers: a library that did not answer is not among those compared with.
+func TestBoardNamesAnswers(t *testing.T) {
+	r := report.Report{}
+	r.Consulted = []concordat.Consulted{{Site: "a", Library: "one", Asked: 3, Answered: 3},
+		{Site: "b", Library: "two", Asked: 3, Err: "no answer within 20 s"}}
+	text := strings.Join(report.NewBoard(&r).Compared, "\n")
+	if !strings.Contains(text, "Compared with 1 of 2 libraries: a/one.") || !strings.Contains(text, "b/two: did not answer") {
+		t.Errorf("says %q", text)
 	}
 }

@@ -222,6 +222,9 @@ type Scores struct {
 	Literalness float64
 }
 
+// ByRules returns what rules alone exclude: Excluded without what an officer must decide.
+func (s Scores) ByRules() float64 { return max(0, s.Excluded-s.Undecided) }
+
 // Measured reports whether anything was compared; otherwise every share is a blank, not a zero.
 func (s Scores) Measured() bool { return s.Checked > 0 }
 

@@ -153,7 +153,7 @@ func (t textWriter) summary(r *Report, n int) {
 		if counted := r.CountedLeads(); counted != "" {
 			t.wrap("  ", counted)
 		}
-		t.line(t.Say("in quotations %s, common wording %s, excluded by rules %s", t.Percent(s.Quoted), t.Percent(s.Common), t.Percent(s.Excluded)))
+		t.line(t.Say("in quotations %s, common wording %s, excluded by rules %s", t.Percent(s.Quoted), t.Percent(s.Common), t.Percent(s.ByRules())))
 		reached := ""
 		if r.Reached() {
 			reached = t.Say(", reached")
@@ -222,7 +222,7 @@ func (t textWriter) evidence(r *Report, count *Counter, i int, e concordat.Evide
 		if s.Excluded != "" && e.Excluded == "" {
 			note = t.notCounted(t.Exclusion(s.Excluded))
 		}
-		t.wrap("    <- ", t.Say("%s (%s): %s, %s%s", s.Title, r.Place(s.Ref), t.Kind(s.Kind), t.Closeness(s.Similarity), note))
+		t.wrap("    <- ", t.Say("%s (%s): %s%s", s.Title, r.Place(s.Ref), t.KindAndCloseness(s.Kind, s.Similarity), note))
 		t.wrap("       ", t.DateWords(s.Age))
 		if words := r.SourceWords(s.Ref); words != "" {
 			t.wrap("       ", words)

@@ -18,6 +18,21 @@ func (l Language) Closeness(similarity float64) string {
 	return l.Say(closeness(similarity))
 }
 
+// KindAndCloseness states a kind and, if that adds something, how close the wording is. Wording that was changed is not called
+// identical: what was changed is then its order, its punctuation or the spelling of a word.
+func (l Language) KindAndCloseness(k concordat.Kind, similarity float64) string {
+	switch k {
+	case concordat.KindVerbatim:
+		return l.Kind(k)
+	case concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary:
+		similarity = min(similarity, notIdentical)
+	}
+	return l.Say("%s, %s", l.Kind(k), l.Closeness(similarity))
+}
+
+// notIdentical is the largest similarity that is not called identical.
+const notIdentical = 0.99
+
 func closeness(similarity float64) string {
 	switch {
 	case similarity >= 0.995:
@@ -168,7 +183,7 @@ func (s Scores) ChangedWords(l Language) string {
 // Alike is Literalness as shown in words: it is not called identical if changed wording is shown next to it.
 func (s Scores) Alike() float64 {
 	if s.Changed >= 0.005 {
-		return min(s.Literalness, 0.99)
+		return min(s.Literalness, notIdentical)
 	}
 	return s.Literalness
 }
@@ -388,7 +403,7 @@ func (l Language) Consulted(c concordat.Consulted) string {
 		out = append(out, l.Say("Then: %s.", c.Err))
 	}
 	if len(c.Missing) > 0 {
-		out = append(out, l.Say("Silent: %s.", l.Plural(len(c.Missing), "part of its index", "parts of its index")))
+		out = append(out, l.Say("%s did not answer.", l.Plural(len(c.Missing), "part of its index", "parts of its index")))
 	}
 	if c.Capped > 0 {
 		out = append(out, l.Say("Cut short by a safety limit: %s.", l.Plural(c.Capped, "look-up", "look-ups")))
@@ -413,14 +428,21 @@ func (r *Report) Reading() string {
 	if !r.Scores.Measured() {
 		return in.Say("A blank is not a zero: nothing was measured.")
 	}
+	s := r.Scores
 	judge := in.Say("The figure measures similarity of wording. People must judge whether a passage is properly quoted, common in its field or copied.")
 	switch {
 	case r.Threshold <= 0:
 		return judge
+	case s.Undecided > 0 && !r.Reached() && s.IfCounted >= r.Threshold:
+		return in.Say("Only %s counts so far. If what is to be decided counts, the share reaches %s, from which a report deserves a close read. %s",
+			in.Percent(s.Covered), in.Percent(r.Threshold), judge)
+	case s.Undecided > 0 && !r.Reached():
+		return in.Say("Even if what is to be decided counts, the share stays below %s, from which a report deserves a close read. %s",
+			in.Percent(r.Threshold), judge)
 	case r.Reached():
 		return in.Say("This is at or above %s, the share from which a report deserves a close read. %s", in.Percent(r.Threshold), judge)
 	}
-	if in.Percent(r.Scores.Covered) == in.Percent(r.Threshold) { // the figure is rounded up to it
+	if in.Percent(s.Covered) == in.Percent(r.Threshold) { // the figure is rounded up to it
 		return in.Say("Before rounding this is just below %s, the share from which a report deserves a close read. %s",
 			in.Percent(r.Threshold), judge)
 	}

@@ -16,8 +16,8 @@ import (
 	"concordat"
 	"concordat/cmd/cli"
 	"concordat/instance"
-	"concordat/instance/config"
 	"concordat/partners"
+	"concordat/instance/config"
 	"concordat/report"
 	"concordat/site"
 )
@@ -155,7 +155,11 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 		return err
 	}
 	r := instance.NewReader(instance.Extraction(o.Config), len(files))
-	c := checker{language: language, shown: shown, a: a, o: o, f: f, options: options, rules: rules,
+	called, err := partners.ReportNames(ctx, o)
+	if err != nil {
+		return err
+	}
+	c := checker{language: language, shown: shown, called: called, a: a, o: o, f: f, options: options, rules: rules,
 		several: len(files) > 1 || isFolder(f.out.out), names: map[string]bool{}, checked: map[string]bool{}, incomplete: busy,
 		failures: failures{a: a, leftOut: leftOut}}
 	err = c.all(ctx, r, files)

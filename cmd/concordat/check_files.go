@@ -28,6 +28,7 @@ type checker struct {
 	rules    report.Rules
 	language report.Language
 	shown    report.LeadFilter
+	called   report.Names    // what people call sites and libraries
 	several  bool            // reports go to a folder
 	names    map[string]bool // of reports written there
 	checked  map[string]bool // names of submissions; only submissionID uses it, in another goroutine
@@ -136,7 +137,7 @@ func (c *checker) check(ctx context.Context, s submitted, b cli.Bar) submitted {
 	}
 	if s.err = err; err == nil {
 		s.report = report.Build(f, c.rules)
-		s.report.Language, s.report.LeadFilter = c.language, c.shown
+		s.report.Language, s.report.LeadFilter, s.report.Names = c.language, c.shown, c.called
 	}
 	return s
 }

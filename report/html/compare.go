@@ -96,7 +96,7 @@ func placeClass(d *doc, p pairing) string {
 func placeList(d *doc, ps []pairing) {
 	for _, p := range ps {
 		d.raw(fmt.Sprintf(`<a class="no m %s" href="#h%d" data-goto="%d"`, placeClass(d, p), p.number, p.number))
-		label := d.in.Say("Place %d of %d, %s", p.number, p.of, d.how(p.Kind, p.Similarity))
+		label := d.in.Say("Place %d of %d, %s", p.number, p.of, d.in.KindAndCloseness(p.Kind, p.Similarity))
 		if p.source.Excluded != "" {
 			label += d.in.Say(", not counted: %s", d.in.Exclusion(p.source.Excluded))
 		}
@@ -143,7 +143,7 @@ func (d *doc) begin(p pairing, side, other string) {
 		d.raw(" data-out")
 	}
 	d.raw(fmt.Sprintf(`><a class="no" href="#%s%d"`, other, p.number))
-	d.attr("aria-label", d.in.Say("%s, %s", d.in.Say("Passage %s, place %d of %d", number, p.number, p.of), d.how(p.Kind, p.Similarity)))
+	d.attr("aria-label", d.in.Say("%s, %s", d.in.Say("Passage %s, place %d of %d", number, p.number, p.of), d.in.KindAndCloseness(p.Kind, p.Similarity)))
 	d.raw(">", number, "&nbsp;", sign(c), "</a>")
 }
 

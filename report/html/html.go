@@ -235,8 +235,12 @@ func (d *doc) bar() {
 		exact = s.Verbatim / s.Covered * s.Whole
 	}
 	d.raw(`<svg class="bar" viewBox="0 0 1000 26" preserveAspectRatio="none" role="img" aria-label="`)
-	d.text(d.in.Say("Word for word %s, changed %s, common wording %s, excluded by rules %s, not found %s",
-		d.in.Percent(s.Verbatim), s.ChangedWords(d.in), d.in.Percent(s.Common), d.in.Percent(s.Excluded), d.in.Percent(1-s.Found)))
+	label := d.in.Say("Word for word %s, changed %s, common wording %s, excluded by rules %s, not found %s",
+		d.in.Percent(s.Verbatim), s.ChangedWords(d.in), d.in.Percent(s.Common), d.in.Percent(s.ByRules()), d.in.Percent(1-s.Found))
+	if s.Undecided > 0 {
+		label = d.in.Say("%s, %s", d.in.Say("To be decided %s", d.in.Percent(s.Undecided)), label)
+	}
+	d.text(label)
 	d.raw(`">`)
 	if !d.textured {
 		d.raw(patterns)
@@ -245,7 +249,7 @@ func (d *doc) bar() {
 	for _, x := range []struct {
 		share float64
 		class string
-	}{{exact, "verbatim"}, {max(s.Whole-exact, 0), "near"}, {s.Common, "common"}, {s.Excluded, "out"}, {max(1-s.Found, 0), "none"}} {
+	}{{exact, "verbatim"}, {max(s.Whole-exact, 0), "near"}, {s.Common, "common"}, {s.Undecided, "undecided"}, {s.ByRules(), "out"}, {max(1-s.Found, 0), "none"}} {
 		d.raw(fmt.Sprintf(`<rect class="f-%s" x="%.1f" y="0" width="%.1f" height="26"/>`, x.class, at*1000, x.share*1000))
 		at += x.share
 	}
@@ -293,7 +297,7 @@ func (d *doc) scoreTable() {
 	row("", "Found within quotations", d.in.Percent(s.Quoted), s.QuotedWords(d.in, d.r.Rules))
 	row("common", "Common wording", d.in.Percent(s.Common), d.withoutScore(concordat.ExcludedCommon,
 		"shared by many documents, not counted"))
-	row("out", "Excluded by rules", d.in.Percent(s.Excluded), "found, not counted")
+	row("out", "Excluded by rules", d.in.Percent(s.ByRules()), "found, not counted")
 	if s.Template > 0 || len(d.r.Templates) > 0 {
 		row("template", "of it template wording", d.in.Percent(s.Template),
 			d.withoutScore(concordat.ExcludedTemplate, "from a form that was handed out, not counted"))

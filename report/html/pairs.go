@@ -107,14 +107,6 @@ func (d *doc) about(e concordat.Evidence) string {
 	return s + d.in.Say(", %s.", d.in.Plural(e.Characters, "letter counts", "letters count"))
 }
 
-// how states a kind and, if that adds something, the closeness.
-func (d *doc) how(k concordat.Kind, similarity float64) string {
-	if k == concordat.KindVerbatim {
-		return d.in.Kind(k)
-	}
-	return d.in.Say("%s, %s", d.in.Kind(k), d.in.Closeness(similarity))
-}
-
 func capital(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[n:]
@@ -132,7 +124,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	d.raw(` <span class="src" dir="auto">`)
 	d.text(name(s.Title, s.Ref))
 	d.raw(`</span> <span class="how">`)
-	d.text(d.how(s.Kind, s.Similarity))
+	d.text(d.in.KindAndCloseness(s.Kind, s.Similarity))
 	if s.Excluded != "" && e.Excluded == "" {
 		d.say("; not counted: %s", d.in.Exclusion(s.Excluded))
 	}
@@ -198,7 +190,7 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	if len(s.Parts) > 1 {
 		c := class(p.Kind, s.Excluded)
 		d.raw(`<p class="piece"><span class="key k-`, c, `">`, sign(c), `</span>`)
-		d.text(d.how(p.Kind, p.Similarity))
+		d.text(d.in.KindAndCloseness(p.Kind, p.Similarity))
 		d.raw("</p>")
 	}
 	d.raw(`<div class="two"><div class="side here"><h4>`)

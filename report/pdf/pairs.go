@@ -92,7 +92,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	s := e.Sources[k]
 	d.room(60)
 	d.y += 3
-	how := d.how(s.Kind, s.Similarity)
+	how := d.in.KindAndCloseness(s.Kind, s.Similarity)
 	if s.Excluded != "" && e.Excluded == "" {
 		how += d.in.Say("; not counted: %s", d.in.Exclusion(s.Excluded))
 	}
@@ -129,14 +129,6 @@ func (d *doc) place(e concordat.Evidence, s concordat.Source) string {
 	return out
 }
 
-// how states a kind and, if that adds something, the closeness.
-func (d *doc) how(k concordat.Kind, similarity float64) string {
-	if k == concordat.KindVerbatim {
-		return d.in.Kind(k)
-	}
-	return d.in.Say("%s, %s", d.in.Kind(k), d.in.Closeness(similarity))
-}
-
 func capital(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[n:]
@@ -152,7 +144,7 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 		return
 	}
 	if len(s.Parts) > 1 {
-		d.para(margin, textWidth, faint(d.how(p.Kind, p.Similarity)))
+		d.para(margin, textWidth, faint(d.in.KindAndCloseness(p.Kind, p.Similarity)))
 	}
 	words := usable(p, len(d.full))
 	span := d.clip(p.Span)

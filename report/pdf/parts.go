@@ -376,7 +376,7 @@ func (d *doc) method() {
 	for _, s := range report.ShareMeaning(r) {
 		d.item(body(s))
 	}
-	d.paragraph("How the shares are counted", "A share is a number of letters, marks and digits over all of them that were compared.",
+	d.paragraph("How the shares are counted", "A share is the number of letters and digits that match, divided by the number compared. An accent or other mark that is a character of its own counts as a letter.",
 		"Passages of one source that lie close together are joined; passages that overlap are one passage with several sources, so nothing is counted twice.",
 		"A rule takes passages out of the count and leaves what was compared as it is, so no rule can raise a share. Positions are Unicode code points of the text, from 0.")
 	for _, s := range r.Statements {

@@ -37,7 +37,7 @@ func (d *doc) scores() {
 	}
 	rows = append(rows, []string{say("Found within quotations"), d.in.Percent(s.Quoted), s.QuotedWords(d.in, d.r.Rules)},
 		[]string{say("Common wording"), d.in.Percent(s.Common), say("shared by many documents, not counted")},
-		[]string{say("Excluded by rules"), d.in.Percent(s.Excluded), say("found, not counted")})
+		[]string{say("Excluded by rules"), d.in.Percent(s.ByRules()), say("found, not counted")})
 	if s.Template > 0 || len(d.r.Templates) > 0 {
 		rows = append(rows, []string{say("of it template wording"), d.in.Percent(s.Template),
 			say("from a form that was handed out, not counted")})
