@@ -179,14 +179,14 @@ type concluded struct {
 const leastMeasured = 0.1
 
 // isOpen reports whether a share too small for a conclusion may no longer be so once everything is decided.
-func (r *Report) isOpen() bool {
-	return r.Scores.Covered < leastMeasured && r.Scores.IfCounted >= leastMeasured
+func isOpen(s Scores) bool {
+	return s.Covered < leastMeasured && s.IfCounted >= leastMeasured
 }
 
 // conclude returns the rates that fit the share of a report; false: nothing was compared, too little for a share, or the share
 // is not final.
 func conclude(r *Report) (c concluded, ok bool) {
-	if !r.Scores.Measured() || r.Scores.TooShort() || r.isOpen() {
+	if !r.Scores.Measured() || r.Scores.TooShort() || isOpen(r.Scores) {
 		return c, false
 	}
 	third := r.Scores.Covered >= 0.3
@@ -211,7 +211,7 @@ func (r *Report) Conclusion() string {
 	switch {
 	case !r.Scores.Measured():
 		return ""
-	case r.isOpen() && !r.Scores.TooShort():
+	case isOpen(r.Scores) && !r.Scores.TooShort():
 		return l.Say("Decide what is to be decided before concluding anything from this share.")
 	case !ok:
 		return l.Join([]string{l.Say("Too short for a share: only %s of this document could count, fewer than %s.",

@@ -196,7 +196,7 @@ func TestJustBelow(t *testing.T) {
 func TestOpenShare(t *testing.T) {
 	r := report.Report{Threshold: 0.3}
 	r.Scores = report.Scores{Checked: 1000, Countable: 1000, Words: 1000, Excluded: 0.47, Undecided: 0.33, IfCounted: 0.33}
-	if got := r.Reading(); !strings.HasPrefix(got, "Only 0% counts so far. If what is to be decided counts, the share reaches 30%") {
+	if got := r.Reading(); !strings.HasPrefix(got, "Only 0% counts so far. If what is to be decided counts, the share reaches the 30%") {
 		t.Errorf("reads %q", got)
 	}
 	if got := r.Conclusion(); !strings.HasPrefix(got, "Decide what is to be decided") {

@@ -180,6 +180,15 @@ func (s Scores) ChangedWords(l Language) string {
 	return language.Code(l).Percent(strconv.Itoa(n))
 }
 
+// OfWhat says what the shares are shares of.
+func (s Scores) OfWhat(l Language) string {
+	if s.Countable == s.Checked {
+		return l.Say("Shares of the %s letters and digits that were compared", Thousands(s.Checked))
+	}
+	return l.Say("Shares are of the %s letters and digits that were compared; what counts is a share of the %s that could count",
+		Thousands(s.Checked), Thousands(s.Countable))
+}
+
 // Alike is Literalness as shown in words: it is not called identical if changed wording is shown next to it.
 func (s Scores) Alike() float64 {
 	if s.Changed >= 0.005 {
@@ -434,7 +443,7 @@ func (r *Report) Reading() string {
 	case r.Threshold <= 0:
 		return judge
 	case s.Undecided > 0 && !r.Reached() && s.IfCounted >= r.Threshold:
-		return in.Say("Only %s counts so far. If what is to be decided counts, the share reaches %s, from which a report deserves a close read. %s",
+		return in.Say("Only %s counts so far. If what is to be decided counts, the share reaches the %s from which a report deserves a close read. %s",
 			in.Percent(s.Covered), in.Percent(r.Threshold), judge)
 	case s.Undecided > 0 && !r.Reached():
 		return in.Say("Even if what is to be decided counts, the share stays below %s, from which a report deserves a close read. %s",

@@ -16,8 +16,8 @@ import (
 	"concordat"
 	"concordat/cmd/cli"
 	"concordat/instance"
-	"concordat/partners"
 	"concordat/instance/config"
+	"concordat/partners"
 	"concordat/report"
 	"concordat/site"
 )

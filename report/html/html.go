@@ -259,8 +259,7 @@ func (d *doc) bar() {
 func (d *doc) scoreTable() {
 	s := d.r.Scores
 	d.raw(`<table class="scores"><caption>`)
-	d.say("Shares are of the %s letters and digits that were compared; what counts is a share of the %s that could count", report.Thousands(s.Checked),
-		report.Thousands(s.Countable))
+	d.text(s.OfWhat(d.in))
 	d.raw(`</caption><tbody>`)
 	row := func(class, name, value, note string) {
 		d.raw(`<tr><th scope="row">`)

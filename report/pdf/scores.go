@@ -50,7 +50,6 @@ func (d *doc) scores() {
 		rows = append(rows, []string{say("In leads counted by a person"), d.in.Percent(s.Leads),
 			say("in addition to the share of evidence, not part of it")})
 	}
-	d.table(d.in.Say("Shares are of the %s letters and digits that were compared; what counts is a share of the %s that could count",
-		report.Thousands(s.Checked), report.Thousands(s.Countable)), []float64{0.4, 0.15, 0.45},
+	d.table(s.OfWhat(d.in), []float64{0.4, 0.15, 0.45},
 		nil, rows)
 }
