@@ -249,7 +249,8 @@ func (d *doc) bar() {
 	for _, x := range []struct {
 		share float64
 		class string
-	}{{exact, "verbatim"}, {max(s.Whole-exact, 0), "near"}, {s.Common, "common"}, {s.Undecided, "undecided"}, {s.ByRules(), "out"}, {max(1-s.Found, 0), "none"}} {
+	}{{exact, "verbatim"}, {max(s.Whole-exact, 0), "near"}, {s.Common, "common"},
+		{s.Undecided, "undecided"}, {s.ByRules(), "out"}, {max(1-s.Found, 0), "none"}} {
 		d.raw(fmt.Sprintf(`<rect class="f-%s" x="%.1f" y="0" width="%.1f" height="26"/>`, x.class, at*1000, x.share*1000))
 		at += x.share
 	}
