@@ -143,7 +143,8 @@ func (d *doc) begin(p pairing, side, other string) {
 		d.raw(" data-out")
 	}
 	d.raw(fmt.Sprintf(`><a class="no" href="#%s%d"`, other, p.number))
-	d.attr("aria-label", d.in.Say("%s, %s", d.in.Say("Passage %s, place %d of %d", number, p.number, p.of), d.in.KindAndCloseness(p.Kind, p.Similarity)))
+	d.attr("aria-label", d.in.Say("%s, %s", d.in.Say("Passage %s, place %d of %d", number, p.number, p.of),
+		d.in.KindAndCloseness(p.Kind, p.Similarity)))
 	d.raw(">", number, "&nbsp;", sign(c), "</a>")
 }
 

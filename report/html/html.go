@@ -236,7 +236,7 @@ func (d *doc) bar() {
 	}
 	d.raw(`<svg class="bar" viewBox="0 0 1000 26" preserveAspectRatio="none" role="img" aria-label="`)
 	label := d.in.Say("Word for word %s, changed %s, common wording %s, excluded by rules %s, not found %s",
-		d.in.Percent(s.Verbatim), s.ChangedWords(d.in), d.in.Percent(s.Common), d.in.Percent(s.ByRules()), d.in.Percent(1-s.Found))
+		d.in.Percent(exact), d.in.Percent(s.Whole-exact), d.in.Percent(s.Common), d.in.Percent(s.ByRules()), d.in.Percent(1-s.Found))
 	if s.Undecided > 0 {
 		label = d.in.Say("%s, %s", d.in.Say("To be decided %s", d.in.Percent(s.Undecided)), label)
 	}
