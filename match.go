@@ -139,7 +139,7 @@ type TextMatch struct {
 // TextAnswer is the answer of one TextSearcher.
 type TextAnswer struct {
 	Site    SiteID
-	Matches []TextMatch // in order of Window, then falling Score, then Source
+	Matches []TextMatch // in order of Window, then descending Score, then Source
 	Missing []ShardID   // shards that did not answer; empty: complete
 }
 

@@ -165,7 +165,7 @@ func Commit(salt []byte, text [sha256.Size]byte) [sha256.Size]byte {
 type SiteAnswer struct {
 	Libraries []LibraryAnswer  // one for each library asked, in its order
 	Documents []DocumentAnswer // of libraries with level counts or above, most matches first
-	Hits      []Hit            // of libraries with level metadata or above: by Sentence, falling Closeness, Document, Ordinal
+	Hits      []Hit            // of libraries with level metadata or above: by Sentence, descending Closeness, Document, Ordinal
 	Statement Statement        `json:"-"`
 }
 

@@ -6,87 +6,79 @@ import (
 	"concordat"
 )
 
-// Passage is a stretch of A that stands, changed or not, in B.
+// Passage is a stretch of A that also occurs, changed or unchanged, in B.
 type Passage struct {
-	// A and B are spans of bytes of the original texts, on rune boundaries, from a word to a
-	// word with the marks that cling to them.
+	// A and B are spans of bytes of the original texts, on rune boundaries, from one word to another, including the punctuation attached to
+	// them.
 	A, B concordat.Span
 	Kind concordat.Kind
-	// Similarity is the share of A's words that B's passage also holds, each counted as often as
-	// both have it: 0 to 1.
+	// Similarity is the share of A's words, 0 to 1, that B's passage also holds, each counted as often as it occurs in both.
 	Similarity float64
-	// Words pairs the equal word runs of both spans, in order of both: what a side-by-side view marks.
-	// A single stop word is no run.
+	// Words pairs the equal word runs of both spans, in order of both: what a side-by-side view marks. A single stop word is not a run.
 	Words []concordat.SpanPair
 }
 
-// Options are the parameters of a comparison. The zero value of each means its default. The defaults
-// were chosen by cross-validation on thirds of the PAN 2013 training corpus unless another source is
-// named; around them the result hardly changes (doc/evaluation/align.md). Lengths are letters and
-// digits, one Han character counting as three. A value that makes no sense finds nothing.
+// Options are the parameters of a comparison. The zero value of each means its default. The defaults were chosen by cross-validation on
+// thirds of the PAN 2013 training corpus unless another source is named; nearby values hardly change the result (doc/evaluation/align.md).
+// Lengths are letters and digits, one Han character counting as three. A value that makes no sense finds nothing.
 type Options struct {
-	// Background is the number of units of other text that weights assume in addition to the pair's
-	// own: no other word occurs there, and stop words in half of it. Without it the few units of a
-	// short text make every word look common. Default 20.
+	// Background is the number of units of other text that the weights assume in addition to the pair's own. Half of those units contain
+	// stop words, and none contains any other word of the pair. Without it the few units of a short text make every word look common.
+	// Default 20.
 	Background float64
-	// Floor is the least cosine and the least Dice measure of two units that is considered at all,
-	// 0 to 1. Default 0.15.
+	// Floor is the least cosine and the least Dice measure, 0 to 1, at which two units are considered at all. Default 0.15.
 	Floor float64
-	// Seed is the score, similarity and support together, above which two units are a seed. Default
-	// 0.38; between fingerprints, whose similarities scatter more, 0.55, and 0.62 if their features overlap as those of Chinese do.
+	// Seed is the score (similarity plus support) above which two units are a seed. Default 0.38; between fingerprints, whose similarities
+	// scatter more, 0.55, and 0.62 if their features overlap, as in Chinese.
 	Seed float64
-	// Support is the weight of the neighbours' similarity in a score, default 0.4; SupportFar the
-	// factor for those two rows away, default 0.6; SupportOffset what is taken off each first, default
-	// 0.1, 0.2 between fingerprints.
+	// Support is the weight of the neighbours' similarity in a score, default 0.4; SupportFar is the factor for those two rows away,
+	// default 0.6; SupportOffset is subtracted from each similarity first, default 0.1, 0.2 between fingerprints.
 	Support, SupportFar, SupportOffset float64
-	// SupportInOrder lets only neighbours in the order of the source support a seed.
+	// SupportInOrder lets only neighbours in the same order in both texts support a seed.
 	SupportInOrder bool
-	// Gap is how many units without a seed may lie between two seeds of a passage. Default 5.
+	// Gap is the largest number of units without a seed between two seeds of a passage. Default 5.
 	Gap int
 	// LeastSeeds is the number of seeds from which a group is a passage. Default 2.
 	LeastSeeds int
 	// Accept is the mean similarity above which a group of seeds is a passage; below it the group is
 	// divided (Sanchez-Perez et al. 2014, section 3.3). Default 0.25.
 	Accept float64
-	// Trim is the share of a unit's weight that words matched nowhere better must make up for the
-	// unit to lengthen a passage, 0 to 1. Default 0.19.
+	// Trim is the share of a unit's weight, 0 to 1, that must come from words without a better match elsewhere for the unit to lengthen a
+	// passage. Default 0.19.
 	Trim float64
-	// Evidence is how much two passages must share: as many words, each matched once, as if each
-	// occurred in one unit of either text only. Default 11.5, 8 between sketches, which hold no stop
-	// words, and 10 between fingerprints, whose features all count one.
+	// Evidence is how much two passages must share, in words that occur in only one unit of each text; each word is matched once. Default
+	// 11.5; 8 between sketches, which hold no stop words; and 10 between fingerprints, whose features all count one.
 	Evidence float64
-	// EvidencePerLog times the natural logarithm of the number of units is enough where it is less
-	// than Evidence: among few units less agrees by chance. Default 2.2.
+	// EvidencePerLog times the natural logarithm of the number of units is enough if it is less than Evidence, because less agrees by
+	// chance among few units. Default 2.2.
 	EvidencePerLog float64
 	// LeastChars is the length of the shortest reworded passage, on either side. Default 90.
 	LeastChars int
 
-	// LeastVerbatim is the length of the shortest equal run that is reported for people, a Han
-	// character counting as two here. Default 40: a line of a page, chosen for its readers.
+	// LeastVerbatim is the length of the shortest equal run that is reported for people, with a Han character counting as two. Default 40:
+	// one line of a page, chosen with readers in mind.
 	LeastVerbatim int
-	// DifferWords is how many words may differ between two equal runs of one passage. Default 3.
+	// DifferWords is the largest number of differing words between two equal runs of one passage. Default 3.
 	DifferWords int
-	// VerbatimReplaces reports only the equal runs of a pair that has a long one, as PAN's measure
-	// expects, which knows one kind of disguise for each pair. People see both.
+	// VerbatimReplaces reports only the equal runs of a pair that has a long one, as PAN's measure expects: it allows one kind of disguise
+	// per pair. People see both kinds.
 	VerbatimReplaces bool
-	// Bridged leaves passages of sketches and of fingerprints with the units between their seeds, as PAN's measure
-	// expects. For people they are cut at units without a counterpart.
+	// Bridged keeps the units between seeds in passages of sketches and fingerprints, as PAN's measure expects. For people, these passages
+	// are cut at units without a counterpart.
 	Bridged bool
-	// VerbatimWords is the length in words of the runs that are then reported, default 40, and
-	// VerbatimChars that of the one that must be among them, default 210 letters: some 250 characters
-	// (Sanchez-Perez et al. 2015 use 256).
+	// VerbatimWords is the least length in words of the runs that VerbatimReplaces reports, default 40. VerbatimChars is the length in
+	// letters that at least one of them must have, default 210, about 250 characters (Sanchez-Perez et al. 2015 use 256).
 	VerbatimWords, VerbatimChars int
 
-	// SummaryGap and SummaryAccept take the place of Gap on the side of the source and of Accept when
-	// a passage is looked for that condenses a source at least SummaryRatio times as long. Defaults
-	// 80, 0.10 and 2.6.
+	// SummaryGap replaces Gap on the source's side, and SummaryAccept replaces Accept, in the search for passages that condense a source at
+	// least SummaryRatio times as long. Defaults 80, 0.10 and 2.6.
 	SummaryGap                  int
 	SummaryAccept, SummaryRatio float64
-	// SummaryOutside is the share of such a passage whose counterpart lies outside the best passage
-	// of ordinary length, 0 to 1. Default 0.16.
+	// SummaryOutside is the share of such a passage, 0 to 1, whose counterpart lies outside the best passage of ordinary length. Default
+	// 0.16.
 	SummaryOutside float64
-	// WholeSource extends the source side of a summary that spans half of the source to all of it,
-	// as PAN's annotation has it. For people the side stays what was found.
+	// WholeSource extends the source side of a summary that spans half of the source to all of it, as in PAN's annotations. For people, the
+	// source side stays as found.
 	WholeSource bool
 }
 
@@ -131,8 +123,8 @@ type stretch struct {
 	summary        bool
 }
 
-// Pair returns the passages of a that occur in b, in order of a; equal input gives equal output. a
-// is the text under examination, b the possible source. Time and memory are linear in both.
+// Pair returns the passages of a that occur in b, in order of a; equal input gives equal output. a is the text under examination, b the
+// possible source. Time and memory are linear in both lengths.
 //
 // If one side is a sketch ([Sketch.Text]) the other must be one made with the same key and bits.
 // Spans are then those of whole units, Words is nil, Similarity is estimated from the sketches, and
@@ -241,8 +233,8 @@ func passage(ta, tb *Text, s stretch) Passage {
 	return out
 }
 
-// kind names a passage by the share of A's words that occur in B in the same order, and by the same
-// measure of both sides together (Dice), which a longer B lowers.
+// kind names a passage by the share of A's words that occur in B in the same order, and by the same measure over both sides (Dice), which a
+// longer B lowers.
 func kind(summary bool, ordered, both float64) concordat.Kind {
 	switch {
 	case summary:
@@ -255,7 +247,7 @@ func kind(summary bool, ordered, both float64) concordat.Kind {
 	return concordat.KindParaphrase
 }
 
-// shared returns the share of a's words that b holds too, with their numbers.
+// shared returns the share of a's words that b holds too, counting repetitions.
 func shared(a, b []token) float64 {
 	left := make(map[uint64]int32, len(b))
 	for i := range b {

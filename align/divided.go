@@ -8,8 +8,8 @@ import (
 // match is a stretch of the words of A and one of B with the same letters: A's words [a0, a1), B's words [b0, b1).
 type match struct{ a0, a1, b0, b1 int32 }
 
-// matches returns the equal runs of a passage, in order. Chinese is written without blanks, and the end of a line or of a passage
-// decides how the letters next to it are divided into words; so words count as equal too if their letters are.
+// matches returns the equal runs of a passage, in order. Chinese is written without spaces, and the end of a line or a passage affects how
+// the characters next to it are divided into words. Words therefore also count as equal if their characters are.
 func matches(ta, tb *Text, s stretch) []match {
 	var out []match
 	a, b := s.a0, s.b0
@@ -28,7 +28,7 @@ func matches(ta, tb *Text, s stretch) []match {
 	if len(out) == 0 {
 		return nil
 	}
-	// At its edges the passage may have a part of a word of the source.
+	// At its edges, the passage may contain part of a word of the source.
 	first, last := &out[0], &out[len(out)-1]
 	if letters, before := han(ta, s.a0, first.a0), hanBefore(tb, first.b0); len(letters) > 0 && len(letters) <= len(before) &&
 		slices.Equal(letters, before[len(before)-len(letters):]) {
@@ -41,10 +41,10 @@ func matches(ta, tb *Text, s stretch) []match {
 	return out
 }
 
-// edgeWords bounds the words of the source in which a part of a word is looked for.
+// edgeWords bounds the words of the source that are searched for part of a word.
 const edgeWords = 4
 
-// hanBefore returns the letters of the Chinese words in front of a word.
+// hanBefore returns the characters of the Chinese words before a word.
 func hanBefore(t *Text, word int32) []rune {
 	from := word
 	for from > 0 && word-from < edgeWords && isHan(t.words[from-1]) {
@@ -53,7 +53,7 @@ func hanBefore(t *Text, word int32) []rune {
 	return han(t, from, word)
 }
 
-// hanAfter returns the letters of the Chinese words from a word on.
+// hanAfter returns the characters of the Chinese words from a word on.
 func hanAfter(t *Text, word int32) []rune {
 	to := word
 	for int(to) < len(t.words) && to-word < edgeWords && isHan(t.words[to]) {
@@ -62,7 +62,7 @@ func hanAfter(t *Text, word int32) []rune {
 	return han(t, word, to)
 }
 
-// han returns the letters of words [first, last), or nil if one of them is not Chinese or is not compared.
+// han returns the characters of words [first, last), or nil if one of them is not Chinese or is not compared.
 func han(t *Text, first, last int32) []rune {
 	var out []rune
 	for _, w := range t.words[first:last] {

@@ -192,7 +192,7 @@ func cut(words []token, sentences []sentence) []unit {
 }
 
 // divide appends s, cut into pieces of at most maxChars letters. It cuts before the last word that follows a clause mark if the piece then
-// has at least a quarter of maxChars, else between any two words.
+// has at least a quarter of maxChars, otherwise between any two words.
 func divide(units []unit, words []token, s sentence) []unit {
 	first := s.first
 	chars, cutAt, cutChars := int32(0), int32(0), int32(0)

@@ -41,8 +41,8 @@ type Change struct {
 	Role *store.Role
 }
 
-// Change changes an account and returns it; a new role, and being disabled, ends its sessions and tokens. An account that already has the
-// new values stays unchanged, but the audit gets an entry nevertheless. Change fails with a *RuleError if by changes their own account,
+// Change changes an account and returns it. A new role, or disabling the account, ends its sessions and tokens. An account that already has
+// the new values stays unchanged, but the audit gets an entry nevertheless. Change fails with a *RuleError if by changes their own account,
 // with concordat.ErrInvalid for a role that does not exist or if nothing is to be changed, and with concordat.ErrNotFound.
 func (r *Registry) Change(ctx context.Context, by, account string, c Change) (a store.Account, err error) {
 	if c.Disabled == nil && c.Role == nil {

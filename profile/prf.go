@@ -16,7 +16,7 @@ const prfName = "features siphash-2-4/1"
 // seeds could be computed from fingerprints of known text.
 type prf struct{ k0, k1 uint64 }
 
-// newPRF returns the function of a key, nil for the empty one.
+// newPRF returns the function of a key, or nil for the empty key.
 func newPRF(key []byte) *prf {
 	if len(key) == 0 {
 		return nil

@@ -300,14 +300,14 @@ func (p *Profiler) MaxHashes() int {
 }
 
 // Nearness returns how far within the gate of an asked sentence a match is: 1 is the same fingerprint, and 0 or less is outside and
-// nominates nothing. It uses m.Hashes if the recipe has four bits per hash, else m.Distance.
+// nominates nothing. It uses m.Hashes if the recipe has four bits per hash, otherwise m.Distance.
 func (p *Profiler) Nearness(asked concordat.Sentence, m concordat.Match) float64 {
 	differ, gate := p.differ(asked, m)
 	return float64(gate+1-differ) / float64(gate+1)
 }
 
 // differ returns by how much a match differs from an asked sentence and how much its gate allows, both in hashes if the recipe has four
-// bits per hash, else in bits.
+// bits per hash, otherwise in bits.
 func (p *Profiler) differ(asked concordat.Sentence, m concordat.Match) (differ, gate int) {
 	switch {
 	case !p.hashes:

@@ -48,8 +48,8 @@ func (s *scratch) counted(ts []uint32) []concordat.TermCount {
 // radixLeast is the number of terms from which counting their bytes is faster than comparing them.
 const radixLeast = 64
 
-// sortTerms sorts ts by bytes, the lowest first (Knuth, TAOCP 3, 5.2.5, algorithm R), with room as memory, which it
-// returns, grown.
+// sortTerms sorts ts by bytes, the lowest first (Knuth, TAOCP 3, 5.2.5, algorithm R), using room as memory, which it returns, enlarged if
+// necessary.
 func sortTerms(ts, room []uint32) []uint32 {
 	if len(ts) < radixLeast {
 		slices.Sort(ts)

@@ -96,7 +96,7 @@ func measureWords(s string) int {
 	return n + (han+1)/2
 }
 
-// endsSentence reports whether a line ends as a sentence does.
+// endsSentence reports whether a line ends like a sentence.
 func endsSentence(l string) bool {
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(l, " \t\"”’»)）]"))
 	return strings.ContainsRune(".!?;。！？；", last)

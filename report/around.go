@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// ContextBytes is about how much of the text around a passage is shown.
+// ContextBytes is the approximate number of bytes of text shown around a passage.
 const ContextBytes = 120
 
 // RuneStart moves i into text, back to the beginning of a rune.

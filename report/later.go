@@ -6,15 +6,15 @@ import (
 	"concordat"
 )
 
-// Later is a document that came after the report was made and matches its check, which keeps watching: an alert.
+// Later is a document that was added after the report was made and matches its check, which keeps watching: an alert.
 type Later struct {
 	Alert     int64 // its number
 	Source    concordat.Ref
 	Title     string
-	Authors   []concordat.Creator // as far as they are known
+	Authors   []concordat.Creator // if they are known
 	At        time.Time
 	Level     concordat.Show // of a partner that reported it; empty: it is a document of this site
-	Sentences int            // of the submission that match; 0: not told
+	Sentences int            // of the submission that match; 0: not stated
 	Read      LaterMark
 	Handled   LaterMark
 }
@@ -63,7 +63,7 @@ func (r *Report) jsonLater() (out []jsonLater) {
 	return out
 }
 
-// LaterWords describes the documents that came since and match, one each, the latest first, and who has handled each.
+// LaterWords describes each matching document added since, the latest first, and who has handled it.
 func (r *Report) LaterWords() (out []string) {
 	l := r.Language
 	minute := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -13,18 +13,18 @@ import (
 // decides.
 type OwnWork struct {
 	By     string // OwnByORCID or OwnByName
-	Author string // as the submission names them
+	Author string // as named in the submission
 	ORCID  string // if By is OwnByORCID
 }
 
-// What a proposal is based on.
+// The bases of a proposal.
 const (
 	OwnByORCID = "orcid"
-	OwnByName  = "name" // which several people can have
+	OwnByName  = "name" // several people can have one name
 )
 
-// ownWork returns why a source may be earlier work of the submission's author; nil: nothing says so, somebody dismissed it, or
-// the source is later than the submission.
+// ownWork returns the reason why a source may be earlier work of the submission's author, or nil if there is none, the proposal was
+// dismissed, or the source is later than the submission.
 func (b *builder) ownWork(ref concordat.Ref) *OwnWork {
 	if len(b.f.Authors) == 0 || slices.ContainsFunc(b.copies.all(ref), newRefSet(b.r.NotOwnWork).has) {
 		return nil
@@ -45,8 +45,8 @@ func (b *builder) ownWork(ref concordat.Ref) *OwnWork {
 	return out
 }
 
-// SameAuthor returns why a document that came after a check may be by an author of its submission, as when they publish their
-// thesis; nil: nothing says so.
+// SameAuthor returns the reason why a document found after a check may be by an author of its submission, as when they publish their
+// thesis, or nil if there is none.
 func SameAuthor(submission, document []concordat.Creator) *OwnWork {
 	a, _, by := samePerson(submission, document)
 	switch by {
@@ -58,7 +58,7 @@ func SameAuthor(submission, document []concordat.Creator) *OwnWork {
 	return nil
 }
 
-// creators returns the authors of a source, of this site or of a partner.
+// creators returns the authors of a source, at this site or at a partner.
 func (b *builder) creators(ref concordat.Ref) []concordat.Creator {
 	if w, ok := b.copies.known[ref]; ok {
 		return w.creators()
@@ -69,8 +69,8 @@ func (b *builder) creators(ref concordat.Ref) []concordat.Creator {
 	return nil
 }
 
-// samePerson returns the first two creators who are the same person, and what shows it: OwnByORCID, which prevails, or
-// OwnByName; empty: none are.
+// samePerson returns the first two creators who are the same person, and the basis for this: OwnByORCID, which prevails, or OwnByName;
+// empty: none are.
 func samePerson(as, bs []concordat.Creator) (a, b concordat.Creator, by string) {
 	for _, x := range as {
 		for _, y := range bs {
@@ -86,7 +86,7 @@ func samePerson(as, bs []concordat.Creator) (a, b concordat.Creator, by string) 
 	return a, b, by
 }
 
-// personName is a name as it is compared, folded. Without a comma nothing says which word is the family name.
+// personName is a name in the folded form used for comparison. Without a comma it is not known which word is the family name.
 type personName struct {
 	family string
 	given  []string
@@ -96,7 +96,7 @@ type personName struct {
 // notNames are words that programs write where an author's name belongs.
 var notNames = words("user|admin|administrator|author|autor|student|office|microsoft|windows|owner|unknown|anonymous|guest|default|test")
 
-// readName reads a name; ok is false if it is not that of a person, or not more than a family name.
+// readName reads a name; ok is false if it is not the name of a person, or only a family name.
 func readName(s string) (n personName, ok bool) {
 	family, given, comma := strings.Cut(s, ",")
 	list := func(s string) (out []string) {
@@ -130,8 +130,8 @@ func readName(s string) (n personName, ok bool) {
 	return n, true
 }
 
-// sameName reports whether two names can be one person's: the family names are equal, and so are the given names, as far as
-// both are written out. A family name alone is too little.
+// sameName reports whether two names can be one person's: the family names are equal, and so are the given names, where both are written
+// out. A family name alone is not enough.
 func sameName(x, y string) bool {
 	a, ok := readName(x)
 	b, ok2 := readName(y)
@@ -156,7 +156,7 @@ func sameName(x, y string) bool {
 	return true
 }
 
-// OwnWords states a proposal that a source is the author's own earlier work, and how much it is worth.
+// OwnWords states a proposal that a source is the author's own earlier work, and how reliable it is.
 func (l Language) OwnWords(o *OwnWork) string {
 	if o == nil {
 		return ""
@@ -167,7 +167,7 @@ func (l Language) OwnWords(o *OwnWork) string {
 	return l.Say("Possibly the author's own earlier work: an author is called %s too. Several people can have the same name.", o.Author)
 }
 
-// SameAuthorWords states that a later document may be by the author of the submission, and how much that is worth.
+// SameAuthorWords states that a later document may be by the author of the submission, and how reliable this is.
 func (l Language) SameAuthorWords(o *OwnWork) string {
 	switch {
 	case o == nil:

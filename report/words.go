@@ -9,8 +9,8 @@ import (
 	"concordat/report/language"
 )
 
-// Closeness states a similarity, 0 to 1, in one of four steps. The similarity of one sentence is known to about 0.08 only, so
-// people get words and no decimals.
+// Closeness states a similarity, 0 to 1, in one of four steps. The similarity of one sentence is known only to about 0.08, so people see
+// words and no decimals.
 func Closeness(similarity float64) string { return English.Closeness(similarity) }
 
 // Closeness is [Closeness] in language l.

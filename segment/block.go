@@ -84,7 +84,7 @@ func (p Packing) grow(pieces []Block) (Block, int) {
 }
 
 // divide appends sentence s to pieces, cut into parts of at most most characters: after the last clause that leaves a part of at least a
-// quarter of most, else between words.
+// quarter of most, otherwise between words.
 func (t *Text) divide(pieces []Block, s *Sentence, most int) []Block {
 	first, rest := s.First, s.Chars
 	start := s.Span.Start

@@ -11,8 +11,8 @@ import (
 	"concordat/store"
 )
 
-// describeSources adds to findings what the catalogue knows about every source of this site: its age, the work that it is a text
-// of, and which of them are texts of one work.
+// describeSources adds to findings the catalogue's data about every source of this site: its age, its work, and which sources are texts of
+// one work.
 func (s *Site) describeSources(ctx context.Context, f *report.Findings) error {
 	rows := map[concordat.Ref]store.DocumentRow{}
 	var order []concordat.Ref
@@ -22,7 +22,7 @@ func (s *Site) describeSources(ctx context.Context, f *report.Findings) error {
 		}
 		row, err := s.o.Store.Catalogue.DocumentRow(ctx, ref.Library, ref.Document)
 		if errors.Is(err, concordat.ErrNotFound) {
-			return nil // deleted meanwhile
+			return nil // deleted in the meantime
 		}
 		rows[ref], order = row, append(order, ref)
 		return err
@@ -70,7 +70,7 @@ func datedSources(f *report.Findings) (out []concordat.Ref) {
 	return out
 }
 
-// undatedSources are the sources of leads and of works that both cite.
+// undatedSources are the sources of leads and of works that both texts cite.
 func undatedSources(f *report.Findings) (out []concordat.Ref) {
 	for _, l := range f.Leads {
 		out = append(out, l.Source)
@@ -81,7 +81,7 @@ func undatedSources(f *report.Findings) (out []concordat.Ref) {
 	return out
 }
 
-// works returns the known works that documents of this site are texts of.
+// works returns the known works of documents of this site.
 func (s *Site) works(ctx context.Context, refs []concordat.Ref) (map[concordat.Ref]concordat.Work, error) {
 	of := map[concordat.LibraryID][]concordat.DocumentID{}
 	for _, ref := range refs {

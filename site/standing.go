@@ -17,12 +17,12 @@ import (
 	"concordat/store"
 )
 
-// watchTable finds the sentences of standing checks near a new one: within their gates, as far as concordat.ProbeOne looks.
+// watchTable finds the sentences of standing checks near a new one, within their gates and the reach of concordat.ProbeOne.
 type watchTable struct {
 	tasks     []concordat.TaskID
 	sentences []watchedSentence
 	bands     [concordat.Bands]map[uint32][]int32
-	// held has a bit for each band value that occurs in bands: most look-ups end there.
+	// held has a bit for each band value in bands: most look-ups end there.
 	held [concordat.Bands][1 << concordat.BandBits / 64]uint64
 }
 
@@ -77,14 +77,14 @@ func (t *watchTable) near(f concordat.Fingerprint) []int32 {
 	return slices.Compact(out)
 }
 
-// watchCache keeps the table while the standing checks stay the same.
+// watchCache keeps the table as long as the standing checks stay the same.
 type watchCache struct {
 	mu    sync.Mutex // guards the rest
 	tasks []concordat.TaskID
 	table *watchTable
 }
 
-// watched returns the table of the standing checks of the site's scheme, nil if there are none.
+// watched returns the table of the standing checks of the site's scheme, or nil if there are none.
 func (s *Site) watched(ctx context.Context) (*watchTable, error) {
 	tasks, err := s.o.Store.Alerts.StandingTasks(ctx)
 	if err != nil || len(tasks) == 0 {
@@ -99,7 +99,7 @@ func (s *Site) watched(ctx context.Context) (*watchTable, error) {
 	for _, id := range tasks {
 		x, err := s.o.Store.Alerts.Standing(ctx, id)
 		if errors.Is(err, concordat.ErrNotFound) {
-			continue // ended in the meantime
+			continue // the check ended in the meantime
 		}
 		if err != nil {
 			return nil, err
@@ -133,7 +133,7 @@ func (s *Site) watch(ctx context.Context, profiles []*concordat.Profile) error {
 		}
 		for task, hits := range by {
 			if p.Document.ID == CaseDocument(t.tasks[task]) {
-				continue // its own text
+				continue // the document is the check's own text
 			}
 			compare.Go(g, func() error { return s.alertHere(ctx, t.tasks[task], p, hits) })
 		}
@@ -146,7 +146,7 @@ func (s *Site) watch(ctx context.Context, profiles []*concordat.Profile) error {
 func (s *Site) alertHere(ctx context.Context, task concordat.TaskID, p *concordat.Profile, hits []compare.Hit) error {
 	f, err := s.KeptFindings(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
-		return nil // the check continues, and reads the index itself
+		return nil // the check is still running, and reads the index itself
 	}
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (s *Site) alertHere(ctx context.Context, task concordat.TaskID, p *concorda
 	}
 	ref := s.Ref(p.Document.Library, p.Document.ID)
 	if f.Submission.Text == p.Document.Text || slices.ContainsFunc(f.Passages, func(x concordat.Passage) bool { return x.Source == ref }) {
-		return nil // the submission itself, or known
+		return nil // it is the submission itself, or already known
 	}
 	c := &compare.Candidate{Ref: ref, Hits: hits}
 	if related, err := s.comparer().Related(f.Submission.Text, c, p.Document.Text); err != nil || !related {
@@ -191,8 +191,8 @@ func distinctSpans(hits []compare.Hit) int {
 	return len(seen)
 }
 
-// Alerts returns the later documents, here and at partners, that matched standing checks, after the given number and oldest
-// first: at most limit, all up to the store's largest page if limit is 0.
+// Alerts returns the later documents, here and at partners, that matched standing checks, after the given number and oldest first: at most
+// limit, or if limit is 0 as many as the store's largest page holds.
 func (s *Site) Alerts(ctx context.Context, after int64, limit int) ([]store.Alert, error) {
 	return s.o.Store.Alerts.Alerts(ctx, after, limit)
 }
@@ -211,8 +211,8 @@ func Later(ctx context.Context, db *store.DB, task concordat.TaskID) (out []repo
 	return out, err
 }
 
-// AuthorsOf returns the authors of the documents that alerts are about, by the number of the alert, as far as they are known: of
-// a document of this site, from its repository, else from its file; of a partner's, as the partner told them.
+// AuthorsOf returns the known authors of the documents that alerts are about, by the number of the alert. For a document of this site they
+// come from its repository, otherwise from its file; for a partner's document they are those that the partner stated.
 func AuthorsOf(ctx context.Context, db *store.DB, alerts []store.Alert) (map[int64][]concordat.Creator, error) {
 	out := map[int64][]concordat.Creator{}
 	for _, a := range alerts {
@@ -259,8 +259,8 @@ func (s *Site) StandingChecks(ctx context.Context) ([]concordat.TaskID, error) {
 	return s.o.Store.Alerts.StandingTasks(ctx)
 }
 
-// ChangeAlert marks an alert and adds an entry to the audit, both or neither. It reports whether the mark changed anything; an
-// unchanged alert adds no entry.
+// ChangeAlert marks an alert and adds an entry to the audit, both or neither. It reports whether the mark changed anything; if not, it adds
+// no entry.
 func ChangeAlert(ctx context.Context, db *store.DB, seq int64, change store.AlertChange, by string,
 	at time.Time) (changed bool, err error) {
 	err = db.Atomic(ctx, func(tx *store.DB) error {

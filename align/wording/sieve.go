@@ -9,29 +9,29 @@ import (
 	"unicode/utf8"
 )
 
-// sieve tells which of a few regular expressions a text may match: those of which it has a literal that every match has. It
-// passes over a text once, and is exact in what it rules out.
+// sieve determines which of a few regular expressions a text may match. An expression remains possible if the text contains one of the
+// literals that every match must contain. sieve passes over a text once, and never rules out an expression that matches.
 type sieve struct {
-	always passed // expressions of which no literals are known
+	always passed // expressions without known literals
 	at     [1 << sieveBits]uint16
-	list   []literal // those of bucket b are list[at[b]-1:] up to one that is the last; 0: none
+	list   []literal // those of bucket b are list[at[b]-1:] up to the one marked last; at[b] is 0 if there are none
 }
 
-// passed is a set of expressions by their number.
+// passed is a set of expressions by number.
 type passed uint8
 
 func (p passed) has(i int) bool { return p>>i&1 == 1 }
 
-// literal is a folded text that matches of an expression have.
+// literal is a folded text contained in matches of an expression.
 type literal struct {
 	text string
 	of   passed
-	last bool // of its bucket
+	last bool // in its bucket
 }
 
 const (
 	sieveBits = 14
-	// sieveBytes is the least length of a literal; an expression with a shorter one passes always.
+	// sieveBytes is the least length of a literal; an expression with a shorter one always passes.
 	sieveBytes = 4
 	// maxLiterals bounds the literals of a part of an expression.
 	maxLiterals = 128
@@ -48,7 +48,7 @@ func newSieve(expressions ...*regexp.Regexp) *sieve {
 		of := passed(1) << i
 		parsed, err := syntax.Parse(x.String(), syntax.Perl)
 		var texts []string
-		if err == nil { // it was parsed before
+		if err == nil { // it has been parsed before
 			texts = required(parsed.Simplify())
 		}
 		if shortest(texts) < sieveBytes {
@@ -90,7 +90,7 @@ func (s *sieve) sift(text string) passed {
 	return out
 }
 
-// fold appends a text in which letters that a regular expression does not tell apart with (?i) are the same.
+// fold appends a text in which letters are equal if a regular expression with (?i) does not distinguish them.
 func fold(b []byte, text string) []byte {
 	for i := 0; i < len(text); {
 		if c := text[i]; c < utf8.RuneSelf {
@@ -108,7 +108,7 @@ func fold(b []byte, text string) []byte {
 	return b
 }
 
-// foldRune returns the first of the letters that r is not told apart from.
+// foldRune returns the first of the letters that are not distinguished from r.
 func foldRune(r rune) rune {
 	first := r
 	for x := unicode.SimpleFold(r); x != r; x = unicode.SimpleFold(x) {
@@ -117,7 +117,7 @@ func foldRune(r rune) rune {
 	return first
 }
 
-// shortest returns the length of the shortest text, 0 of none.
+// shortest returns the length of the shortest text, or 0 if there are none.
 func shortest(texts []string) int {
 	if len(texts) == 0 {
 		return 0
@@ -125,7 +125,8 @@ func shortest(texts []string) int {
 	return len(slices.MinFunc(texts, func(x, y string) int { return len(x) - len(y) }))
 }
 
-// required returns folded texts of which every match of an expression has one, the shortest as long as possible; nil: none are known.
+// required returns folded texts, at least one of which is in every match of an expression, or nil if none are known. It makes the shortest
+// of them as long as possible.
 func required(re *syntax.Regexp) []string {
 	if all := matches(re); all != nil {
 		return all
@@ -150,7 +151,7 @@ func required(re *syntax.Regexp) []string {
 				best = texts
 			}
 		}
-		run := []string{""} // of the parts so far whose matches are few
+		run := []string{""} // matches of the latest parts, as long as they are few
 		for _, sub := range re.Sub {
 			all := matches(sub)
 			if next := product(run, all); next != nil {
@@ -171,7 +172,7 @@ func required(re *syntax.Regexp) []string {
 	return nil
 }
 
-// matches returns all that an expression matches, folded, if that is little; otherwise nil.
+// matches returns all texts that an expression matches, folded, if there are few, otherwise nil.
 func matches(re *syntax.Regexp) []string {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary,
@@ -217,7 +218,7 @@ func matches(re *syntax.Regexp) []string {
 	return nil
 }
 
-// product returns each text of one list with each of the other behind it; nil if one is nil, or there are too many.
+// product returns each text of the first list followed by each of the second, or nil if one list is nil or there are too many.
 func product(first, second []string) []string {
 	if first == nil || second == nil || len(first)*len(second) > maxLiterals {
 		return nil

@@ -23,7 +23,7 @@ func (w *Words) Only(spans []concordat.Span) *Words {
 // mostlyHeld is the share of a span's words that must be held for the whole span to count as held: a slot may be filled in.
 const mostlyHeld = 0.8
 
-// HeldIn returns the parts of a span of w that are made of grams of c: the whole span if most of it is, else each run of at least
+// HeldIn returns the parts of a span of w that are made of grams of c: the whole span if most of it is, otherwise each run of at least
 // leastWords words.
 func (c *Common) HeldIn(w *Words, s concordat.Span) []concordat.Span {
 	if c == nil || len(c.held) == 0 {

@@ -174,7 +174,7 @@ func (e *Encoder) set(change func()) {
 	e.changed = make(chan struct{})
 }
 
-// Encode is like Encode of remote.Encoder. It waits for a process that is starting, and fails while there is none.
+// Encode encodes texts like remote.Encoder. It waits for a process that is starting, and fails while there is none.
 func (e *Encoder) Encode(ctx context.Context, texts []string) (vectors [][]float32, sent int, err error) {
 	e.Start()
 	for {

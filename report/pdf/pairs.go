@@ -53,7 +53,7 @@ func (d *doc) evidence(i int) {
 	for ; k < len(e.Sources) && k < maxSources && d.left > 0; k++ {
 		d.pair(e, k)
 	}
-	if len(e.Sources) == 0 { // for example a passage whose sources were all taken out
+	if len(e.Sources) == 0 { // for example a passage whose sources were all excluded
 		d.para(margin, textWidth, wording([]run{body(e.Span.In(d.full))})...)
 	}
 	if k == 0 && len(e.Sources) > 0 {

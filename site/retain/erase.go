@@ -32,7 +32,7 @@ const (
 type Area interface {
 	// Name is the name in a receipt's Place.
 	Name() string
-	// Erase removes everything of a deleted task, and the given originals, which no other task needs, and returns how many
+	// Erase removes everything that belongs to a deleted task, and the given originals, which no other task needs, and returns how many
 	// files it removed. It is durable on return and may be repeated.
 	Erase(ctx context.Context, id concordat.TaskID, originals []string) (int, error)
 	// Tidy removes orphans older than the given time. needed reports whether some task needs an original.
