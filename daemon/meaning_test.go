@@ -18,7 +18,8 @@ import (
 )
 
 // TestMeaningWhileServed: a site that does not look for rewritten text starts to, indexes its documents, and continues after an
-// interruption, all in the same process; whatever prevents the encoder is named; everything is in the configuration and the audit.
+// interruption, all in the same process; anything that keeps the encoder from starting is named; everything is in the
+// configuration and the audit.
 func TestMeaningWhileServed(t *testing.T) {
 	bin := t.TempDir()
 	t.Setenv("PATH", bin) // there is no Python yet

@@ -42,7 +42,7 @@ func TestPartlyDoneSaysWhy(t *testing.T) {
 	}
 }
 
-// TestSubmitterIsSentNowhereElse: a site without documents shows a submitter no link to what only officers may do.
+// TestSubmitterIsSentNowhereElse: a site without documents shows submitters no link to pages that only officers may use.
 func TestSubmitterIsSentNowhereElse(t *testing.T) {
 	t.Parallel()
 	d := newTestSite(t, true)

@@ -40,8 +40,8 @@ func selectorsOf(t *testing.T, path string) (all []string) {
 }
 
 // TestStylesDoNotMeet: the pages, and the parts of a report that they show, have separate style sheets that are loaded
-// together. No rule for the pages has only classes of the parts, and no template gives an element of its own a class that the
-// parts style.
+// together. No rule for the pages uses only classes of the parts, and no template of a page uses a class that the parts
+// style.
 func TestStylesDoNotMeet(t *testing.T) {
 	t.Parallel()
 	// All but the last contain parts of a report: the parts use the last on lists, the pages on buttons.

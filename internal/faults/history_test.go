@@ -32,7 +32,7 @@ type entry struct {
 	Delete bool   `json:",omitempty"`
 	OK     bool   `json:",omitempty"`
 
-	// Of a read, of one document or of a group, and of a copy.
+	// Of a read (of one document or a group) and of a copy.
 	Group    *int           `json:",omitempty"`
 	Complete bool           `json:",omitempty"`
 	Docs     map[string]int `json:",omitempty"`

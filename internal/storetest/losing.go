@@ -16,7 +16,7 @@ type Losing struct {
 	context.Context
 
 	mu   sync.Mutex
-	at   int  // number of statements before the one that fails; negative: it is due
+	at   int  // number of statements before the one that fails; negative: the next one fails
 	lost bool // database/sql has asked for the reason
 }
 

@@ -21,7 +21,7 @@ const (
 )
 
 // TestQuotationNobodyElseHolds: a quotation with its source is shown as wording that others have too if another document has it,
-// with their number, and never if none does; it takes no part in comparing either way.
+// with their number, and never if none does; either way, it is not compared.
 func TestQuotationNobodyElseHolds(t *testing.T) {
 	for other, want := range map[string]int{"Somebody else wrote that " + quoted + ", in other words.": 2, "": 0} {
 		w := Shareable(quoting, nil, nil)
@@ -146,7 +146,7 @@ func TestLineInOtherWords(t *testing.T) {
 }
 
 // TestFormsAreShown: wording that reads like a form and is in another document is shown as form wording, with the reason, and
-// takes no part in comparing; a heading takes none either, and is not shown.
+// is not compared; a heading is neither compared nor shown.
 func TestFormsAreShown(t *testing.T) {
 	const instruction, heading = "Please describe in no more than two hundred words how the boat is kept dry in the winter.",
 		"Budget justification for equipment"
@@ -174,8 +174,8 @@ func TestFormsAreShown(t *testing.T) {
 	}
 }
 
-// TestQuotedOnBothSides: wording that two documents quote as a law's is reported as a legitimate quotation, and takes no part in
-// comparing; if only one does, it counts as before.
+// TestQuotedOnBothSides: wording that two documents quote as a law's is reported as a legitimate quotationand not compared; if
+// only one does, it counts as before.
 func TestQuotedOnBothSides(t *testing.T) {
 	const law = "Whoever keeps a boat on the river without a light shall pay for what is broken in the dark by it or by its oars."
 	const cited = "Section 12 of the River Act 1871 provides that whoever keeps a boat on the river without a light shall pay for what is " +

@@ -121,7 +121,7 @@ func TestListener(t *testing.T) {
 		c.know()
 	}
 	counts(4, 4)
-	want("where half are known", from("192.0.2.8"), 1) // the oldest of the known address that has most
+	want("where half are known", from("192.0.2.8"), 1) // the oldest of the known address with the most connections
 	counts(3, 5)
 
 	begin()
