@@ -6,7 +6,7 @@ STRIP := -ldflags='-s -w'
 BIN := bin/concordat
 LAB := bin/concordat-lab
 
-.PHONY: build lab demo test test-times rest race lint mutants attack screenshots pictures check-deploy check-api check-pages bench eval long faults kills package clean FORCE
+.PHONY: build lab demo test test-times rest race lint mutants attack screenshots pictures check-deploy check-api check-pages bench eval long faults kills damage package clean FORCE
 
 build: $(BIN)
 
@@ -63,6 +63,12 @@ faults:
 KILLS ?= 100
 kills:
 	CONCORDAT_KILLS=$(KILLS) $(GO) test ./cmd/concordat -run 'TestNothingStays|TestUnpack' -count 1 -timeout 0 -v
+
+# damage: DAMAGES times a bit of a file of a killed site is flipped, or the file is cut or removed, and the site is opened: results by
+# kind of file. KIND=site.db takes that kind alone.
+DAMAGES ?= 300
+damage:
+	CONCORDAT_DAMAGES="$(DAMAGES) $(KIND)" $(GO) test ./instance -run TestDamageIsTold -count 1 -timeout 0 -v
 
 # bench: every figure of speed, with ratios; STEPS="query join" takes these steps only; see deploy/bench.sh.
 bench: build lab

@@ -47,7 +47,7 @@ func kindOf(rel string, folder bool) string {
 
 // damage flips a bit of a random file in a folder, truncates the file, or removes it or a folder inside. It returns the kind of file
 // and a description. All kinds are equally likely.
-func damage(t *testing.T, r *rand.Rand, dir string) (kind, what string) {
+func damage(t *testing.T, r *rand.Rand, dir, only string) (kind, what string) {
 	t.Helper()
 	kinds := map[string][]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -66,6 +66,9 @@ func damage(t *testing.T, r *rand.Rand, dir string) (kind, what string) {
 		t.Fatal(err)
 	}
 	names := slices.Sorted(maps.Keys(kinds))
+	if only != "" {
+		names = []string{only}
+	}
 	kind = names[r.IntN(len(names))]
 	rel := kinds[kind][r.IntN(len(kinds[kind]))]
 	path := filepath.Join(dir, rel)
@@ -93,7 +96,8 @@ func damage(t *testing.T, r *rand.Rand, dir string) (kind, what string) {
 	return kind, what
 }
 
-// damages is the environment variable that sets the number of rounds. With -v, the test prints its results by kind of file.
+// damages is the environment variable that sets the number of rounds and, behind a space, the only kind of file to damage. With -v, the
+// test prints its results by kind of file.
 const damages = "CONCORDAT_DAMAGES"
 
 // TestDamageIsTold damages one file of a site as a killed process left it, and checks copies of its documents: the answers and the
@@ -167,7 +171,8 @@ func TestDamageIsTold(t *testing.T) {
 		return err
 	}
 	rounds := suite.Rounds(12, 300)
-	if n, err := strconv.Atoi(os.Getenv(damages)); err == nil {
+	number, only, _ := strings.Cut(os.Getenv(damages), " ")
+	if n, err := strconv.Atoi(number); err == nil {
 		rounds = n
 	}
 	r := rand.New(rand.NewPCG(40, 13))
@@ -175,7 +180,7 @@ func TestDamageIsTold(t *testing.T) {
 	results := map[string]*result{}
 	for range rounds {
 		at := leave(t, killed)
-		kind, what := damage(t, r, at)
+		kind, what := damage(t, r, at, only)
 		of := results[kind]
 		if of == nil {
 			of = &result{}
