@@ -9,7 +9,7 @@ const MaxLeadCells = 8192
 // they leave a site. Versions that send cells without a key name only the digest, so neither kind is mistaken for the other.
 func KeyedTable(digest string) string { return digest + "-keyed-1" }
 
-// LeadAsk asks which documents of a partner may say in other words what the asked sentences say. It holds no text, only the cells of their
+// LeadAsk asks which documents of a partner may restate the asked sentences in other words. It holds no text, only the cells of their
 // meaning (package meaning), keyed with the secret of the epoch (crypto.CellCipher). A member of the federation can look up what the cells
 // may stand for; nobody else can.
 type LeadAsk struct {
@@ -60,7 +60,7 @@ type LeadLibraryAnswer struct {
 	LeftCells, LeftNear int
 }
 
-// LeadDocument is a partner's document that may say what was asked.
+// LeadDocument is a partner's document that may restate asked sentences.
 type LeadDocument struct {
 	Handle  Handle
 	Library int // index into LeadAnswer.Libraries

@@ -187,7 +187,7 @@ type Consulted struct {
 	LeadsUnasked int `json:"leads_unasked,omitempty"`
 }
 
-// Outcomes of the question about leads: which documents of a partner's library may say the same in other words.
+// Outcomes of the question about leads: which documents of a partner's library may say the same as the submission in other words.
 const (
 	LeadsAsked    = "asked"
 	LeadsNone     = "none"     // no sentence was left to ask about

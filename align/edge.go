@@ -45,8 +45,8 @@ func (p *pairing) coverage(c *cluster) (a, b []float32) {
 	return a, b
 }
 
-// heaviest returns the stretch of units with the largest sum of weights. A unit's weight is its length times the shared part of its total,
-// less Options.Trim.
+// heaviest returns the stretch of units with the largest sum of weights. A unit's weight is its length times (share − Options.Trim), where
+// share is the shared part of its total.
 func (p *pairing) heaviest(units []unit, shared, total []float32) (from, to int32) {
 	least := float32(p.o.Trim)
 	best, sum := float32(-math.MaxFloat32), float32(0)

@@ -74,9 +74,9 @@ type PartnerLead struct {
 	Source  LeadSource       `json:"source"` // the document under the partner's pseudonym
 	Author  string           `json:"author"`
 	Contact string           `json:"contact"`
-	Spans   []concordat.Span `json:"spans"`   // sentences of the submission that it may say, in code points
+	Spans   []concordat.Span `json:"spans"`   // sentences of the submission that it may restate, in code points
 	Near    int              `json:"near"`    // how many of them stand out as near or very near
-	Places  []concordat.Span `json:"places"`  // where it may say them, in bytes of the partner's text
+	Places  []concordat.Span `json:"places"`  // where it may restate them, in bytes of the partner's text
 	Outcome string           `json:"outcome"` // lead or none, once its places have been compared; empty: not compared yet
 	State   string           `json:"state"`   // of the request for its places; empty: not requested
 }

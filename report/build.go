@@ -94,7 +94,7 @@ func (p *Prepared) Build(r Rules) *Report {
 	return rep
 }
 
-// gathered returns the chains, judged, and the evidence with the chains of each.
+// gathered returns the judged chains, and the evidence with the chains of each.
 func (b *builder) gathered() ([]*chain, []concordat.Evidence, [][]int) {
 	chains := b.chains()
 	b.judge(chains)

@@ -25,7 +25,7 @@ type LaterMark struct {
 	At time.Time
 }
 
-// MaxLater is the most later documents that a report names.
+// MaxLater is the largest number of later documents named in a report.
 const MaxLater = 100
 
 type (

@@ -40,7 +40,8 @@ type Findings struct {
 	Leads []Lead `json:"leads,omitzero"`
 	// LeadSearch says how leads were looked for; nil: they were not, or by an earlier version.
 	LeadSearch *LeadSearch `json:"lead_search,omitempty"`
-	// PartnerLeads are documents of partners that may say the same, as the partners disclosed; their text is not known here.
+	// PartnerLeads are documents of partners that may say the same as the submission, according to the partners; their text is not known
+	// here.
 	PartnerLeads []PartnerLead         `json:"partner_leads,omitempty"`
 	Consulted    []concordat.Consulted `json:"consulted"`
 	Flags        []concordat.Flag      `json:"flags"`

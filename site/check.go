@@ -32,7 +32,7 @@ type Submission struct {
 	Sections []concordat.Section
 }
 
-// CheckOptions say what a check compares with. The zero value asks all libraries with probes.
+// CheckOptions say what a check compares a submission with. The zero value asks all libraries with probes.
 type CheckOptions struct {
 	Libraries []concordat.LibraryID // empty: all that have not expired
 	Exclude   []concordat.Ref       // documents never shown, for example earlier versions of the submission

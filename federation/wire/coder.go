@@ -214,7 +214,7 @@ func (c *coder) time(t *time.Time) {
 	if ms = int64(u); ms == noTime || c.err != nil {
 		return
 	}
-	// The zero time itself has one code only.
+	// The zero time itself has only one code.
 	if ms <= leastMs || ms > maxMs {
 		c.fail("time %d ms is out of range", ms)
 		return

@@ -148,8 +148,8 @@ func (m *marker) stretch(s, p concordat.Span) int {
 	return end
 }
 
-// number writes the number and sign of evidence i, a link to its comparison: in full where the passage begins, and only as a visible link
-// without keyboard access in each further paragraph.
+// number writes the number and sign of evidence i, a link to its comparison: in full where the passage begins, and hidden from the keyboard
+// and from screen readers in each further paragraph.
 func (d *doc) number(i int, class string, begins bool) {
 	d.raw(`<a class="no"`)
 	d.attr("href", d.links.passage(i))

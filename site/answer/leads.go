@@ -68,7 +68,7 @@ func (s *Answerer) AnswerLeads(ctx context.Context, from concordat.SiteID, a *co
 	return t, err
 }
 
-// leadAnswers answers which documents may say the same as an ask.
+// leadAnswers answers which documents may say the same as the sentences of an ask.
 type leadAnswers struct{ *core }
 
 func (s *leadAnswers) leads(ctx context.Context, from concordat.SiteID, a *concordat.LeadAsk) (*concordat.LeadAnswer,
