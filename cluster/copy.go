@@ -40,7 +40,7 @@ type Copy struct {
 	writing *index.Change            // of the Write that is being taken
 	changes map[uint64]*index.Change // of records not applied yet, if they came from a Write
 	stuck   bool                     // the index has no room for what is committed
-	target  uint64                   // the record up to which the index is to be brought
+	target  uint64                   // the record to which the index must be brought up
 	fetches map[fetchKey]chan replica.Reply
 	refused map[coord.NodeID]int // consecutive refused connections to the node
 	changed *sync.Cond           // on mu: role, position or failed changed
@@ -59,7 +59,7 @@ type Copy struct {
 
 // CopyOptions of a Copy.
 type CopyOptions struct {
-	Index       index.Options // of the shard; Logged is set
+	Index       index.Options // of the shard; Logged is ignored
 	Node        coord.NodeID
 	Coordinator coord.Coordinator
 	// Ready is called, at most once for an incarnation, when the node may announce itself as far
@@ -67,7 +67,7 @@ type CopyOptions struct {
 	Ready func(coord.Incarnation)
 	// Peers reaches the other copies; nil if the shard has none.
 	Peers Peers
-	// Replica holds times and limits; Me is set.
+	// Replica holds times and limits; Me is ignored.
 	Replica replica.Config
 	// LowWater is the free space, in bytes, below which no writes are taken; default 64 MiB.
 	LowWater uint64

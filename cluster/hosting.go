@@ -13,7 +13,7 @@ import (
 	"concordat/cluster/replica"
 )
 
-// The copies of a Node: opened, opened again, given up, removed.
+// The copies of a Node: how they are opened, reopened, abandoned and removed.
 
 // host opens the copy if it is not open, or opens it again after it failed (R12).
 func (n *Node) host(id concordat.ShardID, s coord.Shard) {
@@ -88,8 +88,8 @@ func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Co
 	return OpenCopy(dir, o)
 }
 
-// relinquish gives up the rights of a copy that does not open: leadership and candidacy. The node may
-// then announce itself for the sake of its other copies.
+// relinquish gives up the rights, leadership and candidacy, of a copy that does not open. The node
+// may then announce itself for the sake of its other copies.
 func (n *Node) relinquish(id concordat.ShardID) {
 	ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
 	defer cancel()

@@ -225,8 +225,8 @@ func (n *Node) AddMember(ctx context.Context, id coord.NodeID, zone, key string)
 	})
 }
 
-// Join gives this machine a certificate of the cluster and returns the other files that it needs. The key
-// never leaves it. A failure after the token was spent needs another token.
+// Join obtains a certificate of the cluster for this machine and returns the other files that it needs.
+// The key never leaves it. A failure after the token was spent needs another token.
 func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]byte, error) {
 	req, err := request(dir)
 	if err != nil {
@@ -259,7 +259,7 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 	if err != nil {
 		return nil, fmt.Errorf("node at %s: %w: %w", t.Address, concordat.ErrUnavailable, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
+	defer func() { _ = resp.Body.Close() }() // read to its end, or abandoned
 	if resp.StatusCode != http.StatusOK {
 		return nil, readError(resp)
 	}

@@ -250,7 +250,7 @@ func shardNumber(id concordat.ShardID) (int, bool) {
 	return n, err == nil && n >= 0 && n < MaxShards && ShardName(n) == id
 }
 
-// Viewer gives the newest view; a Node is one.
+// Viewer returns the newest view; a Node is a Viewer.
 type Viewer interface {
 	View() (*coord.View, <-chan struct{})
 	Configure(ctx context.Context, version int64, data []byte) (int64, error)

@@ -8,10 +8,10 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Remove takes the node out of the layout: its certificate and name are useless afterwards. It refuses, with
-// concordat.ErrRefused and what to do, while the node is live, has or should have a copy, is the last one, or
-// alone has the authority's key, unless lose accepts that no node can join any more. Errors:
-// concordat.ErrNotFound if there is no such node.
+// Remove takes the node out of the layout: its certificate and name are useless afterwards. It fails with
+// concordat.ErrRefused, and says what to do, while the node is live, has or should have a copy, is the last
+// one, or is the only one with the authority's key, unless lose accepts that no node can ever join again.
+// Errors: concordat.ErrNotFound if there is no such node.
 func (l *Layout) Remove(v *coord.View, id coord.NodeID, lose bool) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), concordat.ErrRefused)

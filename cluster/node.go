@@ -26,16 +26,16 @@ import (
 type NodeOptions struct {
 	// Dir is the folder of the node's copies; the caller holds a lock on it.
 	Dir string
-	// Node is the node's description of itself; Incarnation and FreeBytes are set.
+	// Node is the node's description of itself; Incarnation and FreeBytes are ignored.
 	Node coord.Node
 	// Session is the node's link to the coordinator; Close of the Node ends it.
 	Session coord.Session
-	// Index holds the options of the index of every copy; Shard is set.
+	// Index holds the options of the index of every copy; Shard is ignored.
 	Index index.Options
 	// Client reaches the other nodes, over Scheme; it knows the nodes to trust.
 	Client *http.Client
 	Scheme string // https by default
-	// Copy holds limits and times for every copy; what a Node decides is set.
+	// Copy holds limits and times for every copy; fields that the Node decides are ignored.
 	Copy CopyOptions
 	// ReadTime and WriteTime bound a call whose context has no deadline; default 30 s and 60 s.
 	ReadTime, WriteTime time.Duration
@@ -310,7 +310,7 @@ func (n *Node) run() {
 func (n *Node) taken(v *coord.View) error {
 	l, err := ParseLayout(v.Config)
 	if err != nil {
-		return nil // a coordinator that lost its state is no reason to stop reading
+		return nil // a coordinator that lost its state is not a reason to stop reading
 	}
 	if _, member := l.Members[n.o.Node.ID]; l.Cluster == n.layout.Cluster && !member {
 		return fmt.Errorf("node %s was removed from the cluster: %w", n.o.Node.ID, concordat.ErrRefused)
@@ -321,7 +321,7 @@ func (n *Node) taken(v *coord.View) error {
 	return nil
 }
 
-// end stops the node for good.
+// end stops the node permanently.
 func (n *Node) end(err error) {
 	n.log.Error("node stops", "error", err)
 	n.mu.Lock()

@@ -181,7 +181,7 @@ func (c *Copy) freeze(moment string, epoch uint64) error {
 		c.frozen = map[string]*frozenIndex{}
 	}
 	c.frozen[moment] = &frozenIndex{frozen: f}
-	time.AfterFunc(frozenTime, func() { _ = c.thaw(moment) }) // closed by then, or given up
+	time.AfterFunc(frozenTime, func() { _ = c.thaw(moment) }) // closed by then, or released
 	return nil
 }
 
@@ -333,7 +333,7 @@ func (n *Node) CopyAll(ctx context.Context, dir string, moment func(context.Cont
 				continue
 			}
 			var done bool
-			_ = n.peers.exchange(late, v.Live[id], "-", "drop", name, &done) // else an hour later
+			_ = n.peers.exchange(late, v.Live[id], "-", "drop", name, &done) // otherwise an hour later
 		}
 	}()
 	if err := n.pauseAll(ctx, v, name, by, moment); err != nil {

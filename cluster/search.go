@@ -84,7 +84,7 @@ func limited[T any](all []T, most int, group func(T) int) []T {
 }
 
 // countDocuments sets how many documents of all shards hold each matched fingerprint. A shard knows only
-// its own documents, and if those were filtered out it did not mention the fingerprint at all; so a
+// its own documents, and if those were filtered out, it did not mention the fingerprint at all; so a
 // separate question asks for the fingerprints that were found.
 func (n *Node) countDocuments(ctx context.Context, scheme concordat.Scheme, all []found, missing map[concordat.ShardID]ShardStatus) error {
 	number := map[concordat.Fingerprint]int{}

@@ -16,7 +16,8 @@ import (
 
 // A node that vanishes does not end its connections: packets are lost silently, or a stopped process accepts them and never
 // answers. So if a question takes twice as long as usual, a second one follows that needs no work, and if that is not answered
-// either, the question is given up. Then other copies are asked, and the node is not asked again until it answers.
+// either, the question is given up. Then other copies are asked, and the node gets no further questions until it answers
+// again.
 
 const (
 	callAlive   = "alive"

@@ -59,8 +59,8 @@ func Connect(ctx context.Context, path string) (net.Conn, error) {
 	return c, err
 }
 
-// short calls f with a name of path that is short enough for a socket: Linux also knows a file by
-// the number of its open folder.
+// short calls f with a name of path that is short enough for a socket: on Linux, a file can also
+// be named through the descriptor of its open folder.
 func short(path string, f func(string) error) error {
 	if len(path) <= longestSocket || runtime.GOOS != "linux" {
 		return f(path)

@@ -123,7 +123,7 @@ func (s *Daemon) watchNodes(ctx context.Context) error {
 			s.log.Info("node gone", "node", id)
 			err := errors.Join(s.o.Store.LeaveLeaderTasks(ctx, instance.NodeWorker(id)), s.o.Store.Checks.ReclaimTasks(ctx, instance.NodeWorker(id)))
 			sum, failed := s.o.Site.Settle(ctx, instance.NodeWorker(id))
-			s.tellSettled(sum, failed)          // else an hour later
+			s.tellSettled(sum, failed)          // otherwise an hour later
 			if err != nil && ctx.Err() == nil { // their time runs out
 				s.log.Error("work of a node that is gone", "node", id, "error", err)
 			}

@@ -94,7 +94,7 @@ func (m *meaningControl) makeIndex(ctx context.Context) error {
 	if err == nil {
 		ended := make(chan error)
 		go func() {
-			runtime.LockOSThread() // and end with the thread, as its priority cannot be raised again
+			runtime.LockOSThread() // and end with the thread, since its priority cannot be raised again
 			lowPriority()
 			ended <- instance.FitMeaning(ctx, m.s.o, func(done, all int) {
 				m.mu.Lock()

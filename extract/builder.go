@@ -20,7 +20,7 @@ type builder struct {
 	full    bool   // MaxText was reached
 	counts  map[string]int
 	left    map[string]int // letters left out by a rule, by the code of its flag
-	alts    []string       // text that stands for other text; see alternative
+	alts    []string       // text that replaces other text; see alternative
 	altSize int            // bytes of alts
 	// include returns the file that a LaTeX text includes; nil: there are no others.
 	include  func(name string) ([]byte, bool)
@@ -69,7 +69,7 @@ func (b *builder) text(s string) {
 	}
 }
 
-// interrupted is a paragraph inside which another text stands, for example a note or a text box.
+// interrupted is a paragraph with another text inside it, for example a note or a text box.
 type interrupted struct {
 	para   []byte
 	spans  []paraSpan

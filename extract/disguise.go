@@ -176,8 +176,8 @@ func (d *disguises) word(from, to int) (edit, bool) {
 	return e, e.code != "" || e.text != w
 }
 
-// lettersApart reports whether a blank stands after each letter of w: such words are matched as they are (package
-// segment/spaced).
+// lettersApart reports whether there is a blank after each letter of w: such words are matched as they are
+// (package segment/spaced).
 func lettersApart(w string) bool {
 	letters := 0
 	for _, r := range w {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// runStyle is how the text of a run of a word processor is shown, as far as that decides whether it can be read. The zero
+// runStyle is how the text of a run of a word processor is shown, as far as that affects whether it can be read. The zero
 // value sets nothing.
 type runStyle struct {
 	hidden, tiny     toggle

@@ -403,7 +403,7 @@ func (st *htmlState) endBlock(a atom.Atom) {
 	st.end()
 }
 
-// pop closes all elements from index i on.
+// pop closes all elements at and after index i.
 func (st *htmlState) pop(i int) {
 	for j := len(st.stack) - 1; j >= i; j-- {
 		st.ended(&st.stack[j])

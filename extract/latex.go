@@ -236,7 +236,7 @@ func (x *latex) command(p *latexScan) {
 			p.argument()
 		}
 		if k := len(x.b.para); p.i < len(p.s) && strings.IndexByte(",.;:)", p.s[p.i]) >= 0 && k > 0 && x.b.para[k-1] == ' ' {
-			x.b.para = x.b.para[:k-1] // the space before a reference of which nothing is left
+			x.b.para = x.b.para[:k-1] // the space before a reference that is left out completely
 		}
 		return
 	}

@@ -35,7 +35,7 @@ func (b *builder) markdownText(s string) error {
 }
 
 // deepMarkdown reports whether a line opens more than depth levels, which would make the parser's
-// recursion, and ours, as deep.
+// recursion, and ours, equally deep.
 func deepMarkdown(src []byte, depth int) bool {
 	level := 0
 	for _, c := range src {

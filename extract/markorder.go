@@ -11,9 +11,9 @@ import (
 // maxMarks bounds the marks over and under a letter that are put in order; no language has more.
 const maxMarks = 4
 
-// reordered gives the edits that put the marks of letters into the order in which they compose. Marks above and below a letter look
-// the same in either order (Unicode Standard Annex 15, "Canonical Ordering"). Two above differ in which is the inner one, but where
-// a letter exists with them in one order alone, that is meant.
+// reordered returns the edits that put the marks of letters into the order in which they compose. Marks above and below a letter
+// look the same in either order (Unicode Standard Annex 15, "Canonical Ordering"). Two marks above a letter differ in which one is
+// inside, but if a letter exists with them in only one order, that order is meant.
 func reordered(s string) []edit {
 	var edits []edit
 	for at := 0; at < len(s); {
@@ -42,7 +42,7 @@ func reordered(s string) []edit {
 	return edits
 }
 
-// maybeMark reports whether s may begin with a mark: Latin and East Asian letters are none.
+// maybeMark reports whether s may begin with a mark; Latin and East Asian letters are not marks.
 func maybeMark(s string) bool {
 	return len(s) > 1 && s[0] >= 0xcc && (s[0] < 0xe3 || s[0] == 0xef)
 }
@@ -69,7 +69,7 @@ func inOrder(letter string) string {
 	return best
 }
 
-// composedInTurn composes a letter with one mark after the other, as they stand and as words are folded.
+// composedInTurn composes a letter with one mark after the other, in their present order, as folding words does.
 func composedInTurn(letter string) string {
 	var out strings.Builder
 	last := ""

@@ -227,7 +227,7 @@ func (p *parts) embeddedObjects(part string) {
 	}
 }
 
-// looseObjects does the same for objects to which no part points.
+// looseObjects does the same for objects that no part points to.
 func (p *parts) looseObjects() {
 	charts := p.chartData()
 	for _, f := range p.zip.File {

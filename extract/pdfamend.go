@@ -21,10 +21,10 @@ type pdfEnd struct {
 	dictionary []byte // of the trailer
 	place      int    // of the table
 	isTable    bool   // not a stream
-	size       int    // of all tables: no number of an object is as great. 0: there is no table that an update could follow
+	size       int    // of all tables: every object number is smaller. 0: there is no table that an update could build on
 }
 
-// fromHeader returns the file from its header on, which places are counted from.
+// fromHeader returns the file starting with its header, from which places are counted.
 func (p *pdfObjects) fromHeader() []byte {
 	const within = 1024
 	return p.data[max(bytes.Index(p.data[:min(len(p.data), within)], []byte("%PDF")), 0):]
@@ -56,13 +56,13 @@ func (p *pdfObjects) lastTrailer() pdfEnd {
 		}
 	}
 	if size := pdfSize.FindSubmatch(end.dictionary); size != nil {
-		end.size, _ = strconv.Atoi(string(size[1])) // digits; a number too large is beyond what PDFium knows
+		end.size, _ = strconv.Atoi(string(size[1])) // digits; too large a number is beyond PDFium's range
 	}
 	return end
 }
 
 // amended returns the file with objects replaced or added, as an update after its end (ISO 32000-1, section 7.5.6). If there is no
-// table that it can follow, the file ends without one, and PDFium searches for objects, of which the last ones count.
+// table that it can build on, the file ends without one, and PDFium searches for objects; of several, the last one counts.
 func (p *pdfObjects) amended(objects map[int][]byte) []byte {
 	end := p.lastTrailer()
 	out := bytes.NewBuffer(bytes.Clone(p.fromHeader()))

@@ -170,13 +170,13 @@ func (t toUnicode) set(code []byte, add int, meaning []byte, increase int) {
 	t[c] = string(utf16.Decode(units))
 }
 
-// stream gives the table as a stream object for codes of so many bytes.
+// stream returns the table as a stream object for codes of the given number of bytes.
 func (t toUnicode) stream(width int) []byte {
 	body := t.write(width)
 	return fmt.Appendf(nil, "<</Length %d>>stream\n%s\nendstream", len(body), body)
 }
 
-// write gives what stream holds.
+// write returns the content of that stream.
 func (t toUnicode) write(width int) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /Seen def /CMapType 2 def\n"+

@@ -11,8 +11,8 @@ import (
 	"github.com/tetratelabs/wazero/imports/emscripten"
 )
 
-// Many PDFs are encrypted so that nobody prints or changes them, and need no password to be read. PDFium reads them; what this
-// package searches for by itself, tables of fonts and metadata, it finds in a copy without the encryption.
+// Many PDFs are encrypted only to prevent printing or changes, and can be read without a password. PDFium reads them; tables
+// of fonts and metadata, for which this package searches by itself, are found in a decrypted copy.
 
 // pdfCopy takes the bytes of a document that PDFium writes.
 type pdfCopy struct {
@@ -20,9 +20,9 @@ type pdfCopy struct {
 	room int
 }
 
-type pdfCopyKey struct{} // of the pdfCopy in the context of a call
+type pdfCopyKey struct{} // key of the pdfCopy in the context of a call
 
-// importHost gives the module the functions that it needs of its host.
+// importHost gives the module the functions that it needs from its host.
 func importHost(ctx context.Context, rt wazero.Runtime, m wazero.CompiledModule) error {
 	host := rt.NewHostModuleBuilder("env")
 	exporter, err := emscripten.NewFunctionExporterForModule(m)
@@ -53,7 +53,8 @@ func writeCopy(ctx context.Context, m api.Module, stack []uint64) {
 	}
 }
 
-// decrypted returns a copy of the document without encryption; the document itself if it has none, or needs a password.
+// decrypted returns a copy of the document without encryption; the document itself if it is not encrypted, or
+// needs a password.
 func (p *pdfObjects) decrypted() (*pdfObjects, error) {
 	if !bytes.Contains(p.data, []byte("/Encrypt")) {
 		return p, nil
@@ -65,7 +66,7 @@ func (p *pdfObjects) decrypted() (*pdfObjects, error) {
 	defer f.close()
 	doc, err := f.load(p.data)
 	if err != nil || f.integer("FPDF_GetSecurityHandlerRevision", doc) < 0 {
-		return p, nil // the reader of the document says why
+		return p, nil // the reader of the document reports why
 	}
 	c := &pdfCopy{room: 2*len(p.data) + maxPDFPacked}
 	f.ctx = context.WithValue(f.ctx, pdfCopyKey{}, c)

@@ -25,7 +25,7 @@ var (
 	pdfGlyphMap    = regexp.MustCompile(`/CIDToGIDMap\s+(\d+)\s+\d+\s+R`)
 )
 
-// Bounds of a document: of the fonts that are looked at, of the bytes of fonts and of tables that are unpacked, and of the codes that
+// Bounds for a document, on the fonts that are examined, the bytes of fonts and of tables that are unpacked, and the codes that
 // ranges of tables name.
 const (
 	maxPDFFonts      = 2000
@@ -34,7 +34,7 @@ const (
 	maxPDFCodes      = 4 << 20
 )
 
-// fontRoom has the fonts, bytes and codes that may still be read of a document.
+// fontRoom holds how many fonts, bytes and codes of a document may still be read.
 type fontRoom struct {
 	fonts, bytes, tableBytes, codes int
 }
@@ -48,7 +48,7 @@ func (r *fontRoom) isSpent() bool {
 	return r.fonts < 0 || r.bytes <= 0 || r.tableBytes <= 0 || r.codes <= 0
 }
 
-// roomReader reads as long as there is room.
+// roomReader reads while there is room left.
 type roomReader struct {
 	r    io.Reader
 	room *int
@@ -65,12 +65,13 @@ func (r roomReader) Read(b []byte) (int, error) {
 
 // meanings returns a ToUnicode table, unpacked.
 func (p *pdfObjects) meanings(table string) []byte {
-	out, _ := io.ReadAll(io.LimitReader(roomReader{p.reader(table), &p.fonts.tableBytes}, maxPDFStream)) // what precedes damage counts
+	out, _ := io.ReadAll(io.LimitReader(roomReader{p.reader(table), &p.fonts.tableBytes}, maxPDFStream)) // what precedes the damage counts
 	p.cut = p.cut || len(out) == maxPDFStream
 	return out
 }
 
-// trueTables returns the file with other ToUnicode tables for those fonts whose letters contradict them, or nil if there are none.
+// trueTables returns the file with corrected ToUnicode tables for the fonts whose letters contradict theirs, or
+// nil if there are none.
 func (p *pdfObjects) trueTables() []byte {
 	objects, tables := map[int][]byte{}, map[string]string{} // new objects by number; the numbers of new tables by font
 	next := p.lastTrailer().size
@@ -117,7 +118,7 @@ func (p *pdfObjects) trueTables() []byte {
 	return p.amended(objects)
 }
 
-// fontHolders gives the numbers of the objects that name ToUnicode tables.
+// fontHolders returns the numbers of the objects that name ToUnicode tables.
 func (p *pdfObjects) fontHolders() []int {
 	var out []int
 	for at := range p.tables() {
@@ -259,8 +260,8 @@ const (
 	uncheckedPages = "pages %d to %d were not checked for letters other than the stored ones"
 )
 
-// asDrawn returns the objects of the document, without encryption, and the document with the words that it draws. It tells where they
-// are others than those it stores, and what was not checked.
+// asDrawn returns the objects of the document, without encryption, and the document with the words that it draws. It reports where
+// these differ from the stored words, and what was not checked.
 func (p *pdfObjects) asDrawn(tell func(Flag)) (plain *pdfObjects, document []byte) {
 	say := func(detail string) { tell(Flag{Code: FlagGlyphs, Detail: detail}) }
 	lied, document := false, p.data
@@ -294,8 +295,8 @@ func (p *pdfObjects) asDrawn(tell func(Flag)) (plain *pdfObjects, document []byt
 	return p, document
 }
 
-// judge reports whether the words of the amended document are seen in the document, and the first and the last page of those that
-// could not be compared. It reads both in an instance of their own, which may run out of memory.
+// judge reports whether the words of the amended document can be seen in the document, and the first and the last page that could
+// not be compared. It reads both in a separate instance, which may run out of memory.
 func (p *pdfObjects) judge(amended []byte) (isSeen bool, unchecked []int, err error) {
 	f, err := p.opt.PDF.open()
 	if err != nil {
@@ -321,8 +322,8 @@ func (p *pdfObjects) judge(amended []byte) (isSeen bool, unchecked []int, err er
 	return isSeen, unchecked, f.err
 }
 
-// seenIn reports whether a reading of the first pages of the document by the letters of its fonts has other words than what the file
-// says, and is as much of a language; and after how many pages that is certain.
+// seenIn reports whether reading the first pages of the document by the letters of its fonts yields other words than the file's
+// text, and is as much like a language; it also returns after how many pages that is certain.
 func (f *pdfium) seenIn(drawn, said uint64, pages int) (isSeen bool, compared int) {
 	var a, b strings.Builder // of pages that differ
 	const enough = 20_000    // bytes
@@ -344,9 +345,9 @@ func (f *pdfium) seenIn(drawn, said uint64, pages int) (isSeen bool, compared in
 // maxJudged bounds the pages that are read twice.
 const maxJudged = 1000
 
-// What a font shows must be like language to at least leastLike, and as much as what the file says, minus the variation of short
-// texts. In 203 texts of udhr in Latin letters, 300 letters of each, likeLanguage returns 0.52 or more; with the letters of each
-// exchanged at random, 0.54 or less in 95 of 100, and at least 0.07 less than before in 99 of 100.
+// The text that a font shows must be like language to a degree of at least leastLike, and as much as the text of the file, minus
+// the variation of short texts. In 203 texts of udhr in Latin letters, 300 letters of each, likeLanguage returns 0.52 or more;
+// with the letters of each exchanged at random, 0.54 or less in 95 of 100, and at least 0.07 less than before in 99 of 100.
 const (
 	leastLike = 0.5
 	likePlay  = 0.07

@@ -34,8 +34,8 @@ type packedObject struct {
 	at   int // where its stream is
 }
 
-// Bounds: of an object, of what a stream unpacks to, of all streams of objects together and the objects in them, and of the numbers
-// of objects, as PDFium has it.
+// Bounds on an object, on the unpacked size of a stream, on all object streams together and the objects in them, and on object
+// numbers, as in PDFium.
 const (
 	maxPDFObject  = 1 << 16
 	maxPDFStream  = 1 << 20
@@ -76,7 +76,7 @@ func (p *pdfObjects) find(number string) int {
 	return p.place(n)
 }
 
-// place is find by the number itself.
+// place is find for a number as an integer.
 func (p *pdfObjects) place(number int) int {
 	if p.places == nil {
 		p.places = []uint32{0}
@@ -99,7 +99,7 @@ func (p *pdfObjects) place(number int) int {
 	return -1
 }
 
-// objectNumber is the number of the object whose head, "12 0 obj", begins at the end of before, or -1.
+// objectNumber returns the number of the object whose head, for example "12 0 obj", is at the end of before, or -1.
 func objectNumber(before []byte) int {
 	head := before[max(len(before)-24, 0):]
 	var number []byte
@@ -126,7 +126,7 @@ func (p *pdfObjects) object(number string) []byte {
 	return p.numbered(n)
 }
 
-// numbered is object by the number itself.
+// numbered is object for a number as an integer.
 func (p *pdfObjects) numbered(number int) []byte {
 	p.unpack()
 	at := p.place(number)
@@ -221,7 +221,7 @@ func (p *pdfObjects) packedObjects() iter.Seq2[int, []byte] {
 	}
 }
 
-// unpack looks at the objects inside streams, once.
+// unpack reads the objects inside streams, once.
 func (p *pdfObjects) unpack() {
 	if p.packed != nil {
 		return
@@ -263,7 +263,7 @@ func (p *pdfObjects) unpack() {
 	p.order = slices.Sorted(maps.Keys(p.packed))
 }
 
-// take notes the objects of the stream at a place: heads are pairs of a number and a place in body.
+// take records the objects of the stream at a place: heads are pairs of a number and a place in body.
 func (p *pdfObjects) take(heads, body []byte, at int) {
 	last, from := -1, 0
 	note := func(to int) {
@@ -289,7 +289,7 @@ func (p *pdfObjects) take(heads, body []byte, at int) {
 	note(len(body))
 }
 
-// firstNumber takes the first word off and returns the number that it is; -1: it is none, or too large for one. ok: there is a word.
+// firstNumber removes the first word and returns its number; -1: it is not a number, or too large. ok: there is a word.
 func firstNumber(words *[]byte) (number int, ok bool) {
 	s := bytes.TrimLeft(*words, " \t\r\n\f\x00")
 	if len(s) == 0 {

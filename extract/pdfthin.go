@@ -34,7 +34,7 @@ type thinObject struct {
 	mode   int
 }
 
-// widen gives the text objects of n without width an outline.
+// widen gives an outline to the text objects of n that have no width.
 func (f *pdfium) widen(depth, n int, object func(i uint64) uint64) []thinObject {
 	var out []thinObject
 	s := uint64(f.scratch)
@@ -65,7 +65,7 @@ func (f *pdfium) widen(depth, n int, object func(i uint64) uint64) []thinObject 
 	return out
 }
 
-// restore gives objects their own mode again.
+// restore restores the original mode of objects.
 func (f *pdfium) restore(objects []thinObject) {
 	for _, t := range objects {
 		f.call("FPDFTextObj_SetTextRenderMode", t.object, uint64(t.mode))

@@ -255,7 +255,7 @@ func walkDecoded(b *builder, s string, r xmlReader) error {
 }
 
 // alternatives decides which of several alternatives for the same content a current program shows (ECMA-376 part 3,
-// sections 7 and 9): the first Choice whose requirements it understands, else the Fallback. Elements in an
+// sections 7 and 9): the first Choice whose requirements it understands, otherwise the Fallback. Elements in an
 // ignorable namespace that is not understood are left out, unless their content is to be processed.
 type alternatives struct {
 	scope   *xmlScope

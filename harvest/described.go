@@ -44,7 +44,7 @@ func isXML(media string) bool {
 }
 
 // described reads metadata in any of the formats of OAI-PMH. Only what the record itself does not say is taken. Metadata that may
-// come later holds the text back: it may state an embargo.
+// still arrive holds back the text, since it may state an embargo.
 func (g *gathering) described(ctx context.Context, at string) error {
 	passing, closed, broken := g.passing, g.closed, g.broken
 	g.passing = false

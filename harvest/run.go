@@ -83,7 +83,7 @@ func (r *Runner) Due(ctx context.Context) (out []store.HarvestSource, err error)
 	return out, err
 }
 
-// later ends a run that is to continue at another time.
+// later ends a run that will continue at another time.
 type later struct {
 	after time.Duration
 	why   error

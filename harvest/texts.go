@@ -185,8 +185,8 @@ func (x *run) take(ctx context.Context, done []fetched) error {
 	return x.keep(ctx, after...)
 }
 
-// obtain fetches the texts of a record. An error means that the source must not be asked any more for now; problems of this
-// record alone are stored in it.
+// obtain fetches the texts of a record. An error means that the source must not be asked any more for now; problems that
+// concern only this record are stored in it.
 func (x *run) obtain(ctx context.Context, r store.HarvestRecord) (fetched, error) {
 	f := fetched{record: r}
 	f.record.Due, f.record.Changed = time.Time{}, x.o.Now()
@@ -218,7 +218,7 @@ func (x *run) obtain(ctx context.Context, r store.HarvestRecord) (fetched, error
 		}
 	}
 	if g.held {
-		g.docs = nil // whatever came before the metadata that did not
+		g.docs = nil // even texts that arrived before the missing metadata
 	}
 	f.docs = g.docs
 	f.record.Work = filled(r.Work, g.work)
@@ -278,7 +278,7 @@ type gathering struct {
 	closed  bool // the source refuses
 	passing bool // trying again may help
 	broken  bool // a text arrived that cannot be read
-	held    bool // metadata did not come, and trying again may help: until then, no text is taken
+	held    bool // metadata did not arrive, and trying again may help: until then, no text is taken
 }
 
 // closedOrHeld reports whether no more texts are to be read.

@@ -171,7 +171,7 @@ func (s *state) rebuildCells(all bool) {
 
 // cellLevel holds entries by cell. It never changes.
 type cellLevel struct {
-	shift  uint     // the cells of a group differ in as many of the lowest bits, lowBits at most
+	shift  uint     // number of lowest bits in which the cells of a group differ, at most lowBits
 	starts []uint32 // of each group; at last, the number of entries
 	low    []uint16 // the lowest bits of the cell of each entry, ascending within a group
 	docs   []uint32 // of each entry

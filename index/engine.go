@@ -258,7 +258,7 @@ func (e *engine) batch(b *bleve.Batch) error {
 	}
 }
 
-// forgetTable removes the file of the table, as what is stored changes.
+// forgetTable removes the file of the table, since the stored data is changing.
 func (e *engine) forgetTable() {
 	if e.reads || e.forgot.Swap(true) {
 		return

@@ -42,7 +42,7 @@ func (s *Shard) load() error {
 	if err != nil {
 		return err
 	}
-	// Room for full blocks: growing would copy, and what is not needed is never touched.
+	// Space for full blocks: growing would copy, and unneeded space is never touched.
 	l := &loader{metas: make(map[uint32]*meta), fps: make([]concordat.Fingerprint, 0, min(entries, maxRoom)*blockSentences)}
 	err = guard(func() error { return visitStored(snapshot, l.visit) })
 	if err != nil {

@@ -19,7 +19,7 @@ type found struct {
 // span is a range of positions of one band to be read.
 type span struct {
 	lo, hi  uint32
-	bits    int32  // by which the band itself differs; -1: differs from entry to entry
+	bits    int32  // bits in which the band itself differs; -1: differs from entry to entry
 	differs uint32 // these
 }
 
@@ -32,7 +32,7 @@ const bandSpans = 16 + 4*15 + 1
 type lookup struct {
 	probe  concordat.Probe
 	most   int // bits
-	hashes int // above 0: replaces most by a maximum number of differing hashes
+	hashes int // above 0: replaces most with a maximum number of differing hashes
 	cap    uint32
 	out    []found
 	capped int
@@ -191,8 +191,8 @@ func differing(x uint64) int {
 	return bits.OnesCount64(x & 0x1111111111111111)
 }
 
-// within reports whether a difference of so many bits and hashes is small enough. If k.hashes is above 0,
-// only hashes count.
+// within reports whether a difference in the given numbers of bits and hashes is small enough. If
+// k.hashes is above 0, only hashes count.
 func within(distance, differing, most, hashes int) bool {
 	if hashes > 0 {
 		return differing <= hashes
@@ -224,7 +224,7 @@ func (k *lookup) verify(b *band, i int, s span, p uint32, f concordat.Fingerprin
 	k.out = append(k.out, found{concordat.Fingerprint{f[0] ^ diff[0], f[1] ^ diff[1]}, number, p, i, d})
 }
 
-// resolve turns positions in bands, of what search has reported, into entries. When this is done for many at a time, their loads do
+// resolve turns the positions in bands that search has reported into entries. When this is done for many at a time, their loads do
 // not wait for one another.
 func (k *lookup) resolve(out []found, levels []*level) {
 	for n := range out {

@@ -32,8 +32,8 @@ func guard(f func() error) (err error) {
 // preflight refuses an index that scorch would open wrongly. Scorch skips a snapshot that it cannot
 // load, opens an older one or none at all, and then deletes the files that it does not know:
 // acknowledged documents would vanish without an error (bleve issue 2310). If opened for reading, it
-// deletes nothing, so the newest snapshot is first tried that way. Of its segments, at most verify
-// bytes, and one that was suspected, are compared with their checksums.
+// deletes nothing, so the newest snapshot is first tried that way. It compares a suspected segment,
+// and at most verify bytes of others, with their checksums.
 func preflight(dir string, verify int64) (storedState, error) {
 	root := filepath.Join(dir, "root.bolt")
 	if _, err := os.Stat(root); err != nil {

@@ -49,7 +49,7 @@ type segmentWriter struct {
 	ids     []string
 	terms   [concordat.Bands][]termDoc
 	fresh   freshWords // of the terms field
-	// words gives the postings of the terms field; nil: those of fresh.
+	// words returns the postings of the terms field; nil: those of fresh are used.
 	words func() wordLists
 
 	renumber           bool          // terms come from addFingerprints

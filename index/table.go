@@ -80,7 +80,7 @@ const (
 	values   = 1 << concordat.BandBits
 )
 
-// rest returns the 80 bits of f outside the band, nibbles whole.
+// rest returns the 80 bits of f outside the band, in whole nibbles.
 func rest(f concordat.Fingerprint, band int) (sig uint64, ext uint16) {
 	var b [4]uint64
 	n := 0
@@ -233,7 +233,7 @@ func (b *band) build(i int, entries []concordat.Fingerprint, parts []part) {
 	}
 }
 
-// place fills what belongs to part p of band number i, from position base on.
+// place fills the section of part p in band number i, starting at position base.
 func (b *band) place(i int, p uint32, parts []part, base uint32) {
 	const mask = 1<<partBits - 1
 	if len(parts) == 0 { // most parts of a small table are empty; their memory is zero, and stays untouched if nothing comes before

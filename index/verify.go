@@ -66,8 +66,8 @@ func verifySegments(segs []segment.Segment) error {
 	return nil
 }
 
-// unlessDamage returns what as makes of an error of verifyFile that says that the file's bytes have changed or cannot be read;
-// others, such as too many open files, as they are.
+// unlessDamage passes an error of verifyFile to as if it says that the file's bytes have changed or cannot be read, and returns
+// the result; it returns others, for example too many open files, unchanged.
 func unlessDamage(path string, err error, as func(path string, cause any) error) error {
 	if errors.Is(err, errBytes) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.EIO) {
 		return as(path, err)
@@ -109,8 +109,8 @@ const (
 	scrubRate  = 50 << 20
 )
 
-// verifyOpening compares segments with their checksums before anything is read from them: one that was suspected, and others of
-// at most so many bytes in all.
+// verifyOpening compares segments with their checksums before anything is read from them: a suspected one, and others up to the
+// given number of bytes in all.
 func verifyOpening(dir string, paths []string, most int64) error {
 	suspected, err := os.ReadFile(filepath.Join(filepath.Dir(dir), suspectName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -156,7 +156,7 @@ func (e *engine) scrub() {
 	}
 }
 
-// pace waits as long as n bytes may take.
+// pace waits for as long as n bytes may take.
 func (e *engine) pace(n int) error {
 	select {
 	case <-e.closing:
@@ -166,8 +166,8 @@ func (e *engine) pace(n int) error {
 	}
 }
 
-// scrubOnce compares the segments that the engine has now with their checksums; those that a merge replaces meanwhile may be gone.
-// It holds none of them, as Purge waits for their files to go. pace is called with the number of bytes of each part.
+// scrubOnce compares the segments that the engine has now with their checksums; those that a merge has meanwhile replaced may be
+// gone. It holds none of them, since Purge waits for their files to go. pace is called with the number of bytes of each part.
 func (e *engine) scrubOnce(pace func(int) error) error {
 	paths, err := e.segmentPaths()
 	if err != nil {
@@ -181,7 +181,7 @@ func (e *engine) scrubOnce(pace func(int) error) error {
 	return nil
 }
 
-// segmentPaths returns the files of the present segments.
+// segmentPaths returns the files of the current segments.
 func (e *engine) segmentPaths() (paths []string, err error) {
 	snapshot, err := e.snapshot()
 	if err != nil {

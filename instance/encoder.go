@@ -18,7 +18,7 @@ type Encoder interface {
 	Spent() remote.Spent // so far
 }
 
-// encoding is an encoder in use, with what keeps its vectors.
+// encoding is an encoder in use, with the store of its vectors.
 type encoding struct {
 	encoder Encoder
 	kept    *compare.Encoder

@@ -96,7 +96,7 @@ func Retry(ctx context.Context, f func() error) error {
 	}
 }
 
-// Profile returns what the index keeps of a document, according to the policy of its library.
+// Profile returns what the index keeps about a document, according to the policy of its library.
 func (o *Instance) Profile(ctx context.Context, d concordat.Document) (*concordat.Profile, error) {
 	l, err := o.Store.Catalogue.Library(ctx, d.Library)
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {

@@ -34,7 +34,7 @@ const (
 // ErrNoKeys: the site has no keystore.
 var ErrNoKeys = errors.New("this site has no keys; make them with concordat site key init")
 
-// Keystore is the keystore of a site: the file, and what opens it.
+// Keystore is the keystore of a site: the file and the secret that opens it.
 type Keystore struct {
 	Path   string
 	Secret crypto.Secret

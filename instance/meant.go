@@ -20,7 +20,7 @@ func (o *Instance) CellsMade() string {
 	return coord.MeaningOff
 }
 
-// meant returns what the index should keep of the documents of a library.
+// meant returns what the index should keep about the documents of a library.
 func (o *Instance) meant(l *store.Library) index.Meant {
 	switch {
 	case !o.Profiler.Meaning():
@@ -31,8 +31,8 @@ func (o *Instance) meant(l *store.Library) index.Meant {
 	return index.MeantCells
 }
 
-// Unfit returns the documents of a library, from after on in the order of their identities, whose index by meaning is not what
-// the configuration and the library's policy say. It names at most limit. Errors: those of cluster.Renewer.
+// Unfit returns the documents of a library, after the given one in the order of their identities, whose index by meaning does
+// not match the configuration and the library's policy. It names at most limit. Errors: those of cluster.Renewer.
 func (o *Instance) Unfit(ctx context.Context, l *store.Library, after concordat.DocumentID, limit int) (*index.Unfit, error) {
 	x, ok := o.Index.(cluster.Renewer)
 	if !ok {

@@ -65,8 +65,8 @@ func (o *Instance) CoordinatorOf(ctx context.Context, node coord.NodeID, found b
 }
 
 // ZookeeperAddress reads zk://HOST:PORT,HOST:PORT/ROOT with the files of the account and of TLS as account, ca, certificate and
-// key after a question mark; tls=yes alone uses the authorities of the system. timeout is the timeout of sessions, for example
-// 10s.
+// key after a question mark; with only tls=yes, the authorities of the system are used. timeout is the timeout of sessions, for
+// example 10s.
 func ZookeeperAddress(address string) (o zk.Options, err error) {
 	place, query, _ := strings.Cut(strings.TrimPrefix(address, "zk://"), "?") // several hosts do not form a URL
 	servers, root, _ := strings.Cut(place, "/")

@@ -17,9 +17,9 @@ import (
 	"concordat/store"
 )
 
-// The store of a site of one machine records up to which log record the index has acknowledged changes. Each start compares the
-// two: if the index is behind, it has lost documents, and the site does not open; if the store is behind, it has lost what it knew
-// about documents, and takes them from the index again.
+// The store of a site of one machine records the last log record that the index has acknowledged. Each start compares the two: if
+// the index is behind, it has lost documents, and the site does not open; if the store is behind, it has lost what it knew about
+// documents, and takes them from the index again.
 
 // identityName is the file in the folder of an index that distinguishes it from earlier and later ones: a new index, made by reindex
 // or restore, has no notes.
@@ -100,7 +100,7 @@ func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
 	}
 	at, last := o.shard.Applied(), noted[0]
 	end := at.Seq
-	if at.Epoch > last.Epoch { // opening has begun an epoch, with a record of its own
+	if at.Epoch > last.Epoch { // opening has begun an epoch, which adds a record
 		end--
 	}
 	if end < last.Record {
@@ -112,7 +112,8 @@ func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
 	return at.Seq - min(at.Seq, last.Record+(at.Epoch-last.Epoch)), nil // each start since has begun an epoch
 }
 
-// RefuseEmptyIndex fails with concordat.ErrCorrupt if the catalogue has documents. It is called for an index that is new or has gone.
+// RefuseEmptyIndex fails with concordat.ErrCorrupt if the catalogue has documents. It is called for an index
+// that is new or has disappeared.
 func RefuseEmptyIndex(ctx context.Context, o *Instance) error {
 	libraries, err := o.Store.Catalogue.Libraries(ctx)
 	if err != nil {
@@ -136,7 +137,7 @@ func identityOf(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		b = []byte(strings.ToLower(rand.Text()))
-		err = keyfile.Replace(path, b) // if a power cut took it, the notes would be another index's
+		err = keyfile.Replace(path, b) // if a power cut lost it, the notes would belong to another index
 	}
 	if err == nil && len(b) == 0 || len(b) > 64 {
 		err = fmt.Errorf("%s: %w: %d bytes", path, concordat.ErrCorrupt, len(b))
@@ -145,7 +146,7 @@ func identityOf(path string) (string, error) {
 }
 
 // retake enters documents into the catalogue that the index has and the store has lost. intakes are the additions that the store
-// knows to have begun; they are settled afterwards.
+// knows have begun; they are settled afterwards.
 func retake(ctx context.Context, o *Instance, intakes []store.Intake) error {
 	extra, err := extraRefs(ctx, o)
 	if err != nil {

@@ -24,7 +24,7 @@ func (o *Instance) settle(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var explained uint64 // by additions that the store knows to have begun
+		var explained uint64 // by additions that the store knows have begun
 		for _, one := range intakes {
 			explained += uint64(len(one.Rows))
 		}
@@ -87,8 +87,8 @@ func (o *Instance) settleWhole(ctx context.Context) error {
 	return nil
 }
 
-// extraRefs returns the documents that the index has and the catalogue lacks; none if they are so many that it is another site's
-// index.
+// extraRefs returns the documents that the index has and the catalogue lacks; none if there are so many that the index must be
+// another site's.
 func extraRefs(ctx context.Context, o *Instance) ([]concordat.Ref, error) {
 	known := map[concordat.Ref]bool{}
 	if err := o.EachDocument(ctx, func(r concordat.Ref) { known[r] = true }); err != nil {

@@ -150,8 +150,8 @@ func benchServe(ctx context.Context, program, dir string) (address string, proce
 	return serving.Listen, serving.Process, stop, nil
 }
 
-// concordatProgram returns the path of the program to measure: the given one, else the one next to this program, else the one
-// in PATH.
+// concordatProgram returns the path of the program to measure: the given one, or the one next to this program, or the one in
+// PATH.
 func concordatProgram(given string) (string, error) {
 	if given != "" {
 		return filepath.Abs(given)

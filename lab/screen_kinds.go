@@ -181,7 +181,7 @@ func (s *sweeper) weighed() {
 	s.ready()
 }
 
-// weighTexts gives the makers the frequencies that --idf asks for, of texts that each yields.
+// weighTexts gives the makers the frequencies that --idf asks for, counted in the texts that each yields.
 func (s *sweeper) weighTexts(each func(count func(text string) error) error) error {
 	for _, m := range s.makers {
 		if m.Flags.IDF != screening.IDFAuto && m.Flags.IDF != screening.IDFCollection {

@@ -76,8 +76,8 @@ type labelPair struct {
 	B    labelText `json:"b"`
 }
 
-// labelText is a document in pieces, alternately what the other document also has and what only this one has,
-// starting with the former.
+// labelText is a document in pieces that are alternately shared with the other document and only in this one,
+// starting with a shared one.
 type labelText struct {
 	ID     concordat.DocumentID `json:"id"`
 	Title  string               `json:"title,omitempty"`

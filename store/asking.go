@@ -12,7 +12,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Ask is one question to a partner: what is needed to read its later answers.
+// Ask is one question to a partner, with what is needed to read its later answers.
 type Ask struct {
 	Job      concordat.JobID
 	Task     concordat.TaskID

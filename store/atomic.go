@@ -14,7 +14,7 @@ type transaction struct {
 
 // Atomic runs f in one transaction, so that several changes, or a change and its audit entry, happen together or not at all. f
 // gets a DB whose calls read and write within the transaction; it uses the DB only while it runs, from one goroutine. Other
-// writers wait in the meantime, so f calls nothing slow, and not the DB outside the transaction. An error of f undoes everything and
+// writers wait in the meantime, so f must call nothing slow, nor the DB outside the transaction. An error of f undoes everything and
 // is returned unchanged; a failed change has the same effect even if f returns nil. Atomic within Atomic joins the running
 // transaction.
 func (db *DB) Atomic(ctx context.Context, f func(tx *DB) error) error {

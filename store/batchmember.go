@@ -63,7 +63,7 @@ func scanMember(s engine.Scanner) (BatchMember, error) {
 }
 
 // PutBatchMembers adds the members of one file and records that the file is done, all or nothing; a file that is already done
-// changes nothing. The store gives the numbers. Two members with one name fail with concordat.ErrExists.
+// changes nothing. The store assigns the numbers. Two members with one name fail with concordat.ErrExists.
 func (db *Batches) PutBatchMembers(ctx context.Context, id string, input int, members []BatchMember) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE batch_input SET done = 1 WHERE batch = ? AND number = ? AND done = 0`, id, input)
@@ -200,7 +200,7 @@ func (db *Batches) PutCompared(ctx context.Context, id string, member int, pairs
 	return db.fail(err, "compared %d of batch %s", member, id)
 }
 
-// Compared returns the numbers of the members with which a member of a batch has a pair, ascending, whether
+// Compared returns the numbers of the members that form a pair with a member of a batch, ascending, whether
 // or not they have anything in common.
 func (db *Batches) Compared(ctx context.Context, id string, member int) ([]int, error) {
 	ns, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (n int, err error) { return n, s.Scan(&n) },

@@ -92,8 +92,8 @@ func (db *DB) fetchFile(ctx context.Context, hash string, size int64, w io.Write
 	return nil
 }
 
-// putFile keeps the content of r, whose hash and size are given. Parts are named by the hash of the whole, so that two
-// processes that put one file write the same rows, and the next call completes what an interrupted one left.
+// putFile keeps the content of r, whose hash and size are given. Parts are named by the hash of the whole file, so
+// that two processes that put one file write the same rows, and the next call completes what an interrupted one left.
 func (db *DB) putFile(ctx context.Context, hash string, size int64, r io.ReaderAt) error {
 	for range 3 { // an Erase may come in between
 		n, err := int64(0), error(nil)
@@ -235,8 +235,8 @@ func (f *Files) All(ctx context.Context, each func(hash string) error) error {
 // Name is the name of the files in a receipt of a deletion.
 func (*Files) Name() string { return "originals" }
 
-// Erase deletes originals of a task, and returns how many there were. Their names are gone from the disk on return. Copies that
-// other machines have of files in the database are removed at their next Tidy.
+// Erase deletes originals of a task, and returns how many there were. On return, their names are gone from the disk. Other
+// machines remove their copies of files in the database at their next Tidy.
 func (f *Files) Erase(ctx context.Context, _ concordat.TaskID, originals []string) (n int, err error) {
 	for _, hash := range originals {
 		path, err := f.path(hash)
@@ -289,7 +289,7 @@ func (f *Files) Forget(ctx context.Context, since, before time.Time, needed func
 	err = filepath.WalkDir(f.dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // no file was ever put, or it went in the meantime
+			return nil // no file was ever put, or it was deleted in the meantime
 		case err != nil:
 			return err
 		case d.IsDir() && !strings.HasPrefix(d.Name(), "incoming-"):
@@ -308,7 +308,7 @@ func (f *Files) Forget(ctx context.Context, since, before time.Time, needed func
 		young := !info.ModTime().Before(before)
 		if of, made := strings.CutSuffix(d.Name(), madeSuffix); made && fileName.MatchString(of) {
 			if _, err := os.Stat(strings.TrimSuffix(path, madeSuffix)); !errors.Is(err, fs.ErrNotExist) {
-				return err // it goes with the file
+				return err // it is deleted with the file
 			}
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err

@@ -112,8 +112,8 @@ func (t incomingFile) keep(path string) error {
 	return nil
 }
 
-// Sweep removes what interrupted Puts left before the given time. Call it only from a process that knows that no other has put files
-// since.
+// Sweep removes what interrupted Puts left before the given time. Call it only from a process that knows that no other one has put
+// files since.
 func (f *Files) Sweep(before time.Time) error {
 	entries, err := os.ReadDir(f.dir)
 	if errors.Is(err, os.ErrNotExist) {

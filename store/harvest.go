@@ -154,7 +154,8 @@ func (db *Harvest) Sources(ctx context.Context) ([]HarvestSource, error) {
 	return out, db.fail(err, "list sources")
 }
 
-// PlanSource sets when a source is due, and for what: whole, or empty for what is new. It does not disturb a present run.
+// PlanSource sets when a source is due, and for which request: whole, or empty for new records. It does not
+// disturb a present run.
 func (db *Harvest) PlanSource(ctx context.Context, id string, next time.Time, ask string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		h, err := db.scanSource(c.Row(ctx, `SELECT `+harvestSourceColumns+` FROM harvest_source WHERE id = ?`, id))

@@ -183,7 +183,7 @@ func (db *Webhooks) PauseHook(ctx context.Context, id HookID, cause string) erro
 	return db.fail(err, "pause webhook %s", id)
 }
 
-// RotateHook gives a webhook a new secret; the previous one also signs for the given time, and any before it no longer. It
+// RotateHook gives a webhook a new secret; the previous one still signs for the given time; earlier ones do not. It
 // returns the webhook, or concordat.ErrNotFound.
 func (db *Webhooks) RotateHook(ctx context.Context, id HookID, overlap time.Duration) (Hook, error) {
 	var h Hook

@@ -57,7 +57,7 @@ func (db *Catalogue) FinishIntake(ctx context.Context, id string, rows []Documen
 	return db.fail(err, "take in %d documents", len(rows))
 }
 
-// ClaimIntake gives an intake another id, which it returns, so that the worker that began it can no longer finish it. It fails
+// ClaimIntake gives an intake a new id, which it returns, so that the worker that began it can no longer finish it. It fails
 // with ErrLease if the intake has ended or was claimed.
 func (db *Catalogue) ClaimIntake(ctx context.Context, id string) (string, error) {
 	claimed := strings.ToLower(rand.Text())

@@ -79,7 +79,7 @@ func (db *Partners) Invitations(ctx context.Context) ([]Invitation, error) {
 }
 
 // Redeem uses up the invitation and keeps p, with the invitation's grants, as a pending partner that this site invited: both or
-// neither. request is the digest of the enrolment: repeating it is not an error and changes nothing, as its receipt may have
+// neither. request is the digest of the enrolment: repeating it is not an error and changes nothing, since its receipt may have
 // been lost. It fails with concordat.ErrNotFound, with concordat.ErrRefused for an invitation that is used or has ended, and as
 // AddPartner does.
 func (db *Partners) Redeem(ctx context.Context, hash, request [32]byte, p Partner) error {

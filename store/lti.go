@@ -135,7 +135,8 @@ func (db *LTI) PutLTIChoices(ctx context.Context, platform, id, context string, 
 	return db.fail(err, "keep choices of %s", id)
 }
 
-// LTIChoices returns what was chosen for an activity in a context, else the first choice, or concordat.ErrNotFound.
+// LTIChoices returns what was chosen for an activity in a context, otherwise the first choice, or
+// concordat.ErrNotFound.
 func (db *LTI) LTIChoices(ctx context.Context, platform, id, context string) ([]byte, error) {
 	var choices string
 	err := db.read().Row(ctx, `SELECT choices FROM lti_processor WHERE platform = ? AND id = ? AND context IN (?, '')

@@ -48,7 +48,7 @@ type Notification struct {
 	Kind     string // its types, as the sender gives them
 	Origin   string // address of the sender
 	Inbox    string // address of answers
-	Object   string // address of what it is about
+	Object   string // address of its subject
 	Body     []byte // JSON, as received
 	State    NotificationState
 	Task     concordat.TaskID
@@ -302,7 +302,7 @@ func (db *Notifications) ReplayReplies(ctx context.Context, id string, until tim
 }
 
 // ForgetNotifications deletes notifications that came before an instant, with their answers, and returns how many: those that
-// have ended and whose answers have too, and all of accounts that are disabled, which nothing would end.
+// have ended together with their answers, and all those of disabled accounts, which would never end.
 func (db *Notifications) ForgetNotifications(ctx context.Context, before time.Time) (n int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		n, err = c.Exec(ctx, `DELETE FROM notification WHERE made < ? AND (account NOT IN `+ableAccounts+` OR state NOT IN (?, ?)

@@ -24,8 +24,8 @@ type Result struct {
 
 const resultColumns = `span_start, span_end, kind, similarity, site, library, document, title, source_start, source_end, documents`
 
-// PutResults replaces the results of a task by the given ones. It fails with concordat.ErrNotFound if there is no such task;
-// then, as after any error, the former results stay.
+// PutResults replaces the results of a task with the given ones. It fails with concordat.ErrNotFound if there is no such
+// task; then, as after any error, the former results stay.
 func (db *Checks) PutResults(ctx context.Context, id concordat.TaskID, results []Result) error {
 	for i, r := range results {
 		if err := checkResult(r); err != nil {

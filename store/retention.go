@@ -97,8 +97,8 @@ func (db *Retention) Citing(ctx context.Context, r concordat.Ref) ([]concordat.T
 	return ids, db.fail(err, "tasks that cite %s", r)
 }
 
-// SetRequest replaces the request of a task that has ended, for example by a smaller one, and no longer keeps its file for it.
-// It fails with concordat.ErrInvalid while the task has not ended.
+// SetRequest replaces the request of a task that has ended, for example with a smaller one, and no longer keeps its file for
+// it. It fails with concordat.ErrInvalid while the task has not ended.
 func (db *Retention) SetRequest(ctx context.Context, id concordat.TaskID, request []byte) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE task SET request = ? WHERE id = ? AND state NOT IN (?, ?)`, request, id, concordat.TaskQueued,
@@ -157,8 +157,8 @@ type Erased struct {
 }
 
 // EraseTask deletes a task as DeleteTask does, with the answers kept for programs that name it, the record of whose it is at a
-// learning platform, and the notification that asked for it, and counts what was deleted. A task that does not exist gives
-// zeros and no error.
+// learning platform, and the notification that asked for it, and counts what was deleted. For a task that does not exist, it
+// returns zeros and no error.
 func (db *Retention) EraseTask(ctx context.Context, id concordat.TaskID) (Erased, error) {
 	var e Erased
 	err := db.write(ctx, func(c engine.Conn) error {

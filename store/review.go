@@ -56,7 +56,8 @@ func (db *Checks) AppendReview(ctx context.Context, id concordat.TaskID, r Revie
 const AnyRules = -1
 
 // AppendReviewIf is AppendReview if the task's rules were changed that many times, and otherwise fails with
-// concordat.ErrChanged, so that of two people who change the rules of one revision the first succeeds. AnyRules always matches.
+// concordat.ErrChanged, so that of two people who change the same revision of the rules, the first succeeds. AnyRules always
+// matches.
 func (db *Checks) AppendReviewIf(ctx context.Context, id concordat.TaskID, r Review, changes int) (Review, error) {
 	switch r.Kind {
 	case ReviewRules, ReviewComment, ReviewVerdict, ReviewSignOff, ReviewAssign, ReviewDue, ReviewLibrary:
@@ -97,9 +98,9 @@ func insertReview(ctx context.Context, c engine.Conn, id concordat.TaskID, r *Re
 	return err
 }
 
-// ChangeComment gives the comment with a number another text, or deletes it if text is empty; the former text is not kept. The
-// change is a review of its own, which is returned. It fails with concordat.ErrNotFound if there is no such comment, and with
-// concordat.ErrRefused if someone else wrote it.
+// ChangeComment replaces the text of the comment with a number, or deletes the comment if text is empty; the former text is
+// not kept. The change is a review of its own, which is returned. It fails with concordat.ErrNotFound if there is no such
+// comment, and with concordat.ErrRefused if someone else wrote it.
 func (db *Checks) ChangeComment(ctx context.Context, id concordat.TaskID, number int, by, text string, at time.Time) (Review, error) {
 	r := Review{At: instant(stamp(at)), By: cleanText(by), Kind: ReviewEdited, Data: json.RawMessage(strconv.Itoa(number))}
 	if text == "" {

@@ -32,7 +32,7 @@ type SharedCase struct {
 	Level     concordat.Show
 	Sentences int
 	Opened    time.Time
-	State     concordat.CaseState // that both sides agree on; else open
+	State     concordat.CaseState // that both sides agree on; otherwise open
 	Own       CasePosition
 	Theirs    CasePosition
 	Questions int      // sentences of the partner that were deleted at its decision
@@ -151,7 +151,7 @@ func (db *Cases) List(ctx context.Context, open bool, before int64, limit int) (
 	return xs, db.fail(err, "list cases")
 }
 
-// Waiting returns cases after a number whose documents are to be deleted later, in order: at most limit.
+// Waiting returns cases, after a number, whose documents are to be deleted later, in order: at most limit.
 func (db *Cases) Waiting(ctx context.Context, after int64, limit int) ([]SharedCase, error) {
 	xs, err := engine.Collect(ctx, db.read(), scanCase, `SELECT `+caseColumns+` FROM shared_case WHERE work = ? AND seq > ? ORDER BY seq LIMIT ?`,
 		CaseWait, after, page(limit))

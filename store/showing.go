@@ -59,7 +59,7 @@ func scanShowing(s engine.Scanner) (Showing, error) {
 }
 
 // Show records the showings, all or none. It fails with concordat.ErrRefused if one is a sketch of a text, or of a document
-// with any text, of which the partner has the other sketch. Concurrent calls never show both.
+// with any text, and the partner already has the other sketch. Concurrent calls never show both.
 func (db *Asks) Show(ctx context.Context, xs ...Showing) error {
 	if len(xs) == 0 {
 		return nil

@@ -83,9 +83,9 @@ const (
 type Alert struct {
 	Seq  int64 // set by the store, from 1
 	Side AlertSide
-	Task concordat.TaskID // of AlertFound; else empty
+	Task concordat.TaskID // of AlertFound; otherwise empty
 	At   time.Time
-	// Partner asked the question named by Job, in hexadecimal, for a purpose and at a time; for AlertTold.
+	// Partner asked the question that Job names, in hexadecimal; with its purpose and time; for AlertTold.
 	Partner concordat.SiteID
 	Job     string
 	Purpose string

@@ -169,8 +169,8 @@ func (l Lane) turns() string {
 }
 
 // turnOrder is the order in which owners have their turns: those with fewer running tasks first, among them whoever has waited
-// longest since the last one began. Whoever has none running waits for at most one task of each other owner, however many another
-// has queued.
+// longest since the last one began. An owner without a running task waits for at most one task of each other owner, however many
+// those have queued.
 const turnOrder = `running, began, first`
 
 func checkClaim(worker string, lease time.Duration) error {
@@ -181,8 +181,8 @@ func checkClaim(worker string, lease time.Duration) error {
 }
 
 // ClaimTask gives the worker one task of the lane to run, until the lease ends: a running one whose lease has ended (its worker
-// crashed), else the oldest queued one of the owner whose turn it is; else it fails with concordat.ErrNotFound. Two workers
-// never hold the same task. Tasks begun MaxAttempts times are set to failed.
+// crashed), or the oldest queued one of the owner whose turn it is; if there is none, it fails with concordat.ErrNotFound. Two
+// workers never hold the same task. Tasks begun MaxAttempts times are set to failed.
 func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease time.Duration) (Task, error) {
 	if err := checkClaim(worker, lease); err != nil {
 		return Task{}, db.fail(err, "claim task")
@@ -218,7 +218,7 @@ func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease
 			RETURNING `+taskColumns,
 			concordat.TaskRunning, worker, stamp(now), stamp(now.Add(lease)),
 			concordat.TaskRunning, stamp(now), concordat.TaskQueued, concordat.TaskRunning))
-		if errors.Is(err, sql.ErrNoRows) { // what was given up stays given up
+		if errors.Is(err, sql.ErrNoRows) { // an abandoned task stays abandoned
 			none = true
 			return nil
 		}

@@ -16,7 +16,7 @@ type Template struct {
 	Name    string // within the library, for example the file it came from
 	Text    string
 	Added   time.Time
-	Counts  bool // it is evidence even where so many documents hold it that a person would have to decide
+	Counts  bool // it is evidence even if so many documents contain it that a person would have to decide
 }
 
 // Bounds of the templates of a library.

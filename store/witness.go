@@ -95,8 +95,8 @@ func addWitness(ctx context.Context, c engine.Conn, w Witness, now time.Time) (*
 	return fork, err
 }
 
-// contradicts returns a stored end that w contradicts, or nil. Those with the next lower and higher numbers stand for all:
-// among themselves they agree, or are marked.
+// contradicts returns a stored end that w contradicts, or nil. Comparing with the next lower and higher numbers is enough:
+// stored ends agree with one another, or are marked.
 func contradicts(ctx context.Context, c engine.Conn, w Witness) (*Witness, error) {
 	near, err := engine.Collect(ctx, c, scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq = ?
 		UNION ALL SELECT * FROM (SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq < ? ORDER BY seq DESC LIMIT 1) AS lower

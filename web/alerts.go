@@ -37,7 +37,7 @@ func (a Alert) View() view.Alert {
 	return view.OfAlert(a.Alert, map[concordat.SiteID]string{a.Partner: a.Name, a.Source.Site: a.Name})
 }
 
-// Told reports whether a partner's check was told about a document of this site.
+// Told reports whether a partner was told of a document of this site for its check.
 func (a Alert) Told() bool { return a.Side == store.AlertTold }
 
 // Named reports whether the document is named.
@@ -51,7 +51,7 @@ type alertsPage struct {
 	Open   bool // only those not handled yet
 	Alerts []Alert
 	Next   int64 // the number from which the next page continues; 0: this is the last one
-	// Watched are the checks that later documents raise alerts for, People by whom they were submitted.
+	// Watched are the checks for which later documents raise alerts, and People those who submitted them.
 	Watched []WatchedCheck
 	People  called
 }
@@ -74,7 +74,7 @@ func (w checkPages) alertsPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	w.Show(rw, r, v, http.StatusOK, "alerts", "title.alerts", p)
 }
 
-// Alerts returns alerts before a number, the latest first, and the number to continue before.
+// Alerts returns alerts before a number, the latest first, and the number before which to continue.
 func (w checkPages) Alerts(ctx context.Context, f store.AlertFilter, before int64, limit int) (out []Alert, next int64, err error) {
 	all, err := w.o.Store.Alerts.FilterAlerts(ctx, f, before, limit)
 	if err != nil {
@@ -131,7 +131,7 @@ func (w *Web) unreadAlerts(ctx context.Context, v *Visitor) int {
 type alertPage struct {
 	Alert
 	Passages []string // of the check's document, or of this site's document that a partner was told of
-	Gone     bool     // they cannot be shown: the text is another, or is not kept
+	Gone     bool     // they cannot be shown: the text has changed, or is not kept
 	People   called
 }
 
@@ -186,7 +186,7 @@ func (w checkPages) OneAlert(ctx context.Context, n int64) (alertPage, error) {
 	return p, nil
 }
 
-// alertText returns the text in which the spans of an alert stand. It fails with concordat.ErrNotFound if it is not there any more.
+// alertText returns the text that the spans of an alert refer to. It fails with concordat.ErrNotFound if the text no longer exists.
 func (w checkPages) alertText(ctx context.Context, a store.Alert) (string, error) {
 	if a.Side == store.AlertFound {
 		f, err := w.o.Site.Findings(ctx, a.Task)

@@ -35,7 +35,7 @@ func memberName(m *store.BatchMember) string {
 	return visible(cmp.Or(strings.TrimSpace(m.Title), path.Base(name)))
 }
 
-// memberBy returns a document's author and file, which tell two documents with the same title apart.
+// memberBy returns a document's author and file, which distinguish two documents with the same title.
 func memberBy(m *store.BatchMember) string {
 	var parts []string
 	for _, one := range []string{m.Author, m.Group, string(m.Dated)} {
@@ -137,7 +137,7 @@ func (f pairFilter) each(ctx context.Context, db *store.DB, v *batch.View, do fu
 	return err
 }
 
-// hideNames replaces the names of a batch's documents by numbers, for readers who should not know whose they are.
+// hideNames replaces the names of a batch's documents with numbers, for readers who should not know whose they are.
 func hideNames(l message.Language, v *batch.View) {
 	for i := range v.Members {
 		m := &v.Members[i]

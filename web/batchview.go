@@ -133,7 +133,7 @@ func (p *batchPage) Large() int { return batchShownMatrices }
 
 func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	q := r.URL.Query()
-	cluster, _ := strconv.Atoi(q.Get("cluster")) // 0, which is no cluster, unless it is a number
+	cluster, _ := strconv.Atoi(q.Get("cluster")) // 0, which is not a cluster, unless it is a number
 	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), message.LanguageOf(r), cluster, r.URL)
 	if err == nil {
 		p.People, err = calledOn(r.Context(), w.Web)

@@ -111,7 +111,7 @@ func (f caseFilter) narrow(t *store.TaskFilter, v *Visitor) {
 	}
 }
 
-// Path is the address of the list as f shows it, from an index on.
+// Path is the address of the list as f shows it, starting at an index.
 func (f caseFilter) Path(from int) string {
 	q := url.Values{}
 	if f.Order != "" {
@@ -320,7 +320,7 @@ func (w *Web) CaseLibrary(ctx context.Context, t store.Task, now *Review) (CaseL
 	for _, l := range all {
 		titles[l.ID] = l.Title
 	}
-	if _, there := titles[now.Added.Library]; there { // else it is deleted, or there is none
+	if _, there := titles[now.Added.Library]; there { // otherwise it is deleted, or there is none
 		if err := w.caseProgress(ctx, now.Added, &out); err != nil {
 			return out, err
 		}

@@ -82,7 +82,7 @@ type newCheck struct {
 	Sent url.Values
 }
 
-// Field returns the value of a field: what was sent before, else first.
+// Field returns the value of a field: the value sent before, or otherwise first.
 func (n newCheck) Field(name, first string) string {
 	if n.Sent == nil {
 		return first
@@ -98,7 +98,7 @@ func (n newCheck) Chosen(name string, value any) bool {
 	return slices.Contains(n.Sent[name], fmt.Sprint(value))
 }
 
-// On reports whether a box is ticked: as it was sent before, else as it is initially.
+// On reports whether a box is ticked: as it was sent before, or otherwise as it is initially.
 func (n newCheck) On(name string, first bool) bool {
 	if n.Sent == nil {
 		return first

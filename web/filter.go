@@ -101,7 +101,7 @@ type sourceList struct {
 	Words  string // of the line under which they are folded
 }
 
-// page returns the sources of the filter from an index on.
+// page returns the sources of the filter, starting at an index.
 func (f sourceFilter) page(got *reading, from int, l html.Links) sourceList {
 	out := sourceList{Task: got.Report.Task, Filter: f}
 	all := f.list(got.Report)

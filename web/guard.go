@@ -13,8 +13,9 @@ import (
 	"concordat/web/bounds"
 )
 
-// guard answers a request whose handling panics with status 500, as a problem below the prefix of the API, else as a page, and
-// logs the panic once, with its stack. It cuts short an answer that has begun, so that it is not mistaken for a complete one.
+// guard answers a request whose handling panics with status 500, as a problem below the prefix of the API, otherwise as a
+// page, and logs the panic once, with its stack. It cuts short an answer that has begun, so that it is not mistaken for a
+// complete one.
 func (w *Web) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		t := &begunWriter{ResponseWriter: rw}

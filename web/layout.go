@@ -23,7 +23,7 @@ import (
 // Layout is a run of pages of an original, with the places of passages on them.
 type Layout struct {
 	Pages  int   // of the original
-	Begins []int // page on which each span begins; 0: it was not found for certain, and is not marked
+	Begins []int // page on which each span begins; 0: it was not found with certainty, and is not marked
 	Shown  []LaidOut
 }
 
@@ -52,8 +52,8 @@ type layoutPage struct {
 	Runs     int
 	Original int      // pages of the original
 	Begins   string   // the run on which each passage begins, in the order of numbers; 0: none
-	Unplaced []string // numbers of passages of this file that are not marked, or of all if it is not known which are of this file
-	Reason   string   // message key: why they are not
+	Unplaced []string // unmarked passages of this file, by number, or all passages if it is unknown which are of this file
+	Reason   string   // message key: why they are not marked
 	Problem  string   // message key: why no pages are shown; empty: they are
 	Missed   string   // the number of a passage that was not found
 

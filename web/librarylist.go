@@ -20,7 +20,7 @@ const (
 	documentPage = 50
 	// additionsShown is how many of the latest additions a page lists, and of those that failed.
 	additionsShown = 20
-	// additionsTime is how far back the summary of what was added goes.
+	// additionsTime is how far back the summary of additions goes.
 	additionsTime = 24 * time.Hour
 )
 

@@ -130,7 +130,7 @@ func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Vi
 	w.Show(rw, r, v, http.StatusOK, "pair", "title.pair", p)
 }
 
-// hideNamesIn replaces the names of the two documents of a pair by numbers in the report of the pair.
+// hideNamesIn replaces the names of the two documents of a pair with numbers in the report of the pair.
 func hideNamesIn(l message.Language, rep *report.Report, x, y int) {
 	first, second := l.Say("pairs.document", x+1), l.Say("pairs.document", y+1)
 	rep.Submission.Title, rep.Submission.ID = first, concordat.DocumentID(first)

@@ -182,7 +182,7 @@ func (w adminPages) doPartner(ctx context.Context, v *Visitor, j *Joining, site 
 type partnerRow struct {
 	store.Partner
 	Card  PartnerCard
-	Title string // that it gives itself, or has here
+	Title string // that it gives itself, or that it was given here
 	Asked int    // texts of this site that it was asked about
 }
 

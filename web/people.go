@@ -63,8 +63,8 @@ func (w adminPages) showLink(rw http.ResponseWriter, r *http.Request, v *Visitor
 // JoinPath is the path of the page behind a link to choose a password.
 func JoinPath(l people.Link) string { return "/join?key=" + l.Key }
 
-// addressOf is where people reach the site: the configured address, if it is an https address, else the address of the
-// request, since the listening address may not be reachable.
+// addressOf is where people reach the site: the configured address, if it is an https address, otherwise the address
+// of the request, since the listening address may not be reachable.
 func (w adminPages) addressOf(r *http.Request) string {
 	switch {
 	case !w.o.Secure:

@@ -46,13 +46,13 @@ var adminPlaces = []place{
 }
 
 // shownPlace is a place as a page shows it. Current is the value of aria-current (WAI-ARIA 1.2): page for the page itself, true
-// for one above it, else empty.
+// for one above it, otherwise empty.
 type shownPlace struct{ Path, Title, Current string }
 
 // Places are the pages of the main navigation that the visitor may open.
 func (f frame) Places() []shownPlace { return f.shown(places) }
 
-// Sub are the pages of administration if the current page is one of them; else none.
+// Sub are the pages of administration if the current page is one of them; otherwise none.
 func (f frame) Sub() []shownPlace {
 	if i := holder(places, f.Path); f.Visitor == nil || i < 0 || places[i].Path != "/admin" {
 		return nil

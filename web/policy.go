@@ -68,7 +68,7 @@ func (w *Web) Address(r *http.Request) string {
 	if err != nil {
 		return "unknown"
 	}
-	// From the right: what a caller wrote into the header is to the left of what proxies add.
+	// Read from the right: whatever a caller wrote into the header is to the left of the proxies' additions.
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(hops) - 1; i >= 0 && w.trusted(at); i-- {
 		next, err := netip.ParseAddr(strings.TrimSpace(hops[i]))

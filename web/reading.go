@@ -73,7 +73,7 @@ type checkPage struct {
 	Pages      int
 	First      string               // number of the first passage on the page of the text; empty: none follows
 	Numbers    string               // of all passages, in text order
-	Walk       string               // of those that one walks through
+	Walk       string               // of those that the reader steps through
 	Only       *report.RankedSource // the only source whose passages are marked; nil: all are
 	Told       []notice             // what the visitor just did
 	Since      []Alert              // later documents that match a watched check, the latest first
@@ -83,9 +83,9 @@ type checkPage struct {
 	Earlier, Later string // numbers of its neighbours; empty: none
 	Passage        template.HTML
 	Of             int         // passages in all
-	TextPage       int         // on which it stands, from 1
-	originals      []site.Part // that the submission is; nil: none has pages
-	unpaged        Pages       // why none of originals has pages
+	TextPage       int         // on which it is, from 1
+	originals      []site.Part // of the submission; nil: none has pages
+	unpaged        Pages       // why no original has pages
 	Comparison
 
 	Now progress // of a check that has not ended
@@ -166,7 +166,7 @@ func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bo
 	return p, got, nil
 }
 
-// checkPage shows how a check stands, and its report once there is one.
+// checkPage shows the state of a check, and its report once there is one.
 func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, err := w.task(r, v)
 	var p *checkPage
@@ -191,7 +191,7 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	w.Show(rw, r, v, http.StatusOK, "check", "title.check", p)
 }
 
-// showReport shows a whole report: with its text, or as it is laid out.
+// showReport shows a whole report: with its text, or laid out as the original.
 func (w reportPages) showReport(rw http.ResponseWriter, r *http.Request, v *Visitor, p *checkPage, got *reading) {
 	if err := fill(w, r, v, p, got); err != nil {
 		w.Fail(rw, r, v, err)
@@ -280,7 +280,7 @@ func (p *checkPage) RuleFields() []ruleField {
 	return ruleFields(p.Review.Rules, nil, sections)
 }
 
-// links returns where the parts of a report are on these pages.
+// links returns the addresses of the parts of a report on these pages.
 func (w reportPages) links(in message.Language, p *checkPage) html.Links {
 	base := "/checks/" + string(p.ID)
 	kept := string(p.LeadQuery())
@@ -360,7 +360,7 @@ type passageTools struct {
 	Asked     []askedFor
 	Original  string // link to it on the page of its original; empty: there is none
 	Deciding  *decidingWording
-	Counted   bool // someone counts it, or a part of it, although others share it
+	Counted   bool // someone decided that it, or a part of it, counts although others share it
 }
 
 // decidingWording is undecided wording with the libraries whose documents hold it, for a visitor who may decide for a library.
@@ -374,7 +374,7 @@ type decidingLibrary struct {
 	Title string
 }
 
-// decidedName is how many bytes the name of such wording has at most.
+// decidedName is the maximum length of the name of such wording, in bytes.
 const decidedName = 60
 
 // deciding returns the undecided wording of a passage, or nil if the visitor decides nothing about it.
@@ -390,7 +390,7 @@ func (p *checkPage) deciding(e concordat.Evidence) *decidingWording {
 	}
 	one := r.Wording[at]
 	d := &decidingWording{Text: one.Span.In(r.Submission.Text)}
-	sum := sha256.Sum256([]byte(d.Text)) // another wording that begins alike has another name
+	sum := sha256.Sum256([]byte(d.Text)) // other wording with the same beginning gets another name
 	d.Name = fmt.Sprintf("%s (%x)", bounds.Cut(strings.Join(strings.Fields(d.Text), " "), decidedName), sum[:3])
 	for _, h := range one.Holders {
 		if h.Site == r.Names.Site && !slices.ContainsFunc(d.Libraries, func(l decidingLibrary) bool { return l.ID == h.Library }) {
@@ -563,7 +563,8 @@ func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *Vis
 	w.Show(rw, r, v, http.StatusOK, "compare", "title.compare", p)
 }
 
-// walked returns the indices of the passages that one walks through: those that are not folded away, or all if every one is.
+// walked returns the indices of the passages that the reader steps through: those that are not folded away, or
+// all if every one is.
 func walked(r *report.Report) (out []int) {
 	var all []int
 	for i, e := range r.Evidence {
@@ -578,7 +579,7 @@ func walked(r *report.Report) (out []int) {
 	return out
 }
 
-// around returns the numbers of the passages that one walks to from passage k; empty: there is none.
+// around returns the numbers of the passages before and after passage k that the reader steps to; empty: there is none.
 func around(r *report.Report, k int) (earlier, later string) {
 	for _, i := range walked(r) {
 		if i < k {
@@ -596,7 +597,7 @@ func (p checkPage) Base() string {
 	return "/checks/" + string(p.ID) + "/compare?" + refQuery(p.Shown).Encode()
 }
 
-// otherTexts returns the texts of a source's work, besides one, that hold passages by themselves.
+// otherTexts returns the texts of a source's work, except the one shown, that hold passages.
 func (p *checkPage) otherTexts(source report.RankedSource, shown concordat.Ref) (out []otherText) {
 	for _, ref := range source.AllPlaces() {
 		holds := slices.ContainsFunc(source.Evidence, func(e int) bool {
@@ -609,8 +610,7 @@ func (p *checkPage) otherTexts(source report.RankedSource, shown concordat.Ref) 
 	return out
 }
 
-// sourceText returns the text of a source of this site for visitors who see all checks; others see the passages that the report
-// has.
+// sourceText returns the text of a source of this site for visitors who see all checks; others see the passages in the report.
 func (w reportPages) sourceText(ctx context.Context, v *Visitor, ref concordat.Ref) (string, error) {
 	if !v.SeesAll() {
 		return "", nil

@@ -223,7 +223,7 @@ func (w reportPages) readsOn(id concordat.TaskID, name string) bool {
 	return false
 }
 
-// NoteRead records that someone reads a report: for for each whole page, and at intervals for its parts.
+// NoteRead records that someone reads a report: for each whole page, and at intervals for its parts.
 func (w reportPages) NoteRead(ctx context.Context, v *Visitor, id concordat.TaskID, part bool) {
 	if !w.readsOn(id, v.Name) || !part {
 		w.Audit(ctx, v.Name, "report_read", map[string]any{"task": id})

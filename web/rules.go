@@ -186,7 +186,7 @@ type ruleField struct {
 	On          bool   // of a box
 	Value       string // of a number
 	Least, Most string
-	Hint        string // of a number: what holds if it is empty
+	Hint        string // of a number: the value if it is empty
 	Options     []ruleOption
 }
 

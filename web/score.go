@@ -103,8 +103,8 @@ func (w reportPages) score(ctx context.Context, id concordat.TaskID, rules repor
 	return s, w.o.Store.Checks.PutScore(ctx, id, s)
 }
 
-// rescore computes the score of a check by rules that were just set, from what its page shows next. Lists would compute it too,
-// so a failure is only logged.
+// rescore computes the score of a check under rules that were just set, from the report that its page shows next. Lists would
+// compute it too, so a failure is only logged.
 func rescore(ctx context.Context, w reportPages, id concordat.TaskID, rules report.Rules) {
 	revision, err := w.o.Store.Checks.FindingsRevision(ctx, id)
 	var digest string

@@ -188,7 +188,8 @@ func percentTyped(text string) (float64, error) {
 	return x, nil
 }
 
-// settingTyped returns the value that a form gives to a setting, as the configuration has it. Raw values come from the list of all keys.
+// settingTyped returns the value that a form gives to a setting, in the form that the configuration uses. Raw
+// values come from the list of all keys.
 func settingTyped(form settingForm, s Setting, f url.Values) (value string, ok bool) {
 	if raw := "value:" + s.Key; f.Has(raw) {
 		return strings.TrimSpace(f.Get(raw)), true

@@ -357,7 +357,7 @@ func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []stri
 	}
 	for _, name := range names {
 		id, _, single := strings.Cut(name, "/")
-		if single && !slices.Contains(j.Partners, concordat.SiteID(id)) { // else all of its libraries are asked
+		if single && !slices.Contains(j.Partners, concordat.SiteID(id)) { // otherwise all of its libraries are asked
 			j.PartnerLibraries = append(j.PartnerLibraries, name)
 		}
 	}
@@ -402,7 +402,7 @@ func (w checkPages) ruleWishes(ctx context.Context, v *Visitor, j *site.Job, f u
 }
 
 // firstRules are the initial rules of a task's report: those chosen when it was submitted,
-// else those of its batch, else those of the site.
+// or those of its batch, or those of the site.
 func (w checkPages) firstRules(ctx context.Context, t store.Task) (report.Rules, error) {
 	return site.FirstRules(ctx, w.o.Store, t, w.o.Rules())
 }

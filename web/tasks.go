@@ -203,7 +203,7 @@ func (w *Web) mayChange(v *Visitor, t store.Task) bool {
 	return t.Owner == v.Name || v.Role == store.RoleAdministrator || v.Role == store.RoleOfficer
 }
 
-// task returns the task of the request if the visitor may see it; else it does not exist for them.
+// task returns the task of the request if the visitor may see it; otherwise it does not exist for them.
 func (w *Web) task(r *http.Request, v *Visitor) (store.Task, error) {
 	return w.Visible(r.Context(), v, concordat.TaskID(r.PathValue("id")))
 }

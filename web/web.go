@@ -199,7 +199,7 @@ func New(o Options) (*Web, error) {
 	w.People = people.New(people.Options{Store: o.Store, Now: o.Now, Policy: w.o.Policy.Accounts})
 	w.providers = newProviders(o.Login)
 	w.routes()
-	// Requests of other sites' pages that would change something here are rejected by their origin.
+	// Requests from pages of other sites that would change something here are rejected because of their origin.
 	w.protection = http.NewCrossOriginProtection()
 	w.handler = w.Headers(w.guard(w.protection.Handler(w.Mux)))
 	return w, nil
@@ -327,7 +327,7 @@ func (w *Web) AddPage(pattern string, roles []store.Role, page func(http.Respons
 	w.Mux.HandleFunc(pattern, w.as(roles, page))
 }
 
-// access is who may open which page.
+// access says who may open which page.
 type access struct {
 	pattern string
 	roles   []store.Role
@@ -448,7 +448,7 @@ func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code 
 	return code, key, detail
 }
 
-// inOf is the language of the detail of an error on a page in l if it differs; else empty.
+// inOf is the language of the detail of an error on a page in l if it differs; otherwise empty.
 func inOf(l message.Language, err error) string {
 	if _, in := l.Reason(err); in != l {
 		return string(in)

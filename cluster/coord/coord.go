@@ -3,7 +3,7 @@
 // who may lead.
 //
 // Start from Coordinator, which a replica's driver uses, and Session, which a node holds. The safety of
-// the cluster rests on CAS alone: views may be late, and Online may be wrong for a while.
+// the cluster depends only on CAS: views may be late, and Online may be wrong for a while.
 package coord
 
 import (
@@ -67,7 +67,7 @@ func (s State) Clone() State {
 	return s
 }
 
-// Equal reports whether s and t say the same.
+// Equal reports whether s and t are the same.
 func (s State) Equal(t State) bool {
 	return s.Epoch == t.Epoch && s.Leader == t.Leader &&
 		slices.Equal(s.ISR, t.ISR) && slices.Equal(s.Hold, t.Hold) && slices.Equal(s.Replicas, t.Replicas)
@@ -167,8 +167,9 @@ type Coordinator interface {
 	Confirmed() Incarnation
 }
 
-// A Session is one node's link to the coordinator. If the node was silent for a session timeout the
-// coordinator ends the session; the Session then begins another by itself, with another incarnation.
+// A Session is one node's link to the coordinator. If the node was silent for a session timeout, the
+// coordinator ends the session; the Session then begins another one by itself, with a new
+// incarnation.
 type Session interface {
 	Coordinator
 	// Announce makes the node live under its present incarnation, or changes its description;

@@ -132,7 +132,7 @@ func (s *Server) sweep(now time.Time, late bool) error {
 	return nil
 }
 
-// end gives the session another incarnation.
+// end gives the session a new incarnation.
 func (h *Hub) end(s *Session) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -263,7 +263,7 @@ type Client struct {
 	name    string
 	timeout time.Duration
 	heard   time.Time         // when the last answered call was sent
-	me      coord.Incarnation // of the newest view, if the server knows the session still
+	me      coord.Incarnation // of the newest view, if the server still knows the session
 }
 
 var _ coord.Session = (*Client)(nil)
@@ -359,7 +359,7 @@ func (c *Client) call(ctx context.Context, path string, in call) (out answer, er
 	if err != nil {
 		return out, fmt.Errorf("coordinator: %w: %w", coord.ErrUnknown, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
+	defer func() { _ = resp.Body.Close() }() // read to its end, or abandoned
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 16<<20)).Decode(&out); err != nil {
 		return out, fmt.Errorf("coordinator: %w: %w", coord.ErrUnknown, err)
 	}

@@ -73,8 +73,8 @@ type (
 	// Force: an operator makes this copy the master, whatever it may lack.
 	Force struct{}
 
-	// Fetch asks the master for what follows. Its Next says that everything before it is on the
-	// follower's disk, so it is also the acknowledgement.
+	// Fetch asks the master for the records that follow. Its Next says that everything before
+	// it is on the follower's disk, so it is also the acknowledgement.
 	Fetch struct {
 		From      coord.NodeID
 		Life      coord.Incarnation // of the follower

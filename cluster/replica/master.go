@@ -19,7 +19,7 @@ type leading struct {
 // waiting is a write without its acknowledgement.
 type waiting struct{ id, seq uint64 }
 
-// peer is a follower as its master knows it.
+// peer is what a master knows about a follower.
 type peer struct {
 	life    coord.Incarnation
 	fetchID uint64 // the newest seen in that incarnation
@@ -112,7 +112,7 @@ func (r *Replica) onWrite(e Write) {
 	}
 }
 
-// hint returns who is master as far as this copy knows.
+// hint returns which node is master, as far as this copy knows.
 func (r *Replica) hint() coord.NodeID {
 	if !r.known || r.shard.Leader == "" {
 		return ""

@@ -18,7 +18,7 @@ import (
 type Config struct {
 	Me coord.NodeID
 	// MinISR is the number of copies that the in-sync set never falls below; 0: 2 if the shard
-	// should have three copies or more, else 1.
+	// should have three copies or more, otherwise 1.
 	MinISR int
 	// Lag is how long a follower may be behind before it leaves the in-sync set; default 2 s.
 	Lag time.Duration

@@ -25,7 +25,7 @@ type Revisions struct {
 
 type revised struct {
 	seq, doc, rev uint64
-	sum           uint32 // of what was written
+	sum           uint32 // of the content written
 }
 
 // maxRevisions is how many records Revisions remembers: 32 bytes each in ring, about 40 in last.
@@ -69,7 +69,7 @@ func (v *Revisions) forget() {
 	}
 }
 
-// Raise records that unknown records have revisions up to rev.
+// Raise notes that unknown records may have revisions up to rev.
 func (v *Revisions) Raise(rev uint64) { v.horizon, v.newest = max(v.horizon, rev), max(v.newest, rev) }
 
 // Newest returns the highest revision of all records, or a higher one.

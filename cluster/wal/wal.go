@@ -5,9 +5,9 @@
 // behind and for other nodes. The log knows neither documents nor who may write; doc/cluster.md
 // describes every stored byte.
 //
-// What a bad record means is decided by the marks. The log never starts a group before the previous one is
-// on disk, and then writes a mark that says so. A bad record that no mark follows belongs to a group that
-// was never acknowledged: it is a torn write, and is cut off silently. A bad record that a mark covers was
+// The marks decide what a bad record means. The log never starts a group before the previous one is on
+// disk, and then writes a mark that says so. A bad record that no mark follows belongs to a group that was
+// never acknowledged: it is a torn write, and is cut off silently. A bad record that a mark covers was
 // acknowledged and is damaged. (Alagappan et al. 2018, Protocol-Aware Recovery, distinguish the two as
 // well.)
 package wal

@@ -113,7 +113,7 @@ func (s *Session) Announce(ctx context.Context, n coord.Node) error {
 	if n.Incarnation != l.me {
 		return fmt.Errorf("%s: %w", n.Incarnation, coord.ErrSession)
 	}
-	const tries = 5 // an older entry may end by itself in between
+	const tries = 5 // an older entry may expire in between
 	for range tries {
 		if err = s.announce(ctx, l, n); !errors.Is(err, errRace) {
 			break

@@ -57,7 +57,7 @@ func unescape(level string) (string, bool) {
 	return name, err == nil && name != "" && len(name) <= maxName && escape(name) == level
 }
 
-// Formats of what is in the znodes.
+// Formats of the content of znodes.
 const treeFormat = 1
 
 // siteRecord is the znode site.

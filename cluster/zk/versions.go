@@ -101,7 +101,7 @@ func (s *Session) History(ctx context.Context, d Document, limit int) ([]Past, e
 		}
 		z, err := l.get(ctx, p+"/"+name)
 		if errors.Is(err, zkclient.ErrNoNode) {
-			continue // it has gone
+			continue // it has been removed
 		}
 		if err != nil {
 			return nil, readError(string(d), err)

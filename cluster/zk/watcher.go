@@ -12,7 +12,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// What a session knows of the znodes, and the views made from it.
+// What a session knows about the znodes, and the views made from that.
 
 // entry is the content of one znode as it was read.
 type entry[T any] struct {
@@ -22,7 +22,7 @@ type entry[T any] struct {
 	bad     bool  // not to be used
 }
 
-// watcher knows the znodes of a session and makes views of them. Only run's goroutine uses it.
+// watcher holds the znodes that a session knows and makes views from them. Only run's goroutine uses it.
 type watcher struct {
 	s *Session
 	l *link
@@ -288,7 +288,7 @@ func (s *Session) sawConfig(v int64) error {
 	return s.remember(m)
 }
 
-// view makes a view of what is known.
+// view makes a view from what is known.
 func (w *watcher) view() coord.View {
 	v := coord.View{Me: w.l.me, Live: map[coord.NodeID]coord.Node{}, Shards: make(map[concordat.ShardID]coord.Shard, len(w.shards)),
 		Config: w.config}

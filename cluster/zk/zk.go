@@ -123,7 +123,7 @@ type Session struct {
 	t     tree
 	log   *slog.Logger
 	views chan coord.View // sent to, and closed, by run
-	// settings is treated as views is.
+	// settings is treated like views.
 	settings chan coord.Config
 
 	stop context.CancelFunc
@@ -135,7 +135,7 @@ type Session struct {
 	confirmed time.Time // when the request that last confirmed link's session was sent
 	announced bool      // under link's incarnation
 	closed    bool
-	failed    error // why the session is over for good
+	failed    error // why the session has ended permanently
 	seen      memory
 }
 
@@ -204,7 +204,7 @@ func (s *Session) Confirmed() coord.Incarnation {
 	return s.link.me
 }
 
-// Err returns why the session is over for good, or nil: ErrIdentity and the like, found after Open.
+// Err returns why the session has ended permanently, or nil: ErrIdentity or a similar error, found after Open.
 func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,7 +221,7 @@ func (s *Session) Cluster() string {
 // Site returns the site of the cluster.
 func (s *Session) Site() concordat.SiteID { return s.o.Site }
 
-// fail ends the session for good.
+// fail ends the session permanently.
 func (s *Session) fail(err error) {
 	s.mu.Lock()
 	first := s.failed == nil && !s.closed

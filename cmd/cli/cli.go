@@ -34,7 +34,7 @@ type Exit struct {
 	Err  error
 }
 
-// Error returns the message of Err, else the code.
+// Error returns the message of Err, or the code if there is none.
 func (e *Exit) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("exit %d", e.Code)

@@ -31,7 +31,7 @@ func (t *Terminal) Line(v any) error {
 	return e.Encode(v)
 }
 
-// Say prints a line for people on stdout, unless --json asks for JSON alone.
+// Say prints a line for people on stdout, unless --json asks for only JSON.
 func (t *Terminal) Say(format string, args ...any) {
 	if !t.JSON {
 		fmt.Fprintf(t.Stdout, format+"\n", args...)

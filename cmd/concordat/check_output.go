@@ -67,7 +67,7 @@ func isFolder(path string) bool {
 	return strings.HasSuffix(path, "/") || err == nil && info.IsDir()
 }
 
-// give writes a report where the flags say.
+// give writes a report to where the flags say.
 func (a *app) give(rep *report.Report, f outFlags) error {
 	if a.JSON {
 		if err := a.reportLine(rep); err != nil {

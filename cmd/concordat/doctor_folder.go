@@ -66,7 +66,7 @@ func (d *doctor) contents(ctx context.Context, o *instance.Instance) {
 	}
 }
 
-// screenings names what interrupted screenings keep of the documents: hashed wording, names and titles.
+// screenings names the data that interrupted screenings keep about documents: hashed wording, names and titles.
 func (d *doctor) screenings() error {
 	return d.each(screening.FolderName, func(e fs.DirEntry) error {
 		info, err := e.Info()

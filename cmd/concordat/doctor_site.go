@@ -277,8 +277,8 @@ func (d *doctor) clock(ctx context.Context, o *instance.Instance) {
 	d.ok("clock", "%s, after the last entry of the audit", d.now.Local().Format(time.DateTime))
 }
 
-// proxies checks whether a site reached by https through a proxy on this machine knows the proxy: otherwise all visitors have
-// one address and share its limits.
+// proxies checks whether a site reached by https through a proxy on this machine knows the proxy: otherwise all visitors
+// share one address and its limits.
 func (d *doctor) proxies(c *config.Config) {
 	host, _, err := net.SplitHostPort(c.Serve.Listen)
 	if err != nil || !instance.OverTLS(c) || len(c.People.Proxies) > 0 {

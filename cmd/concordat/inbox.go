@@ -147,7 +147,7 @@ func completeNotifications(a *app) cobra.CompletionFunc {
 	}
 }
 
-// controls are characters that could steer a terminal.
+// controls are characters that could control a terminal.
 var controls = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f-\x{9f}]`)
 
 // notificationOf returns a notification; one that does not exist is a fault of the arguments.
@@ -159,7 +159,7 @@ func notificationOf(ctx context.Context, db *store.DB, id string) (store.Notific
 	return n, err
 }
 
-// printNotification prints a notification with its answers; with dead, only if one was given up.
+// printNotification prints a notification with its answers; with dead, only if one was abandoned.
 func printNotification(ctx context.Context, a *app, o *instance.Instance, n store.Notification, dead bool) error {
 	answers, err := o.Store.Notifications.NotificationAnswers(ctx, n.ID)
 	if err != nil {
@@ -172,7 +172,7 @@ func printNotification(ctx context.Context, a *app, o *instance.Instance, n stor
 	if a.JSON {
 		return a.Line(v)
 	}
-	say := func(format string, args ...any) { // what other programs wrote steers no terminal
+	say := func(format string, args ...any) { // text from other programs must not control the terminal
 		a.Say("%s", controls.ReplaceAllString(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " "), "\uFFFD"))
 	}
 	say("%s  %s  %s  %s", v.ID, v.Made.Local().Format(time.DateTime), v.State, v.Object)

@@ -28,7 +28,7 @@ const (
 	maxUnpacked = 64 << 30
 )
 
-// Kind returns tsv or jsonl for the name of a table of documents, compressed or not, else "".
+// Kind returns tsv or jsonl for the name of a table of documents, compressed or not; otherwise "".
 func Kind(name string) string {
 	name = strings.ToLower(name)
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")

@@ -7,5 +7,5 @@ const auditArch = unix.AUDIT_ARCH_AARCH64
 // allowedHere are calls that only this architecture has.
 var allowedHere []int
 
-// deniedHere are calls of this architecture alone that LibreOffice may not make.
+// deniedHere are calls that only this architecture has and that LibreOffice may not make.
 var deniedHere []int

@@ -39,8 +39,8 @@ static void must_put(const char *path, const char *text) {
 	}
 }
 
-// It unshares, and makes a process that stays outside map two users, 0 and nobody: only root outside may. The reader
-// then gives up root for nobody. Returns 0 if the kernel refuses namespaces, 1 without the maps, 2 with them.
+// Unshares, and makes a process that stays outside map two users, 0 and nobody, which only root outside may do. The
+// reader then changes from root to nobody. Returns 0 if the kernel refuses namespaces, 1 without the maps, 2 with them.
 static int unshare_as_root(int flags) {
 	char path[64], byte = 0;
 	int go[2], status = 1, unshared;
@@ -82,8 +82,8 @@ static void end_reader(int sig) {
 	if (reader > 0) kill(reader, SIGKILL);
 }
 
-// The reader goes on in a process of its own, the first of the new PID namespace; this one waits for it and ends as it
-// ended. A reader whose waiting process is gone is killed.
+// The reader continues in its own process, the first of the new PID namespace; this one waits for it and ends with the
+// same status. A reader whose waiting process is gone is killed.
 static void own_processes(void) {
 	int status, alive[2];
 	sigset_t term, before;
@@ -123,8 +123,8 @@ static void own_processes(void) {
 	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
-// Without a network, others' processes and semaphores, and the parent's privileges. The user and group are 0 inside and
-// what they were outside. Where the kernel refuses, all stays as it was, and the child says so when it is ready.
+// Takes the network, others' processes and semaphores, and the parent's privileges from the child. User and group are 0
+// inside and unchanged outside. If the kernel refuses, everything stays as it was, and the child says so when it is ready.
 __attribute__((constructor)) static void own_namespaces(void) {
 	const int most = CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
 	by_root = getuid() == 0;

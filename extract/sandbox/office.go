@@ -18,9 +18,9 @@ import (
 )
 
 // Office makes PDFs of word-processor files with LibreOffice, a program apart that must be installed. It runs in a process that
-// reads its own program, fonts and one folder, writes to that folder alone, has no network, starts no other process and ends with
-// this one; without that, FindOffice fails. Each file gets a process and a profile of its own, with limits on time, memory and
-// output. Safe for concurrent use.
+// can read its own program, fonts and one folder, writes only to that folder, has no network, starts no other process and ends
+// with this one; if this cannot be enforced, FindOffice fails. Each file gets a process and a profile of its own, with limits on
+// time, memory and output. Safe for concurrent use.
 type Office struct {
 	o       OfficeOptions
 	program string // soffice.bin
@@ -211,7 +211,7 @@ func (f *Office) start(ctx context.Context, job officeJob) (ending, error) {
 	return end, nil
 }
 
-// madePDF reports whether there is a PDF at path of at most so many bytes, and not a link to one.
+// madePDF reports whether path is a PDF of at most the given number of bytes, and not a link.
 func madePDF(path string, most int64) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular() && info.Size() <= most && IsPDF(Head(path))

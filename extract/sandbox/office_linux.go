@@ -60,9 +60,9 @@ func landlockVersion() int {
 	return int(v)
 }
 
-// runWithUs runs a command that the kernel ends if this process dies before it.
+// runWithUs runs a command that the kernel ends if this process dies first.
 func runWithUs(cmd *exec.Cmd) error {
-	// What the kernel watches is the thread that starts the command.
+	// The kernel watches the thread that starts the command.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -157,7 +157,7 @@ func allowPath(rules int, path string, rights uint64) error {
 	return nil
 }
 
-// deniedToOffice are calls that converting a file does not need and that Landlock lets through: those that reach other processes,
+// deniedToOffice are calls that converting a file does not need but that Landlock lets through: those that reach other processes,
 // the kernel's settings and namespaces, ways around a filter, and changes to the rights, owners, attributes and times of files.
 var deniedToOffice = []int{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD,
@@ -174,8 +174,8 @@ var deniedToOffice = []int{
 	unix.SYS_UTIMENSAT, unix.SYS_FILE_SETATTR,
 }
 
-// forbidToOffice installs a filter for this thread: no sockets but streams between processes of one machine, none of which it
-// may connect, no signal to another process and no limits of one, no new process or namespace, and nothing of deniedToOffice.
+// forbidToOffice installs a filter for this thread: no sockets except local streams, none of which it may connect, no signals
+// to other processes and no changes of their limits, no new process or namespace, and none of deniedToOffice.
 func forbidToOffice() error {
 	const bpfAbove = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
 	const otherCalls = 0x40000000 // x32, a second set of numbers for the same calls

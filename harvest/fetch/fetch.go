@@ -166,7 +166,7 @@ type Response struct {
 	URL    *url.URL // of the answer, after redirections
 	Header http.Header
 	Type   string // media type without parameters, in lower case
-	Name   string // that the host gives the file; otherwise from the address
+	Name   string // file name from the host; otherwise from the address
 	Body   io.ReadCloser
 }
 
@@ -248,7 +248,7 @@ func (c *Client) get(ctx context.Context, h *host, u *url.URL, accept string) (*
 	return c.send(h, r)
 }
 
-// send sends a request to a host that the caller has locked, after the pause that the host is owed.
+// send sends a request to a host that the caller has locked, after the pause due to the host.
 func (c *Client) send(h *host, r *http.Request) (*http.Response, error) {
 	if wait := h.free.Sub(c.o.Now()); wait > 0 {
 		if err := c.o.Sleep(r.Context(), wait); err != nil {

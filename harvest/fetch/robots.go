@@ -23,8 +23,8 @@ type robotsRule struct {
 // maxRules bounds the rules that are read.
 const maxRules = 10_000
 
-// parseRobots reads the rules for a client of that name: those of the groups that name it, else those of the groups for
-// everyone.
+// parseRobots reads the rules for a client of that name: those of the groups that name it, or, if none does, those of
+// the groups for everyone.
 func parseRobots(text []byte, name string) *robots {
 	var own, all robots
 	named := false

@@ -37,7 +37,7 @@ const (
 	maxWords    = 2000 // bytes of a title or a licence
 )
 
-// Describe reads the metadata of a record. Base is the address of the interface, today the day on which embargoes are judged.
+// Describe reads the metadata of a record. Base is the address of the interface, and today the day for judging embargoes.
 func Describe(r Record, base string, today time.Time) Description {
 	b := &builder{today: concordat.Date(today.Format(time.DateOnly)), ids: map[concordat.WorkID]bool{}, urls: map[string]bool{}}
 	if u, err := url.Parse(base); err == nil {

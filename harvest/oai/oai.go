@@ -254,7 +254,7 @@ func Read(b []byte) (*Page, error) {
 	return p, nil
 }
 
-// lastOf returns where the last record of a page ends: at the token after it, else at the end of the list. Neither is searched
+// lastOf returns where the last record of a page ends: at the token after it, or at the end of the list. Neither is searched
 // for within the record, where the words of the protocol may occur as text.
 func lastOf(ends [][]int, b []byte) int {
 	last := ends[len(ends)-1]

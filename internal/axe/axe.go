@@ -18,7 +18,7 @@ import (
 //go:embed axe.min.js
 var source string
 
-// run asks for all rules of WCAG 2.2 up to AA and for good practice.
+// run requests all rules of WCAG 2.2 up to level AA and the rules for good practice.
 const run = `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], resultTypes: ["violations"]})
 	.then(r => JSON.stringify(r.violations.map(v => ({id: v.id, help: v.help, nodes: v.nodes.map(n => n.target.join(" ") + ": " + n.html.slice(0, 200))}))))`
 

@@ -89,7 +89,7 @@ func prepare(ctx context.Context, width, height int) error {
 	return chromedp.Run(ctx, network.Enable(), log.Enable(), chromedp.EmulateViewport(int64(width), int64(height)))
 }
 
-// take returns a browser that shows no window, a new one if there is none.
+// take returns a browser that shows no window, or a new one if there is none.
 func (p *Pool) take(path string, height int) (browser, error) {
 	p.mu.Lock()
 	if n := len(p.idle); n > 0 {

@@ -11,7 +11,7 @@ import (
 // ErrIndex is the error of a broken index.
 var ErrIndex = errors.New("the index is broken")
 
-// BrokenIndex is an index of which one call fails by script, without doing anything.
+// BrokenIndex is an index in which one call fails by script, without doing anything.
 type BrokenIndex struct {
 	concordat.Index
 

@@ -185,7 +185,7 @@ func size(dir string) (int64, error) {
 }
 
 // Question is a query of the exchange format: a fingerprint with, if it was planted, the index of
-// its original (else -1) and the number of its changed bits.
+// its original (otherwise -1) and the number of its changed bits.
 type Question struct {
 	Print  concordat.Fingerprint
 	Target int

@@ -40,9 +40,9 @@ type File struct {
 }
 
 // Ingest adds the files stage by stage, each stage over all of them before the next, since the times of concurrent stages could
-// not be separated. The cost of text and words in the index is the difference between three indexes: of fingerprints alone,
-// with text, and with words as well. Each is made several times, alternating, and the median is taken, since a difference
-// doubles the uncertainty.
+// not be separated. The cost of text and words in the index is the difference between three indexes: of only fingerprints, with
+// text, and also with words. Each is made several times, alternating, and the median is taken, since a difference doubles the
+// uncertainty.
 func Ingest(ctx context.Context, dir string, files []File, times int) (r IngestResult, err error) {
 	p, err := profile.New(profile.Options{})
 	if err != nil {

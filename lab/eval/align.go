@@ -248,8 +248,8 @@ func letters(t *segment.Text, b segment.Block) int {
 	return n
 }
 
-// edges replaces the passages that are probably literal by the exact ones that the order of their
-// words gives.
+// edges replaces the passages that are probably literal with the exact ones that follow from the
+// order of their words.
 func edges(susp, source *align.Text, literal []align.Passage, o align.Options, rest func() []align.Passage) ([]align.Passage, error) {
 	var copies []align.Passage
 	for _, p := range literal {

@@ -41,7 +41,7 @@ type ScoreRow struct {
 	N            int // documents measured
 	Unmeasured   int
 	Median       float64
-	Above        []int // documents with at least each of the thresholds
+	Above        []int // number of documents that reach each threshold
 }
 
 // ScoreThresholds are the document scores at which rates are given.

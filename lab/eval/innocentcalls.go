@@ -152,8 +152,8 @@ func (c *madeCall) template() string {
 	return strings.Join(parts, "\n\n")
 }
 
-// madeCorpus holds the scenarios of one language: a mix of all calls, each call alone, and both documents of
-// each copy.
+// madeCorpus holds the scenarios of one language: a mix of all calls, each call by itself, and both
+// documents of each copy.
 type madeCorpus struct{ mixed, calls, pairs []*innocentScenario }
 
 // addCalls makes the documents of a language. The same seed gives the same documents on every machine with the

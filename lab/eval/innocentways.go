@@ -41,7 +41,7 @@ type innocentWay struct {
 	key       int
 }
 
-// innocentWayList has all of them; the first is the baseline of the others.
+// innocentWayList has all ways; the first is the baseline for the others.
 var innocentWayList = []innocentWay{
 	{name: "one library", libraries: 1},
 	{name: "three libraries", libraries: 3},

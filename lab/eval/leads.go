@@ -131,7 +131,8 @@ func collection(name string) string {
 	return dir
 }
 
-// academicLeads checks scientific papers against all other texts of their collection, of other authors on the same subjects.
+// academicLeads checks scientific papers against all other texts of their collection, which are by other authors
+// on the same subjects.
 func (r *run) academicLeads() error {
 	library, err := r.corpora.docs("academic/academic.tar.zst", func(name string) bool { return strings.HasSuffix(name, ".txt") })
 	if err != nil {

@@ -372,8 +372,8 @@ func (r *run) answersWithLeads() error {
 	return nil
 }
 
-// innocentLeads checks each half of the innocent documents of a scenario against the other half. Leads between documents
-// one of which is copied from the other are not counted.
+// innocentLeads checks each half of the innocent documents of a scenario against the other half. Leads between a copy
+// and its original are not counted.
 func (r *run) innocentLeads() error {
 	want := r.o.Scenarios
 	if r.short {

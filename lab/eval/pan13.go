@@ -132,7 +132,7 @@ func (r *run) find(of, measure string) *bounded {
 	return &bounded{r, i}
 }
 
-// panGiven aligns the pairs that PAN gives.
+// panGiven aligns the pairs that PAN specifies.
 func panGiven(r *run) error {
 	p, err := loadPAN(r.corpora, r.pick(1, 30))
 	if err != nil {

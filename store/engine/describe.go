@@ -43,7 +43,7 @@ func describeIndex(unique, partial bool, columns []string) string {
 	return s
 }
 
-// byParents sorts tables so that each comes after those that it refers to, else by name.
+// byParents sorts tables so that each comes after those that it refers to, and otherwise by name.
 func byParents(ts []table) ([]table, error) {
 	slices.SortFunc(ts, func(a, b table) int { return strings.Compare(a.name, b.name) })
 	done := map[string]bool{}

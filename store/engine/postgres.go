@@ -243,7 +243,7 @@ func postgresBegin(ctx context.Context, db *DB, c Conn) error {
 	return err
 }
 
-// postgresLost is false for what the server refuses and for a context that ended.
+// postgresLost is false for requests that the server refuses and for a context that ended.
 func postgresLost(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false

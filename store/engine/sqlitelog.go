@@ -16,7 +16,7 @@ import (
 // SQLite continues with the intact part of its write-ahead log, up to the first frame with a wrong checksum. If a damaged or
 // truncated log held acknowledged changes after that frame, they would be lost silently. The index of the log, in the file with
 // the suffix -shm, says how far changes were committed: it is written after their frames were synced. It also says how far they
-// are in the database file: without a log, that must be all. (https://www.sqlite.org/walformat.html)
+// have reached the database file: without a log, all of them must have. (https://www.sqlite.org/walformat.html)
 
 const (
 	walHeader   = 32
@@ -29,7 +29,7 @@ const (
 // logIndex holds the part of a log's index that says how far the log goes.
 type logIndex struct {
 	frames uint32  // that were committed
-	stored uint32  // of them, in the database file
+	stored uint32  // of these, those in the database file
 	salt   [8]byte // of the log
 }
 
@@ -89,8 +89,9 @@ func checkLog(path string) error {
 	return nil // it keeps changing, so another process can read it
 }
 
-// wholeFrames returns up to which frame a log holds what its index says, at most x.frames. A log that is not the one of the
-// index, which a power cut may leave behind, counts as whole; if there is no log, what is in the database file counts.
+// wholeFrames returns how many frames of a log, at most x.frames, are intact and agree with its index. A log that does not
+// belong to the index, which a power cut may leave behind, counts as intact; if there is no log, the content of the
+// database file counts.
 func wholeFrames(path string, x logIndex) (uint32, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -123,7 +123,7 @@ func (w adminAPI) apiSettings(ctx context.Context, _ *struct{}) (*answer[apiSett
 	})
 }
 
-// meaningAPI has the calls about how rewritten text is found.
+// meaningAPI has the calls for how rewritten text is found.
 type meaningAPI adminAPI
 
 func (w meaningAPI) tell(ctx context.Context, _ *struct{}) (*answer[web.Meaning], error) {

@@ -87,7 +87,7 @@ type reviewed struct {
 	count *report.Counter // of the submission's text
 }
 
-// reported returns a check that the visitor may see and that has a report, else concordat.ErrNotFound.
+// reported returns a check that the visitor may see and that has a report, or concordat.ErrNotFound.
 func (w api) reported(ctx context.Context, v *web.Visitor, id string) (store.Task, error) {
 	t, err := w.Web.Visible(ctx, v, concordat.TaskID(id))
 	if err == nil && !web.HasReport(t) {

@@ -10,7 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Bounds of a problem. What is refused comes back in part only: an answer must not grow with the request.
+// Bounds of a problem. A problem repeats only a part of what is refused: an answer must not grow with the request.
 const (
 	maxFaults = 20   // of one request
 	MaxEcho   = 200  // bytes of one value, or of its place

@@ -26,7 +26,7 @@ type Options struct {
 	Keep time.Duration
 }
 
-// Retention is how long a notification is kept, with its answers; one that has not ended stays longer, unless its account is
+// Retention is how long a notification is kept, with its answers; an unfinished one is kept longer, unless its account is
 // disabled.
 const Retention = 30 * 24 * time.Hour
 
@@ -125,7 +125,7 @@ func (d *Inbox) Receive(ctx context.Context, v *web.Visitor, origins []string, b
 		}
 		return tx.Audit.Notes(ctx, v.Note("notification", map[string]any{"id": n.ID, "type": n.Kind, "origin": n.Origin, "state": n.State}))
 	})
-	if err == nil && undone.Task != "" && undone.State == store.NotificationWithdrawn { // stopping it may have failed before
+	if err == nil && undone.Task != "" && undone.State == store.NotificationWithdrawn { // an earlier attempt to stop it may have failed
 		err = d.stop(ctx, v.Name, undone.Task)
 	}
 	select {
@@ -135,7 +135,7 @@ func (d *Inbox) Receive(ctx context.Context, v *web.Visitor, origins []string, b
 	return kept, err
 }
 
-// undo returns the request that a notification takes back or took back before, or why it does not.
+// undo returns the request that a notification withdraws or has withdrawn before, or why it withdraws none.
 func (d *Inbox) undo(ctx context.Context, tx *store.DB, v *web.Visitor, a activity) (store.Notification, string, error) {
 	of := a.Object.ID
 	n, err := tx.Notifications.NotificationOf(ctx, v.Name, of)

@@ -16,7 +16,7 @@ const shown = 100
 type row struct {
 	store.Notification
 	Answers []store.NotificationAnswer
-	Dead    bool // one was given up
+	Dead    bool // one was abandoned
 }
 
 type inboxPage struct {

@@ -29,7 +29,7 @@ const (
 	acceptAny = "application/pdf, */*;q=0.5"
 )
 
-// textsOf returns the addresses at which the text of a request may be: those that it names, then the page of the work.
+// textsOf returns the addresses where the text of a request may be: those that it names, then the page of the work.
 func textsOf(a activity) (out []thing) {
 	for _, t := range append(a.Object.Items, a.Object) {
 		if isWeb(t.ID) {
@@ -73,7 +73,7 @@ func (d *Inbox) first(all []thing, at func(thing) (site.Job, int64, error)) (sit
 	return site.Job{}, 0, refuse("%s", cut(strings.Join(reasons, " ")))
 }
 
-// at fetches a text from an address, or from the address that the page there gives.
+// at fetches a text from an address, or from the address that the page there names.
 func (d *Inbox) at(ctx context.Context, n store.Notification, address, media string, pages bool) (j site.Job, size int64, err error) {
 	r, err := d.open(ctx, n, address, acceptAny)
 	if err != nil {
@@ -150,7 +150,7 @@ func sameHost(a, b string) bool {
 
 // keep stores the file of an answer. It is a text if the server, the name or the sender says so.
 func (d *Inbox) keep(ctx context.Context, r *fetch.Response, stated string) (j site.Job, size int64, err error) {
-	defer func() { _ = r.Body.Close() }() // read to its end, or given up
+	defer func() { _ = r.Body.Close() }() // read to its end, or abandoned
 	media := cmp.Or(r.Type, stated)
 	if !oai.IsText(media, "") && oai.IsText(stated, "") {
 		media = stated

@@ -137,7 +137,7 @@ func (d *Inbox) stepNotification(ctx context.Context) bool {
 	return true
 }
 
-// outcome says to a sender why a request was given up; the site's own troubles are its administrators' to read.
+// outcome tells a sender why a request was abandoned; the site's own problems are only for its administrators.
 func outcome(err error) string {
 	unfetched := (*fetchError)(nil)
 	switch {

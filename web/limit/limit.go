@@ -45,7 +45,7 @@ type Limiter struct {
 
 const maxKeys = 10_000
 
-// counted is the number of calls of one key since a moment.
+// counted is the number of calls with one key since a moment.
 type counted struct {
 	key   string
 	since time.Time

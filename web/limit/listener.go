@@ -11,10 +11,10 @@ import (
 )
 
 // Listener accepts a bounded number of connections at a time. To let another one in, it closes one: a stranger's while
-// strangers have more than half of all, else a known caller's, in either case the oldest of the address that has the most.
-// An address has at most a quarter of the strangers' share, unless it is a trusted proxy. A connection is known once Known
-// was called for a request on it. So an address that opens many connections loses its own, and newcomers get in. Its Accept
-// is called by one goroutine at a time.
+// strangers have more than half of all, otherwise a known caller's, in either case the oldest of the address that has the
+// most. An address has at most a quarter of the strangers' share, unless it is a trusted proxy. A connection is known once
+// Known was called for a request on it. So an address that opens many connections loses its own, and newcomers get in. Its
+// Accept is called by one goroutine at a time.
 type Listener struct {
 	net.Listener
 	most    int

@@ -168,7 +168,7 @@ func (c *Client) call(ctx context.Context, method string, u *url.URL, bearer, me
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = resp.Body.Close() }() // read or given up
+	defer func() { _ = resp.Body.Close() }() // read or abandoned
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:

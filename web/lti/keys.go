@@ -21,7 +21,7 @@ const (
 	assertionTime = 5 * time.Minute
 )
 
-// Keys are the site's own, with which it signs messages to platforms: the newest signs, earlier ones are still published for a
+// Keys are the keys with which the site signs messages to platforms: the newest signs, earlier ones are still published for a
 // while. It is safe for concurrent use.
 type Keys struct{ all []jose.JSONWebKey }
 

@@ -39,7 +39,7 @@ func Conflict(key string, args ...any) error { return &Error{errConflict, key, a
 // Refused refuses a request that the visitor is not allowed to make, for a reason that people read.
 func Refused(key string, args ...any) error { return &Error{concordat.ErrRefused, key, args} }
 
-// Reason explains the error in the language if it has the words; else in English, and then in is english.
+// Reason explains the error in the language if it has the words; otherwise in English, and then in is english.
 func (l Language) Reason(err error) (words string, in Language) {
 	var p *Error
 	var m *batch.ManifestError

@@ -16,7 +16,7 @@ import (
 	"concordat/web/limit"
 )
 
-// Lengths of what argon2id takes and gives, in bytes: RFC 9106, section 4.
+// Lengths of the inputs and outputs of argon2id, in bytes: RFC 9106, section 4.
 const (
 	argonSalt = 16
 	argonKey  = 32

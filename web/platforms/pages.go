@@ -96,7 +96,7 @@ func (d *Tool) submit(rw http.ResponseWriter, r *http.Request, s *session) {
 	http.Redirect(rw, r, "/lti/checks", http.StatusSeeOther)
 }
 
-// visible returns a check of the course if the visitor may see it; else it does not exist for them.
+// visible returns a check of the course if the visitor may see it; otherwise it does not exist for them.
 func (d *Tool) visible(r *http.Request, s *session) (store.Task, error) {
 	id := concordat.TaskID(r.PathValue("id"))
 	k, err := d.w.Options().Store.LTI.LTICheck(r.Context(), id)

@@ -309,7 +309,7 @@ func (d *Tool) outcome(ctx context.Context, a *store.LTIAsset) (r lti.Report, ov
 	return r, true, nil
 }
 
-// urgency returns a priority from 0 to 5 and a colour: one step for each third of the threshold, 3 from the threshold on.
+// urgency returns a priority from 0 to 5 and a colour: one step for each third of the threshold, with 3 at the threshold.
 func urgency(share, threshold float64) (int, string) {
 	n := min(int(3*share/threshold+1e-9), 5)
 	switch {

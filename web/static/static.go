@@ -1,5 +1,5 @@
-// Package static serves the files that pages load (styles, scripts and icons), and compresses what is sent. It knows nothing of
-// the pages. Start from New.
+// Package static serves the files that pages load (styles, scripts and icons), and compresses what is sent. It knows nothing
+// about the pages. Start from New.
 package static
 
 import (

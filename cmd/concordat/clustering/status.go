@@ -72,7 +72,7 @@ type nodeLine struct {
 	Drained bool         `json:"drained,omitempty"`
 	Address string       `json:"address,omitempty"`
 	Free    uint64       `json:"free_bytes,omitempty"`
-	// Asked: the node answered, and Free is current; else Free dates from its announcement.
+	// Asked: the node answered, and Free is current; otherwise Free dates from its announcement.
 	Asked   bool   `json:"asked"`
 	Silent  string `json:"silent,omitempty"` // why it did not answer
 	Version string `json:"version,omitempty"`

@@ -165,7 +165,7 @@ func leadsAtPartners(f *report.Findings, numbers []string) (map[concordat.SiteID
 	return out, nil
 }
 
-// refreshReveals asks again for what is pending in the findings of a task.
+// refreshReveals asks again about the pending requests in the findings of a task.
 func (a *commands) refreshReveals(ctx context.Context, o *instance.Instance, found *report.Findings, task concordat.TaskID,
 	f *revealFlags) error {
 	pending := map[concordat.SiteID]bool{}

@@ -220,7 +220,7 @@ func (s *screening) askAbroad(ctx context.Context, text int) (*abroadUnit, error
 	return u, nil
 }
 
-// takeAbroad turns partners' answers into documents of the other side, and pairs.
+// takeAbroad turns partners' answers into documents of the other side and into pairs.
 func (s *screening) takeAbroad(done map[int]*abroadUnit) error {
 	places := map[concordat.Ref]int{} // of texts
 	refused := map[string]bool{}

@@ -28,7 +28,7 @@ type measured struct {
 	Shares   map[int]float64 `json:"shares"`   // by the text that holds them
 }
 
-// measure replaces the estimates of the pairs by the shares of checks.
+// measure replaces the estimates of the pairs with the shares of checks.
 func (s *screening) measure(ctx context.Context) error {
 	if s.CheckShares == 0 || s.abroad != nil || s.Method == methodShort {
 		return s.keepEstimates()

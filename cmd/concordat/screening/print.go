@@ -109,7 +109,7 @@ type screenSummary struct {
 
 	Sent     int      `json:"sent,omitempty"`     // sentences disclosed to partners, as keyed fingerprints
 	Withheld int      `json:"withheld,omitempty"` // sentences not sent: the partner holds them in another form
-	Hidden   int      `json:"hidden,omitempty"`   // texts for which a partner holds something similar that it does not show
+	Hidden   int      `json:"hidden,omitempty"`   // texts for which a partner has something similar that it does not show
 	Refused  []string `json:"refused,omitempty"`  // libraries of partners that were not compared, with the reason
 }
 

@@ -299,7 +299,7 @@ type foundPair struct {
 	Contained   *[2]float64 `json:"c,omitempty"` // share of A in B, of B in A
 	Interval    *[2]float64 `json:"i,omitempty"` // 95 % interval of an estimated resemblance
 	OneSided    bool        `json:"-"`           // the length of B was not disclosed: Resemblance is the share of A in B
-	Measured    bool        `json:"-"`           // Contained has the shares of checks
+	Measured    bool        `json:"-"`           // Contained holds shares from checks
 	Found       float64     `json:"-"`           // the method's resemblance, if Measured
 	// Within bounds Contained if that is an estimate.
 	Within   *[2]report.Bounds `json:"-"`

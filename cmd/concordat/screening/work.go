@@ -104,7 +104,7 @@ type recordLog struct {
 	f    *os.File
 	w    *bufio.Writer
 	mu   sync.Mutex // guards w and size
-	size int64      // with what w holds
+	size int64      // including what w holds
 }
 
 const (
@@ -152,7 +152,7 @@ func (l *recordLog) replay(each func(record []byte, at int64) bool) error {
 	return l.cut(at)
 }
 
-// cut drops everything from offset at on.
+// cut drops everything at and after offset at.
 func (l *recordLog) cut(at int64) error {
 	l.w.Reset(l.f)
 	l.size = at

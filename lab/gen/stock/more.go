@@ -230,7 +230,7 @@ func declared(path, from string, seen map[string]bool) error {
 // named is a definition of doclicense.
 var named = regexp.MustCompile(`(?m)^\\@namedef\{doclicense@lang@(thisDoc|word@license|lic@[^}]*)\}\{([^}]*)\}`)
 
-// documentLicence writes the sentences with which a document says that it is under a licence, in one language.
+// documentLicence writes, in one language, the sentences with which a document states its licence.
 func documentLicence(path, from string, seen map[string]bool) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
