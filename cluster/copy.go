@@ -81,8 +81,8 @@ type CopyOptions struct {
 	// Lost says that the copy may lack what it once acknowledged, because its folder was lost or is
 	// an older copy: it must not lead before it has caught up.
 	Lost bool
-	// Reprofile recomputes the profile of a document whose record in the log has another scheme than the
-	// index, for example after Reindex. Nil: such a record ends the copy.
+	// Reprofile recomputes the profile of a document whose record in the log has a different scheme than
+	// the index, for example after Reindex. Nil: such a record ends the copy.
 	Reprofile func(concordat.Document) (*concordat.Profile, error)
 	// Now is the clock from which revisions are drawn; default time.Now.
 	Now func() time.Time

@@ -33,8 +33,8 @@ type Reindexing struct {
 	Progress func(documents int)
 }
 
-// Reindex rebuilds the copy of a shard in dir with r, if it has another scheme, and returns how many documents
-// it has. It must not be open elsewhere. An interrupted call leaves the old copy or the new one.
+// Reindex rebuilds the copy of a shard in dir with r, if it has a different scheme, and returns how many
+// documents it has. It must not be open elsewhere. An interrupted call leaves the old copy or the new one.
 func Reindex(ctx context.Context, dir string, r Reindexing) (n int, err error) {
 	if err := errors.Join(finishInstall(dir), finishReindex(dir)); err != nil {
 		return 0, err
@@ -156,7 +156,7 @@ func Copies(dir string) []concordat.ShardID {
 	return out
 }
 
-// ofScheme fails with concordat.ErrScheme if the node has a copy with another scheme.
+// ofScheme fails with concordat.ErrScheme if the node has a copy with a different scheme.
 func (n *Node) ofScheme() error {
 	for _, id := range Copies(n.o.Dir) {
 		dir := n.copyDir(id)

@@ -159,7 +159,7 @@ func repeatable(err error) bool {
 		errors.Is(err, context.DeadlineExceeded)
 }
 
-// sendWrite sends one message, and gives up as soon as the shard has another epoch: a hanging master would
+// sendWrite sends one message, and gives up as soon as the shard has a new epoch: a hanging master would
 // keep the caller waiting.
 func (n *Node) sendWrite(ctx context.Context, to coord.Node, id concordat.ShardID, call string, op operation,
 	changes []index.Change) (uint64, error) {

@@ -235,7 +235,7 @@ func (c *Copy) applyNext() (more bool, err error) {
 	return to.Seq < c.target, nil
 }
 
-// reprofile recomputes a profile made with another scheme.
+// reprofile recomputes a profile made with a different scheme.
 func (c *Copy) reprofile(ch *index.Change) error {
 	if ch.Put == nil || ch.Put.Scheme == c.o.Index.Scheme || c.o.Reprofile == nil {
 		return nil // the index refuses what it cannot store

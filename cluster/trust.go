@@ -56,7 +56,7 @@ func identity(cluster string, node coord.NodeID) *url.URL {
 	return &url.URL{Scheme: "concordat", Host: cluster, Path: "/node/" + string(node)}
 }
 
-// NewAuthority makes the cluster's authority in the folder, which is made. It fails with concordat.ErrExists if one is there.
+// NewAuthority makes the cluster's authority in the folder, which it creates. It fails with concordat.ErrExists if one is there.
 func NewAuthority(dir, cluster string, now time.Time) error {
 	if exists(filepath.Join(dir, authorityCert)) {
 		return fmt.Errorf("%s: authority: %w", dir, concordat.ErrExists)

@@ -322,8 +322,8 @@ func (p *pdfObjects) judge(amended []byte) (isSeen bool, unchecked []int, err er
 	return isSeen, unchecked, f.err
 }
 
-// seenIn reports whether reading the first pages of the document by the letters of its fonts yields other words than the file's
-// text, and is as much like a language; it also returns after how many pages that is certain.
+// seenIn reports whether reading the first pages of the document by the letters of its fonts yields words that differ from the
+// file's text and are as much like a language; it also returns after how many pages that is certain.
 func (f *pdfium) seenIn(drawn, said uint64, pages int) (isSeen bool, compared int) {
 	var a, b strings.Builder // of pages that differ
 	const enough = 20_000    // bytes

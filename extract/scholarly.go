@@ -23,7 +23,7 @@ func isScholarly(head string) bool {
 			strings.Contains(head, "<journal-meta") || strings.Contains(head, "<article-meta"))
 }
 
-// The elements of both vocabularies by what is done with them.
+// The elements of both vocabularies, by how they are treated.
 var (
 	scholarlySkipped = map[string]bool{"journal-meta": true, "article-id": true, "permissions": true, "history": true, "related-article": true,
 		"article-categories": true, "self-uri": true, "counts": true, "custom-meta-group": true, "aff": true, "author-notes": true,

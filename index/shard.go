@@ -86,8 +86,8 @@ func (o *Options) writable() error {
 var errReadOnly = fmt.Errorf("shard is open for reading only: %w", concordat.ErrRefused)
 
 // Open opens the shard in dir, or creates one if dir is absent or empty. It fails with ErrLocked,
-// at once, if another process holds the folder; with ErrScheme if the shard's fingerprints have
-// another scheme; with ErrCorrupt if a file is missing or damaged, naming it. Opening reads all
+// at once, if another process holds the folder; with ErrScheme if the shard's fingerprints have a
+// different scheme; with ErrCorrupt if a file is missing or damaged, naming it. Opening reads all
 // fingerprints: about 0.3 s for each million.
 func Open(dir string, o Options) (*Shard, error) {
 	dir, err := filepath.Abs(dir)

@@ -71,7 +71,7 @@ func Create(ctx context.Context, dir, id, title, scheme, database string, public
 // RandomSite returns an identity for a site that was given none.
 func RandomSite() string { return "site-" + strings.ToLower(rand.Text()[:8]) }
 
-// vacant refuses a store that belongs to another site, or whose fingerprints have another key.
+// vacant refuses a store that belongs to another site, or whose fingerprints have a different key.
 func vacant(ctx context.Context, db *store.DB, id concordat.SiteID, scheme concordat.Scheme) error {
 	for _, s := range [][2]string{{siteSetting, string(id)}, {"scheme", string(scheme)}} {
 		held, err := db.Setting(ctx, s[0])

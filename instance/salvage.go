@@ -17,8 +17,8 @@ type Salvaged struct {
 	Asides  []cluster.Aside `json:"aside"`
 	Present int             `json:"present"` // documents that the site has, with the same text
 	Taken   int             `json:"taken"`   // listed in the catalogue but missing from the index: added again, or to be added
-	// Unlisted documents are not in the catalogue: they were deleted since, or never acknowledged. Replaced ones have another
-	// text there, a later one according to the catalogue.
+	// Unlisted documents are not in the catalogue: they were deleted since, or never acknowledged. Replaced ones have a
+	// different text there, a later one according to the catalogue.
 	Unlisted int      `json:"unlisted"`
 	Replaced int      `json:"replaced"`
 	Removed  bool     `json:"removed"`        // the copies that were put aside

@@ -108,7 +108,7 @@ func (db *Answers) ForgetAnswerJobs(ctx context.Context, before time.Time) error
 	return db.fail(err, "forget jobs")
 }
 
-// AddAnswerHits adds matches to a job. A document that is recorded with another text starts again; disclosed hits and levels
+// AddAnswerHits adds matches to a job. A document recorded with a different text starts again; disclosed hits and levels
 // stay disclosed.
 func (db *Answers) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, ds []AnswerDocument,
 	hits []AnswerHit) error {

@@ -44,7 +44,7 @@ func scanEpoch(s engine.Scanner) (EpochRow, error) {
 }
 
 // SeeEpoch records that there is a set for the epoch, with the time of the store's clock the first time, and that the earlier
-// epochs of its federation are replaced. It fails with concordat.ErrScheme if the epoch was seen with another scheme.
+// epochs of its federation are replaced. It fails with concordat.ErrScheme if the epoch was seen with a different scheme.
 func (db *Answers) SeeEpoch(ctx context.Context, e concordat.Epoch, scheme concordat.Scheme) error {
 	err := checkName("federation", e.Federation)
 	if err == nil {

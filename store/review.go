@@ -22,8 +22,8 @@ const (
 	ReviewSignOff ReviewKind = "signoff" // another officer agrees with the latest verdict
 	ReviewAssign  ReviewKind = "assign"  // Data is the account that reviews it from then on; "" for no one
 	ReviewDue     ReviewKind = "due"     // Data is the day, YYYY-MM-DD, when the decision is due; "" for none
-	ReviewEdited  ReviewKind = "edited"  // the comment with the number in Data got another text; by ChangeComment only
-	ReviewRemoved ReviewKind = "removed" // the comment with the number in Data was deleted; by ChangeComment only
+	ReviewEdited  ReviewKind = "edited"  // the comment with the number in Data got a new text; only by ChangeComment
+	ReviewRemoved ReviewKind = "removed" // the comment with the number in Data was deleted; only by ChangeComment
 	ReviewLibrary ReviewKind = "library" // Data says to which library the submission was added; "" there: it was removed
 )
 

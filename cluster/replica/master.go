@@ -19,7 +19,7 @@ type leading struct {
 // waiting is a write without its acknowledgement.
 type waiting struct{ id, seq uint64 }
 
-// peer is what a master knows about a follower.
+// peer is a follower as its master knows it.
 type peer struct {
 	life    coord.Incarnation
 	fetchID uint64 // the newest seen in that incarnation
@@ -41,7 +41,7 @@ type peer struct {
 	answeredAt time.Duration
 	away       bool          // at its newest fetch it had no contact with the coordinator
 	asked      time.Duration // that fetch was sent then or later
-	vouched    time.Duration // it heard an answer given then, and does not stand because of silence until the time silence has passed
+	vouched    time.Duration // it heard an answer given then, and will not stand as a candidate until silence has passed since
 	lent       time.Duration // it may answer questions until then
 }
 

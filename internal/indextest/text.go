@@ -71,7 +71,7 @@ func (g *Generator) Cells() []concordat.Cell {
 	return slices.Compact(out)
 }
 
-// TextQuery returns a question of n windows, in one of two cases by cells.
+// TextQuery returns a question of n windows, in half of the cases by cells.
 func (g *Generator) TextQuery(n int) *concordat.TextQuery {
 	q := &concordat.TextQuery{Cells: g.words.IntN(2) == 0, AverageLength: 1 + 99*g.words.Float64(), Limit: 1 + g.words.IntN(4)}
 	for range n {

@@ -269,8 +269,8 @@ func mean(vs []float64) float64 {
 // keyedScenarios are those whose reports are compared for several keys of fingerprints.
 var keyedScenarios = []string{"01-grants-en-15", "08-questionnaire", "09-ring"}
 
-// innocentKeys counts the documents for which a site with another key covers other text: in a batch, in one with the template,
-// and in checks against a library.
+// innocentKeys counts the documents for which a site with another key covers different text: in a batch, in one with the
+// template, and in checks against a library.
 func (r *run) innocentKeys(scenarios []*innocentScenario) error {
 	ways := []innocentWay{{name: "batch", batch: true}, {name: "batch with template", batch: true, template: true},
 		{name: "library", libraries: 1}}

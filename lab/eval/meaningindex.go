@@ -261,7 +261,7 @@ func (q *meaningQuestions) askPrints(s *index.Shard, found map[*marked]bool) err
 	return nil
 }
 
-// askCells asks for the documents near to each document by meaning, as a check does, and records for its passages whether their
+// askCells asks for the documents near each document by meaning, as a check does, and records for its passages whether their
 // source is nominated.
 func (q *meaningQuestions) askCells(s *index.Shard, most compare.Nomination, found map[*marked]bool) error {
 	cells, err := meaning.DefaultCells()

@@ -21,8 +21,8 @@ const (
 	assertionTime = 5 * time.Minute
 )
 
-// Keys are the keys with which the site signs messages to platforms: the newest signs, earlier ones are still published for a
-// while. It is safe for concurrent use.
+// Keys are the keys with which the site signs messages to platforms: the newest one signs, and earlier ones are still
+// published for a while. It is safe for concurrent use.
 type Keys struct{ all []jose.JSONWebKey }
 
 // NewKeys makes keys.
