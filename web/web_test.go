@@ -42,6 +42,9 @@ import (
 
 const folios = "The reading room of the old library kept its shutters closed until noon, because the paper of the folios had begun to fade in the morning light."
 
+// misformatted matches the words of fmt about a value that does not fit its message.
+var misformatted = regexp.MustCompile(`%!([a-zA-Z]\(|\(EXTRA)[^<]{0,40}`)
+
 // testSite is a site with its pages on a loopback server.
 type testSite struct {
 	*httptest.Server
@@ -311,6 +314,9 @@ func (p *person) do(r *http.Request, want int) string {
 	}
 	if resp.StatusCode != want {
 		p.t.Errorf("%s %s: %d, want %d\n%s", r.Method, r.URL.Path, resp.StatusCode, want, b)
+	}
+	if fault := misformatted.Find(b); fault != nil {
+		p.t.Errorf("%s %s: a message has other values than it shows: %s", r.Method, r.URL.Path, fault)
 	}
 	return string(b)
 }

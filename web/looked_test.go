@@ -1,0 +1,65 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"concordat/store"
+)
+
+// TestLongWordsFit: where words are long and windows narrow, a chip reads on from line to line, and the list of checks is to be read
+// without scrolling it sideways.
+func TestLongWordsFit(t *testing.T) {
+	t.Parallel()
+	d := newTestSite(t, false)
+	ada := d.signedIn(t, "ada", store.RoleOfficer)
+	d.finished(t, "one", "ada", twoGroups())
+	d.awaitBatch(t, ada.handBatch(http.StatusOK, nil, "a.txt", folios, "b.txt", folios+" And more."))
+	const (
+		// broken is a chip whose figure does not follow the last line of its words, or whose lines begin in the middle.
+		broken = `(() => { for (const chip of document.querySelectorAll(".groups .chip")) {
+			const words = document.createRange(); words.selectNode(chip.firstChild);
+			const lines = [...words.getClientRects()], last = lines.at(-1), figure = chip.querySelector("b").getClientRects()[0];
+			const left = chip.getBoundingClientRect().left;
+			if (figure.top < last.top - 3 || lines.length > 1 && lines.slice(1).some((l) => l.left > left + 20)) return chip.outerHTML;
+		} return ""; })()`
+		wider = `(() => { const box = document.querySelector(".scroll:has(.cases)"); return box.scrollWidth - box.clientWidth; })()`
+		apart = `(() => { const a = document.querySelector(".cases .group th a");
+			return Math.abs(a.querySelector(".icon").getBoundingClientRect().top - a.querySelector("bdi").getClientRects()[0].top); })()`
+	)
+	german := network.SetCookie("language", "de").WithURL(d.URL).WithPath("/")
+	narrow, _ := browser(t, d.URL, 390)
+	var chip string
+	if err := chromedp.Run(narrow, german, sessionOf(d, "ada"), chromedp.Navigate(d.URL+"/checks/one"), loaded(),
+		chromedp.Evaluate(broken, &chip)); err != nil {
+		t.Fatal(err)
+	}
+	if chip != "" {
+		t.Errorf("this chip cannot be read on: %s", chip)
+	}
+	wide, _ := browser(t, d.URL, 1360)
+	var over, away float64
+	if err := chromedp.Run(wide, german, sessionOf(d, "ada"), chromedp.Navigate(d.URL+"/checks"), loaded(),
+		chromedp.Evaluate(wider, &over), chromedp.Evaluate(apart, &away)); err != nil {
+		t.Fatal(err)
+	}
+	if over > 0 || away > 12 {
+		t.Errorf("the list of checks is %.0f pixels wider than its box, and the sign of a batch %.0f away from its name", over, away)
+	}
+}
+
+// TestNoKeysWithoutScript: what only a script does is not offered before it runs.
+func TestNoKeysWithoutScript(t *testing.T) {
+	t.Parallel()
+	d := newTestSite(t, true)
+	ada := d.signedIn(t, "ada", store.RoleOfficer)
+	d.finished(t, "one", "ada", twoGroups())
+	if page := ada.get("/checks/one", http.StatusOK); strings.Count(page, "<details class=\"keys") != 1 ||
+		!strings.Contains(page, `<details class="keys fold" data-script hidden>`) {
+		t.Error("keys are named that nothing listens to")
+	}
+}
