@@ -18,8 +18,8 @@ import (
 	"concordat/index"
 )
 
-// A copy that is damaged, or that has records that its master lacks, is never replaced in place: its folder gets another name
-// and stays until an operator has examined it.
+// A copy that is damaged, or that has records that its master lacks, is never replaced in place: its folder is renamed and
+// stays until an operator has examined it.
 
 const (
 	asideInfix = ".aside-"    // NN.aside-1, NN.aside-2 and so on

@@ -19,7 +19,7 @@ type clock struct {
 
 const revisionShift = 20
 
-// draw returns the first of n consecutive revisions, above all those drawn or seen before.
+// draw returns the first of n consecutive revisions, above all that were drawn or seen before.
 func (c *clock) draw(n int) uint64 {
 	now := c.now
 	if now == nil {

@@ -163,7 +163,7 @@ func (c *Copy) run() {
 	}
 }
 
-// open brings index and log together.
+// open opens the index and the log of the copy.
 func (c *Copy) open() error {
 	if err := errors.Join(finishInstall(c.dir), removeSending(c.dir)); err != nil {
 		return err

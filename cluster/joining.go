@@ -181,7 +181,7 @@ func (n *Node) LetIn(dir string, files func() (map[string][]byte, error)) http.H
 			fail(w, err)
 			return
 		}
-		_ = json.NewEncoder(w).Encode(out) // a caller that went away needs another token
+		_ = json.NewEncoder(w).Encode(out) // a caller that went away needs a new token
 	})
 	return m
 }
@@ -226,7 +226,7 @@ func (n *Node) AddMember(ctx context.Context, id coord.NodeID, zone, key string)
 }
 
 // Join obtains a certificate of the cluster for this machine and returns the other files that it needs.
-// The key never leaves it. A failure after the token was spent needs another token.
+// The key never leaves it. A failure after the token is spent makes a new token necessary.
 func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]byte, error) {
 	req, err := request(dir)
 	if err != nil {

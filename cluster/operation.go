@@ -54,7 +54,7 @@ func (o *operations) do(ctx context.Context, op operation, run func(context.Cont
 		return 0, err
 	}
 	if first {
-		// The caller may disconnect and come back with another message.
+		// The caller may disconnect and come back with a new message.
 		go func() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operationTime)
 			defer cancel()
@@ -126,7 +126,7 @@ func (o *operations) forget(op operation, out *outcome) {
 }
 
 // operate makes the changes that the operation and its call describe. Errors: those of Write; NotMasterError
-// also if the epoch is another.
+// also if the epoch is a different one.
 func (c *Copy) operate(ctx context.Context, call string, op operation, changes []index.Change) (uint64, error) {
 	run := c.writeIn
 	if call == callReplace {

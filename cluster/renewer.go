@@ -27,7 +27,7 @@ type Renewer interface {
 	Renew(ctx context.Context, ps ...*concordat.Profile) (int, error)
 	// Unfit returns which documents are not indexed by meaning as they should be. meaning says how the caller
 	// makes profiles: coord.MeaningOff, or the digest of the cells. It fails with concordat.ErrRefused if a node
-	// of the site makes them in another way, and names that node.
+	// of the site makes them in a different way, and names that node.
 	Unfit(ctx context.Context, meaning string, q index.UnfitQuery) (*index.Unfit, error)
 }
 

@@ -144,8 +144,8 @@ func (c *Copy) answerWrite(id, seq uint64, err error) {
 }
 
 // lateError says that documents have, or may have had, newer revisions than some changes. It is a
-// concordat.ErrUnavailable: with another revision the changes may succeed. For recomputed profiles it names
-// those whose documents have changed.
+// concordat.ErrUnavailable: with a different revision the changes may succeed. For recomputed profiles it
+// names those whose documents have changed.
 type lateError struct {
 	changes []int // that were not made
 	newest  uint64

@@ -150,8 +150,8 @@ func singleByte(data []byte) (charset, bool) {
 	for _, n := range pairs {
 		total += n
 	}
-	// A Latin text in a language that we have no letters for has few bytes that are not ASCII; if
-	// there are many and they match no language, the encoding is unknown to us.
+	// A Latin text in a language whose letters we do not know has few bytes that are not ASCII;
+	// if there are many and they match no language, the encoding is unknown to us.
 	if at < 0 || best > unlike*float64(max(total, 20)) && high*4 > letters {
 		return charset{}, false
 	}

@@ -313,7 +313,8 @@ func (o *pageOrder) blankAfter(w *pdfWord) bool {
 	return w.to < len(o.chars) && o.chars[w.to].r == ' ' && !o.chars[w.to].generated
 }
 
-// order removes line numbers and, if the characters are drawn in another order, puts them into the order of the page.
+// order removes line numbers and, if the characters are drawn in a different order, puts them into the order of
+// the page.
 func (p *pdfPage) order(chars []pdfChar) []pdfChar {
 	if mostlyRightToLeft(chars) {
 		return chars

@@ -42,7 +42,7 @@ func isStock(config map[string]any) bool {
 	return stock
 }
 
-// The writer knows only this version of the format: with another zapx it does not compile.
+// The writer knows only this version of the format: with a different zapx it does not compile.
 var _ = [1]struct{}{}[zap.Version-17]
 
 // NewUsing makes a segment in memory. Documents that are not ours are left to zap.

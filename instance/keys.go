@@ -275,5 +275,6 @@ func CardState(card *crypto.Card, err error, now time.Time) (string, error) {
 	return card.NotAfter.Local().Format(time.DateOnly), nil
 }
 
-// cardWarning is how long before its end a card needs attention: if the keystore has the root key, it is renewed long before.
+// cardWarning is how long before its end a card needs attention: if the keystore has the root key, it is renewed
+// long before its end.
 const cardWarning = 14 * 24 * time.Hour

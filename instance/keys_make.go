@@ -175,7 +175,7 @@ func (o *Instance) ResumeKeys(ctx context.Context, root []byte, secret crypto.Se
 	return id, aside, err
 }
 
-// Relock makes the keystore open with another secret, that of keyFile or a passphrase if that is empty. It removes the key file
+// Relock makes the keystore open with a new secret, that of keyFile or a passphrase if that is empty. It removes the key file
 // in the folder unless that is keyFile. A process that serves the site could no longer open the keystore, so none may run.
 func (o *Instance) Relock(ctx context.Context, secret crypto.Secret, keyFile string) (*crypto.Identity, error) {
 	if _, down := Serving(ctx, o.Dir); down == nil {

@@ -69,7 +69,7 @@ func scanJob(s engine.Scanner) (AnswerJob, error) {
 const jobColumns = `partner, job, federation, number, purpose, commitment, made, used, asks, sentences`
 
 // UseAnswerJob records another ask of a job and returns the job. It reads all of j except Made, Used and Asks. It fails with
-// concordat.ErrInvalid if the partner's job had another epoch, purpose or commitment.
+// concordat.ErrInvalid if the partner's job had a different epoch, purpose or commitment.
 func (db *Answers) UseAnswerJob(ctx context.Context, j AnswerJob) (AnswerJob, error) {
 	var out AnswerJob
 	err := checkName("partner", j.Partner)

@@ -101,8 +101,8 @@ func putDocuments(ctx context.Context, c engine.Conn, rows []DocumentRow) error 
 }
 
 // RenewDocuments records recomputed values of documents whose texts are the same: Sentences, Characters, Scheme and Short of
-// the rows; of the other fields only Library, ID and Hash are read. A document that is gone, or has another Hash, is left as it
-// is. All or none are stored.
+// the rows; of the other fields only Library, ID and Hash are read. A document that is gone, or has a different Hash, is left
+// as it is. All or none are stored.
 func (db *Catalogue) RenewDocuments(ctx context.Context, rows []DocumentRow) error {
 	if err := db.checkDocuments(rows); err != nil || len(rows) == 0 {
 		return err

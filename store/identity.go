@@ -138,8 +138,8 @@ func (db *People) PutFlow(ctx context.Context, kind, secret, data string, expire
 	return db.fail(err, "keep %s", kind)
 }
 
-// TakeFlow returns the data under a secret and deletes it: of two callers one gets it. It fails with concordat.ErrNotFound if
-// the secret is unknown, taken or expired.
+// TakeFlow returns the data under a secret and deletes it: only one of two callers gets it. It fails with
+// concordat.ErrNotFound if the secret is unknown, taken or expired.
 func (db *People) TakeFlow(ctx context.Context, kind, secret string) (string, error) {
 	var data string
 	err := db.write(ctx, func(c engine.Conn) error {

@@ -240,8 +240,8 @@ const (
 )
 
 // BeginOnce begins work that an account requested under a key, for example an Idempotency-Key, or returns the answer of the
-// first request. It fails with concordat.ErrInvalid if the key was used for another request, and with concordat.ErrUnavailable
-// while the first is still in progress. request is a hash of the request.
+// first request. It fails with concordat.ErrInvalid if the key was used for a different request, and with
+// concordat.ErrUnavailable while the first is still in progress. request is a hash of the request.
 func (db *People) BeginOnce(ctx context.Context, account, key, request string) (answer string, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		now := db.now()

@@ -129,11 +129,11 @@ func insertTaskIn(ctx context.Context, c engine.Conn, t Task, state concordat.St
 // Lane is one of the two lines in which tasks wait, so that additions to libraries do not keep checks waiting.
 type Lane string
 
-// The lanes; the zero value is that of every task.
+// The lanes; the zero value comprises all tasks.
 const (
 	LaneChecks Lane = "checks"
 	LaneAdding Lane = "adding" // tasks whose Batch begins with AddingBatch
-	// LaneSpare is the part of LaneChecks for a spare worker: the checks of owners none of whose checks is running.
+	// LaneSpare is the part of LaneChecks for a spare worker: only checks of owners who have none running.
 	LaneSpare Lane = "spare"
 )
 

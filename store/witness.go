@@ -45,8 +45,8 @@ const witnessColumns = `site, seq, hash, at, heard, head, fork`
 const witnessSkew = 2 * time.Minute
 
 // AddWitness stores the end of a partner's audit, whose signature the caller has checked, whatever it says. The result is an
-// end stored earlier that cannot be of the same audit: it has the same number and another hash, or a lower number and a later
-// time, or the reverse; nil: none.
+// end stored earlier that cannot be of the same audit: it has the same number and a different hash, or a lower number and a
+// later time, or the reverse; nil: none.
 //
 // Of ends that contradict no other, the first and the newest of an hour stay; of those that do, the first maxForks, so that a
 // partner cannot fill the store by contradicting itself.

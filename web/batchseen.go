@@ -25,7 +25,7 @@ func (w batchPages) batchSees(ctx context.Context, v *Visitor, members []store.B
 	for _, m := range members {
 		switch {
 		case !m.Cause.IsZero():
-			continue // there is nothing of it
+			continue // it has no report
 		case m.Task == "":
 			return SeeNothing, nil
 		}

@@ -36,7 +36,7 @@ const (
 )
 
 // provider is a Provider with its discovery document. A provider that is down is tried again at the next sign-in; nothing waits
-// for it before.
+// for it until then.
 type provider struct {
 	Provider
 	client *http.Client

@@ -390,7 +390,7 @@ func (p *checkPage) deciding(e concordat.Evidence) *decidingWording {
 	}
 	one := r.Wording[at]
 	d := &decidingWording{Text: one.Span.In(r.Submission.Text)}
-	sum := sha256.Sum256([]byte(d.Text)) // other wording with the same beginning gets another name
+	sum := sha256.Sum256([]byte(d.Text)) // different wording with the same beginning gets a different name
 	d.Name = fmt.Sprintf("%s (%x)", bounds.Cut(strings.Join(strings.Fields(d.Text), " "), decidedName), sum[:3])
 	for _, h := range one.Holders {
 		if h.Site == r.Names.Site && !slices.ContainsFunc(d.Libraries, func(l decidingLibrary) bool { return l.ID == h.Library }) {

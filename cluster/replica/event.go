@@ -45,7 +45,7 @@ type (
 		Newest          uint64 // no document of the snapshot has a higher revision
 		Failed          bool
 	}
-	// Reopened: the log failed and was opened again as generation Gen, which is above all before.
+	// Reopened: the log failed and was opened again as generation Gen, which is above all earlier ones.
 	Reopened struct {
 		Gen     uint64
 		Log     wal.Extent

@@ -303,8 +303,8 @@ func readError(what string, err error) error {
 	return fmt.Errorf("%s: %w: %w", what, concordat.ErrUnavailable, err)
 }
 
-// changeError says whether a failed change may have been made. It certainly was not only if it was not
-// sent, or if ZooKeeper itself refused it.
+// changeError says whether a failed change may have been made: it may unless it was not sent, or ZooKeeper itself
+// refused it.
 func changeError(what string, err error) error {
 	switch {
 	case errors.Is(err, errDown), errors.Is(err, errDead), errors.Is(err, zkclient.ErrNoServer), errors.Is(err, zkclient.ErrNoAuth),

@@ -101,7 +101,7 @@ type Serve struct {
 	Listen   string // host and port of the pages
 	Metrics  string // host and port of /metrics; empty: nowhere
 	LowWater int64  // bytes of the disk to keep free
-	URL      string // where people reach it, without a path; empty: as it listens
+	URL      string // where people reach it, without a path; empty: at Listen
 }
 
 // Federation says how the site appears to its partners.

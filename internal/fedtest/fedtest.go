@@ -79,7 +79,7 @@ func New(t testing.TB, n int, scheme concordat.Scheme, set ...func(i int, o *fed
 	return f
 }
 
-// Answer makes a answer for site i from now on.
+// Answer lets a answer questions for site i from now on.
 func (f *Federation) Answer(i int, a concordat.Answerer) { f.Sites[i].Answer(a) }
 
 // ID returns the identity of site i.
@@ -136,7 +136,7 @@ func Serve(t testing.TB, s *Site, k federation.Epochs, a concordat.Answerer, o f
 	return v
 }
 
-// Answer makes a answer for the site from now on.
+// Answer lets a answer questions for the site from now on.
 func (s *Site) Answer(a concordat.Answerer) { s.answerer.set(a) }
 
 // Member returns the site as others know it.

@@ -13,7 +13,7 @@ import (
 type innocentRow struct {
 	scenario, mode string
 	documents      int
-	pairs          int // pairs of documents that may be accused, with each other or with a library's
+	pairs          int // pairs that may be accused, of two documents or of one and a library's
 	false30        int // pairs that are not real copies, with a share of 0.3
 	false10        int // the same with 0.1; with a library: sources with a share of 0.03
 	missed, copies int // real copies that are not listed, and all those with a share of 0.1

@@ -149,7 +149,7 @@ func (g *together) build(ctx context.Context, list string, flags ...string) (str
 	return g.command(ctx, 20*time.Minute, g.root, nil, "go", args...)
 }
 
-// write makes the overlay with the changes that are currently switched.
+// write makes the overlay with the changes that can be switched at present.
 func (g *together) write(list string) error {
 	replace := map[string]string{}
 	for i, pkg := range g.pkgs {

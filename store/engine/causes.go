@@ -25,8 +25,8 @@ type cause struct {
 var causeCodes = []string{"no_text_layer", "empty", "encrypted", "damaged", "unsupported", "limit", "timeout", "crashed", "binary",
 	"encoding", "archive", "unreadable", "fault"}
 
-// memberCausesVersion is the first version of the schema in which batch_member.reason is data. Before, it held
-// English text.
+// memberCausesVersion is the first version of the schema in which batch_member.reason is data. Earlier, it
+// held English text.
 const memberCausesVersion = 116
 
 // migrateCauses turns English causes of tasks and batches into data.

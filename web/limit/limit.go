@@ -31,8 +31,8 @@ type Busy struct{ Retry time.Duration }
 func (e *Busy) Error() string { return fmt.Sprintf("too much is under way: try again in %s", e.Retry) }
 func (e *Busy) Unwrap() error { return concordat.ErrUnavailable }
 
-// Limiter allows each key a number of calls in a window. It remembers a bounded number of keys, and forgets the one that was
-// idle longest first. It is safe for concurrent use.
+// Limiter allows each key a number of calls in a window. It remembers a bounded number of keys, and first forgets the one
+// that has been idle longest. It is safe for concurrent use.
 type Limiter struct {
 	Now    func() time.Time
 	Window time.Duration

@@ -87,7 +87,7 @@ func (c Cost) hash(password string) string {
 }
 
 // Verify reports whether hash, in PHC form, is a hash of the password. It waits for its turn by rank, and fails if
-// too many are before it.
+// too many are ahead of it.
 func (h *Hasher) Verify(ctx context.Context, rank int, hash, password string) (bool, error) {
 	var version int
 	var t, m uint32

@@ -203,7 +203,7 @@ func rankOf(method string) int {
 	return 1
 }
 
-// exact adds the pairs of documents with one text.
+// exact adds the pairs of documents with the same text.
 func (s *screening) exact(add func(a, b int, p screenPair)) {
 	one := 1.0
 	p := screenPair{Method: methodExact, Resemblance: one, ContainmentA: &one, ContainmentB: &one, Measured: true, link: one}
