@@ -80,7 +80,8 @@ func (v *verifying) rules() []string {
 		v.some(5, "--count-forms"), v.some(5, "--count-sentences"), v.some(5, "--min-match", "60"), v.some(6, "--min-source", "0.2"),
 		v.some(5, "--exclude-source", "own"), v.some(6, "--exclude-source", "own/canal"),
 		v.some(6, "--exclude-kind", v.oneOf("verbatim", "near", "paraphrase")), v.some(6, "--exclude-template", v.file("form.txt")),
-		v.some(6, "--common-above", v.oneOf("1", "-1")))
+		v.some(6, "--common-above", v.oneOf("1", "-1")), v.some(5, "--count-quotations"),
+		v.some(5, "--exclude-group", v.oneOf("uncited", "quoted_cited")))
 }
 
 // options returns options of a check.

@@ -19,7 +19,7 @@ func (d *doc) sources() {
 		d.raw("</aside>")
 		return
 	}
-	d.note("Each source with the share of the compared text that it contains. Shares overlap where sources contain the same passage.")
+	d.note("Each source with its share of the text that could count. Shares overlap where sources contain the same passage.")
 	d.raw(`<p class="filter" hidden><label for="filter">`)
 	d.say("Filter by title or place")
 	d.raw(`</label><input id="filter" type="search" autocomplete="off" spellcheck="false">`,

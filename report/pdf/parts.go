@@ -193,7 +193,7 @@ func (d *doc) sources() {
 		d.note(d.r.NoSources())
 		return
 	}
-	d.note("Each source with the share of the compared text that it contains. Shares overlap where sources contain the same passage.")
+	d.note("Each source with its share of the text that could count. Shares overlap where sources contain the same passage.")
 	if rest := report.UncountedSources(d.r); rest != "" {
 		d.text(d.in.Say("%s. They are at the end.", rest))
 	}
@@ -376,9 +376,9 @@ func (d *doc) method() {
 	for _, s := range report.ShareMeaning(r) {
 		d.item(body(s))
 	}
-	d.paragraph("How the shares are counted", "A share is the number of letters and digits that match, divided by the number compared. An accent or other mark that is a character of its own counts as a letter.",
+	d.paragraph("How the shares are counted", "The share that counts is the number of matching letters and digits, divided by the number that could count; other shares are of all that were compared. An accent or other mark that is a character of its own counts as a letter.",
 		"Passages of one source that lie close together are joined; passages that overlap are one passage with several sources, so nothing is counted twice.",
-		"A rule takes passages out of the count and leaves what was compared as it is, so no rule can raise a share. Positions are Unicode code points of the text, from 0.")
+		"Rules take passages out of the count. What a rule excludes whichever source contains it, such as a template, a form or a list of references, could not count at all: without it, the share that counts may rise, the share of the whole text never does. Positions are Unicode code points of the text, from 0.")
 	for _, s := range r.Statements {
 		d.para(margin, textWidth, faint(d.in.SignedAnswer(s)))
 	}
