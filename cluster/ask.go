@@ -177,7 +177,7 @@ func (c *Copy) catchUp(ctx context.Context, low uint64) bool {
 	if st.Role == replica.Master {
 		end = st.Applied // it applied what it acknowledged
 	}
-	// A master has all records there are: those up to low that it lacks were given up by force.
+	// A master has all records there are: those up to low that it lacks were abandoned by force.
 	there := func(s replica.Status) bool {
 		return s.Applied >= min(end, s.End) && (s.Applied >= low || s.Role == replica.Master && s.Applied >= s.End)
 	}

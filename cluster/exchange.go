@@ -144,7 +144,7 @@ func (c *Copy) install(a replica.Install) {
 	})
 }
 
-// replace puts the snapshot in place of index and log.
+// replace replaces the index and the log with the snapshot.
 func (c *Copy) replace() (index.Applied, error) {
 	c.applying.Lock()
 	defer c.applying.Unlock()

@@ -27,7 +27,7 @@ import (
 
 const (
 	pauseTime  = 10 * time.Second // after which writes continue whatever happens to the backup
-	frozenTime = time.Hour        // after which an index that was not fetched is given up
+	frozenTime = time.Hour        // after which an index that was not fetched is dropped
 )
 
 // frozenIndex is an index as it was at a moment.

@@ -16,7 +16,7 @@ import (
 
 // A node that vanishes does not end its connections: packets are lost silently, or a stopped process accepts them and never
 // answers. So if a question takes twice as long as usual, a second one follows that needs no work, and if that is not answered
-// either, the question is given up. Then other copies are asked, and the node gets no further questions until it answers
+// either, the question is abandoned. Then other copies are asked, and the node gets no further questions until it answers
 // again.
 
 const (
@@ -63,7 +63,7 @@ func (d *doubts) guarded(ctx context.Context, to coord.Node) (_ context.Context,
 	return ctx, func() { cancel(nil) }
 }
 
-// watch returns when ctx ends, or why a message to the node has to be given up.
+// watch returns when ctx ends, or why a message to the node must be abandoned.
 func (d *doubts) watch(ctx context.Context, to coord.Node) error {
 	doubt := time.NewTimer(max(leastSilent, 2*d.ask.patience()))
 	defer doubt.Stop()

@@ -27,7 +27,7 @@ func Listen(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", path, err)
 	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false) // it would remove it by the short name
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // Close would remove it by the short name
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

@@ -242,7 +242,7 @@ func isFar(v string) bool {
 	return n <= -900 || n >= 9000
 }
 
-// readSize reads a length in pixels, relative ones to base; otherwise if it is not.
+// readSize reads a length in pixels, relative ones to base; it returns otherwise if v is not a length.
 func readSize(v string, base, otherwise float64) float64 {
 	switch v {
 	case "xx-small":

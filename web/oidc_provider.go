@@ -348,7 +348,7 @@ func (p *provider) person(who *identity) people.Person {
 }
 
 // linkVerified links a person to the account whose name is the verified e-mail address, or fails with concordat.ErrNotFound. It
-// happens once, since addresses are given to new people.
+// happens only once, since an address may later be given to another person.
 func (w accountPages) linkVerified(ctx context.Context, p *provider, who *identity) (store.Account, error) {
 	email, verified := who.text("email"), who.claims["email_verified"]
 	if email == "" || verified != true {

@@ -302,7 +302,7 @@ func (l *Log) extentEpoch(seq uint64) uint64 {
 
 // Read returns records starting with number from, in order: as many as fit into maxBytes, at least
 // one; none if from is beyond the end. It fails with concordat.ErrNotFound if from is not above Base,
-// and with a CorruptError if the disk returns other bytes than were written.
+// and with a CorruptError if the disk returns bytes that differ from those written.
 func (l *Log) Read(from uint64, maxBytes int) ([]Record, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

@@ -131,7 +131,7 @@ type Session struct {
 
 	mu        sync.Mutex // guards all below
 	link      *link
-	next      *link     // takes the place of a link that was given up, if set
+	next      *link     // takes the place of a link that was abandoned, if set
 	confirmed time.Time // when the request that last confirmed link's session was sent
 	announced bool      // under link's incarnation
 	closed    bool

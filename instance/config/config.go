@@ -4,7 +4,7 @@
 // doc/config.md, which a test compares with the code, lists every key with its unit, its default and whether it can change
 // while the site runs.
 //
-// A Config is checked as a whole and never changed afterwards, so it is safe for concurrent use; a changed file becomes another
+// A Config is checked as a whole and never changed afterwards, so it is safe for concurrent use; a changed file becomes a new
 // Config, and [Diff] returns the differences.
 package config
 

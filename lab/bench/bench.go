@@ -192,8 +192,8 @@ type Question struct {
 	Bits   int
 }
 
-// Prints returns n random fingerprints and questions questions, of which half are planted with 0 to
-// 12 changed bits.
+// Prints returns n random fingerprints, and as many questions as questions says, of which half are
+// planted with 0 to 12 changed bits.
 func Prints(n, questions int, seed uint64) ([]concordat.Fingerprint, []Question) {
 	rng := rand.New(rand.NewPCG(seed, 100))
 	prints := make([]concordat.Fingerprint, n)
