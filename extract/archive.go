@@ -165,7 +165,7 @@ func tarName(raw string, page encoding.Encoding) string {
 // maxTarNames bounds how many bytes of a tar are read ahead for its names.
 const maxTarNames = 64 << 20
 
-// tarPage returns the code page that together suits the names of a tar best that are not UTF-8.
+// tarPage returns the code page that best suits all names of a tar that are not UTF-8, taken together.
 func tarPage(r io.Reader, most int) encoding.Encoding {
 	if _, seeks := r.(io.Seeker); !seeks {
 		r = io.LimitReader(r, maxTarNames)

@@ -375,7 +375,7 @@ var hanTwins = func() map[rune]bool {
 	return m
 }()
 
-// leastTwins is the number of such letters in a text from which they are not mere slips.
+// leastTwins is the minimum number of such letters in a text: fewer may be mere slips.
 const leastTwins = 3
 
 // scanTwins flags katakana among the characters of a Chinese text, and Chinese characters inside words of katakana.

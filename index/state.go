@@ -336,7 +336,7 @@ func (v *view) living() (docs []*document, slots []uint32) {
 }
 
 // gather builds one level from the living sentences of the levels, oldest first, and the fresh
-// ones; n is about their number. With slots the occurrences are renumbered.
+// ones; n is their approximate number. With slots the occurrences are renumbered.
 func (v *view) gather(levels []*level, n int, slots []uint32) *level {
 	fps := make([]concordat.Fingerprint, 0, n)
 	occs := make([]occurrence, 0, n)

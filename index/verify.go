@@ -66,8 +66,8 @@ func verifySegments(segs []segment.Segment) error {
 	return nil
 }
 
-// unlessDamage passes an error of verifyFile to as if it says that the file's bytes have changed or cannot be read, and returns
-// the result; it returns others, for example too many open files, unchanged.
+// unlessDamage returns the result of as for an error of verifyFile that says that the file's bytes have changed or cannot be
+// read; it returns other errors, for example too many open files, unchanged.
 func unlessDamage(path string, err error, as func(path string, cause any) error) error {
 	if errors.Is(err, errBytes) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.EIO) {
 		return as(path, err)

@@ -234,8 +234,8 @@ type Counted struct {
 }
 
 // CountQuestions counts, for each sentence of this site, the different questions near it since a moment, in any epoch, and
-// returns how much of the given ones may be answered. It withholds those that would reveal a sentence about which most
-// questions were counted before, or which an earlier ask of the same job revealed through another question. It counts the
+// returns how much of the given ones may be answered. It withholds those that would reveal a sentence about which as many
+// questions as most were counted before, or which an earlier ask of the same job revealed through another question. It counts the
 // others; a known question keeps its place and costs nothing. Questions beyond the gate count if NearSentence says so, or if
 // a question about the sentence was counted before. Concurrent calls never count more than most together.
 func (db *Answers) CountQuestions(ctx context.Context, a Asking, since time.Time, most int, questions []Question) (out []Counted,

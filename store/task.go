@@ -364,7 +364,7 @@ func (db *Checks) Ahead(ctx context.Context, t Task) (queued, running int, err e
 	return int(all), running, nil
 }
 
-// CancelTask ends a queued or running task as failed with the cause; its worker meets ErrLease. A
+// CancelTask ends a queued or running task as failed with the cause; its worker then gets ErrLease. A
 // task that has ended stays as it is. It fails with concordat.ErrNotFound if there is no such task.
 func (db *Checks) CancelTask(ctx context.Context, id concordat.TaskID, cause Cause) error {
 	text, err := cause.column()
@@ -396,7 +396,7 @@ func (db *Checks) ReclaimTasks(ctx context.Context, worker string) error {
 	return db.fail(err, "reclaim tasks of %s", worker)
 }
 
-// DeleteTask deletes a task in any state with its findings and results; its worker meets concordat.ErrNotFound. A missing task
+// DeleteTask deletes a task in any state with its findings and results; its worker then gets concordat.ErrNotFound. A missing task
 // is not an error.
 func (db *Checks) DeleteTask(ctx context.Context, id concordat.TaskID) error {
 	err := db.write(ctx, func(c engine.Conn) error {

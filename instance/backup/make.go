@@ -113,7 +113,7 @@ func (m *Making) AddFile(from, path string) (bool, error) {
 	return err == nil, err
 }
 
-// AddOriginals copies the files below the folder from whose names are their SHA-256 and that the backup lacks. A file that
+// AddOriginals copies the files below the folder from that are named by their SHA-256 and that the backup lacks. A file that
 // disappears in the meantime is left out; one whose bytes do not match its name is copied as it is, and named in the result.
 func (m *Making) AddOriginals(ctx context.Context, from string) (damaged []string, err error) {
 	err = filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {

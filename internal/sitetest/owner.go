@@ -213,7 +213,7 @@ func (o *Owner) Outline(t testing.TB, from concordat.SiteID, a *concordat.Ask, o
 // Passage is four sentences that align.
 var Passage = River + Winter + Garden + Harbour
 
-// RevealAsk makes a request to see the passage theirs of a document beside the text mine.
+// RevealAsk makes a request to see the passage theirs of a document next to the text mine.
 func (o *Owner) RevealAsk(a *concordat.Ask, d concordat.DocumentAnswer, level concordat.Show, text, mine,
 	theirs string) *concordat.RevealAsk {
 	at := strings.Index(text, theirs)

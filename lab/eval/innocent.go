@@ -25,7 +25,7 @@ const (
 	// leastCopiedTemplate is the same for scenarios with a template. For a text that a person revised, the truth names whole
 	// paragraphs of the source, of which half went into the revision (doc/evaluation/innocent.md).
 	leastCopiedTemplate = 0.945
-	// Of ten laws and contracts two Chinese regulations share 294 words of legislators' formulas, in two places. Sixty
+	// Among ten laws and contracts, two Chinese regulations share 294 words of legislative formulas, in two places. Sixty
 	// consecutive words that only two documents have count whatever they are like, so one of all pairs is listed at 0.1
 	// (doc/evaluation/innocent.md).
 	formulaPairs, worstFormulas = 1, 0.12

@@ -18,7 +18,7 @@ import (
 )
 
 // meaningIndex measures the index of meaning together with that of fingerprints, in the same shard of real texts: what a question
-// meets there, for which marked passages the source is found, and the processor time.
+// meets there, for which of the marked passages the source is found, and the processor time.
 func meaningIndex(r *run) error {
 	texts, cases, _, err := r.corpora.markedPassages()
 	if err != nil {

@@ -39,8 +39,8 @@ func (c Cost) ofSite() Cost {
 const argonThreads = 4
 
 // Bounds of the memory that passwords take, and of how long one waits: each takes 64 MiB for about a tenth of a second. Since
-// each uses argonThreads processors, hashing a second one at a time makes both slower if there are no more processors than
-// that, and the next one waits longer.
+// each uses argonThreads processors, hashing two at a time makes both slower if there are no more processors than that,
+// and the next one waits longer.
 const (
 	maxHashing = 2
 	maxWaiting = 32

@@ -48,7 +48,7 @@ const (
 	shared = 1 << 15
 )
 
-// common lists the bytes that the head of a node of one edge can hold, from 1 on.
+// common lists the bytes that the head of a node of one edge can hold, numbered from 1.
 const common = "te/oasripcnw.hlm-du012g=:bf3y5&_4v9678k%?xCDASFIBEjPTzRNM+LOqHG"
 
 // Reset begins a dictionary; what Bytes returned is no longer valid. A narrow one is smaller by one byte for each term, and
