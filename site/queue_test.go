@@ -1,8 +1,10 @@
 package site_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,7 +21,8 @@ func TestQueuePanics(t *testing.T) {
 	var panicked atomic.Int32
 	p := sitetest.NewSite(t, "a")
 	p.Add(t, "a", site.Incoming{ID: "source", Text: sitetest.Folios})
-	q := p.NewQueue(site.QueueOptions{Store: p.Store, Panicked: func() { panicked.Add(1) },
+	var log bytes.Buffer
+	q := p.NewQueue(site.QueueOptions{Store: p.Store, Logger: slog.New(slog.NewTextHandler(&log, nil)), Panicked: func() { panicked.Add(1) },
 		Read: func(_ context.Context, j site.Job) ([]site.Item, error) {
 			if j.Name == "reader" {
 				panic("read")
@@ -35,12 +38,16 @@ func TestQueuePanics(t *testing.T) {
 		want    concordat.State
 	}{{"reader", false, concordat.TaskFailed}, {"aligning", true, concordat.TaskFailed}, {"good", false, concordat.TaskDone}} {
 		p.Index.Panics = c.sources
+		log.Reset()
 		stop := sitetest.StartQueue(t, q)
 		id := sitetest.Submit(t, q, site.Job{Name: c.name, File: strings.Repeat("0", 64), Libraries: []concordat.LibraryID{"a"}})
 		state, cause := sitetest.Await(t, p, q, id)
 		stop()
 		if state != c.want || (c.want == concordat.TaskFailed) != strings.HasPrefix(cause, "fault: ") || strings.Contains(cause, "goroutine") {
 			t.Errorf("%s: %s, %q, want %s", c.name, state, cause, c.want)
+		}
+		if want := "msg=check task=" + string(id) + " state=" + string(c.want); !strings.Contains(log.String(), want) {
+			t.Errorf("%s: the log has no %q: %s", c.name, want, log.String())
 		}
 	}
 	if n := panicked.Load(); n != 2 {

@@ -52,6 +52,23 @@ func TestLongWordsFit(t *testing.T) {
 	}
 }
 
+// TestHelpOfKeys: "?" opens the help of single keys where there are any, and the focus goes there.
+func TestHelpOfKeys(t *testing.T) {
+	t.Parallel()
+	d := newTestSite(t, false)
+	ada := d.signedIn(t, "ada", store.RoleOfficer)
+	d.finished(t, "one", "ada", twoGroups())
+	batch := ada.handBatch(http.StatusOK, nil, "a.txt", folios, "b.txt", folios+" And more.")
+	d.awaitBatch(t, batch)
+	ctx, _ := browser(t, d.URL, 1200)
+	for _, path := range []string{"/checks/one", batch + "/pairs/1/2"} {
+		if err := chromedp.Run(ctx, sessionOf(d, "ada"), chromedp.Navigate(d.URL+path), loaded(), chromedp.KeyEvent("?"),
+			until(`document.querySelector("details.keys").open && document.activeElement.closest("details.keys")`)); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+	}
+}
+
 // TestNoKeysWithoutScript: what only a script does is not offered before it runs.
 func TestNoKeysWithoutScript(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -175,6 +176,28 @@ func TestDemo(t *testing.T) {
 	}
 	if all == 0 || found > 0.1*float64(all) {
 		t.Errorf("%.0f of %d characters that were written for the submission are called reused, want at most a tenth", found, all)
+	}
+}
+
+// TestDemoPortTaken: if another program has the first port, the demonstration names what helps.
+func TestDemoPortTaken(t *testing.T) {
+	t.Parallel()
+	suite.Rest(t, "starts a site of the demonstration")
+	bin, err := exec.LookPath("concordat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()                     // nothing was sent
+	_, port, _ := net.SplitHostPort(taken.Addr().String())   // as Listen gave it
+	run := exec.Command("sh", "../../demo/run.sh", bin, bin) // it ends before it serves a repository
+	run.Env = append(os.Environ(), "XDG_CACHE_HOME="+scripttest.CacheDir(), "DEMO_SITE="+filepath.Join(t.TempDir(), "site"), "DEMO_PORT="+port)
+	out, err := run.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "port "+port+" is taken; set DEMO_PORT to the first of five free ports") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

@@ -10,6 +10,11 @@
 	keys.addEventListener("change", () => localStorage.setItem("single-keys", keys.checked ? "on" : "off"));
 	const key = {}; // what single keys do: what the page names by data-key, and the steps below
 	for (const x of all("[data-key]")) key[x.dataset.key] = () => x.click();
+	key["?"] = () => {
+		const help = one("details.keys");
+		help.open = true;
+		one("summary", help).focus();
+	};
 	document.addEventListener("keydown", (event) => {
 		if (event.ctrlKey || event.metaKey || event.altKey || !keys.checked) return;
 		if (event.target.closest("input:not([type=checkbox]), textarea, select")) return;
