@@ -72,7 +72,7 @@ const (
 	maxExtraShare = 10 // one in this many
 )
 
-// settleWhole removes documents from the index that the catalogue lacks.
+// settleWhole removes from the index the documents that the catalogue lacks.
 func (o *Instance) settleWhole(ctx context.Context) error {
 	extra, err := extraRefs(ctx, o)
 	if err != nil {
