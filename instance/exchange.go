@@ -31,14 +31,33 @@ func FinishReindex(dir string) error {
 	} else if err != nil {
 		return err
 	}
-	if err := os.RemoveAll(old); err != nil {
+	// The mark and the name of the new index may be in memory only.
+	if err := errors.Join(syncDir(next), syncDir(dir), os.RemoveAll(old)); err != nil {
 		return err
 	}
 	if err := os.Rename(now, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.Rename(next, now); err != nil {
+	if err := errors.Join(os.Rename(next, now), syncDir(dir)); err != nil {
 		return err
 	}
 	return errors.Join(os.Remove(filepath.Join(now, CompleteName)), os.RemoveAll(old))
+}
+
+// MarkReindexed marks the new index as complete, after all of it is on disk. FinishReindex brings the mark there.
+func MarkReindexed(dir string) error {
+	next := filepath.Join(dir, NewIndexName)
+	if err := syncDir(next); err != nil { // the names of the shards, whose files are on disk
+		return err
+	}
+	return os.WriteFile(filepath.Join(next, CompleteName), nil, 0o600)
+}
+
+// syncDir brings the names in a folder to the disk.
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }

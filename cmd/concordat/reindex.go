@@ -91,7 +91,7 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 	if err = errors.Join(err, from.Close()); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(o.Dir, instance.NewIndexName, instance.CompleteName), nil, 0o600); err != nil {
+	if err := instance.MarkReindexed(o.Dir); err != nil {
 		return err
 	}
 	if err := errors.Join(instance.FinishReindex(o.Dir), endReindex(ctx, o)); err != nil {
