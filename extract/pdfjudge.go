@@ -73,6 +73,24 @@ func (p *pdfObjects) meanings(table string) []byte {
 // trueTables returns the file with corrected ToUnicode tables for the fonts whose letters contradict theirs, or
 // nil if there are none.
 func (p *pdfObjects) trueTables() []byte {
+	return p.corrected(pdfIdentity, func(said toUnicode, font []byte) bool { return said.correct(p.glyphLetters(font)) })
+}
+
+// definedTables is trueTables for fonts whose encoding is defined by the format: what it says of a code is certain.
+func (p *pdfObjects) definedTables() []byte {
+	return p.corrected(pdfDefined, func(said toUnicode, font []byte) bool {
+		shown := definedLetters(string(pdfDefined.FindSubmatch(font)[1]))
+		wrong, right := said.against(shown)
+		if wrong < leastFalse || wrong*20 <= right {
+			return false
+		}
+		said.replace(shown)
+		return true
+	})
+}
+
+// corrected returns the file with the ToUnicode tables that correct changes, for each font of an encoding by itself, or nil.
+func (p *pdfObjects) corrected(encoding *regexp.Regexp, correct func(said toUnicode, font []byte) bool) []byte {
 	objects, tables := map[int][]byte{}, map[string]string{} // new objects by number; the numbers of new tables by font
 	next := p.lastTrailer().size
 	for _, holder := range p.fontHolders() {
@@ -80,7 +98,7 @@ func (p *pdfObjects) trueTables() []byte {
 		object, done := p.numbered(holder), 0
 		for _, m := range pdfToUnicode.FindAllSubmatchIndex(object, -1) {
 			font, table := dictionaryAt(object, m[0]), string(object[m[2]:m[3]])
-			if !pdfIdentity.Match(font) {
+			if !encoding.Match(font) {
 				continue
 			}
 			key := table + " " + string(font)
@@ -92,7 +110,7 @@ func (p *pdfObjects) trueTables() []byte {
 				if p.fonts.fonts--; p.fonts.fonts < 0 {
 					break
 				}
-				if said := readToUnicode(p.meanings(table), &p.fonts.codes); said.correct(p.glyphLetters(font)) {
+				if said := readToUnicode(p.meanings(table), &p.fonts.codes); correct(said, font) {
 					for next = max(next, 1); p.place(next) >= 0 || p.packed[next].body != nil; next++ {
 						continue
 					}
@@ -209,21 +227,35 @@ const (
 
 // correct gives codes the meaning of what is shown, if enough letters contradict the table, and reports whether it did.
 func (t toUnicode) correct(shown func(code int) []rune, glyphs int) bool {
-	wrong := 0 // letters that look alike count as the same, and so do compatibility forms
+	if wrong, _ := t.against(shown); wrong < leastFalse && (glyphs > partFont || len(t)*2 >= glyphs) {
+		return false
+	}
+	t.replace(shown)
+	return true
+}
+
+// against counts the letters to which a table gives another meaning than is shown, and those to which it gives this one. Letters that
+// look alike count as the same, and so do compatibility forms.
+func (t toUnicode) against(shown func(code int) []rune) (wrong, right int) {
 	for code, meaning := range t {
-		if letters := shown(code); len(letters) > 0 && isLetterOrDigit(letters[0]) && !means(meaning, letters, lookedAt) {
+		switch letters := shown(code); {
+		case len(letters) == 0 || !isLetterOrDigit(letters[0]):
+		case means(meaning, letters, lookedAt):
+			right++
+		default:
 			wrong++
 		}
 	}
-	if wrong < leastFalse && (glyphs > partFont || len(t)*2 >= glyphs) {
-		return false
-	}
+	return wrong, right
+}
+
+// replace gives codes the meaning of what is shown.
+func (t toUnicode) replace(shown func(code int) []rune) {
 	for code := range maxCodes {
 		if letters := shown(code); len(letters) > 0 && !means(t[code], letters, Fold) {
 			t[code] = string(letters[0])
 		}
 	}
-	return true
 }
 
 // means reports whether a meaning holds one of the letters shown, ignoring differences that folding removes. It may hold more
@@ -272,6 +304,9 @@ func (p *pdfObjects) asDrawn(tell func(Flag)) (plain *pdfObjects, document []byt
 	}
 	if drawn := p.falseMappings(); drawn != nil {
 		p, lied = newPDFObjects(drawn, p.opt), true
+	}
+	if defined := p.definedTables(); defined != nil {
+		p, lied = newPDFObjects(defined, p.opt), true
 	}
 	amended := p.trueTables()
 	if p.cut || p.fonts.isSpent() {

@@ -10,6 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+
 	"concordat/extract"
 )
 
@@ -224,6 +230,57 @@ func TestLastObjectCounts(t *testing.T) {
 	for data, want := range map[string]string{plain + packed: "<</New 1", packed + plain: "<</Old 1>>"} {
 		if got := strings.TrimSpace(extract.PDFObject([]byte(data), "3")); !strings.HasPrefix(got, want) {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestLiesOfDefinedEncodings: an East Asian encoding that the format defines says what is drawn, whatever the ToUnicode table says.
+func TestLiesOfDefinedEncodings(t *testing.T) {
+	const zh, ja, ko = "人人有权享有生命自由和人身安全任何人不得使为奴隶或奴役", "すべて人は生命自由及び身体の安全に対する権利を有する何人も奴隷にされ",
+		"모든사람은생명과신체의자유와안전에대한권리를가진다어느누구도노예상태"
+	for name, c := range map[string]struct {
+		ordering, encoding, words string
+		page                      encoding.Encoding // nil: UTF-16
+	}{
+		"UCS-2":     {"GB1", "UniGB-UCS2-H", zh, nil},
+		"UTF-16":    {"Japan1", "UniJIS-UTF16-H", ja, nil},
+		"GBK":       {"GB1", "GBK-EUC-H", zh, simplifiedchinese.GBK},
+		"Shift-JIS": {"Japan1", "90ms-RKSJ-H", ja, japanese.ShiftJIS},
+		"UHC":       {"Korea1", "KSCms-UHC-H", ko, korean.EUCKR},
+		"Big5":      {"CNS1", "ETen-B5-H", "人人有權享有生命自由與人身安全任何人不得使為奴隸或奴役", traditionalchinese.Big5},
+	} {
+		page := func(said func(r rune) rune) []byte {
+			code := func(r rune) string {
+				if c.page == nil {
+					return fmt.Sprintf("%04x", r)
+				}
+				raw, err := c.page.NewEncoder().String(string(r))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return fmt.Sprintf("%x", raw)
+			}
+			var line, table strings.Builder
+			for _, r := range c.words {
+				line.WriteString(code(r))
+				fmt.Fprintf(&table, "1 beginbfchar <%s> <%04x> endbfchar\n", code(r), said(r))
+			}
+			font := strings.Replace(eastAsian("STSong-Light", c.ordering, c.encoding), "/DescendantFonts", "/ToUnicode 6 0 R/DescendantFonts", 1)
+			return pdfOf(onePage("", font, "", "BT /F 12 Tf 1 0 0 1 72 700 Tm <"+line.String()+"> Tj ET\n", pdfStreamOf("", table.String()))...)
+		}
+		for said, lie := range map[string]func(r rune) rune{
+			"the same": func(r rune) rune { return r },
+			"Han":      func(r rune) rune { return 0x5000 + r%4000 },
+			"Latin":    func(r rune) rune { return 'a' + r%26 },
+		} {
+			r := readPDF(t, page(lie))
+			want := []string{drawnAreCompared}
+			if said == "the same" {
+				want = nil
+			}
+			if got := strings.TrimSpace(r.Text); got != c.words || !slices.Equal(glyphFlags(r), want) {
+				t.Errorf("%s as %s: got %q, flags %+v", name, said, got, r.Flags)
+			}
 		}
 	}
 }

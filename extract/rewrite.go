@@ -17,7 +17,9 @@ func (b *builder) asSeen() {
 	if isASCII([]byte(b.res.Text)) {
 		return
 	}
-	b.rewrite(reordered(b.res.Text))
+	if !b.garbled {
+		b.rewrite(reordered(b.res.Text))
+	}
 	b.rewrite(turned(b.res.Text, b.directed))
 	if !b.garbled { // otherwise they are not letters
 		b.rewrite(undisguised(b.res.Text))
