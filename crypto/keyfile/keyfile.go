@@ -54,6 +54,10 @@ func Bytes(path string) ([]byte, error) {
 	if _, err := f.ReadAt(b, 0); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	// A process that died in Replace may have left the name in memory only: others would learn keys that a power failure takes back.
+	if err := syncDir(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	return b, nil
 }
 
