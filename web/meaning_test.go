@@ -106,7 +106,7 @@ func TestMeaningPage(t *testing.T) {
 		{"fetch", encoder(web.MeaningEncoder{State: web.EncoderFailed, Problem: web.EncoderFetch, Detail: "no <route>"}),
 			[]string{"could not be downloaded", "no &lt;route&gt;"}, "011", false},
 		{"wheel", encoder(web.MeaningEncoder{State: web.EncoderFailed, Problem: web.EncoderWheel}),
-			[]string{"not the file that this program knows"}, "011", false},
+			[]string{"not the one this program expects"}, "011", false},
 		{"disk", encoder(web.MeaningEncoder{State: web.EncoderFailed, Problem: web.EncoderDisk}), []string{"make room"}, "011", false},
 		{"start", encoder(web.MeaningEncoder{State: web.EncoderFailed, Problem: web.EncoderStart}),
 			[]string{"installed but does not run"}, "011", false},
