@@ -1,12 +1,17 @@
 package federation
 
 import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"concordat/crypto"
 	"concordat/internal/powertest"
+	"concordat/internal/suite"
 )
 
 // TestReplaysOnTheDisk is TestReplaysPowerLoss with the system's own calls: an existing file, and a request that counts as run,
@@ -58,6 +63,116 @@ func TestReplaysOnTheDisk(t *testing.T) {
 		}
 		if b := found(v); b != beginStored {
 			t.Errorf("after Close a request that was answered is found %d, want stored", b)
+		}
+	}
+}
+
+// TestReplaysRecordedPowerLoss cuts the power at every moment of random requests, with the process dying now and then and the file being
+// rewritten: no request that counted as run is run again. An end of the file that is torn, sectors out of order, cannot be told from
+// damage: then others are refused for a while.
+func TestReplaysRecordedPowerLoss(t *testing.T) {
+	d := powertest.Record(t)
+	dir, err := os.MkdirTemp("/dev/shm", "replays-") // in memory: that is faster
+	if err != nil {
+		dir = t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	now := time.Now()
+	for seed := range uint64(suite.Rounds(2, 15)) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		root := filepath.Join(dir, fmt.Sprint(seed))
+		if err := os.Mkdir(root, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		d.Start(root)
+		path := filepath.Join(root, "replays")
+		if err := CreateReplays(path); err != nil {
+			t.Fatal(err)
+		}
+		var memory *Replays
+		var run []*crypto.Verified // counted as run, in order
+		ran := []int{d.Now()}      // when each began to, and before that when the file was there
+		for range 40 {
+			died := false
+			if r.IntN(3) == 0 {
+				d.Die(r.IntN(9))
+			}
+			if memory == nil {
+				memory, err = OpenReplays(path, now)
+				if died = d.Live(); died && err == nil {
+					_ = memory.Close()
+				} else if !died && err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				memory.most = 6000 // it is rewritten often
+				v := verified(byte(r.IntN(8)), now)
+				e, found := memory.begin(v, now)
+				if found != beginFresh && found != beginFull {
+					t.Fatalf("seed %d: a new request is found %d", seed, found)
+				}
+				if found == beginFresh {
+					if err = memory.commit(t.Context(), e); err == nil {
+						run, ran = append(run, v), append(ran, d.Now())
+						err = memory.finish(e, make([]byte, r.IntN(800)))
+					}
+				}
+				if died = d.Live(); !died && err != nil {
+					t.Fatal(err)
+				}
+			}
+			if died && memory != nil {
+				_ = memory.file.Close()
+				memory = nil
+			}
+		}
+		done := d.Now()
+		d.Stop()
+		if memory != nil {
+			_ = memory.file.Close()
+		}
+		failed := make(chan error)
+		go func() { // its calls are not recorded
+			var all error
+			torn := 0
+			for at := ran[0]; at <= done; at++ {
+				for way := range 3 {
+					var how *rand.Rand
+					if way > 0 {
+						how = r
+					}
+					cut := filepath.Join(dir, "cut")
+					if err := d.Cut(at, how, cut); err != nil {
+						failed <- err
+						return
+					}
+					found, err := OpenReplays(filepath.Join(cut, "replays"), now)
+					if err != nil {
+						failed <- fmt.Errorf("seed %d, power lost at %d: %w", seed, at, err)
+						return
+					}
+					for i, v := range run {
+						if ran[i+1] > at {
+							break
+						}
+						if _, b := found.begin(v, now); b != beginStored && b != beginLost {
+							all = errors.Join(all, fmt.Errorf("seed %d, power lost at %d: request %d is found %d", seed, at, i, b))
+						}
+					}
+					if !found.trust.IsZero() {
+						torn++
+						if how == nil {
+							all = errors.Join(all, fmt.Errorf("seed %d, power lost at %d: what was synced is taken for damaged", seed, at))
+						}
+					}
+					all = errors.Join(all, found.Close(), os.RemoveAll(cut))
+				}
+			}
+			t.Logf("seed %d: %d requests, %d moments, %d torn ends", seed, len(run), done, torn)
+			failed <- all
+		}()
+		if err := <-failed; err != nil {
+			t.Fatal(err)
 		}
 	}
 }
