@@ -2,11 +2,14 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
@@ -31,16 +34,35 @@ func (t *Terminal) Line(v any) error {
 	return e.Encode(v)
 }
 
-// Say prints a line for people on stdout, unless --json asks for only JSON.
+// Say prints a line for people on stdout, unless --json asks for only JSON. Titles and names from outside cannot control the
+// terminal.
 func (t *Terminal) Say(format string, args ...any) {
 	if !t.JSON {
-		fmt.Fprintf(t.Stdout, format+"\n", args...)
+		fmt.Fprintln(t.Stdout, Printable(fmt.Sprintf(format, args...)))
 	}
+}
+
+// Show prints on w what write writes for people, as Say does.
+func Show(w io.Writer, write func(io.Writer) error) error {
+	var b strings.Builder
+	err := write(&b)
+	_, failed := io.WriteString(w, Printable(b.String()))
+	return errors.Join(err, failed)
 }
 
 // Warn prints a line on stderr.
 func (t *Terminal) Warn(format string, args ...any) {
-	fmt.Fprintf(t.Stderr, "concordat: "+format+"\n", args...)
+	fmt.Fprintln(t.Stderr, Printable(fmt.Sprintf("concordat: "+format, args...)))
+}
+
+// Printable replaces the characters of s that could control a terminal, except tabs and the ends of lines, with U+FFFD.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
 }
 
 // Bar is a progress bar on a terminal, and does nothing elsewhere.

@@ -78,7 +78,7 @@ func (a *app) give(rep *report.Report, f outFlags) error {
 	case f.out == "" && a.JSON:
 		return nil
 	case f.out == "":
-		return report.WriteSummary(a.Stdout, rep)
+		return cli.Show(a.Stdout, func(w io.Writer) error { return report.WriteSummary(w, rep) })
 	case f.out == "-":
 		if a.JSON {
 			return nil
@@ -91,7 +91,7 @@ func (a *app) give(rep *report.Report, f outFlags) error {
 	if a.JSON {
 		return nil
 	}
-	if err := report.WriteSummary(a.Stdout, rep); err != nil {
+	if err := cli.Show(a.Stdout, func(w io.Writer) error { return report.WriteSummary(w, rep) }); err != nil {
 		return err
 	}
 	a.Say("report: %s", tables.Absolute(f.out))

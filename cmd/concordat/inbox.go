@@ -172,8 +172,8 @@ func printNotification(ctx context.Context, a *app, o *instance.Instance, n stor
 	if a.JSON {
 		return a.Line(v)
 	}
-	say := func(format string, args ...any) { // text from other programs must not control the terminal
-		a.Say("%s", controls.ReplaceAllString(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " "), "\uFFFD"))
+	say := func(format string, args ...any) { // text from other programs makes no lines of its own
+		a.Say("%s", strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " "))
 	}
 	say("%s  %s  %s  %s", v.ID, v.Made.Local().Format(time.DateTime), v.State, v.Object)
 	say("  %s from %s, account %s", v.Type, v.Origin, v.Account)

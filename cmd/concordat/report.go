@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,7 +41,7 @@ func (a *app) reportCommand() *cobra.Command {
 					if a.JSON {
 						return a.reportLine(rep)
 					}
-					return report.WriteText(a.Stdout, rep)
+					return cli.Show(a.Stdout, func(w io.Writer) error { return report.WriteText(w, rep) })
 				})
 		},
 	}
