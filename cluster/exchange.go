@@ -187,7 +187,8 @@ func finishInstall(dir string) error {
 	} else if err != nil {
 		return err
 	}
-	if err := os.RemoveAll(filepath.Join(dir, logName)); err != nil {
+	// A process that died may have left the marker, and the snapshot's name, in memory only.
+	if err := errors.Join(syncDir(next), syncDir(filepath.Dir(next)), os.RemoveAll(filepath.Join(dir, logName))); err != nil {
 		return err
 	}
 	return moveIndex(next, dir)

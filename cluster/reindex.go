@@ -123,6 +123,10 @@ func finishReindex(dir string) error {
 	} else if err != nil {
 		return err
 	}
+	// A process that died may have left the marker, and the new index's name, in memory only.
+	if err := errors.Join(syncDir(next), syncDir(filepath.Dir(next))); err != nil {
+		return err
+	}
 	return moveIndex(next, dir)
 }
 
