@@ -65,9 +65,15 @@ func (p *pdfObjects) lastTrailer() pdfEnd {
 // table that it can build on, the file ends without one, and PDFium searches for objects; of several, the last one counts.
 func (p *pdfObjects) amended(objects map[int][]byte) []byte {
 	end := p.lastTrailer()
-	out := bytes.NewBuffer(bytes.Clone(p.fromHeader()))
-	out.WriteString("\n")
 	places, numbers := map[int]int{}, slices.Sorted(maps.Keys(objects))
+	const each = 128 // bytes around an object and for its place; a file is too large to be copied again
+	size := len(p.data) + maxPDFObject + each*(len(numbers)+1)
+	for _, o := range objects {
+		size += len(o)
+	}
+	out := bytes.NewBuffer(make([]byte, 0, size))
+	out.Write(p.fromHeader())
+	out.WriteString("\n")
 	for _, n := range numbers {
 		places[n] = out.Len()
 		fmt.Fprintf(out, "%d 0 obj\n%s\nendobj\n", n, objects[n])

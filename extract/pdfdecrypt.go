@@ -68,7 +68,8 @@ func (p *pdfObjects) decrypted() (*pdfObjects, error) {
 	if err != nil || f.integer("FPDF_GetSecurityHandlerRevision", doc) < 0 {
 		return p, nil // the reader of the document reports why
 	}
-	c := &pdfCopy{room: 2*len(p.data) + maxPDFPacked}
+	c := &pdfCopy{room: len(p.data) + maxPDFPacked}
+	c.out.Grow(len(p.data))
 	f.ctx = context.WithValue(f.ctx, pdfCopyKey{}, c)
 	const withoutSecurity = 3 // FPDF_REMOVE_SECURITY
 	ok := f.call("FPDF_SaveAsCopy", doc, f.call("FPDF_FILEWRITE_Create"), withoutSecurity)

@@ -130,7 +130,11 @@ func (p *pdfObjects) corrected(encoding *regexp.Regexp, correct func(said toUnic
 			objects[holder] = append(out, object[done:]...)
 		}
 	}
-	if len(objects) == 0 {
+	switch {
+	case len(objects) == 0:
+		return nil
+	case len(p.data) > maxJudgedBytes:
+		p.tooLarge = true
 		return nil
 	}
 	return p.amended(objects)
@@ -309,6 +313,9 @@ func (p *pdfObjects) asDrawn(tell func(Flag)) (plain *pdfObjects, document []byt
 		p, lied = newPDFObjects(defined, p.opt), true
 	}
 	amended := p.trueTables()
+	if p.tooLarge {
+		say(unreadDetail)
+	}
 	if p.cut || p.fonts.isSpent() {
 		say(uncheckedFonts)
 	}
@@ -377,8 +384,11 @@ func (f *pdfium) seenIn(drawn, said uint64, pages int) (isSeen bool, compared in
 	return a.Len() > 0 && believable(a.String(), b.String()), compared
 }
 
-// maxJudged bounds the pages that are read twice.
-const maxJudged = 1000
+// Bounds: of the pages that are read twice, and of the bytes of a document, of which an instance holds two.
+const (
+	maxJudged      = 1000
+	maxJudgedBytes = 128 << 20
+)
 
 // The text that a font shows must be like language to a degree of at least leastLike, and as much as the text of the file, minus
 // the variation of short texts. In 203 texts of udhr in Latin letters, 300 letters of each, likeLanguage returns 0.52 or more;

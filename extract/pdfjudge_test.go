@@ -198,6 +198,7 @@ func TestLiesThatCannotBeJudged(t *testing.T) {
 	paged := slices.Clone(lies)
 	paged[1] = "<</Type/Pages/Kids[" + strings.Repeat("10 0 R ", 1000) + "4 0 R]/Count 1001>>"
 	paged = append(paged, "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<<>>/Contents 11 0 R>>", pdfStreamOf("", ""))
+	large := append(slices.Clone(lies), pdfStreamOf("", strings.Repeat("x", 128<<20)))
 	padded := append(slices.Clone(lies), pdfStreamOf("", strings.Repeat("x", 16<<20)))
 	for name, c := range map[string]struct {
 		data []byte
@@ -206,6 +207,7 @@ func TestLiesThatCannotBeJudged(t *testing.T) {
 		text string
 	}{
 		"no memory for two": {pdfOf(padded...), small, []string{notReadable}, said},
+		"too large":         {pdfOf(large...), engine(t), []string{notReadable}, said},
 		"memory for two":    {pdfOf(padded...), engine(t), []string{drawnAreCompared}, strings.Join(proseColumn, " ")},
 		"many fonts":        {pdfOf(first...), engine(t), []string{notAllFonts}, said},
 		"fewer fonts":       {pdfOf(many[:len(many)-2]...), engine(t), []string{drawnAreCompared}, strings.Join(proseColumn, " ")},

@@ -26,6 +26,8 @@ type pdfObjects struct {
 	order  []int                // of the numbers in packed
 	fonts  fontRoom
 	cut    bool // objects inside streams were left out
+	// tooLarge says that tables of fonts contradict their letters in a document that is too large to be copied.
+	tooLarge bool
 }
 
 // packedObject is an object inside a stream.
