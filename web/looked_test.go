@@ -52,6 +52,34 @@ func TestLongWordsFit(t *testing.T) {
 	}
 }
 
+// TestChipByKeyboard: a chip leaves its group out and counts it again by keyboard: the score moves, the page stays, and so does the
+// focus.
+func TestChipByKeyboard(t *testing.T) {
+	t.Parallel()
+	d := newTestSite(t, true)
+	d.signedIn(t, "ada", store.RoleOfficer)
+	d.finished(t, "one", "ada", twoGroups())
+	ctx, complaints := browser(t, d.URL, 1200)
+	const at = `document.querySelector("#group-uncited").getAttribute("aria-pressed")`
+	const score = `document.querySelector(".percent").innerText`
+	var before, without, again, focus string
+	var same bool
+	if err := chromedp.Run(ctx, sessionOf(d, "ada"), chromedp.Navigate(d.URL+"/checks/one"), loaded(),
+		chromedp.Evaluate(score, &before), chromedp.Evaluate("void (window.same = true)", nil),
+		chromedp.Focus("#group-uncited", chromedp.ByQuery), chromedp.KeyEvent(" "), until(at+` === "false"`),
+		chromedp.Evaluate(score, &without), chromedp.Evaluate("document.activeElement.id", &focus),
+		chromedp.KeyEvent(" "), until(at+` === "true"`), chromedp.Evaluate(score, &again),
+		chromedp.Evaluate("!!window.same", &same)); err != nil {
+		t.Fatal(err)
+	}
+	if before == without || again != before || focus != "group-uncited" || !same {
+		t.Errorf("scores %s, %s, %s; the focus was at %q; the page stayed: %v", before, without, again, focus, same)
+	}
+	for _, c := range complaints() {
+		t.Error(c)
+	}
+}
+
 // TestHelpOfKeys: "?" opens the help of single keys where there are any, and the focus goes there.
 func TestHelpOfKeys(t *testing.T) {
 	t.Parallel()

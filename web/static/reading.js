@@ -394,7 +394,8 @@
 			event.preventDefault();
 			const sent = new URLSearchParams(new FormData(form, event.submitter));
 			(async () => {
-				const answer = await fetch(form.action, { method: "POST", body: sent });
+				// form.action would be the button of that name.
+				const answer = await fetch(form.getAttribute("action"), { method: "POST", body: sent });
 				if (!answer.ok) throw new Error(String(answer.status));
 				const parse = (text) => new DOMParser().parseFromString(text, "text/html");
 				let page = parse(await answer.text());
