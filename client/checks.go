@@ -30,15 +30,15 @@ type Check struct {
 	Owner    string           `json:"owner"`
 	Batch    string           `json:"batch"` // shared by checks that were submitted together
 	Made     time.Time        `json:"made"`
-	Finished time.Time        `json:"finished"` // zero: not yet
+	Finished time.Time        `json:"finished"` // zero: it has not finished
 	Ahead    *int             `json:"ahead"`    // checks before this one; nil: it does not wait
-	Report   string           `json:"report"`   // empty: no batch
+	Report   string           `json:"report"`   // empty: there is no report
 	// Coverage is the share that counts under the rules in force, 0 to 1; nil: there is no report, nothing was compared, or the share is
 	// not computed yet or not shown to this account.
 	Coverage *float64 `json:"coverage"`
 	Flags    int      `json:"flags"` // kinds of flags that may hide something; 0: none, or not shown to this account
 	Leads    int      `json:"leads"` // passages that may restate a source; 0: none, not looked for, or not shown
-	// LeftOut are files of the archive that were not read because no person wrote them; known once it has been read.
+	// LeftOut lists the files of the archive that were not read because no person wrote them; it is set once the archive has been read.
 	LeftOut concordat.LeftOut `json:"left_out"`
 }
 
@@ -47,7 +47,7 @@ func (c Check) Ended() bool {
 	return c.State != "" && c.State != concordat.TaskQueued && c.State != concordat.TaskRunning
 }
 
-// File is a file to submit. Open returns its content from the beginning, each time it is called: a request is sent again if the connection
+// File is a file to submit. Each call of Open returns the content from the beginning, because a request is sent again if the connection
 // breaks.
 type File struct {
 	Name string
@@ -59,7 +59,7 @@ func Bytes(name string, content []byte) File {
 	return File{name, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }}
 }
 
-// Reader returns a File whose content can be read only once: a request that breaks off while sending it is not repeated.
+// Reader returns a File whose content can be read only once, so a request that breaks off while it is being sent is not repeated.
 func Reader(name string, r io.Reader) File {
 	used := new(atomic.Bool)
 	return File{name, func() (io.ReadCloser, error) {
@@ -76,12 +76,12 @@ var errUsed = errors.New("the content was read already")
 type Submission struct {
 	Files     []File
 	Text      string // a text, instead of or in addition to files
-	Title     string // of Text
+	Title     string // title of Text
 	Libraries []concordat.LibraryID
 	Partners  []concordat.SiteID
 	Purpose   string // stated to partners
 	Template  string
-	// Key makes a submission repeatable across processes, for a day; empty: a random key, which protects the attempts of one call.
+	// Key makes a submission repeatable for a day, even by another process. If it is empty, a random key protects the attempts of one call.
 	Key string
 }
 
@@ -266,7 +266,7 @@ func list[T any](ctx context.Context, c *Client, path, name string, q url.Values
 type Event struct {
 	State   concordat.State `json:"state"`
 	Stage   string          `json:"stage"` // current stage while it runs; empty: not known
-	Done    int             `json:"done"`  // of Total
+	Done    int             `json:"done"`  // how many of Total are done
 	Total   int             `json:"total"`
 	Ahead   *int            `json:"ahead"` // checks before this one; nil: it does not wait
 	Finally bool            `json:"finally"`
@@ -331,7 +331,7 @@ func (c *Client) watch(ctx context.Context, id concordat.TaskID, told func(Event
 }
 
 // Report writes the report of a check to w; format is json, csv, html or another that Version lists; empty means json. If it fails, the
-// output is useless.
+// output is incomplete.
 func (c *Client) Report(ctx context.Context, id concordat.TaskID, format string, w io.Writer) error {
 	path := "/checks/" + escape(string(id)) + "/report"
 	resp, err := c.send(ctx, request{method: http.MethodGet, path: path, query: url.Values{"format": {cmp.Or(format, "json")}}},

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Options of a Client. Address and Token are required.
+// Options configure a Client. Address and Token are required.
 type Options struct {
 	Address string       // of the site, for example https://site.example; its path is kept
 	Token   string       // as shown by the account page
@@ -101,16 +101,17 @@ type request struct {
 	query        url.Values
 	body         any // sent as JSON; nil: nothing
 	header       http.Header
-	// once: sending it again could repeat its effect.
+	// once is set if sending the request again could repeat its effect.
 	once bool
 }
 
-// key is the header of a request that can be repeated.
+// key returns the header that makes a request repeatable.
 func key(given string) http.Header {
 	return http.Header{"Idempotency-Key": {cmp.Or(given, rand.Text())}}
 }
 
-// call sends a request, again if that is safe, and decodes the answer into out, unless that is nil. It returns the header of the answer.
+// call sends a request, repeats it if that is safe, and decodes the answer into out, unless out is nil. It returns the header of the
+// answer.
 func (c *Client) call(ctx context.Context, r request, out any) (http.Header, error) {
 	var body []byte
 	if r.body != nil {

@@ -20,8 +20,8 @@ type Webhook struct {
 	State   string    `json:"state"` // active or paused
 	Cause   string    `json:"cause"` // why it is paused
 	Made    time.Time `json:"made"`
-	Former  time.Time `json:"former_secret_until"` // zero: one secret signs
-	Secret  string    `json:"secret"`              // shown when it is made or rotated; for Verify
+	Former  time.Time `json:"former_secret_until"` // zero: only one secret signs
+	Secret  string    `json:"secret"`              // shown when it is made or rotated; Verify needs it
 }
 
 // Webhooks returns the webhooks of the token's account, and for an administrator all those of the site.
@@ -87,10 +87,10 @@ type Delivery struct {
 	State    string    `json:"state"` // pending, delivered or dead
 	Made     time.Time `json:"made"`
 	Attempts int       `json:"attempts"`
-	Due      time.Time `json:"due"` // of the next attempt; zero: no attempt
+	Due      time.Time `json:"due"` // time of the next attempt; zero: there is none
 	Ended    time.Time `json:"ended"`
-	Status   int       `json:"status"` // of the latest answer; 0: none
-	Cause    string    `json:"cause"`  // of the latest failure
+	Status   int       `json:"status"` // HTTP status of the latest answer; 0: none
+	Cause    string    `json:"cause"`  // cause of the latest failure
 }
 
 // Deliveries returns the deliveries of a webhook, newest first, only those in the given state if that is not empty.
@@ -109,8 +109,8 @@ func (c *Client) Replay(ctx context.Context, id string, seq int64) error {
 	return err
 }
 
-// ReplayAll sends again the deliveries in a state, dead or delivered, that were created at or after one time (zero: from the first) and
-// before another (zero: to the last). It returns how many there are.
+// ReplayAll sends the deliveries in a state, dead or delivered, again if they were created at or after one time (zero: from the first) and
+// before another (zero: to the last). It returns their number.
 func (c *Client) ReplayAll(ctx context.Context, id, state string, from, to time.Time) (int, error) {
 	body := map[string]any{"state": state}
 	if !from.IsZero() {

@@ -15,7 +15,7 @@ type LeadFilter struct {
 	State      string  // open, counted or set_aside
 	Kind       string  // rewording, translation or summary
 	Languages  string  // codes of the submission and of the source, for example en-zh; und: not known
-	Likelihood float64 // at least
+	Likelihood float64 // minimum
 }
 
 func (f LeadFilter) query() url.Values {
@@ -45,7 +45,7 @@ type LeadFound struct {
 	Kind       string         `json:"kind"`        // rewording, translation or summary
 	Languages  [2]string      `json:"languages"`   // codes for the submission and the source; empty: unknown
 	Likelihood *float64       `json:"likelihood"`  // nil: not measured
-	Encoder    string         `json:"encoder"`     // what compared the texts
+	Encoder    string         `json:"encoder"`     // encoder that compared the texts
 	Pairs      []LeadPair     `json:"pairs"`
 	State      string         `json:"state"` // open, counted or set_aside
 	Comment    string         `json:"comment"`
@@ -84,7 +84,7 @@ type PartnerLead struct {
 // Leads are the requested leads of a report.
 type Leads struct {
 	Asked    bool          `json:"asked"` // the check looked for leads
-	Total    int           `json:"total"` // of the report, whichever leads were requested
+	Total    int           `json:"total"` // number in the report, whichever leads were requested
 	Leads    []Lead        `json:"leads"` // in text order
 	Partners []PartnerLead `json:"partner_leads"`
 }
@@ -100,7 +100,7 @@ func (c *Client) Leads(ctx context.Context, id concordat.TaskID, f LeadFilter) (
 type PlacesAsked struct {
 	Source concordat.Ref `json:"source"`
 	State  string        `json:"state"` // pending, granted, refused, expired or withdrawn
-	Words  string        `json:"words"` // of the partner
+	Words  string        `json:"words"` // the partner's own words
 }
 
 // AskForPlaces asks a partner to show the places of a PartnerLead, giving a reason and a contact; a person there decides. Once shown, the
@@ -131,7 +131,7 @@ type BatchLead struct {
 	B       string `json:"b"`
 	NumberA int    `json:"number_a"` // of the documents, from 1
 	NumberB int    `json:"number_b"`
-	Reason  string `json:"reason"` // why the two are not a pair that counts: author, group or draft; empty: they are
+	Reason  string `json:"reason"` // why the pair does not count: author, group or draft; empty: it counts
 }
 
 // ManySay lists three or more documents of a batch that say the same thing, which is therefore not a lead.
@@ -143,7 +143,7 @@ type ManySay struct {
 // BatchLeads are the requested leads between the documents of a batch.
 type BatchLeads struct {
 	Asked bool        `json:"asked"` // the batch looked for leads
-	Total int         `json:"total"` // between its documents, whichever leads were requested
+	Total int         `json:"total"` // number between its documents, whichever leads were requested
 	Leads []BatchLead `json:"leads"` // those waiting for a decision first
 	Many  []ManySay   `json:"many"`
 }

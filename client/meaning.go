@@ -15,11 +15,11 @@ type Meaning struct {
 // MeaningIndex is the index by meaning.
 type MeaningIndex struct {
 	On        bool   `json:"on"`
-	Documents int    `json:"documents"` // of the site, with words
+	Documents int    `json:"documents"` // documents of the site that have words
 	Lacking   int    `json:"lacking"`   // documents that it does not contain yet
 	Making    bool   `json:"making"`
 	Done      int    `json:"done"` // documents done so far while it is being built
-	All       int    `json:"all"`  // documents to do
+	All       int    `json:"all"`  // documents to do in all
 	Problem   string `json:"problem"`
 }
 
@@ -34,7 +34,7 @@ type MeaningEncoder struct {
 	Detail  string `json:"detail"`
 }
 
-// MeaningChange holds the changes to make; a nil field stays unchanged.
+// MeaningChange holds the changes to make; what a nil field stands for stays unchanged.
 type MeaningChange struct {
 	Leads   *bool `json:"leads,omitempty"`
 	Index   *bool `json:"index,omitempty"`   // true also builds missing parts

@@ -19,7 +19,7 @@ type Person struct {
 // Link lets a person choose a password. It is a secret.
 type Link struct {
 	Person  Person    `json:"person"`
-	Path    string    `json:"link"` // below the address of the site
+	Path    string    `json:"link"` // path below the site's address
 	Expires time.Time `json:"expires"`
 }
 

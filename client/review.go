@@ -13,7 +13,7 @@ import (
 // Rules say what counts in a report. Spans are code points of the submission.
 type Rules = report.Rules
 
-// Ruled are the rules of a report with their revision, which is needed to change them.
+// Ruled contains the rules of a report with their revision, which is needed to change them.
 type Ruled struct {
 	Revision int   `json:"revision"`
 	Rules    Rules `json:"rules"`
@@ -34,8 +34,7 @@ func (c *Client) ruled(ctx context.Context, r request) (Ruled, error) {
 	return out, err
 }
 
-// SetRules replaces the rules seen by those in seen.Rules. It fails with a Problem of kind changed if someone has changed them since they
-// were read.
+// SetRules replaces the rules with seen.Rules. It fails with a Problem of kind changed if someone has changed them since seen was read.
 func (c *Client) SetRules(ctx context.Context, id concordat.TaskID, seen Ruled) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPut, path: at(id, "/rules"), body: seen.Rules,
 		header: http.Header{"If-Match": {seen.etag}}, once: true})
@@ -54,7 +53,7 @@ type RuleChange struct {
 	By     string    `json:"by"`
 	Action string    `json:"action"`  // set, undo, exclude-source and so on
 	About  string    `json:"subject"` // object of the action, in words for people
-	Rules  Rules     `json:"rules"`   // from then on
+	Rules  Rules     `json:"rules"`   // in force from then on
 }
 
 // RuleChanges returns every change to the rules, oldest first.

@@ -57,7 +57,7 @@ type Library struct {
 	Template  string              `json:"template"`
 	Meaning   string              `json:"meaning"`   // off: not indexed by meaning; empty: the site's setting
 	KeepDays  int                 `json:"keep_days"` // after which a document is deleted; 0: never
-	Central   int64               `json:"central"`   // version of the cluster-wide settings with these; 0: they are the machine's own
+	Central   int64               `json:"central"`   // version of the cluster-wide settings with these; 0: they are local settings
 }
 
 // Libraries returns the libraries of the site in order of ID.
@@ -113,8 +113,8 @@ type Added struct {
 	Cause     string               `json:"cause"` // why it failed
 }
 
-// AddDocuments adds files to a library; they are streamed. The result lists an unreadable file with the others, and it does not stop them.
-// Adding the same files again changes nothing.
+// AddDocuments adds files to a library; they are streamed. An unreadable file is listed in the result and does not stop the others. Adding
+// the same files again changes nothing.
 func (c *Client) AddDocuments(ctx context.Context, lib concordat.LibraryID, docs ...NewDocument) ([]Added, error) {
 	var out struct{ Documents []Added }
 	err := c.upload(ctx, "/libraries/"+escape(string(lib))+"/documents", nil, func(m *multipart.Writer) error {

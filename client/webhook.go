@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// Tolerance is how far apart the clocks of a site and its receiver may be, and how old a delivery may be on arrival; each attempt is signed
-// separately.
+// Tolerance is the largest allowed difference between the clocks of a site and its receiver, and the greatest age of a delivery on arrival.
+// Each attempt is signed separately.
 const Tolerance = 5 * time.Minute
 
-// ErrSignature: a webhook's request does not come from the site, or its time is wrong.
+// ErrSignature means that a webhook's request does not come from the site or that its time is wrong.
 var ErrSignature = errors.New("the signature is not valid")
 
 // Notification is the body of a webhook's request.
 type Notification struct {
-	ID        string          `json:"-"` // the same for every attempt: skip one that was handled before
+	ID        string          `json:"-"` // the same for every attempt; skip a notification that was already handled
 	Type      string          `json:"type"`
 	Timestamp time.Time       `json:"timestamp"` // of the event
 	Data      json.RawMessage `json:"data"`
@@ -31,8 +31,8 @@ type Notification struct {
 // maxSignatures is the largest number of signatures tried in one header.
 const maxSignatures = 20
 
-// Verify returns the event of a webhook's request, or an error that wraps ErrSignature. secret is as shown by the site, beginning with
-// whsec_; body is the request's, byte for byte; now is the current time.
+// Verify returns the event of a webhook's request, or an error that wraps ErrSignature. secret is the one that the site showed, beginning
+// with whsec_; body is the request's body, byte for byte; now is the current time.
 func Verify(secret string, h http.Header, body []byte, now time.Time) (*Notification, error) {
 	bad := func(why string) (*Notification, error) { return nil, fmt.Errorf("%w: %s", ErrSignature, why) }
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))

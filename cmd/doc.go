@@ -1,3 +1,3 @@
-// Package cmd holds the program concordat: command lines, words and tables. Other packages do the work. Open
-// cmd/concordat/main.go first, which lists the commands.
+// Package cmd contains the program concordat: its command lines, messages and tables. Other packages do the work. Open
+// cmd/concordat/main.go first; it lists the commands.
 package cmd

@@ -124,7 +124,7 @@ func (s *Daemon) health(ctx context.Context) []web.HealthPart {
 	return out
 }
 
-// part returns a part that was examined with its fault, if any.
+// part returns the state of an examined part, with its fault if it has one.
 func part(code string, err error) web.HealthPart {
 	if err != nil {
 		return web.HealthPart{Code: code, Detail: err.Error()}
@@ -177,7 +177,7 @@ func (s *Daemon) diskFits() web.HealthPart {
 	return web.Told("disk", true, "health.disk.left", left>>20, all>>20)
 }
 
-// auditFits compares the end of the audit with the signed one, whose hash a person can record elsewhere.
+// auditFits compares the end of the audit with the signed end. A person can record the hash of the signed end elsewhere.
 func (s *Daemon) auditFits(ctx context.Context) web.HealthPart {
 	end, kept, err := s.o.AuditEnds(ctx)
 	switch {

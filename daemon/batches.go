@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// openBatches assembles the batches behind the pages.
+// openBatches assembles the parts that run the batches of the pages.
 func (s *Daemon) openBatches(d *WebApp, files *store.Files) *batch.Queue {
 	o := s.o
 	return batch.NewQueue(o.Site, batch.QueueOptions{

@@ -18,8 +18,8 @@ import (
 	"concordat/web"
 )
 
-// clusterPages returns the source for the page of the cluster: the coordinator, in a separate session for each page, so that
-// it shows what others see and not what this process believes; nil for one machine.
+// clusterPages returns the source for the page of the cluster: the coordinator, in a separate session for each page, so that it shows what
+// others see and not what this process believes. It returns nil on a site of one machine.
 func clusterPages(o *instance.Instance) func(context.Context) (web.Cluster, error) {
 	if !o.Clustered() {
 		return nil
@@ -124,7 +124,7 @@ func lastOf(ctx context.Context, s *zk.Session, d zk.Document) (*web.ClusterVers
 	return &web.ClusterVersion{Version: all[0].Version, Set: all[0].Set.UTC()}, nil
 }
 
-// Texts returns the names of nodes in the form of the pages.
+// Texts converts the names of nodes to strings for the pages.
 func Texts(nodes []coord.NodeID) []string {
 	var all []string
 	for _, n := range nodes {

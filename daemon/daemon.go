@@ -39,7 +39,7 @@ const (
 	maxConnections = 8192
 )
 
-// Options say how to serve a site.
+// Options specify how to serve a site.
 type Options struct {
 	Log  io.Writer       // where the log goes
 	Sign *signing.Source // signs reports and receipts
@@ -55,16 +55,16 @@ type Daemon struct {
 	options Options
 	log     *slog.Logger
 	started time.Time
-	address string // of the pages, once known
-	monitor string // address of the metrics, once known; empty: none
+	address string // address of the pages, once known
+	monitor string // address of the metrics, once known; empty: not served
 	// ready is set while checks are accepted: from the start of the queue to the signal to stop.
 	ready atomic.Bool
-	// Partners is empty while the site does not listen for them. joinMu guards the start, which runPartners makes.
+	// Partners is empty while the site does not listen for partners. runPartners starts listening; joinMu guards that.
 	Partners    atomic.Pointer[partners.Server]
 	joinMu      sync.Mutex
 	runPartners func(*partners.Server, net.Listener)
 	level       slog.LevelVar
-	registry    *prometheus.Registry // of what is counted
+	registry    *prometheus.Registry // collects the metrics
 	meters      *Meters
 	eraser      *retain.Eraser
 	meaning     *meaningControl
@@ -74,7 +74,7 @@ type Daemon struct {
 // listeners are the addresses at which a site answers; nil if not configured.
 type listeners struct{ control, public, partners, metrics net.Listener }
 
-// listen opens them; after an error none stays open.
+// listen opens the listeners; after an error, none stays open.
 func (s *Daemon) listen() (l listeners, err error) {
 	c := s.o.Config
 	defer func() {
@@ -113,8 +113,8 @@ func (l listeners) close() error {
 	return errors.Join(errs...)
 }
 
-// Run serves the site, opened with instance.Serve, until ctx ends. It fails with instance.ErrRestart if the operator of the
-// cluster ordered that.
+// Run serves the site, opened with instance.Serve, until ctx ends. It fails with instance.ErrRestart if the cluster's operator ordered a
+// restart.
 func Run(ctx context.Context, o *instance.Instance, options Options) error {
 	s := New(o, options)
 	s.level.Set(o.Config.Log.Level)
@@ -190,7 +190,7 @@ func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l list
 	serveAt(ctx, g, l.control, &http.Server{Handler: s.Control(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime})
 	people := d.Pages.Server(s.public(d.Pages))
 	people.RegisterOnShutdown(d.Pages.EndStreams)
-	// The other half of the descriptors is for the store, the index, files and partners.
+	// Visitors get half of the descriptors; the rest are for the store, the index, files and partners.
 	serveAt(ctx, g, d.Pages.Listener(l.public, min(instance.Descriptors()/2, maxConnections)), people)
 	if l.metrics != nil {
 		serveAt(ctx, g, l.metrics, &http.Server{Handler: s.metrics(d.queue), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime,
@@ -296,7 +296,7 @@ func (s *Daemon) public(pages http.Handler) http.Handler {
 	return m
 }
 
-// healthz answers 200 while the store answers.
+// healthz returns 200 as long as the store answers.
 func (s *Daemon) healthz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), instance.StatusTime)
 	defer cancel()
@@ -319,5 +319,5 @@ func (s *Daemon) status() instance.Status {
 func writeJSON(w http.ResponseWriter, code int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(v) // a caller that is gone misses nothing
+	_ = json.NewEncoder(w).Encode(v) // an error means that the caller is gone
 }

@@ -57,7 +57,7 @@ func (s *Daemon) partnerCards(ctx context.Context) (map[concordat.SiteID]web.Par
 	return out, err
 }
 
-// errClosed refuses what needs a site that listens for partners.
+// errClosed is returned for operations that need a site that listens for partners.
 var errClosed = &partners.RefusedError{Reason: partners.RefusedClosed,
 	Err: errors.New("this site does not listen for partners yet: enter the address where they reach it")}
 
@@ -149,8 +149,8 @@ func (s *Daemon) makeCard(ctx context.Context, by, address string) error {
 	return err
 }
 
-// nameCard puts the site's title on its card, so that partners see it, and uses the card at once. A site that cannot make a
-// new card keeps its present one; Health reports that.
+// nameCard puts the site's title on its card, so that partners see it, and uses the card at once. A site that cannot make a new card keeps
+// its present one, and Health reports this.
 func (s *Daemon) nameCard(ctx context.Context, unnamed bool, by ...string) {
 	s.joinMu.Lock()
 	defer s.joinMu.Unlock()

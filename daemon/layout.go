@@ -65,8 +65,7 @@ func markOf(b extract.Box) web.Mark {
 	return web.Mark{X: float64(b.Left), Y: float64(b.Top), Width: float64(b.Right - b.Left), Height: float64(b.Bottom - b.Top)}
 }
 
-// placed returns where spans of a text are on the pages of its file; nothing for those that are not found with
-// certainty.
+// placed returns where spans of a text are on the pages of its file. It returns nothing for spans that are not found with certainty.
 func (o *originals) placed(ctx context.Context, file site.Part, text string, spans []concordat.Span) ([][]extract.PageSpan, error) {
 	key := "spans " + spansDigest(text, spans) + " " + keyOf(file)
 	if v, ok := o.get(key); ok {
@@ -110,7 +109,7 @@ func spansDigest(text string, spans []concordat.Span) string {
 	return string(h.Sum(nil))
 }
 
-// smallGap is how many letters between two parts of a passage are marked with them, for example a word that is
+// smallGap is the largest number of letters between two parts of a passage that are marked together with them, for example a word that is
 // read differently on the page.
 const smallGap = 40
 

@@ -14,15 +14,15 @@ import (
 // Any node claims checks, deliveries and submissions from platforms one by one. Work for the site as a whole is a leader task:
 // one node at a time, its leader, does it, and another node takes over when the leader is gone.
 
-// The leader tasks, by their names in the store.
+// Names of the leader tasks in the store.
 const (
 	TaskBatches     = "batches" // runs batches and repeated checks
 	TaskMaintenance = "keeper"  // deletes, applies retention, keeps the fingerprint sets of partners, delivers notices
 )
 
 const (
-	// leaderTime is how long a leader stays one without renewing its lease; it renews four times as often, and the others try
-	// to take over every leaderPoll.
+	// leaderTime is how long a leader stays the leader without renewing its lease. It renews the lease four times in that period, and the
+	// others try to take over every leaderPoll.
 	leaderTime = 20 * time.Second
 	leaderPoll = 2 * time.Second
 )
@@ -93,7 +93,7 @@ func (s *Daemon) whileHeld(ctx context.Context, task, worker string, f func(cont
 	return err
 }
 
-// resign hands over the tasks that this process leads at once.
+// resign gives up the tasks that this process leads, so that others can take them over at once.
 func (s *Daemon) resign() error {
 	if !s.o.Clustered() {
 		return nil
@@ -103,8 +103,8 @@ func (s *Daemon) resign() error {
 	return s.o.Store.LeaveLeaderTasks(ctx, s.o.Worker())
 }
 
-// watchNodes gives a node's unfinished work to the others as soon as the coordinator reports it gone. A hint is enough: a
-// node that is alive after all finds its claims lost and drops the work.
+// watchNodes gives a node's unfinished work to the others as soon as the coordinator reports it gone. The report need not be right: a node
+// that is alive after all finds its claims lost and drops the work.
 func (s *Daemon) watchNodes(ctx context.Context) error {
 	if s.o.Node == nil {
 		return nil
@@ -123,8 +123,8 @@ func (s *Daemon) watchNodes(ctx context.Context) error {
 			s.log.Info("node gone", "node", id)
 			err := errors.Join(s.o.Store.LeaveLeaderTasks(ctx, instance.NodeWorker(id)), s.o.Store.Checks.ReclaimTasks(ctx, instance.NodeWorker(id)))
 			sum, failed := s.o.Site.Settle(ctx, instance.NodeWorker(id))
-			s.tellSettled(sum, failed)          // otherwise an hour later
-			if err != nil && ctx.Err() == nil { // their time runs out
+			s.tellSettled(sum, failed)          // otherwise this is done an hour later
+			if err != nil && ctx.Err() == nil { // otherwise the claims expire in time
 				s.log.Error("work of a node that is gone", "node", id, "error", err)
 			}
 		}
@@ -136,7 +136,7 @@ func (s *Daemon) watchNodes(ctx context.Context) error {
 	}
 }
 
-// keepSite carries out deletions, as the only process that does, until ctx ends.
+// keepSite carries out deletions until ctx ends. No other process of the site does so.
 func (s *Daemon) keepSite(ctx context.Context) error {
 	s.o.Deleting.Store(true)
 	defer s.o.Deleting.Store(false)

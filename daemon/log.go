@@ -18,7 +18,7 @@ func logHandler(w io.Writer, format string, level slog.Leveler) slog.Handler {
 	return slog.NewTextHandler(w, o)
 }
 
-// reload rereads the keys that change while the site runs at each SIGHUP. An invalid configuration changes nothing.
+// At each SIGHUP, reload rereads the keys that can change while the site runs. An invalid configuration changes nothing.
 func (s *Daemon) reload(ctx context.Context) error {
 	for {
 		select {

@@ -30,7 +30,7 @@ type meaningControl struct {
 
 	mu        sync.Mutex // guards what follows
 	making    bool
-	done, all int    // documents
+	done, all int    // numbers of documents
 	unmade    string // why the index was not made; empty: it was made, or was not requested
 	step      web.EncoderState
 	into      string // folder of what is being fetched
@@ -73,7 +73,7 @@ func (m *meaningControl) run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// wake wakes a loop up, now or when it is done with its work.
+// wake wakes a loop, either now or when it has finished its work.
 func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -94,7 +94,7 @@ func (m *meaningControl) makeIndex(ctx context.Context) error {
 	if err == nil {
 		ended := make(chan error)
 		go func() {
-			runtime.LockOSThread() // and end with the thread, since its priority cannot be raised again
+			runtime.LockOSThread() // never unlocked, so that the thread ends: its priority cannot be raised again
 			lowPriority()
 			ended <- instance.FitMeaning(ctx, m.s.o, func(done, all int) {
 				m.mu.Lock()
@@ -170,7 +170,7 @@ func (m *meaningControl) at(step web.EncoderState, into string) {
 	m.step, m.into, m.problem, m.detail = step, into, "", ""
 }
 
-// problemOf names what keeps an installation from succeeding.
+// problemOf returns the kind of problem that prevented an installation.
 func problemOf(err error) web.EncoderProblem {
 	switch {
 	case errors.Is(err, managed.ErrNoPython):
@@ -286,7 +286,7 @@ func (m *meaningControl) ChangeMeaning(ctx context.Context, c web.MeaningChange,
 	if err != nil {
 		return err
 	}
-	if c.Index != nil && *c.Index && now.Index { // otherwise turning it on has begun that
+	if c.Index != nil && *c.Index && now.Index { // otherwise turning it on has started the work
 		wake(m.make)
 	}
 	if c.Encoder != nil && *c.Encoder && now.Encoder.URL == "" {
@@ -312,7 +312,7 @@ func (m *meaningControl) take(was, now config.Meaning) {
 	}
 	if was.Encoder != now.Encoder {
 		m.mu.Lock()
-		m.problem, m.detail = "", "" // of an encoder that is no longer wanted
+		m.problem, m.detail = "", "" // they concerned an encoder that is no longer wanted
 		m.mu.Unlock()
 		if err := instance.UseEncoder(s.o, s.log); err != nil {
 			s.log.Error("encoder", "error", err)

@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// heapShare is the part of the process's memory limit that Go's memory may use: the rest is for the children that read files,
-// for SQLite, and for growth between two collections.
+// heapShare is the part of the process's memory limit that Go's heap may use. The rest is for the children that read files, for SQLite, and
+// for growth between two collections.
 const heapShare = 0.75
 
-// boundMemory sets Go's soft memory limit (GOMEMLIMIT) to a share of what the system grants the process, for example MemoryMax
-// of systemd or the memory limit of a container, so that the collector works harder before the system ends the process. A value
-// in the environment stays.
+// boundMemory sets Go's soft memory limit (GOMEMLIMIT) to a share of what the system grants the process, for example MemoryMax of systemd
+// or the memory limit of a container, so that the collector works harder before the system ends the process. A limit set in the environment
+// is kept.
 func boundMemory(log *slog.Logger) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -38,8 +38,8 @@ const (
 	groupsRoot = "sys/fs/cgroup"
 )
 
-// grantedMemory returns how many bytes the control groups of the process (version 2 or 1) allow it; if not ok, there is no
-// limit, or it is unknown. root is the file system.
+// grantedMemory returns how many bytes the control groups of the process (version 2 or 1) allow it. ok is false if there is no limit or it
+// is unknown. root is the root of the file system.
 func grantedMemory(root fs.FS) (bytes int64, ok bool) {
 	b, err := fs.ReadFile(root, ownGroups)
 	if err != nil {
@@ -59,12 +59,12 @@ func grantedMemory(root fs.FS) (bytes int64, ok bool) {
 			least = min(least, leastLimit(root, groupsRoot+"/memory", f[2], "memory.limit_in_bytes"))
 		}
 	}
-	// Version 1 writes about 1<<63 for no limit.
+	// Version 1 states about 1<<63 if there is no limit.
 	return least, least < 1<<60
 }
 
-// leastLimit returns the smallest limit of a group and those above it, up to the root. In a container the path may be that of
-// the host, which does not exist there: then the root counts, which is the container's own group.
+// leastLimit returns the smallest limit of a group and those above it, up to the root. In a container, the path may be the one on the host,
+// which does not exist there; the root, which is the container's own group, then applies.
 func leastLimit(root fs.FS, at, group, file string) int64 {
 	least := int64(math.MaxInt64)
 	for group = path.Clean("/" + group); ; group = path.Dir(group) {

@@ -35,13 +35,13 @@ type Meters struct {
 	panicAt time.Time
 }
 
-// stageAt is the stage of a running task, with its start.
+// stageAt is the current stage of a running task, with the time at which it began.
 type stageAt struct {
 	stage string
 	since time.Time
 }
 
-// slow are bucket bounds, in seconds, for work that takes from milliseconds to minutes.
+// slow contains bucket bounds, in seconds, for work that takes from milliseconds to minutes.
 var slow = []float64{.01, .03, .1, .3, 1, 3, 10, 30, 100, 300, 1000}
 
 // NewMeters registers the meters.
@@ -82,9 +82,9 @@ func NewMeters(r prometheus.Registerer) *Meters {
 	return m
 }
 
-// counted counts the requests that pages answers, and logs each with a number that is also in the answer, so that people can
-// quote it with an error. Failures of the site are logged as warnings, all other requests for debugging. Paths, addresses and
-// people are not logged: a path may hold the secret of a link.
+// counted counts the requests that pages answers, and logs each with a number. The number is also in the answer, so that people can quote
+// it when they report an error. Failures of the site are logged as warnings, all other requests for debugging. Paths, addresses and people
+// are not logged: a path may hold the secret of a link.
 func (m *Meters) counted(pages http.Handler, log *slog.Logger) http.Handler {
 	router, ok := pages.(interface{ Route(*http.Request) string })
 	if m == nil || !ok {
@@ -132,7 +132,7 @@ func (c *codeWriter) WriteHeader(code int) {
 	c.ResponseWriter.WriteHeader(code)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap lets http.ResponseController reach the writer below.
 func (c *codeWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // panic counts a request, or other work of the site, that ended in a panic.
@@ -163,7 +163,7 @@ func (m *Meters) begun(wait time.Duration) {
 	}
 }
 
-// stage measures a stage by when the next one begins. Questions to partners overlap, and are measured separately.
+// stage measures the duration of a stage, which ends when the next one begins. Questions to partners overlap, and are measured separately.
 func (m *Meters) stage(e site.Event) {
 	if m == nil {
 		return
@@ -191,7 +191,7 @@ func (m *Meters) stage(e site.Event) {
 	delete(m.begin, e.Task)
 }
 
-// reading counts a file being read, and the function that it returns counts the outcome.
+// reading counts a file that is being read. The function that it returns counts the outcome.
 func (m *Meters) reading() func([]site.Item, error) {
 	if m == nil {
 		return func([]site.Item, error) {}
@@ -225,7 +225,7 @@ func (m *Meters) Answered(partner concordat.SiteID, o federation.Outcome, took t
 		return
 	}
 	if partner == "" {
-		partner = "unknown" // strangers' requests create no names
+		partner = "unknown" // requests from strangers must not create labels
 	}
 	m.federated.WithLabelValues(string(partner), string(o)).Inc()
 	m.federatedTook.WithLabelValues(string(partner)).Observe(took.Seconds())

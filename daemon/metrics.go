@@ -17,7 +17,7 @@ import (
 	"concordat/store"
 )
 
-// metrics answers Prometheus and the process supervisor at a separate address: it is not public, and needs no signing in.
+// metrics answers Prometheus and the process supervisor at a separate address, which is not public and requires no sign-in.
 func (s *Daemon) metrics(q *site.Queue) http.Handler {
 	r := s.registry
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

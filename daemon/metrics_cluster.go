@@ -10,8 +10,8 @@ import (
 	"concordat/instance"
 )
 
-// Metrics of a node of a site of several machines. Nodes and shards are as this node sees them, so every instance reports all;
-// logs are those of its own copies.
+// Metrics of a node of a site of several machines. Nodes and shards are as this node sees them, so every instance reports all of them;
+// metrics of logs concern its own copies.
 var (
 	metricOnline   = metric("cluster_coordinator_up", "1 while the coordinator has confirmed the node's session within its timeout.")
 	metricSessions = metric("cluster_sessions_total",

@@ -29,12 +29,12 @@ type originals struct {
 	files  *store.Files
 	reader *instance.Reader
 	office sandbox.OfficeOptions
-	turn   chan struct{} // one for each child at work
+	turn   chan struct{} // one element for each child at work
 	making chan struct{} // held while LibreOffice works
 
 	mu    sync.Mutex // guards what follows
 	kept  map[string]any
-	order []string // of kept, least recently used first
+	order []string // keys of kept, least recently used first
 	bytes int
 	sizes map[string]int
 }
@@ -60,7 +60,7 @@ func (o *originals) Find(ctx context.Context, file site.Part, text string, span 
 	at := extract.Locate(pages, extract.Fold(span.In(text)), float64(span.Start)/float64(max(len(text), 1)))
 	out := web.Found{Sure: at.Sure()}
 	if len(at.Spans) > 0 {
-		out.Page = at.Spans[0].Page // unsure: the best place known, and no mark
+		out.Page = at.Spans[0].Page // unsure: show the best page known, without a mark
 	}
 	for _, s := range at.Spans {
 		if s.Page != n || !out.Sure {
@@ -122,7 +122,7 @@ func lookUp[T any](ctx context.Context, o *originals, key string, size func(T) i
 	case <-ctx.Done():
 		return none, ctx.Err()
 	}
-	if v, ok := o.get(key); ok { // read while this one waited
+	if v, ok := o.get(key); ok { // another call read it while this one waited
 		return v.(T), nil
 	}
 	r, err := o.reader.Start()
@@ -137,8 +137,8 @@ func lookUp[T any](ctx context.Context, o *originals, key string, size func(T) i
 	return v, nil
 }
 
-// ofFile turns a fault of a file into an error that pages understand: concordat.ErrNotFound if it has no such page,
-// concordat.ErrInvalid if it cannot be read.
+// ofFile turns an error of a file into an error that pages understand: concordat.ErrNotFound if it has no such page, concordat.ErrInvalid
+// if it cannot be read.
 func ofFile(err error) error {
 	var bad *extract.Error
 	switch {

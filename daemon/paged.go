@@ -19,11 +19,11 @@ import (
 const (
 	// longestMaking bounds how long LibreOffice works on one file, since someone is waiting for the page.
 	longestMaking = 45 * time.Second
-	// deletedPoll is how often to check whether a file whose pages are being made still exists: its deletion ends that.
+	// deletedPoll is how often to check whether a file whose pages are being made still exists: its deletion ends the work.
 	deletedPoll = 200 * time.Millisecond
 )
 
-// keyOf names the pages of a file: what LibreOffice makes from it also depends on its format.
+// keyOf returns a cache key for the pages of a file. It includes the format, on which LibreOffice's output depends.
 func keyOf(p site.Part) string { return p.File + strings.ToLower(filepath.Ext(p.Name)) }
 
 // Paged implements web.Originals.
@@ -50,7 +50,7 @@ func (o *originals) Paged(ctx context.Context, p site.Part) web.Pages {
 	return web.PagesUnconfined
 }
 
-// pdf returns where the pages of a file are: in the file itself, or in a PDF that is made from it the first time.
+// pdf returns where the pages of a file are: in the file itself, or in a PDF made from it at the first call.
 func (o *originals) pdf(ctx context.Context, p site.Part) (string, error) {
 	path, err := o.files.Fetch(ctx, p.File)
 	if err != nil {
@@ -71,14 +71,14 @@ func (o *originals) pdf(ctx context.Context, p site.Part) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	if made, err := o.files.Made(p.File); err == nil { // while this one waited
+	if made, err := o.files.Made(p.File); err == nil { // another call made it while this one waited
 		return made, nil
 	}
 	made, err := o.makePDF(ctx, p, path)
 	var bad *extract.Error
 	if errors.As(err, &bad) {
 		err = ofFile(err)
-		if bad.Code != extract.Timeout { // which a busy machine causes too
+		if bad.Code != extract.Timeout { // a busy machine can also cause a timeout
 			o.put("failed "+keyOf(p), err, 1<<10) // it would fail again
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"concordat/web"
 )
 
-// policyOf returns who may do how much on the pages.
+// policyOf returns what people may do on the pages, and how much.
 func policyOf(c *config.Config) web.Policy {
 	p := c.People
 	quota := func(q config.Quota) people.Quota {
@@ -30,8 +30,7 @@ const (
 	sweepEvery = time.Hour
 	// erasurePoll is how often to look for deletions that other processes requested.
 	erasurePoll = time.Second
-	// erasureRetry is how long to wait before a deletion is retried that failed, or whose bytes are on the disk
-	// of a machine that is away.
+	// erasureRetry is how long to wait before retrying a deletion that failed, or that has bytes on the disk of a machine that is away.
 	erasureRetry = 15 * time.Second
 )
 
@@ -71,7 +70,7 @@ func (s *Daemon) sweep(ctx context.Context, e *retain.Eraser) error {
 	}
 }
 
-// guarded does work in the background, logs failures and panics, and reports whether it succeeded.
+// guarded runs work in the background, logs failures and panics, and reports whether it succeeded.
 func (s *Daemon) guarded(ctx context.Context, work string, f func() error) bool {
 	err := compare.Guard(f)
 	if !s.o.Site.NotePanic(err, "work", work) && err != nil && ctx.Err() == nil {
@@ -100,7 +99,7 @@ func (s *Daemon) refreshKeys(ctx context.Context) {
 	}
 }
 
-// sweepNow answers the command line.
+// sweepNow sweeps at the request of a command.
 func (s *Daemon) sweepNow(w http.ResponseWriter, r *http.Request) {
 	did, err := s.eraser.Sweep(r.Context(), instance.Retention(s.o.Config), false)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"concordat/instance"
 )
 
-// readiness is the answer of /readyz: each part with ok, or with what is wrong.
+// readiness is the answer of /readyz. It says for each part that it is ok, or what is wrong.
 type readiness struct {
 	Status string            `json:"status"` // ready, or not ready
 	Parts  map[string]string `json:"parts"`  // serving, store, index, disk
 }
 
-// errStopping: the process is starting or stopping.
+// errStopping means that the process is starting or stopping.
 var errStopping = errors.New("starting or stopping")
 
 // readyz answers 200 while checks are accepted and can be done, otherwise 503, so that a proxy sends requests elsewhere.

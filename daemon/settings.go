@@ -14,11 +14,11 @@ import (
 	"concordat/web"
 )
 
-// What an operator sets for all nodes of a site reaches each of them through ZooKeeper. A node keeps the newest version that it
+// Settings that an operator makes for all nodes of a site reach each node through ZooKeeper. A node keeps the newest version that it
 // accepted, for its commands and for a start while ZooKeeper is away.
 
-// use makes next the configuration in force, as far as that needs no restart, and returns the keys that need one. A new title
-// goes onto the site's card.
+// use makes next the configuration in force, except for keys that need a restart, and returns those keys. A new title goes onto the site's
+// card.
 func (s *Daemon) use(ctx context.Context, next *config.Config, by ...string) {
 	was := s.o.Now().Site.Title
 	before := s.o.Now().Meaning
@@ -95,7 +95,7 @@ func (s *Daemon) set(ctx context.Context, values []web.Setting, notes ...store.A
 	return nil
 }
 
-// problems returns the faults of a configuration without their places in the file, which the reader has not seen.
+// problems returns the faults of a configuration without line numbers, since the reader has not seen the file.
 func problems(faults config.Faults) error {
 	var all []string
 	for _, f := range faults {

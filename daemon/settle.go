@@ -9,7 +9,7 @@ import (
 	"concordat/site"
 )
 
-// Whoever opens the index reconciles it with the catalogue before answering.
+// The process that opens the index reconciles it with the catalogue before answering.
 
 // settleOld completes the work of processes that no longer run.
 func (s *Daemon) settleOld(ctx context.Context) {

@@ -41,8 +41,8 @@ type WebApp struct {
 	reader  *instance.Reader
 }
 
-// checksAtATime returns one for every two processors, since comparing itself uses several, and at most four,
-// since a long text needs memory.
+// checksAtATime returns the number of checks that run at a time: one for every two processors, since a comparison uses several, but at most
+// four, since a long text needs much memory.
 func checksAtATime() int { return max(1, min(4, runtime.GOMAXPROCS(0)/2)) }
 
 // OpenWebApp assembles the pages.

@@ -16,11 +16,11 @@ import (
 	"concordat/harvest/xmltree"
 )
 
-// errTooManyMeta is recorded with metadata that is left out.
+// errTooManyMeta is recorded if metadata is left out.
 var errTooManyMeta = fmt.Errorf("not read: at most %d descriptions of a work are", maxSets)
 
-// describedBy reads the metadata of the work that a page or a list names (describedby), each address once. Links to formats other
-// than XML are left out: repositories offer several.
+// describedBy reads the metadata of the work that a page or a list names (describedby), reading each address once. Links to formats other
+// than XML are left out, since repositories offer several formats.
 func (g *gathering) describedBy(ctx context.Context, links []landing.Link) error {
 	var read []string
 	for _, l := range links {
@@ -43,8 +43,8 @@ func isXML(media string) bool {
 	return (strings.HasSuffix(media, "/xml") || strings.HasSuffix(media, "+xml")) && media != "application/xhtml+xml"
 }
 
-// described reads metadata in any of the formats of OAI-PMH. Only what the record itself does not say is taken. Metadata that may
-// still arrive holds back the text, since it may state an embargo.
+// described reads metadata in any of the formats of OAI-PMH. It takes only values that the record itself lacks. While metadata may still
+// arrive, the text is held back, since the metadata may state an embargo.
 func (g *gathering) described(ctx context.Context, at string) error {
 	passing, closed, broken := g.passing, g.closed, g.broken
 	g.passing = false
@@ -98,7 +98,7 @@ func (g *gathering) cited(found landing.Found) {
 	g.work = filled(g.work, w)
 }
 
-// filled returns a work completed with what another description of it adds.
+// filled returns the work with missing values taken from another description of it.
 func filled(w, more concordat.Work) concordat.Work {
 	w.Title, w.Date, w.License = cmp.Or(w.Title, more.Title), cmp.Or(w.Date, more.Date), cmp.Or(w.License, more.License)
 	w.Embargo = cmp.Or(w.Embargo, more.Embargo)

@@ -20,13 +20,13 @@ import (
 
 const (
 	maxRestarts = 5  // restarts of a list whose resumption tokens expire
-	maxAttempts = 5  // at one page
+	maxAttempts = 5  // attempts at one page
 	maxAlone    = 20 // records of a page that are requested individually
-	// overlap is how far a list begins before the end of the previous one: repositories show a record some time after its date.
+	// overlap is how long before the end of the previous list a list begins, because repositories show a record some time after its date.
 	overlap = time.Hour
 )
 
-// interfaces are where repositories have OAI-PMH, below the address that people know.
+// interfaces are the paths below a repository's public address at which OAI-PMH is usually found.
 var interfaces = []string{"", "/oai/request", "/server/oai/request", "/oai", "/cgi/oai2", "/oai2d", "/oai/oai.php", "/index.php/index/oai"}
 
 // formats are the formats of metadata that say where texts are, best first.
@@ -81,9 +81,9 @@ func (x *run) listOAI(ctx context.Context) error {
 	}
 }
 
-// readAlone requests individually the records of a page that cannot be read there: in lists, repositories truncate records or mix
-// their encodings. A record that cannot be read individually either keeps both reasons. An error means that the repository must
-// not be asked any more for now.
+// readAlone requests individually the records of a page that cannot be read there: in lists, repositories truncate records or mix their
+// encodings. A record that cannot be read individually either keeps both reasons. An error means that no more requests may be sent to the
+// repository for now.
 func (x *run) readAlone(ctx context.Context, c *oai.Client, records []oai.Record) error {
 	asked := 0
 	for i, r := range records {
@@ -153,7 +153,7 @@ func clip(s string) string {
 	return string(r[:min(len(r), 200)])
 }
 
-// format chooses the format of metadata.
+// format returns the format of metadata to request.
 func (x *run) format(ctx context.Context, c *oai.Client) (string, error) {
 	if x.source.Format != "" {
 		return x.source.Format, nil
@@ -229,7 +229,7 @@ func pauseAfter(err error, attempt int) (time.Duration, bool) {
 	return pause, true // the network, or a truncated answer
 }
 
-// merge returns the records of a page in the form to be stored: known, unchanged ones are only marked as seen.
+// merge returns the records of a page in the form to be stored. Known, unchanged records are only marked as seen.
 func (x *run) merge(ctx context.Context, listed []oai.Record, base string) ([]store.HarvestRecord, error) {
 	ids := make([]string, len(listed))
 	for i := range listed {
@@ -326,8 +326,8 @@ func closedBy(access oai.Access, embargo concordat.Date) (store.HarvestRecordSta
 	return store.RecordEmbargoed, "", dayOf(embargo)
 }
 
-// dayOf returns the first instant at which a date has begun everywhere; for a year or a month, the instant at
-// which it is over everywhere.
+// dayOf returns the first instant at which a date has begun everywhere or, for a year or a month, the instant at which it is over
+// everywhere.
 func dayOf(d concordat.Date) time.Time {
 	for i, form := range []string{"2006", "2006-01", time.DateOnly} {
 		at, err := time.Parse(form, string(d))

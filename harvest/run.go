@@ -21,8 +21,8 @@ import (
 type Intake interface {
 	// Spool returns an empty file that is removed when it is closed.
 	Spool() (*os.File, error)
-	// Read returns the texts of a file with a known name: one, or those of an archive, each with the ID that the intake gives
-	// to documents from a file with that identity.
+	// Read returns the text of a file with a known name, or the texts of an archive. Each has the ID that the intake gives to documents
+	// from a file with that identity.
 	Read(ctx context.Context, id concordat.DocumentID, name string, f *os.File, size int64) ([]site.Incoming, error)
 	// Put adds documents to a library; they are durable when it returns.
 	Put(ctx context.Context, lib concordat.LibraryID, docs []site.Incoming) error
@@ -30,12 +30,12 @@ type Intake interface {
 	Remove(ctx context.Context, source string, lib concordat.LibraryID, ids []concordat.DocumentID, reason string) error
 }
 
-// Options of a Runner. Store, Intake and Fetch are required.
+// Options configure a Runner. Store, Intake and Fetch are required.
 type Options struct {
 	Store   *store.DB
 	Intake  Intake
 	Fetch   *fetch.Client
-	MaxFile int64            // bytes of one file; 0: 256 MiB
+	MaxFile int64            // maximum size of a file in bytes; 0: 256 MiB
 	Logger  *slog.Logger     // nil: nothing is logged
 	Now     func() time.Time // nil: time.Now
 	Sleep   func(ctx context.Context, d time.Duration) error
@@ -49,7 +49,7 @@ type Runner struct {
 
 const (
 	leaseTime = 30 * time.Second
-	// longestWait is how long a run waits for a repository that asks for it; beyond that, the run continues later.
+	// longestWait is how long a run waits for a repository that asks for it; if it must wait longer, the run continues later.
 	longestWait = 2 * time.Minute
 	wholeEvery  = 7 * 24 * time.Hour // how often a repository that does not report deleted records is listed completely
 	errorPause  = time.Hour          // before an interrupted run is tried again
@@ -83,7 +83,7 @@ func (r *Runner) Due(ctx context.Context) (out []store.HarvestSource, err error)
 	return out, err
 }
 
-// later ends a run that will continue at another time.
+// later is the error that ends a run that will continue at another time.
 type later struct {
 	after time.Duration
 	why   error
@@ -154,7 +154,7 @@ func (x *run) held(ctx context.Context, f func(context.Context) error) error {
 
 // steps lists and fetches.
 func (x *run) steps(ctx context.Context) error {
-	if x.state.Phase == "" || x.state.Ask == AskWhole { // an open, unrequested run would withdraw less
+	if x.state.Phase == "" || x.state.Ask == AskWhole { // an open run that was not requested would withdraw less
 		x.begin()
 	}
 	x.state.Cause = "" // of the previous attempt
@@ -240,8 +240,8 @@ func (x *run) ended(ctx context.Context, err error) time.Time {
 	return now.Add(min(errorPause, x.source.Every))
 }
 
-// vanished withdraws what a complete list no longer has. A list that has lost everything, or more than 20 records
-// and more than half, is not believed: a share may not be mounted, a repository may be rebuilding its index.
+// vanished withdraws what a complete list no longer has. A list that has lost everything, or more than 20 records and more than half, is
+// not believed, since a share may not be mounted or a repository may be rebuilding its index.
 func (x *run) vanished(ctx context.Context) error {
 	x.state.Unlisted = 0
 	if !x.state.Whole {

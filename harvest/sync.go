@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// maxLists bounds the lists of a ResourceSync source. More of them are an error: resources of an unread list would count as
+	// maxLists bounds the lists of a ResourceSync source. More lists are an error, since the resources in an unread list would count as
 	// gone.
 	maxLists = 2000
 	// maxChanges bounds the changes that are held in memory; beyond that, all resources are listed.
@@ -31,7 +31,7 @@ var (
 
 // syncLists are the lists of a source, by capability.
 type syncLists struct {
-	resources, changes []string // addresses
+	resources, changes []string // addresses of lists
 }
 
 // listSync reads a source by ResourceSync: its change lists if they reach back to the last run, otherwise all
@@ -56,7 +56,7 @@ func (x *run) listSync(ctx context.Context) error {
 	if len(lists.resources) == 0 {
 		return errors.New("the source has no resource list")
 	}
-	x.state.Whole = true // otherwise what is gone would remain
+	x.state.Whole = true // otherwise resources that are gone would remain
 	for _, at := range lists.resources {
 		if err := x.eachList(ctx, at, func(l *sitemap.List) error { return x.keepEntries(ctx, l.Entries) }); err != nil {
 			return err
@@ -222,7 +222,7 @@ func idOfEntry(e sitemap.Entry) string {
 	return cleanID(e.URL)
 }
 
-// describeEntry makes a description of a resource: a text, or a page that may lead to one.
+// describeEntry makes a description of a resource, which is a text or a page that may lead to one.
 func describeEntry(e sitemap.Entry) oai.Description {
 	d := oai.Description{Work: concordat.Work{Page: e.URL}}
 	u, err := url.Parse(e.URL)

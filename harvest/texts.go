@@ -28,12 +28,12 @@ import (
 )
 
 const (
-	together  = 32              // records that are fetched before their texts are added, at most
-	gathered  = 5 * time.Second // and how long, at most: fetched texts that are not added are lost if the process ends
-	atOnce    = 4               // of them
-	maxText   = 64 << 20        // bytes of their texts
-	maxTexts  = 10              // files of one record
-	maxTries  = 5               // at a record whose text does not come
+	together  = 32              // maximum number of records that are fetched before their texts are added
+	gathered  = 5 * time.Second // maximum time until then: fetched texts are lost if the process ends before they are added
+	atOnce    = 4               // records fetched at once
+	maxText   = 64 << 20        // maximum size of their texts in bytes
+	maxTexts  = 10              // maximum number of files in one record
+	maxTries  = 5               // attempts at a record whose text cannot be fetched
 	maxHTML   = 4 << 20
 	maxSets   = 3 // link sets of a page, and descriptions of a work
 	maxMeta   = 4 << 20
@@ -60,9 +60,9 @@ func (x *run) fetchTexts(ctx context.Context) error {
 	}
 }
 
-// obtainAll fetches the texts of records, in order, a few at a time, since reading a file takes longer than fetching it. It
-// stops starting new ones once it holds much text, some time has passed, or the source must not be asked any more, and then
-// returns the reason.
+// obtainAll fetches the texts of records, in order, a few at a time, since reading a file takes longer than fetching it. It starts no more
+// fetches once it has much text, some time has passed, or no more requests may be sent to the source; in the last case it returns the
+// reason.
 func (x *run) obtainAll(ctx context.Context, due []store.HarvestRecord) (done []fetched, stopped error) {
 	began := x.o.Now()
 	got := make([]*fetched, len(due))
@@ -96,7 +96,7 @@ func (x *run) obtainAll(ctx context.Context, due []store.HarvestRecord) (done []
 			return nil
 		})
 	}
-	stopped = errors.Join(stopped, g.Wait()) // only of a panic: the functions record their errors
+	stopped = errors.Join(stopped, g.Wait()) // only a panic: the functions record their errors
 	for _, f := range got {
 		if f != nil {
 			done = append(done, *f)
@@ -111,8 +111,8 @@ type fetched struct {
 	docs   []site.Incoming
 }
 
-// take adds texts to the library, and removes what was withdrawn. The documents are recorded with the record first: however
-// the process ends, each document in the library belongs to a record.
+// take adds texts to the library, and removes what was withdrawn. The documents are first noted in the record, so that each document in the
+// library belongs to a record, however the process ends.
 func (x *run) take(ctx context.Context, done []fetched) error {
 	if len(done) == 0 {
 		return nil
@@ -120,7 +120,7 @@ func (x *run) take(ctx context.Context, done []fetched) error {
 	var planned, after []store.HarvestRecord
 	var docs []site.Incoming
 	works := map[concordat.DocumentID]concordat.Work{}
-	var gone, cited []concordat.DocumentID // by the source, and from older versions
+	var gone, cited []concordat.DocumentID // withdrawn by the source, and left from older versions
 	for _, f := range done {
 		r := f.record
 		old := r.Documents
@@ -185,8 +185,8 @@ func (x *run) take(ctx context.Context, done []fetched) error {
 	return x.keep(ctx, after...)
 }
 
-// obtain fetches the texts of a record. An error means that the source must not be asked any more for now; problems that
-// concern only this record are stored in it.
+// obtain fetches the texts of a record. An error means that no more requests may be sent to the source for now. Problems that concern only
+// this record are stored in the record.
 func (x *run) obtain(ctx context.Context, r store.HarvestRecord) (fetched, error) {
 	f := fetched{record: r}
 	f.record.Due, f.record.Changed = time.Time{}, x.o.Now()
@@ -218,12 +218,12 @@ func (x *run) obtain(ctx context.Context, r store.HarvestRecord) (fetched, error
 		}
 	}
 	if g.held {
-		g.docs = nil // even texts that arrived before the missing metadata
+		g.docs = nil // drops even texts that arrived before
 	}
 	f.docs = g.docs
 	f.record.Work = filled(r.Work, g.work)
 	if g.access != oai.Open {
-		f.docs = nil // whatever came before the metadata was read
+		f.docs = nil // drops texts that came before the metadata
 		f.record.State, f.record.Detail, f.record.Due = closedBy(g.access, g.work.Embargo)
 		if len(f.record.Documents) > 0 {
 			f.record.State = store.RecordWithdrawing // they leave the library
@@ -273,12 +273,12 @@ type gathering struct {
 	docs    []site.Incoming
 	work    concordat.Work // from metadata that accompanies the text
 	access  oai.Access     // as stated in that metadata
-	names   []string       // of accepted files
+	names   []string       // names of accepted files
 	faults  []string
 	closed  bool // the source refuses
 	passing bool // trying again may help
 	broken  bool // a text arrived that cannot be read
-	held    bool // metadata did not arrive, and trying again may help: until then, no text is taken
+	held    bool // metadata did not arrive but may arrive later; until then, no text is taken
 }
 
 // closedOrHeld reports whether no more texts are to be read.
@@ -296,10 +296,10 @@ func (g *gathering) fault(at string, err error) {
 	g.faults = append(g.faults, fmt.Sprintf("%s: %v", at, err))
 }
 
-// errTooMany is recorded with files that are left out.
+// errTooMany is recorded if files are left out.
 var errTooMany = fmt.Errorf("not read: a record has at most %d texts", maxTexts)
 
-// errTooManySets is recorded with link sets that are left out.
+// errTooManySets is recorded if link sets are left out.
 var errTooManySets = fmt.Errorf("not read: at most %d link sets of a page are", maxSets)
 
 // file accepts a text, or looks for it on a page.
@@ -320,7 +320,7 @@ func (g *gathering) file(ctx context.Context, at store.HarvestFile) error {
 	return g.answer(ctx, r, at)
 }
 
-// answer reads the text in an answer.
+// answer reads the text from an HTTP answer.
 func (g *gathering) answer(ctx context.Context, r *fetch.Response, at store.HarvestFile) error {
 	name := cmp.Or(at.Name, r.Name)
 	if !oai.IsText(r.Type, name) && !oai.IsText(r.Type, r.Name) && !oai.IsText(at.Type, at.URL) {
@@ -349,7 +349,7 @@ func (g *gathering) open(ctx context.Context, at, accept string) (*fetch.Respons
 		return nil, ctx.Err()
 	}
 	if wait := (*later)(nil); errors.As(err, &wait) && g.home(at) {
-		return nil, err // the repository wants to be left alone
+		return nil, err // the repository asks not to be contacted
 	}
 	g.fault(at, err)
 	status := (*fetch.StatusError)(nil)
@@ -374,8 +374,7 @@ func (g *gathering) home(at string) bool {
 	return err1 == nil && err2 == nil && a.Host == b.Host
 }
 
-// TextLinks returns the links of a page that lead to texts: its items; if none of them is a text, the address for search
-// engines.
+// TextLinks returns the links of a page that lead to texts: its items or, if none of them is a text, the address for search engines.
 func TextLinks(found landing.Found) []landing.Link {
 	var items, cited []landing.Link
 	for _, l := range found.Texts {
@@ -452,7 +451,7 @@ func (g *gathering) page(ctx context.Context, r *fetch.Response) error {
 	return nil
 }
 
-// read spools a file and reads its texts. Only a fault of this site is an error.
+// read spools a file and reads its texts. It returns an error only for a failure on this site.
 func (g *gathering) read(ctx context.Context, name, media string, content io.Reader) error {
 	f, err := g.o.Intake.Spool()
 	if err != nil {
@@ -502,7 +501,7 @@ type diskWriter struct {
 	err error
 }
 
-// Write writes.
+// Write implements io.Writer.
 func (d *diskWriter) Write(p []byte) (int, error) {
 	n, err := d.w.Write(p)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"concordat/store"
 )
 
-// acknowledged records in the store what a cluster's shards acknowledged.
+// acknowledged records in the store which changes a cluster's shards acknowledged.
 type acknowledged struct{ store *store.Acknowledged }
 
 var _ cluster.Acknowledged = acknowledged{}

@@ -15,7 +15,7 @@ func JSONLine(v any) (json.RawMessage, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// Administrator is the audit's name for whoever uses the command line on this machine.
+// Administrator is the name in the audit of the person who uses the command line on this machine.
 const Administrator = "administrator"
 
 // Audit records what an administrator did on this machine.

@@ -16,8 +16,8 @@ import (
 	"concordat/store"
 )
 
-// AuditHeadName is the file of the signed end of the audit, in the folder of the site: whoever removes the last entries from
-// the store cannot sign an earlier end. It is one line, as audit export writes it.
+// AuditHeadName is the file with the signed end of the audit, in the folder of the site. Someone who removes the last entries from the
+// store cannot sign an earlier end. The file has one line, as audit export writes it.
 const AuditHeadName = "audit.head"
 
 // SignedHead is the end of an audit as a line of JSON.
@@ -25,7 +25,7 @@ type SignedHead struct {
 	Site crypto.SiteID `json:"site"`
 	Seq  uint64        `json:"seq"`
 	Hash string        `json:"hash"`
-	Head []byte        `json:"head"` // signed; base64 in JSON
+	Head []byte        `json:"head"` // signed head; base64 in JSON
 }
 
 // SignedHeadOf returns the head as a line.
@@ -109,8 +109,8 @@ func (o *Instance) AuditEnds(ctx context.Context) (end, kept store.AuditHead, er
 	return end, kept, err
 }
 
-// KeepAuditHead signs the end of the audit and keeps it next to the store, if it has grown. It fails as AuditEnds does, and
-// leaves the kept head. A site without keys, or whose keystore cannot be opened, keeps none.
+// KeepAuditHead signs the end of the audit and keeps it next to the store, if the audit has grown. It fails as AuditEnds does, leaving the
+// kept head unchanged. A site without keys, or with a keystore that cannot be opened, keeps no head.
 func (o *Instance) KeepAuditHead(ctx context.Context) error {
 	if o.Store == nil {
 		return nil

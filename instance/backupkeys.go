@@ -17,13 +17,13 @@ import (
 // BackupStageName is the folder of a site that holds the state while it is being encrypted into a backup.
 const BackupStageName = ".backing-up"
 
-// Sources of the secret that opens an encrypted backup, unless a flag names it.
+// Sources of the secret that opens an encrypted backup, used unless a flag names one.
 const (
 	BackupIdentityVariable   = "CONCORDAT_BACKUP_IDENTITY_FILE"   // identities, as age-keygen writes them
 	BackupPassphraseVariable = "CONCORDAT_BACKUP_PASSPHRASE_FILE" // one line
 )
 
-// ErrNoBackupKey: there are neither recipients nor a passphrase.
+// ErrNoBackupKey means that there are neither recipients nor a passphrase.
 var ErrNoBackupKey = errors.New("this backup holds the keys of the site, so it must be encrypted: name a recipient with --recipient or " +
 	"backup.recipients in the configuration, or choose a passphrase with --passphrase or --passphrase-file; --plain leaves it readable")
 
@@ -32,13 +32,13 @@ const backupEncryption = "backup encryption"
 
 // backupKeys is the value of that setting.
 type backupKeys struct {
-	Names     []byte `json:"names"`               // key of the names of originals
+	Names     []byte `json:"names"`               // key for the names of originals
 	Recipient string `json:"recipient,omitempty"` // passphrase of the identity
-	Identity  []byte `json:"identity,omitempty"`  // under a passphrase
+	Identity  []byte `json:"identity,omitempty"`  // encrypted with a passphrase
 }
 
-// BackupEncryption returns how to encrypt a backup: to the recipients if there are any, otherwise with the passphrase, or with
-// the one chosen earlier. replaced: another passphrase was chosen before. It fails with ErrNoBackupKey.
+// BackupEncryption returns how to encrypt a backup: to the recipients if there are any, otherwise with the given passphrase or, without
+// one, with the one chosen earlier. replaced reports whether another passphrase was chosen before. It fails with ErrNoBackupKey.
 func (o *Instance) BackupEncryption(ctx context.Context, to []string, passphrase *crypto.Secret) (e backup.Encrypt, replaced bool,
 	err error) {
 	keys, err := readBackupKeys(ctx, o.Store)
@@ -113,8 +113,8 @@ func readBackupKeys(ctx context.Context, db *store.DB) (k backupKeys, err error)
 	return k, nil
 }
 
-// BackupIdentities returns the identities that open the backup: those in the file that the argument or the environment names,
-// otherwise the identity in the backup, for whose passphrase it calls ask. found is false if there is neither.
+// BackupIdentities returns the identities that open the backup: those in the file that the argument or the environment names, otherwise the
+// identity in the backup, after calling ask for its passphrase. found is false if there is neither.
 func BackupIdentities(b *backup.Backup, file string, ask func() (crypto.Secret, error)) (o crypto.Opener, found bool, err error) {
 	if file == "" {
 		file = os.Getenv(BackupIdentityVariable)

@@ -15,7 +15,7 @@ import (
 	"concordat/site/retain"
 )
 
-// BatchesName is the folder of the batches' own indexes, and of the output of batch without --out.
+// BatchesName is the folder for the indexes of batches, and for the output of batch without --out.
 const BatchesName = "batches"
 
 // BatchOut is the folder, within that of a batch, for the pages, tables and reports of the command.
@@ -24,7 +24,7 @@ const BatchOut = "out"
 // BatchFolders returns the folders of the site's batches.
 func (o *Instance) BatchFolders() BatchFolders { return BatchFolders{o} }
 
-// OpenBatchIndex opens a batch's own index, and creates it at the first call.
+// OpenBatchIndex opens the index of a batch, creating it at the first call.
 func (o *Instance) OpenBatchIndex(id string) (*index.Shard, error) {
 	if !IsBatchID(id) {
 		return nil, fmt.Errorf("batch %q: %w", id, concordat.ErrInvalid)
@@ -53,7 +53,7 @@ var (
 // BatchFolders are the folders of batches; each has the texts of its documents.
 type BatchFolders struct{ o *Instance }
 
-// Name is their name in receipts.
+// Name returns the name of the folders in receipts.
 func (BatchFolders) Name() string { return BatchesName }
 
 // Erase does nothing: a batch's data about a check is removed before the check.
@@ -105,7 +105,7 @@ func (f BatchFolders) RemoveWritten(id string) (int, error) {
 
 // RemoveBatch removes the folder of a batch.
 func (f BatchFolders) RemoveBatch(id string) (int, error) {
-	_, done, err := f.OpenBatch(id) // no process works on it
+	_, done, err := f.OpenBatch(id) // no other process works on it
 	if err == nil {
 		err = done()
 	}

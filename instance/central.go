@@ -30,7 +30,7 @@ type keptCentral struct {
 	Settings json.RawMessage `json:"settings"`
 }
 
-// centralAt returns the settings of all nodes, as the node in dir last saw them.
+// centralAt returns the settings for all nodes as the node in dir last received them.
 func centralAt(dir string) (config.Central, error) {
 	b, err := os.ReadFile(filepath.Join(dir, ClusterName, centralName))
 	if errors.Is(err, os.ErrNotExist) {
@@ -47,8 +47,8 @@ func centralAt(dir string) (config.Central, error) {
 	return config.Central{Version: kept.Version, Keys: s.Keys}, err
 }
 
-// TakeCentral returns the configuration of this node with the settings of a version, and keeps them. If it cannot use them, it
-// changes nothing.
+// TakeCentral returns this node's configuration with a version of the settings for all nodes, and stores that version. If it cannot use the
+// settings, it changes nothing.
 func (o *Instance) TakeCentral(c coord.Config) (*config.Config, CentralSettings, error) {
 	s, err := ParseCentral(c)
 	if err != nil {
@@ -88,8 +88,8 @@ func (o *Instance) firstSettings(ctx context.Context, z *zk.Session) error {
 	}
 }
 
-// ApplyPolicies gives libraries the policies of the settings, creates missing libraries, and releases those that the settings
-// no longer name. Several nodes may do this at the same time: an older version does not change anything from a newer one.
+// ApplyPolicies gives libraries the policies in the settings, creates missing libraries, and releases those that the settings no longer
+// name. Several nodes may do this at the same time: an older version does not change anything from a newer one.
 func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSettings) error {
 	if version == 0 {
 		return nil
@@ -122,7 +122,7 @@ func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSe
 			continue
 		}
 		l.Policy = p
-		if err := o.Store.Catalogue.UpdateLibrary(ctx, l); !errors.Is(err, concordat.ErrRefused) { // a later version was applied
+		if err := o.Store.Catalogue.UpdateLibrary(ctx, l); !errors.Is(err, concordat.ErrRefused) { // otherwise a later version was applied
 			errs = append(errs, err)
 		}
 	}
@@ -140,7 +140,7 @@ type CentralSettings struct {
 
 const centralFormat = 1
 
-// ownKeys belong to each node, or to the cluster as a whole, and cannot be among the settings.
+// ownKeys are keys that belong to each node, or to the cluster as a whole, and cannot be among the settings.
 var ownKeys = []string{"site.id", "scheme", "store.url", "store.password_file", "serve.listen", "serve.metrics", "federation.listen",
 	"report.certificate", "report.key"}
 
@@ -190,8 +190,8 @@ func (s CentralSettings) Validate() error {
 	return nil
 }
 
-// Lookup returns an environment for config.Load: the node's own, backed by the settings. So the settings override a node's
-// file, and the node's variables override the settings.
+// Lookup returns an environment for config.Load: the node's own variables, or else the settings. So the settings override a node's file,
+// and the node's variables override the settings.
 func (s CentralSettings) Lookup(own config.Lookup) config.Lookup {
 	values := map[string]string{}
 	for _, k := range config.Keys() {

@@ -10,10 +10,11 @@ import (
 	"concordat"
 )
 
-// CheckShards is CheckIndex for a site of several machines: the numbers of all copies, the bytes of this machine's.
+// CheckShards is CheckIndex for a site of several machines. It compares the numbers of all copies, but reads only the bytes of this
+// machine's copies.
 func (o *Instance) CheckShards(ctx context.Context, quick bool) (*IndexState, error) {
 	out := &IndexState{}
-	for try := 0; ; try++ { // a change between the two readings makes a difference once
+	for try := 0; ; try++ { // a change between the two readings causes a difference only once
 		known := 0
 		if err := o.EachDocument(ctx, func(concordat.Ref) { known++ }); err != nil {
 			return nil, err
@@ -53,15 +54,15 @@ func (o *Instance) CheckShards(ctx context.Context, quick bool) (*IndexState, er
 type IndexState struct {
 	Documents int      `json:"documents"`
 	Sentences int      `json:"sentences"`
-	Fault     string   `json:"fault,omitempty"` // of Verify
+	Fault     string   `json:"fault,omitempty"` // error of Verify
 	Missing   int      `json:"missing"`         // in the catalogue, not in the index
 	Extra     int      `json:"extra"`           // in the index, not in the catalogue
 	Some      []string `json:"some,omitempty"`  // of both, as LIBRARY/DOCUMENT
-	// Documents that lack cells of meaning, that may lack them, and that have superfluous ones.
+	// Numbers of documents that lack cells of meaning, that may lack them, and that have superfluous ones.
 	Lacking     int `json:"lacking"`
 	MayLack     int `json:"may_lack"`
 	Superfluous int `json:"superfluous"`
-	// Disagree says, if nodes of the site index by meaning in different ways, which nodes do and what to do.
+	// Disagree is set if nodes of the site index by meaning in different ways. It names the nodes and says what to do.
 	Disagree string `json:"disagree,omitempty"`
 }
 
@@ -72,8 +73,8 @@ const maxNamed = 20
 func (o *Instance) CheckIndex(ctx context.Context, quick bool) (*IndexState, error) {
 	st := o.shard.Stats()
 	out := &IndexState{Documents: st.Documents, Sentences: st.Sentences}
-	// A document being added is in the index first, one being deleted leaves it first: while writers are held during the two
-	// readings, only interrupted work makes a difference.
+	// A document that is added enters the index first, and one that is deleted leaves it first. While writers are held during the two
+	// readings, only interrupted work can cause a difference.
 	var refs []concordat.Ref
 	known := map[concordat.Ref]bool{}
 	err := o.shard.PauseWrites(func() error {

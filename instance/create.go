@@ -15,8 +15,8 @@ import (
 	"concordat/store"
 )
 
-// Create makes a site in dir. It uses an existing configuration, and what an interrupted run left there, unchanged: the
-// store comes last and makes the folder a site.
+// Create makes a site in dir. It leaves an existing configuration and the files of an interrupted run unchanged and uses them. The store is
+// created last, and makes the folder a site.
 func Create(ctx context.Context, dir, id, title, scheme, database string, public bool) (*profile.Profiler, error) {
 	var key []byte
 	if !public {
@@ -71,7 +71,7 @@ func Create(ctx context.Context, dir, id, title, scheme, database string, public
 // RandomSite returns an identity for a site that was given none.
 func RandomSite() string { return "site-" + strings.ToLower(rand.Text()[:8]) }
 
-// vacant refuses a store that belongs to another site, or whose fingerprints have a different key.
+// vacant returns an error if the store belongs to another site or its fingerprints have a different key.
 func vacant(ctx context.Context, db *store.DB, id concordat.SiteID, scheme concordat.Scheme) error {
 	for _, s := range [][2]string{{siteSetting, string(id)}, {"scheme", string(scheme)}} {
 		held, err := db.Setting(ctx, s[0])

@@ -31,8 +31,8 @@ func (o *Instance) Template(name string) (*segment.Template, error) {
 	return nil, Usagef("no template %s: there are %s", name, NameList(names))
 }
 
-// SectionTemplate returns the wanted section template; "none" means none. The default is the one that all the named libraries
-// have for their documents, since submissions to a call have the form of its earlier applications.
+// SectionTemplate returns the wanted section template; "none" means none. By default, it is the template that all named libraries have for
+// their documents, since new submissions have the same form as earlier ones.
 func (o *Instance) SectionTemplate(ctx context.Context, wanted string, libraries []concordat.LibraryID) (*segment.Template, error) {
 	all := Templates(o.Config)
 	if wanted == NoTemplate && all[wanted] == nil {
@@ -52,14 +52,14 @@ func (o *Instance) SectionTemplate(ctx context.Context, wanted string, libraries
 		}
 		common = l.Policy.Template
 	}
-	return all[common], nil // nil: none, or one that the configuration no longer has
+	return all[common], nil // nil if there is none, or the configuration no longer has it
 }
 
-// NoTemplate selects no section template, whatever the libraries have.
+// NoTemplate means that no section template is used, whatever the libraries have.
 const NoTemplate = "none"
 
-// Forward says which sentences to ask partners about: those that the check says, otherwise those of the strictest library that
-// it names, or those that the site's configuration says. A check of all libraries names none.
+// Forward returns which sentences to ask partners about: as the check says, otherwise as the strictest of its libraries says, otherwise as
+// the site's configuration says. A check of all libraries names none.
 func (o *Instance) Forward(ctx context.Context, wanted string, libraries []concordat.LibraryID) (string, error) {
 	if wanted != "" {
 		return wanted, nil

@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// FreeSpace returns how many bytes of the disk with the folder dir are free for this process, and its size.
+// FreeSpace returns how many bytes are free for this process on the disk with the folder dir, and the size of that disk.
 func FreeSpace(dir string) (free, all int64, err error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
@@ -27,7 +27,7 @@ func Descriptors() int {
 	return int(min(l.Cur, 1<<30))
 }
 
-// CheckDisk returns an error that wraps concordat.ErrDiskFull below the low water of the site's disk.
+// CheckDisk returns an error that wraps concordat.ErrDiskFull if the site's disk has less free space than the configured low water.
 func (o *Instance) CheckDisk() error {
 	left, _, err := FreeSpace(o.Dir)
 	if err != nil {

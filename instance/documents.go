@@ -9,8 +9,8 @@ import (
 	"concordat/store"
 )
 
-// LibraryDocuments yields the documents of a library with their texts, in order of id. After an error the iteration continues
-// with the next one. A served site is read through its catalogue, document by document.
+// LibraryDocuments yields the documents of a library with their texts, in order of id. After an error the iteration continues with the next
+// document. If the site is being served, its documents are read one by one through the catalogue.
 func (o *Instance) LibraryDocuments(ctx context.Context, lib concordat.LibraryID) iter.Seq2[*concordat.Document, error] {
 	if o.shard != nil {
 		return o.shard.LibraryDocuments(ctx, lib)

@@ -12,10 +12,10 @@ import (
 	"concordat/site/compare"
 )
 
-// Encoder verifies leads.
+// Encoder is an encoder that verifies leads.
 type Encoder interface {
 	compare.Embedder
-	Spent() remote.Spent // so far
+	Spent() remote.Spent // the total so far
 }
 
 // encoding is an encoder in use, with the store of its vectors.
@@ -34,7 +34,7 @@ func (e *encoding) close() error {
 	return nil
 }
 
-// Encoder returns the encoder that currently verifies leads; nil: only the embedded table does.
+// Encoder returns the encoder that currently verifies leads; nil: only the embedded table is used.
 func (o *Instance) Encoder() Encoder {
 	if e := o.encoding.Load(); e != nil {
 		return e.encoder
@@ -42,8 +42,8 @@ func (o *Instance) Encoder() Encoder {
 	return nil
 }
 
-// UseEncoder takes the encoder that the configuration in force names, or that is installed. It ends the previous one: checks that still
-// use that get the leads of the table, and say so.
+// UseEncoder starts using the encoder that the configuration in force names, or the installed one. It closes the previous encoder: checks
+// that still use it get the leads of the table, and say so.
 func UseEncoder(o *Instance, log *slog.Logger) error {
 	e, err := NewEncoder(o.Dir, o.Now(), log)
 	if err != nil {
@@ -67,8 +67,8 @@ func InstalledEncoder(dir string) string {
 	return managed.Installed(filepath.Join(dir, EncoderName), sharedEncoders)
 }
 
-// NewEncoder returns the encoder that the configuration of the site in dir names, or that is installed; nil: none. It does not
-// connect or start anything yet. Close it if it is an io.Closer.
+// NewEncoder returns the encoder that the configuration of the site in dir names, or the installed one, or nil if there is none. It does
+// not connect or start anything yet. The caller closes the encoder if it is an io.Closer.
 func NewEncoder(dir string, c *config.Config, log *slog.Logger) (Encoder, error) {
 	o := c.Meaning.Encoder.Remote()
 	if o.URL == "" {
@@ -88,7 +88,7 @@ func NewEncoder(dir string, c *config.Config, log *slog.Logger) (Encoder, error)
 	return e, nil
 }
 
-// managedEncoder returns the encoder that the site runs itself; nil: none.
+// managedEncoder returns the encoder that the site runs itself; nil if there is none.
 func managedEncoder(dir string, c config.Encoder, log *slog.Logger) (Encoder, error) {
 	folder := InstalledEncoder(dir)
 	if c.Run == config.EncoderOff || c.Command == "" && folder == "" {

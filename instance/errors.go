@@ -16,5 +16,5 @@ func (e *UsageError) Unwrap() error { return e.Err }
 // Usage marks err as the caller's mistake.
 func Usage(err error) error { return &UsageError{err} }
 
-// Usagef is Usage of a formatted message.
+// Usagef returns a usage error with a formatted message.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }

@@ -7,17 +7,17 @@ import (
 	"path/filepath"
 )
 
-// A reindex builds the new index next to the old one, marks it complete, and exchanges the two by renaming. Whenever it is
-// interrupted, either the old index or the complete new one is there: FinishReindex completes a started exchange, and
-// everything before the mark starts again.
+// A reindex builds the new index next to the old one, marks it complete, and exchanges the two by renaming. After an interruption, either
+// the old index or the complete new one is there. FinishReindex completes an exchange that has begun; a reindex interrupted before the mark
+// starts again.
 const (
 	NewIndexName = "index.new"
 	OldIndexName = "index.old"
 	CompleteName = "complete"
 )
 
-// FinishReindex completes the exchange of an index whose successor is complete, and removes whatever else an interrupted
-// reindex left: both hold the texts of all documents. The caller has the lock of the site.
+// FinishReindex completes the exchange of an index whose successor is complete, and removes whatever else an interrupted reindex left:
+// these files contain the texts of all documents. The caller has the lock of the site.
 func FinishReindex(dir string) error {
 	next, now, old := filepath.Join(dir, NewIndexName), filepath.Join(dir, IndexName), filepath.Join(dir, OldIndexName)
 	if _, err := os.Stat(filepath.Join(next, CompleteName)); errors.Is(err, fs.ErrNotExist) {
@@ -25,13 +25,13 @@ func FinishReindex(dir string) error {
 			return err
 		}
 		if _, err := os.Stat(now); err != nil {
-			return nil // there never was an index, or that cannot be known
+			return nil // there never was an index, or its state cannot be known
 		}
 		return os.RemoveAll(old)
 	} else if err != nil {
 		return err
 	}
-	// The mark and the name of the new index may be in memory only.
+	// Until now, the mark and the name of the new index may be in memory only.
 	if err := errors.Join(syncDir(next), syncDir(dir), os.RemoveAll(old)); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func FinishReindex(dir string) error {
 	return errors.Join(os.Remove(filepath.Join(now, CompleteName)), os.RemoveAll(old))
 }
 
-// MarkReindexed marks the new index as complete, after all of it is on disk. FinishReindex brings the mark there.
+// MarkReindexed marks the new index as complete, once all of it is on disk. FinishReindex makes the mark durable.
 func MarkReindexed(dir string) error {
 	next := filepath.Join(dir, NewIndexName)
 	if err := syncDir(next); err != nil { // the names of the shards, whose files are on disk
@@ -53,7 +53,7 @@ func MarkReindexed(dir string) error {
 	return os.WriteFile(filepath.Join(next, CompleteName), nil, 0o600)
 }
 
-// syncDir brings the names in a folder to the disk.
+// syncDir makes the names in a folder durable.
 func syncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

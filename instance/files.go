@@ -12,7 +12,7 @@ import (
 	"concordat"
 )
 
-// WriteNew writes a complete file, unless one of that name exists; it reports whether it did.
+// WriteNew writes a complete file unless a file of that name exists, and reports whether it wrote it.
 func WriteNew(path string, content []byte) (bool, error) {
 	if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return false, err
@@ -24,7 +24,7 @@ func WriteNew(path string, content []byte) (bool, error) {
 	return true, os.Rename(tmp, path)
 }
 
-// WriteFile writes a temporary file and renames it to path.
+// WriteFile writes the content to a temporary file and renames it to path.
 func WriteFile(path string, b []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".concordat-*")
 	if err != nil {
@@ -63,7 +63,7 @@ func PartOf(rel string) string {
 		return "index"
 	case first == OriginalsName:
 		return "originals"
-	case strings.HasPrefix(first, StoreName): // with its log
+	case strings.HasPrefix(first, StoreName): // includes its log
 		return "store"
 	}
 	return "other"

@@ -33,7 +33,7 @@ func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	err := cluster.Replay(ctx, dir) // applies what a killed process left in the log
+	err := cluster.Replay(ctx, dir) // applies the log that a killed process left
 	var from *index.Shard
 	if err == nil {
 		from, err = index.Open(dir, index.Options{ReadOnly: true})
@@ -112,7 +112,7 @@ func (o *Instance) fillDocuments(ctx context.Context, docs []*concordat.Document
 		compare.Go(g, func() error {
 			there, err := o.Node.Document(gctx, concordat.Ref{Site: o.Config.Site.ID, Library: d.Library, Document: d.ID})
 			if err == nil && there.Text == d.Text && there.Title == d.Title {
-				return nil // by an interrupted start
+				return nil // already removed by an interrupted start
 			}
 			if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 				return err

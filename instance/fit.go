@@ -14,16 +14,16 @@ import (
 	"concordat/store"
 )
 
-// UnfitDocument is a document whose index by meaning is not what it should be.
+// UnfitDocument is a document that is not indexed by meaning as it should be.
 type UnfitDocument struct {
 	*concordat.Document
-	Bare bool // known to have no cells: this is correct if it needs none
+	Bare bool // known to have no cells, which is correct if it needs none
 }
 
 // unfitAtOnce is how many documents the index names at a time.
 const unfitAtOnce = 20_000
 
-// UnfitDocuments yields the documents of the libraries whose index by meaning is not what it should be, with their texts.
+// UnfitDocuments yields the documents of the libraries that are not indexed by meaning as they should be, with their texts.
 func UnfitDocuments(ctx context.Context, o *Instance, libraries []store.Library) iter.Seq2[UnfitDocument, error] {
 	return func(yield func(UnfitDocument, error) bool) {
 		for i := range libraries {
@@ -50,14 +50,14 @@ func UnfitDocuments(ctx context.Context, o *Instance, libraries []store.Library)
 	}
 }
 
-// SortedLibraries returns the libraries of the site by their identities.
+// SortedLibraries returns the libraries of the site in order of identity.
 func SortedLibraries(ctx context.Context, db *store.DB) ([]store.Library, error) {
 	libraries, err := db.Catalogue.Libraries(ctx)
 	slices.SortFunc(libraries, func(a, b store.Library) int { return cmp.Compare(a.ID, b.ID) })
 	return libraries, err
 }
 
-// notedAtOnce is how many rows of the catalogue one transaction updates, since additions during a reindex wait for it.
+// notedAtOnce is how many rows of the catalogue one transaction updates, since additions during a reindex wait for the transaction.
 const notedAtOnce = 20
 
 // NoteProfiles updates the catalogue with new profiles of documents that it has.
@@ -76,8 +76,7 @@ func NoteProfiles(ctx context.Context, db *store.DB, profiles []*concordat.Profi
 	return nil
 }
 
-// At most this many documents, or bytes of their texts, are put together in the background, since other writes
-// wait in the meantime.
+// At most this many documents, or bytes of their texts, are indexed together in the background, since other writes wait in the meantime.
 const (
 	fitAtOnce = 50
 	fitBytes  = 1 << 20

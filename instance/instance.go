@@ -32,14 +32,14 @@ const (
 	ConfigName = "concordat.yaml"
 	StoreName  = "site.db"
 	IndexName  = "index"
-	// IndexKeyName is the key of the site's own fingerprints: without it, whoever finds the index cannot test guesses against
-	// it. A site without the file has public fingerprints.
+	// IndexKeyName is the file with the key of the site's own fingerprints. Without the key, someone who gets hold of the index cannot test
+	// guesses against it. A site without the file has public fingerprints.
 	IndexKeyName = "index.key"
 )
 
 const indexKeyBytes = 32
 
-// ReadIndexKey returns the key of the site's own fingerprints; nil: they are public.
+// ReadIndexKey returns the key of the site's own fingerprints; or nil if they are public.
 func ReadIndexKey(dir string) ([]byte, error) {
 	key, err := os.ReadFile(filepath.Join(dir, IndexKeyName))
 	if errors.Is(err, os.ErrNotExist) {
@@ -60,31 +60,31 @@ type Instance struct {
 	Config   *config.Config
 	Store    *store.DB
 	Profiler *profile.Profiler
-	// With WithIndex, there is either shard, together with the lock, or remote if another process serves the site.
+	// With WithIndex, one of two is set: shard, together with the lock, or remote if another process serves the site.
 	shard  *cluster.Alone
 	Remote *cluster.Remote
-	// Node replaces shard in the serving process of a site of several machines.
+	// Node is used instead of shard in the serving process of a site of several machines.
 	Node       *cluster.Node
 	nodeServer *http.Server
-	nodeDone   chan struct{}                  // closes when nodeServer ended
-	Failed     chan error                     // node cannot continue
-	Trusted    *cluster.Trust                 // of node
-	supervised bool                           // by --supervised
-	ask        Ask                            // for the passphrase of the keystore
-	Index      concordat.Index                // the one of the three that exists
+	nodeDone   chan struct{}                  // closed when nodeServer has ended
+	Failed     chan error                     // receives the reason why the node cannot continue
+	Trusted    *cluster.Trust                 // certificates of node
+	supervised bool                           // set by --supervised
+	ask        Ask                            // asks for the passphrase of the keystore
+	Index      concordat.Index                // whichever of shard, remote and Node exists
 	indexNote  string                         // names the index of shard in notes
 	ahead      uint64                         // result of compareIndex
 	lock       *os.File                       // nil with StoreOnly
 	Since      time.Time                      // when this process got the lock
 	Settled    site.Settled                   // what opening reconciled
 	Flags      map[string]string              // maps keys of the configuration that a flag has set to the flag
-	Live       atomic.Pointer[config.Config]  // config with later changes; nil: none
-	Next       atomic.Pointer[config.Config]  // configuration of the next start; nil: the same
+	Live       atomic.Pointer[config.Config]  // config with later changes; nil: there are none
+	Next       atomic.Pointer[config.Config]  // configuration of the next start; nil: it is the same
 	Central    atomic.Int64                   // version of the settings of all nodes that live includes
-	Watch      *zk.Session                    // that reports them; nil: none
+	Watch      *zk.Session                    // session that reports these settings; nil: none
 	Deleting   atomic.Bool                    // this process carries out deletions for all nodes
-	panics     atomic.Pointer[compare.Panics] // where they are recorded; nil: in the log
-	keystore   atomic.Int64                   // version of the shared keystore that the folder has
+	panics     atomic.Pointer[compare.Panics] // where panics are recorded; nil: in the log
+	keystore   atomic.Int64                   // version of the folder's copy of the shared keystore
 	encoding   atomic.Pointer[encoding]       // the encoder in use; nil: none
 	setting    sync.Mutex                     // held while the configuration file is changed
 }
@@ -101,7 +101,7 @@ const (
 
 // Options say how a site is opened.
 type Options struct {
-	Ask        Ask  // for the passphrase of the keystore; nil: cannot ask
+	Ask        Ask  // asks for the passphrase of the keystore; nil: nobody can be asked
 	Supervised bool // a service manager starts the process again when it ends
 }
 

@@ -17,7 +17,7 @@ func (o *Instance) filesToJoin() (map[string][]byte, error) {
 		return nil, err
 	}
 	out := map[string][]byte{ConfigName: conf}
-	if _, err := LTIKeys(o.Dir); err != nil { // every site has one, even if no platform is registered yet
+	if _, err := LTIKeys(o.Dir); err != nil { // every site has keys, even if no platform is registered yet
 		return nil, err
 	}
 	for _, name := range []string{IndexKeyName, KeyFileName, LTIKeyName} {
@@ -45,13 +45,13 @@ func (o *Instance) filesToJoin() (map[string][]byte, error) {
 	return out, nil
 }
 
-// CoordinatorFiles are the files that the address of a coordinator names; see ZookeeperAddress.
+// CoordinatorFiles are the parameters of a coordinator's address that name files; see ZookeeperAddress.
 var CoordinatorFiles = []string{"account", "ca", "certificate", "key"}
 
-// CoordinatorFile begins the name of a copy of one of CoordinatorFiles.
+// CoordinatorFile is the prefix of the name of a copy of one of these files.
 const CoordinatorFile = "zookeeper-"
 
-// FilesOfCoordinator returns the files that the address names, by the name of their copies.
+// FilesOfCoordinator returns the files that the address names, by the names of their copies.
 func FilesOfCoordinator(address string) map[string]string {
 	out := map[string]string{}
 	_, query, _ := strings.Cut(address, "?")

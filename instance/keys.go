@@ -23,24 +23,24 @@ const (
 	KeyFileName  = "keystore.key"
 )
 
-// Sources of the secret of the keystore, in this order: the file that these variables name, the service manager's
-// credential, the key file in the folder, and for a passphrase the terminal.
+// Sources of the secret of the keystore, in this order: the file that these variables name, the service manager's credential, the key file
+// in the folder, and, for a passphrase, the terminal.
 const (
 	KeyFileVariable    = "CONCORDAT_KEY_FILE"        // 32 bytes
 	PassphraseVariable = "CONCORDAT_PASSPHRASE_FILE" // one line
 	credentialName     = "concordat.key"             // in $CREDENTIALS_DIRECTORY
 )
 
-// ErrNoKeys: the site has no keystore.
+// ErrNoKeys means that the site has no keystore.
 var ErrNoKeys = errors.New("this site has no keys; make them with concordat site key init")
 
 // Keystore is the keystore of a site: the file and the secret that opens it.
 type Keystore struct {
 	Path   string
 	Secret crypto.Secret
-	// Shared, if not nil, has the keystore of all nodes of the site, and the file is this node's copy.
+	// Shared, if not nil, contains the keystore that all nodes of the site share; the file is then this node's copy.
 	Shared *store.DB
-	opens  *crypto.Secret // secret after an Update; nil: Secret
+	opens  *crypto.Secret // secret after an Update; nil: use Secret
 }
 
 // OpenKeystore opens the keystore of the site; see OpenKeystore.
@@ -72,8 +72,8 @@ func OpenKeystore(dir string, ask Ask) (*Keystore, *crypto.Identity, error) {
 	return k, id, nil
 }
 
-// Update changes the identity in the keystore; see keyfile.Update. If nodes share the keystore, change may be called several
-// times, each time with what other nodes have changed in the meantime.
+// Update changes the identity in the keystore; see keyfile.Update. If nodes share the keystore, change may be called several times, each
+// time with the changes that other nodes have made in the meantime.
 func (k *Keystore) Update(ctx context.Context, change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
 	if k.Shared != nil {
 		return k.updateShared(ctx, change)
@@ -146,7 +146,7 @@ func RawKeyFrom(path string) (crypto.Secret, error) {
 // maxSecret bounds a file with a passphrase or key, in bytes.
 const maxSecret = 4096
 
-// readSmall reads a secret's file, which only its owner may read.
+// readSmall reads a small secret file, which only its owner may be able to read.
 func readSmall(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -170,7 +170,7 @@ func OwnCard(ctx context.Context, db *store.DB, id *crypto.Identity) (*crypto.Ca
 	return crypto.ParseCard(cards[0].Card)
 }
 
-// MakeCard makes a new card with the fields, keeps the keys it announces, and then the card, with an audit entry by each of the
+// MakeCard makes a new card with the fields, stores the keys that it announces and then the card, with an audit entry for each of the
 // actors. root is nil if the keystore has the root key.
 func MakeCard(ctx context.Context, db *store.DB, k *Keystore, f crypto.CardFields, root []byte,
 	now time.Time, by ...string) (*crypto.Identity, *crypto.Card, error) {
@@ -197,8 +197,8 @@ func MakeCard(ctx context.Context, db *store.DB, k *Keystore, f crypto.CardField
 	})
 }
 
-// CardAge is the age from which a site that has its root key makes a new card, so that partners that see it daily always know
-// keys for weeks to come.
+// CardAge is the age from which a site that has its root key makes a new card, so that partners that fetch it daily always know the keys
+// for the coming weeks.
 const CardAge = 7 * 24 * time.Hour
 
 // RefreshCard makes a new card if the root key is here and the card is a week old, and destroys expired private keys. It
@@ -251,16 +251,16 @@ func SigningIdentity(dir string, ask Ask) (*crypto.Identity, error) {
 	return id, err
 }
 
-// ErrNoCard: the site has no card.
+// ErrNoCard means that the site has no card.
 var ErrNoCard = errors.New("there is none")
 
-// CardEndsError: a card must be renewed soon.
+// CardEndsError means that a card must be renewed soon.
 type CardEndsError struct{ On string } // a day
 
 func (e CardEndsError) Error() string { return "it ends on " + e.On }
 
-// CardState returns the time until which a card is in force, or what is wrong with it: err, which is the error of reading it,
-// ErrNoCard, the reason why it is not in force, or a CardEndsError.
+// CardState returns the time until which a card is in force, or an error: the given error of reading it, ErrNoCard, the reason why it is
+// not in force, or a CardEndsError.
 func CardState(card *crypto.Card, err error, now time.Time) (string, error) {
 	switch {
 	case err != nil:
@@ -275,6 +275,5 @@ func CardState(card *crypto.Card, err error, now time.Time) (string, error) {
 	return card.NotAfter.Local().Format(time.DateOnly), nil
 }
 
-// cardWarning is how long before its end a card needs attention: if the keystore has the root key, it is renewed
-// long before its end.
+// cardWarning is how long before it expires a card needs attention. If the keystore has the root key, the card is renewed long before that.
 const cardWarning = 14 * 24 * time.Hour

@@ -19,9 +19,9 @@ import (
 
 // Settings of the store about keys.
 const (
-	keysMadeSetting   = "keys made"         // by this site, at some time
+	keysMadeSetting   = "keys made"         // the site has made keys at some time
 	rootAskedSetting  = "root key asked"    // an administrator postponed the export of the root key
-	RootExportSetting = "root key exported" // when
+	RootExportSetting = "root key exported" // time of the export
 )
 
 // CardFields returns the fields of a first card: the site's name, and no address.
@@ -34,12 +34,12 @@ func cardName(o *Instance) string {
 	return cmp.Or(crypto.CardName(o.Now().Site.Title), string(o.Config.Site.ID))
 }
 
-// ErrRootAway: a new card needs the root key, which is kept elsewhere.
+// ErrRootAway means that a new card needs the root key, which is kept elsewhere.
 var ErrRootAway = errors.New("the root key is kept elsewhere")
 
-// NameCard makes a new card if the present one lacks the site's title, the name that partners see. With unnamed it leaves a
-// card with a chosen name: it replaces only one with the site's identifier, made before the site had a title. It does nothing
-// for a site without keys, card or title, and fails with ErrRootAway if it cannot make a card.
+// NameCard makes a new card if the present one lacks the site's title, which is the name that partners see. If unnamed is set, it leaves a
+// card with a chosen name, and replaces only a card that has the site's identifier because the site had no title yet. It does nothing for a
+// site without keys, card or title, and fails with ErrRootAway if it cannot make a card.
 func (o *Instance) NameCard(ctx context.Context, unnamed bool, by ...string) (made bool, err error) {
 	id, err := SigningIdentity(o.Dir, nil)
 	if err != nil || id == nil || o.Now().Site.Title == "" {
@@ -62,10 +62,10 @@ func (o *Instance) NameCard(ctx context.Context, unnamed bool, by ...string) (ma
 	return err == nil, err
 }
 
-// EnsureKeys makes keys and a card without an address for a site that has never had any, so that everything it issues is
-// signed, beginning with the first report. made reports whether it did. It leaves alone a site that once had keys or has
-// partners, which know it by those keys: they must come back from a backup. It also leaves alone a site of several machines,
-// each of which needs the key of the keystore.
+// EnsureKeys makes keys and a card without an address for a site that has never had any, so that everything it issues is signed, beginning
+// with the first report. made reports whether it did. It does nothing for a site that once had keys or has partners that know it by its
+// keys: these must come back from a backup. It also does nothing for a site of several machines, since each machine needs the key of the
+// keystore.
 func (o *Instance) EnsureKeys(ctx context.Context) (made bool, err error) {
 	if _, err := os.Lstat(filepath.Join(o.Dir, KeystoreName)); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return false, err
@@ -114,9 +114,9 @@ func (o *Instance) MakeKeys(ctx context.Context, secret crypto.Secret) (*crypto.
 	return id, o.Audit(ctx, "card made", map[string]any{"card": card.Serial, "ends": card.NotAfter})
 }
 
-// ResumeKeys makes working keys for a site whose keystore is lost or does not open, from its exported root key, and a card that
-// announces them to partners; the keystore opens with secret, and has the root key if keep is set. An existing keystore is
-// moved aside, and its new name returned. ResumeKeys refuses a keystore that opens, and the root key of another site.
+// ResumeKeys makes working keys for a site whose keystore is lost or does not open, from its exported root key, and a card that announces
+// them to partners. The keystore opens with secret and contains the root key if keep is set. An existing keystore is moved aside, and
+// ResumeKeys returns its new name. ResumeKeys fails if the keystore opens or if the root key belongs to another site.
 func (o *Instance) ResumeKeys(ctx context.Context, root []byte, secret crypto.Secret, keep bool) (id *crypto.Identity, aside string,
 	err error) {
 	path := filepath.Join(o.Dir, KeystoreName)
@@ -175,8 +175,8 @@ func (o *Instance) ResumeKeys(ctx context.Context, root []byte, secret crypto.Se
 	return id, aside, err
 }
 
-// Relock makes the keystore open with a new secret, that of keyFile or a passphrase if that is empty. It removes the key file
-// in the folder unless that is keyFile. A process that serves the site could no longer open the keystore, so none may run.
+// Relock makes the keystore open with a new secret: the key in keyFile or, if keyFile is empty, a passphrase. It removes the key file in
+// the folder unless that is keyFile. The site must not be served meanwhile, since the serving process could no longer open the keystore.
 func (o *Instance) Relock(ctx context.Context, secret crypto.Secret, keyFile string) (*crypto.Identity, error) {
 	if _, down := Serving(ctx, o.Dir); down == nil {
 		return nil, Usagef("the site is served: stop concordat serve first, since it opens the keystore as it is")
@@ -219,7 +219,7 @@ func MakeKeyFile(path string) (crypto.Secret, error) {
 	return crypto.RawKey([32]byte(b)), nil
 }
 
-// KeysState describes the keys of the site for people.
+// KeysState describes the state of the site's keys for people.
 type KeysState struct {
 	Site     crypto.SiteID
 	Made     bool      // there are keys, and they can be opened
@@ -257,12 +257,13 @@ func (o *Instance) Keys(ctx context.Context) (KeysState, error) {
 	return out, err
 }
 
-// PutOffRoot records that the root key is not exported now, so that no one is asked again. The notes go into the audit with it.
+// PutOffRoot records that the export of the root key was postponed, so that no one is asked again. The notes are added to the audit in the
+// same transaction.
 func (o *Instance) PutOffRoot(ctx context.Context, notes ...store.AuditNote) error {
 	return o.set(ctx, rootAskedSetting, "not now", notes)
 }
 
-// set keeps a setting and the audit entries about it, in one transaction.
+// set stores a setting and the audit entries about it, in one transaction.
 func (o *Instance) set(ctx context.Context, name, value string, notes []store.AuditNote) error {
 	return o.Store.Atomic(ctx, func(tx *store.DB) error {
 		if err := tx.SetSetting(ctx, name, value); err != nil {
@@ -272,8 +273,8 @@ func (o *Instance) set(ctx context.Context, name, value string, notes []store.Au
 	})
 }
 
-// LockedRoot returns the root key of the site under a passphrase, and records that it was exported. The key stays in the
-// keystore. The notes go into the audit with that.
+// LockedRoot returns the root key of the site encrypted with a passphrase, and records that it was exported. The key stays in the keystore.
+// The notes are added to the audit in the same transaction.
 func (o *Instance) LockedRoot(ctx context.Context, passphrase crypto.Secret, notes ...store.AuditNote) ([]byte, error) {
 	_, id, err := o.OpenKeystore()
 	if err != nil {
@@ -289,8 +290,8 @@ func (o *Instance) LockedRoot(ctx context.Context, passphrase crypto.Secret, not
 	return b, o.set(ctx, RootExportSetting, time.Now().UTC().Format(time.RFC3339), notes)
 }
 
-// RefreshKeys renews the card of a site that has its root key and removes expired private keys. It does nothing for a site
-// without keys, or whose keystore needs a passphrase that cannot be asked for.
+// RefreshKeys renews the card of a site that has its root key and removes expired private keys. It does nothing if the site has no keys or
+// its keystore needs a passphrase that cannot be asked for.
 func (o *Instance) RefreshKeys(ctx context.Context) error {
 	id, err := SigningIdentity(o.Dir, nil)
 	if err != nil || id == nil {

@@ -15,9 +15,9 @@ import (
 	"concordat/store"
 )
 
-// The nodes of a site are one site to its partners: what one of them changes in the keystore, for example the keys of the week
-// that its card announces, the others need at once. So the store contains the keystore, encrypted like its file, and each node
-// has a copy; the secret that opens it stays out of the store.
+// To partners, all nodes are one site. A change that one node makes in the keystore, for example to the keys of the week that the card
+// announces, is needed by the others at once. So the store contains the keystore, encrypted like its file, and each node has a copy; the
+// secret that opens it stays out of the store.
 
 // SharedKeys returns where the nodes of the site share the keystore, or nil for a site of one machine.
 func (o *Instance) SharedKeys() *store.DB {
@@ -27,8 +27,7 @@ func (o *Instance) SharedKeys() *store.DB {
 	return o.Store
 }
 
-// SyncKeystore updates this node's copy of the keystore from that of all nodes. The first node that has one shares it with
-// the others.
+// SyncKeystore updates this node's copy of the keystore from the shared one. The first node that has a keystore shares it with the others.
 func (o *Instance) SyncKeystore(ctx context.Context) error {
 	db := o.SharedKeys()
 	if db == nil {
@@ -64,7 +63,7 @@ func (o *Instance) SyncKeystore(ctx context.Context) error {
 	return err
 }
 
-// share makes this node's keystore that of all nodes, whatever they have.
+// share makes this node's keystore the shared one, replacing any other.
 func (k *Keystore) share(ctx context.Context) error {
 	if k.Shared == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Listen listens, and adds advice to an error.
+// Listen listens at an address. If it fails, the error includes advice.
 func Listen(key, flag, address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err == nil {

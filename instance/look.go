@@ -35,7 +35,7 @@ func (w *Observer) Next(ctx context.Context) error {
 	}
 }
 
-// AwaitSelf returns how the other nodes reach this one, which admits new ones.
+// AwaitSelf returns the address at which other nodes reach this one, which admits new nodes.
 func (w *Observer) AwaitSelf(ctx context.Context, dir string, own coord.NodeID) (coord.Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, selfTime)
 	defer cancel()
@@ -57,7 +57,7 @@ const selfTime = 30 * time.Second
 
 // ClusterState is the state of a cluster, as one of its machines knows it.
 type ClusterState struct {
-	View   coord.View          `json:"view"`   // as the coordinator last reported
+	View   coord.View          `json:"view"`   // as the coordinator last reported it
 	Nodes  []cluster.NodeState `json:"nodes"`  // this one and those that answered
 	Silent map[string]string   `json:"silent"` // live nodes that did not answer in time, and why
 	Store  string              `json:"store"`  // why the database cannot be used; empty: it answers
@@ -90,7 +90,7 @@ func LookAtCluster(ctx context.Context, dir string, c *config.Config, ask time.D
 	return out, nil
 }
 
-// Take records the nodes' answers, in the order of their names.
+// Take records the nodes' answers, in order of name.
 func (c *ClusterState) Take(states map[coord.NodeID]cluster.NodeState, silent map[coord.NodeID]error) {
 	for _, id := range slices.Sorted(maps.Keys(states)) {
 		c.Nodes = append(c.Nodes, states[id])
@@ -129,7 +129,7 @@ func ShardState(v *coord.View, s coord.Shard) ShardLine {
 	return line
 }
 
-// AuthorityOf returns a live node with the authority's key, this one if it has it.
+// AuthorityOf returns a live node that has the authority's key, preferring this node.
 func AuthorityOf(v *coord.View, l *cluster.Layout, me coord.NodeID) (coord.Node, error) {
 	if l.Members[me].Authority {
 		return coord.Node{ID: me}, nil

@@ -9,7 +9,7 @@ import (
 	"concordat/web/lti"
 )
 
-// LTIKeyName holds the keys that sign the site's messages to learning platforms.
+// LTIKeyName is the file with the keys that sign the site's messages to learning platforms.
 const LTIKeyName = "lti-keys.json"
 
 // LTIKeys reads the keys of the site in dir, and creates them if there are none.
@@ -39,11 +39,11 @@ func WriteLTIKeys(path string, keys *lti.Keys) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), LTIKeyName+".*") // only its owner reads it
+	f, err := os.CreateTemp(filepath.Dir(path), LTIKeyName+".*") // only its owner can read it
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // renamed already unless something failed
+	defer func() { _ = os.Remove(f.Name()) }() // it is already renamed unless something failed
 	_, err = f.Write(b)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err

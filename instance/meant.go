@@ -20,7 +20,7 @@ func (o *Instance) CellsMade() string {
 	return coord.MeaningOff
 }
 
-// meant returns what the index should keep about the documents of a library.
+// meant returns what the index should contain about the documents of a library.
 func (o *Instance) meant(l *store.Library) index.Meant {
 	switch {
 	case !o.Profiler.Meaning():
@@ -31,8 +31,8 @@ func (o *Instance) meant(l *store.Library) index.Meant {
 	return index.MeantCells
 }
 
-// Unfit returns the documents of a library, after the given one in the order of their identities, whose index by meaning does
-// not match the configuration and the library's policy. It names at most limit. Errors: those of cluster.Renewer.
+// Unfit returns documents of a library that are not indexed by meaning as the configuration and the library's policy require: those after
+// the given one, in order of identity, at most limit. Its errors are those of cluster.Renewer.
 func (o *Instance) Unfit(ctx context.Context, l *store.Library, after concordat.DocumentID, limit int) (*index.Unfit, error) {
 	x, ok := o.Index.(cluster.Renewer)
 	if !ok {
@@ -60,8 +60,8 @@ func (o *Instance) AllUnfit(ctx context.Context) (all index.Unfit, err error) {
 // bareLooked bounds the documents without cells whose texts are examined.
 const bareLooked = 1000
 
-// checkMeaning counts documents whose index by meaning is not what it should be. Unless quick, it examines the first that are
-// known to have no cells: if one of those has prose, its library had none before, and others may lack them too.
+// checkMeaning counts documents that are not indexed by meaning as they should be. Unless quick is set, it examines the first documents
+// known to have no cells: if one of them has prose, its library was not indexed by meaning before, and others may lack cells too.
 func (o *Instance) checkMeaning(ctx context.Context, out *IndexState, quick bool) error {
 	u, err := o.AllUnfit(ctx)
 	if errors.Is(err, concordat.ErrRefused) {

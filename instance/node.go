@@ -24,24 +24,24 @@ import (
 	"concordat/site/compare"
 )
 
-// A machine of a site of several machines.
+// This file opens a machine of a site of several machines.
 
 const (
 	ClusterName = "cluster" // folder of certificates, within the site's
 	// NodeDirName is the folder of the node's copies, within that of the index.
 	NodeDirName = "cluster"
 	joinTime    = 30 * time.Second
-	// Of connections between nodes.
+	// Limits of connections between nodes.
 	nodeHeaderTime = 10 * time.Second
 	nodeIdleTime   = 2 * time.Minute
 )
 
-// Coordinator begins a session with the coordinator at the address; an empty node only observes.
+// Coordinator begins a session with the coordinator at the address; if node is empty, it only observes.
 func (o *Instance) Coordinator(ctx context.Context, node coord.NodeID) (coord.Session, error) {
 	return o.CoordinatorOf(ctx, node, false)
 }
 
-// CoordinatorOf is Coordinator, but may create the site's root there.
+// CoordinatorOf is Coordinator, but may create the site's root in it.
 func (o *Instance) CoordinatorOf(ctx context.Context, node coord.NodeID, found bool) (coord.Session, error) {
 	address := o.Config.Cluster.Coordinator
 	switch scheme, _, _ := strings.Cut(address, "://"); scheme {
@@ -64,11 +64,10 @@ func (o *Instance) CoordinatorOf(ctx context.Context, node coord.NodeID, found b
 	return nil, Usagef("cluster.coordinator: %q is not known to this program: want zk://HOST:PORT,HOST:PORT/ROOT or http://host:port", address)
 }
 
-// ZookeeperAddress reads zk://HOST:PORT,HOST:PORT/ROOT with the files of the account and of TLS as account, ca, certificate and
-// key after a question mark; with only tls=yes, the authorities of the system are used. timeout is the timeout of sessions, for
-// example 10s.
+// ZookeeperAddress reads zk://HOST:PORT,HOST:PORT/ROOT followed by parameters after a question mark: account, ca, certificate and key name
+// files for the account and for TLS; with only tls=yes, the system's authorities are used; timeout is the session timeout, for example 10s.
 func ZookeeperAddress(address string) (o zk.Options, err error) {
-	place, query, _ := strings.Cut(strings.TrimPrefix(address, "zk://"), "?") // several hosts do not form a URL
+	place, query, _ := strings.Cut(strings.TrimPrefix(address, "zk://"), "?") // an address with several hosts is not a URL
 	servers, root, _ := strings.Cut(place, "/")
 	if o.Servers = strings.Split(servers, ","); root != "" {
 		o.Root = "/" + strings.TrimSuffix(root, "/")
@@ -108,7 +107,7 @@ func (o *Instance) Trust() (*cluster.Trust, error) {
 	return t, err
 }
 
-// openNode makes this machine take part in its cluster.
+// openNode makes this machine join its running cluster.
 func (o *Instance) openNode(ctx context.Context) error {
 	c := o.Config.Cluster
 	t, err := o.Trust()
@@ -190,8 +189,8 @@ func Version() string {
 	return ""
 }
 
-// mayJoin checks that this machine is a member before it enters its name anywhere: a removed one must not keep the name from
-// another.
+// mayJoin checks that this machine is a member before its name is registered anywhere: a removed machine must not keep others from using
+// the name.
 func (o *Instance) mayJoin(ctx context.Context, t *cluster.Trust) (err error) {
 	look, err := o.Coordinator(ctx, "")
 	if err != nil {
@@ -234,7 +233,7 @@ func (o *Instance) Stats() index.Stats {
 	return index.Stats{}
 }
 
-// IndexReady returns why the index cannot be used, or nil.
+// IndexReady returns an error that says why the index cannot be used, or nil.
 func (o *Instance) IndexReady() error {
 	switch {
 	case o.Node != nil:
@@ -245,7 +244,7 @@ func (o *Instance) IndexReady() error {
 	return nil
 }
 
-// IndexDocuments returns how many documents the index has, of all machines.
+// IndexDocuments returns how many documents the index has on all machines.
 func (o *Instance) IndexDocuments(ctx context.Context) (int, error) {
 	if o.Node != nil {
 		return o.Node.Documents(ctx)

@@ -17,11 +17,11 @@ import (
 	"concordat/store"
 )
 
-// The store of a site of one machine records the last log record that the index has acknowledged. Each start compares the two: if
-// the index is behind, it has lost documents, and the site does not open; if the store is behind, it has lost what it knew about
-// documents, and takes them from the index again.
+// The store of a site of one machine records the last log record that the index has acknowledged. Each start compares the two: if the index
+// is behind, it has lost documents, and the site does not open; if the store is behind, it has lost records of documents, and takes them
+// from the index again.
 
-// identityName is the file in the folder of an index that distinguishes it from earlier and later ones: a new index, made by reindex
+// identityName is a file in the folder of an index that distinguishes the index from earlier and later ones. A new index, made by reindex
 // or restore, has no notes.
 const identityName = "identity"
 
@@ -63,15 +63,15 @@ func (n notedIndex) Renew(ctx context.Context, ps ...*concordat.Profile) (int, e
 // Purge removes the bytes of deleted documents; concordat.Index does not require it.
 func (n notedIndex) Purge(ctx context.Context) error { return n.o.shard.Purge(ctx) }
 
-// noteIndex records how far the index has come.
+// noteIndex records the last log record that the index has acknowledged.
 func noteIndex(ctx context.Context, o *Instance) error {
 	at := o.shard.Applied()
 	return o.Store.Acknowledged.Note(ctx, o.indexNote, []store.AcknowledgedRecord{{Shard: "00", Epoch: at.Epoch, Record: at.Seq}})
 }
 
-// compareIndex sets indexNote, the name of the index in notes, and returns by how many changes the index is ahead of what the store
-// noted; 0 if nothing was noted. It fails with concordat.ErrCorrupt if the index has lost acknowledged changes. It is called once,
-// before the first change.
+// compareIndex sets indexNote, the name of the index in notes, and returns by how many changes the index is ahead of the store's notes, or
+// 0 if nothing was noted. It fails with concordat.ErrCorrupt if the index has lost acknowledged changes. It is called once, before the
+// first change.
 func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
 	path := filepath.Join(o.Dir, IndexName, "00", identityName)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && o.shard.Stats().Documents == 0 {
@@ -132,12 +132,12 @@ func RefuseEmptyIndex(ctx context.Context, o *Instance) error {
 	return nil
 }
 
-// identityOf returns the identity in a file, and makes one if there is none.
+// identityOf returns the identity in a file, creating one if there is none.
 func identityOf(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		b = []byte(strings.ToLower(rand.Text()))
-		err = keyfile.Replace(path, b) // if a power cut lost it, the notes would belong to another index
+		err = keyfile.Replace(path, b) // must survive a power cut, or the notes would belong to another index
 	}
 	if err == nil && len(b) == 0 || len(b) > 64 {
 		err = fmt.Errorf("%s: %w: %d bytes", path, concordat.ErrCorrupt, len(b))
@@ -145,8 +145,8 @@ func identityOf(path string) (string, error) {
 	return string(b), err
 }
 
-// retake enters documents into the catalogue that the index has and the store has lost. intakes are the additions that the store
-// knows have begun; they are settled afterwards.
+// retake adds to the catalogue the documents that the index has and the store has lost. intakes are the additions that the store knows have
+// begun; these are settled afterwards.
 func retake(ctx context.Context, o *Instance, intakes []store.Intake) error {
 	extra, err := extraRefs(ctx, o)
 	if err != nil {

@@ -2,8 +2,8 @@ package instance
 
 import "concordat/site/compare"
 
-// TellPanics sets where panics in the site's work, and in this machine's work as a node, are recorded; until then they go to
-// the log of the process. It may be called while the node answers others.
+// TellPanics sets where panics in the site's work, and in this machine's work as a node, are recorded. Until it is called, panics go to the
+// log of the process. It may be called while the node answers others.
 func (o *Instance) TellPanics(p compare.Panics) {
 	o.panics.Store(&p)
 	o.Site.TellPanics(p)

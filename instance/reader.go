@@ -15,7 +15,7 @@ import (
 	"concordat/extract/sandbox"
 )
 
-// DateOf returns the date of a document: the given one, or that of its file. A future date counts as none: either the
+// DateOf returns the date of a document: the given one or, without one, the date of its file. A date in the future is ignored, since the
 // clock was wrong or someone chose the date.
 func DateOf(given string, r *extract.Result) (concordat.Date, concordat.DateOrigin) {
 	if given != "" {
@@ -28,7 +28,7 @@ func DateOf(given string, r *extract.Result) (concordat.Date, concordat.DateOrig
 	return "", ""
 }
 
-// TitleOf returns the title of a document that has none: its file name, or for a member of an archive the member's.
+// TitleOf returns a title for a document that has none: the name of its file or, in an archive, of the member.
 func TitleOf(id string) string {
 	name := path.Base(strings.ReplaceAll(id, "!/", "/"))
 	return strings.TrimSuffix(name, path.Ext(name))
@@ -45,7 +45,7 @@ func NameOf(name, itemPath string) string {
 
 // Reader extracts files, in child processes that start with the first file.
 type Reader struct {
-	// Own says that the files are the site's own: plain text and Markdown are then read in this process, twenty times as fast.
+	// Own says that the files are the site's own. Plain text and Markdown are then read in this process, which is twenty times as fast.
 	// Their readers decode and do not parse; anything with a structure, and anything from outside, goes to a child.
 	Own     bool
 	options sandbox.Options
@@ -54,8 +54,7 @@ type Reader struct {
 	err     error
 }
 
-// NewReader returns the extractor of the program for the given number of files: compiled parts are kept in the user's cache
-// folder.
+// NewReader returns a Reader for the given number of files. Compiled parts are cached in the user's cache folder.
 func NewReader(limits sandbox.Options, files int) *Reader {
 	r := &Reader{options: limits}
 	r.options.Files = files
@@ -87,7 +86,7 @@ func (r *Reader) Start() (*sandbox.Runner, error) {
 	return r.runner, nil
 }
 
-// Open returns the texts of an open file of the given name and size, read in a child like those of Read.
+// Open returns the texts of an open file of the given name and size, read in a child as Read does.
 func (r *Reader) Open(ctx context.Context, name string, f *os.File, size int64) ([]sandbox.Item, error) {
 	runner, err := r.Start()
 	if err != nil {
@@ -108,7 +107,7 @@ func (r *Reader) readPlain(path string) (sandbox.Item, bool) {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return item, false // the child says why
+		return item, false // the child reports the reason
 	}
 	format, err := extract.Sniff(filepath.Base(path), data)
 	if err != nil || format != extract.Text && format != extract.Markdown {

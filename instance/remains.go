@@ -12,15 +12,15 @@ import (
 	"concordat/store"
 )
 
-// Remains of interrupted work in the folder of a site. The next process that has the folder to itself removes everything that
-// may contain text, also before a deletion is reported as done; doctor names the rest.
+// This file handles remains of interrupted work in the folder of a site. The next process that has the folder to itself removes everything
+// that may contain text, and also does so before a deletion is reported as done; doctor names the rest.
 
 // AddingPrefix begins the name of a file that is being added to a library; it exists only for a moment. Earlier versions had
 // folders of that name while a file was being added.
 const AddingPrefix = ".adding-"
 
-// ClearRemains removes what earlier processes left of additions, uploads and encrypted backups. The caller has the lock of the
-// site. An encrypted backup that another process is making fails, and can be started again.
+// ClearRemains removes what earlier processes left of additions, uploads and encrypted backups. The caller must have the lock of the site.
+// An encrypted backup that another process is making fails and can be started again.
 func (o *Instance) ClearRemains() error {
 	entries, err := os.ReadDir(o.Dir)
 	for _, e := range entries {
@@ -40,7 +40,7 @@ func (o *Instance) ClearRemains() error {
 // stillUploading is longer than any upload may take.
 const stillUploading = 2 * time.Hour
 
-// noUploadBefore returns the time before which no upload that may still be under way can have begun.
+// noUploadBefore returns the earliest time at which an upload that is still under way can have begun.
 func (o *Instance) noUploadBefore() time.Time {
 	if o.sharesFolder() {
 		return time.Now().Add(-stillUploading)
@@ -51,7 +51,7 @@ func (o *Instance) noUploadBefore() time.Time {
 // sharesFolder reports whether processes of several nodes write to one folder of originals.
 func (o *Instance) sharesFolder() bool { return o.Clustered() && o.Config.Store.URL == "" }
 
-// RecentUploads is how far back to look for uploads that led to nothing: the hourly sweep has removed older ones.
+// RecentUploads is how far back to look for uploads without a result, since the hourly sweep has removed older ones.
 const RecentUploads = 48 * time.Hour
 
 // ForgetUploads removes complete uploads that were not reported before the process ended. The caller is about to serve the

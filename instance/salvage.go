@@ -12,22 +12,22 @@ import (
 	"concordat/store"
 )
 
-// Salvaged is the outcome of examining copies that were put aside, see cluster.Aside.
+// Salvaged is the outcome of examining copies that were put aside, as described at cluster.Aside.
 type Salvaged struct {
 	Asides  []cluster.Aside `json:"aside"`
 	Present int             `json:"present"` // documents that the site has, with the same text
-	Taken   int             `json:"taken"`   // listed in the catalogue but missing from the index: added again, or to be added
-	// Unlisted documents are not in the catalogue: they were deleted since, or never acknowledged. Replaced ones have a
-	// different text there, a later one according to the catalogue.
+	Taken   int             `json:"taken"`   // in the catalogue but not in the index; added again or, if dry, to be added
+	// Unlisted documents are not in the catalogue: they have been deleted, or were never acknowledged. Replaced documents have a different,
+	// later text in the catalogue.
 	Unlisted int      `json:"unlisted"`
 	Replaced int      `json:"replaced"`
-	Removed  bool     `json:"removed"`        // the copies that were put aside
-	Some     []string `json:"some,omitempty"` // of those taken, as LIBRARY/DOCUMENT
+	Removed  bool     `json:"removed"`        // the copies that were put aside are removed
+	Some     []string `json:"some,omitempty"` // some of those taken, as LIBRARY/DOCUMENT
 }
 
-// Salvage compares the documents in copies put aside on this machine with the catalogue and the index, and adds again those
-// that the catalogue lists and the index lacks. With dry it only counts. With remove it then removes the copies, if no document
-// failed.
+// Salvage compares the documents in copies put aside on this machine with the catalogue and the index, and adds again those that the
+// catalogue lists and the index lacks. If dry is set, it only counts. If remove is set, it then removes the copies, provided that no
+// document failed.
 func Salvage(ctx context.Context, o *Instance, dry, remove bool) (*Salvaged, error) {
 	if o.Node == nil {
 		return nil, Usagef("the site has one machine")
@@ -114,7 +114,7 @@ func AsidesOf(dir string) ([]cluster.Aside, error) {
 	return cluster.Asides(filepath.Join(dir, IndexName, NodeDirName))
 }
 
-// NothingAside returns an error that says what to do if a copy was put aside on the machine with the site's folder dir.
+// NothingAside returns nil, or if a copy was put aside on the machine with the site's folder dir, an error that says what to do.
 func NothingAside(dir string) error {
 	asides, err := AsidesOf(dir)
 	if err == nil && len(asides) > 0 {

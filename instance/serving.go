@@ -19,7 +19,7 @@ import (
 	"concordat/site/answer"
 )
 
-// CallServing sends a request to the process that serves the site in dir, with in as JSON; nil: without a body.
+// CallServing sends a request to the process that serves the site in dir, with in as JSON, or without a body if in is nil.
 func CallServing(ctx context.Context, dir, path string, in, out any) error {
 	var content io.Reader
 	if in != nil {
@@ -56,7 +56,7 @@ type FederationStatus struct {
 	Epochs []answer.EpochState `json:"epochs"`
 }
 
-// Words describes the state of the fingerprints that partners need, a line each.
+// Words describes the state of the fingerprints that partners need, one line for each set.
 func (st *FederationStatus) Words() []string {
 	var out []string
 	for _, e := range st.Epochs {
@@ -69,7 +69,7 @@ func (st *FederationStatus) Words() []string {
 	return out
 }
 
-// SocketName is the socket where other processes of the site reach the serving one.
+// SocketName is the socket at which other processes of the site reach the serving process.
 const SocketName = "serve.sock"
 
 // StatusTime bounds a question to the serving process about its state.
@@ -84,7 +84,7 @@ type Status struct {
 	Metrics   string           `json:"metrics,omitempty"`
 	Documents int              `json:"documents"`
 	Sentences int              `json:"sentences"`
-	// Panics counts requests, checks and other work that ended in a panic since the start; the latest was at Panicked.
+	// Panics counts requests, checks and other work that ended in a panic since the start. Panicked is the time of the latest.
 	Panics   int       `json:"panics,omitempty"`
 	Panicked time.Time `json:"panicked,omitzero"`
 	// Federation is nil if the site does not listen for partners.

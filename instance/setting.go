@@ -7,7 +7,7 @@ import (
 	"concordat/instance/config"
 )
 
-// SetListen writes into the configuration of a site of one machine where to listen for partners after the next start; an
+// SetListen sets, in the configuration of a site of one machine, the address at which to listen for partners after the next start; an
 // invalid configuration is not written.
 func (o *Instance) SetListen(address string) error {
 	path := filepath.Join(o.Dir, ConfigName)

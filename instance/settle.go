@@ -10,8 +10,8 @@ import (
 	"concordat"
 )
 
-// settledSetting is set once the index of a site was compared with its catalogue as a whole: earlier versions did not record
-// what they began.
+// settledSetting is set once the index of a site has been compared as a whole with its catalogue, because earlier versions did not record
+// the work that they began.
 const settledSetting = "index.settled"
 
 // SettleAfter is the age from which unfinished work is settled by another process.
@@ -24,7 +24,7 @@ func (o *Instance) settle(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var explained uint64 // by additions that the store knows have begun
+		var explained uint64 // number of changes explained by additions that the store knows have begun
 		for _, one := range intakes {
 			explained += uint64(len(one.Rows))
 		}
@@ -34,7 +34,7 @@ func (o *Instance) settle(ctx context.Context) error {
 			}
 		}
 	}
-	workers := []string{""} // from when the site had one machine, which may have had this store
+	workers := []string{""} // for work from when the site had one machine, which may have used this store
 	if o.Worker() != "" {
 		workers = append(workers, o.Worker())
 	}
@@ -65,8 +65,8 @@ func (o *Instance) settle(ctx context.Context) error {
 	return o.Store.SetSetting(ctx, settledSetting, time.Now().UTC().Format(time.RFC3339))
 }
 
-// If the catalogue lacks more documents of the index than this, it does not belong to the index: nothing is
-// removed, and doctor reports it.
+// If the catalogue lacks more of the index's documents than this, the two do not belong together. Nothing is removed, and doctor reports
+// it.
 const (
 	maxExtra      = 1000
 	maxExtraShare = 10 // one in this many
@@ -87,7 +87,7 @@ func (o *Instance) settleWhole(ctx context.Context) error {
 	return nil
 }
 
-// extraRefs returns the documents that the index has and the catalogue lacks; none if there are so many that the index must be
+// extraRefs returns the documents that the index has and the catalogue lacks; it returns none if there are so many that the index must be
 // another site's.
 func extraRefs(ctx context.Context, o *Instance) ([]concordat.Ref, error) {
 	known := map[concordat.Ref]bool{}

@@ -25,8 +25,8 @@ type Snapshot struct {
 	Shards    int              `json:"shards,omitempty"` // of a site of several machines
 }
 
-// CopyState writes the store and the index, as they were at one moment, into the folder to. Writers wait only until the moment
-// has been taken; after a failure the caller removes what is already there.
+// CopyState copies the store and the index, as they were at one moment, into the folder to. Writers wait only until that moment is fixed.
+// After a failure, the caller removes what was copied.
 func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err error) {
 	if o.Node != nil {
 		return o.copyClusterState(ctx, to)
@@ -45,8 +45,8 @@ func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err er
 			err = errors.Join(err, state.Close())
 		}
 	}()
-	// A document is in the index before it is in the catalogue. While writes to the index are held, both are as they would be
-	// after a crash at this moment, which every part of the site can handle.
+	// A document is in the index before it is in the catalogue. While writes to the index are held, both are in the state that a crash at
+	// this moment would leave, which every part of the site can handle.
 	err = o.shard.PauseWrites(func() (err error) {
 		if state, err = o.Store.Snapshot(ctx); err != nil {
 			return err
@@ -87,8 +87,8 @@ func (o *Instance) signAudit(t *Snapshot) error {
 	return err
 }
 
-// CheckBackupHead fails with concordat.ErrCorrupt if the end of the audit in a manifest is signed, but not by the site
-// whose store was restored, or if it differs from what the manifest says.
+// CheckBackupHead fails with concordat.ErrCorrupt if the signed end of the audit in a manifest was not signed by the site whose store was
+// restored, or differs from what the manifest says.
 func CheckBackupHead(ctx context.Context, db *store.DB, h backup.Head) error {
 	if len(h.Signed) == 0 {
 		return nil
@@ -100,7 +100,7 @@ func CheckBackupHead(ctx context.Context, db *store.DB, h backup.Head) error {
 	return err
 }
 
-// readCopy opens the copy of the store, to show that it can be opened, and records what it contains.
+// readCopy opens the copy of the store, which proves that this is possible, and records what the copy contains.
 func (t *Snapshot) readCopy(ctx context.Context, path string) (err error) {
 	db, err := store.Open(ctx, path)
 	if err != nil {

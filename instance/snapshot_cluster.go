@@ -12,7 +12,7 @@ import (
 	"concordat/cluster"
 )
 
-// copyClusterState is CopyState for a site of several machines, in the serving process of one.
+// copyClusterState is CopyState for a site of several machines, in the serving process of one of them.
 func (o *Instance) copyClusterState(ctx context.Context, to string) (t Snapshot, err error) {
 	t = Snapshot{Site: o.Site.ID(), Scheme: o.Site.Scheme()}
 	path := filepath.Join(to, StoreName)
@@ -40,8 +40,7 @@ func (o *Instance) copyClusterState(ctx context.Context, to string) (t Snapshot,
 	return t, t.readCopy(ctx, path)
 }
 
-// HoldsShards reports whether the index in dir belongs to a node: of a machine that is one, or that was restored and is not one
-// yet.
+// HoldsShards reports whether the index in dir belongs to a node: the machine is one, or it was restored and is not one yet.
 func HoldsShards(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, IndexName, NodeDirName, string(cluster.ShardName(0))))
 	return err == nil

@@ -10,7 +10,7 @@ import (
 // maxStock bounds the file of the site's own public wording.
 const maxStock = 4 << 20
 
-// ownStock returns the public wording including that in the file named by the configuration; nil if it names none.
+// ownStock returns the public wording, including the wording in the file that the configuration names, or nil if it names no file.
 func ownStock(dir string, c *config.Config) (*compare.Stock, error) {
 	path := c.Wording.Stock
 	if path == "" {

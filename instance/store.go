@@ -26,7 +26,7 @@ func StoreOptions(dir string, c *config.Config) (place string, o store.Options, 
 	return c.Store.URL, o, err
 }
 
-// maxPassword bounds the file of a password, in bytes.
+// maxPassword is the maximum size of a password file in bytes.
 const maxPassword = 4096
 
 func databasePassword(dir string, c *config.Config) (string, error) {
@@ -62,8 +62,7 @@ func OpenStore(ctx context.Context, dir string, c *config.Config) (*store.DB, er
 	return o.Open(ctx, place)
 }
 
-// checkStore refuses a database that belongs to another site: a file is next to its configuration, but an address may be
-// wrong.
+// checkStore refuses a database that belongs to another site. A file is always next to its configuration, but an address may be wrong.
 func (o *Instance) checkStore(ctx context.Context) error {
 	if o.Config.Store.URL == "" {
 		return nil
@@ -79,8 +78,8 @@ func (o *Instance) checkStore(ctx context.Context) error {
 	return err
 }
 
-// Originals returns where the site keeps submitted files: next to a store in a file, within one in a database, so that all
-// machines of the site have them.
+// Originals returns the place where the site keeps submitted files: next to a store that is a file, or within a store that is a database,
+// so that all machines of the site have them.
 func (o *Instance) Originals() *store.Files {
 	dir := filepath.Join(o.Dir, OriginalsName)
 	if o.Config.Store.URL == "" {
@@ -89,7 +88,7 @@ func (o *Instance) Originals() *store.Files {
 	return o.Store.Files(dir)
 }
 
-// Worker names this process among those that take checks from one queue; empty: the only one.
+// Worker returns the name of this process among those that take checks from one queue, or "" if it is the only one.
 func (o *Instance) Worker() string {
 	if o.Clustered() {
 		return NodeWorker(coord.NodeID(o.Config.Cluster.Node))
@@ -104,7 +103,7 @@ func (o *Instance) Worker() string {
 	return fmt.Sprintf("serve %s:%s", host, o.Dir)
 }
 
-// NodeWorker names the serving process of a node.
+// NodeWorker returns the name of a node's serving process as a worker.
 func NodeWorker(id coord.NodeID) string { return "node " + string(id) }
 
 // OriginalsName is the folder of submitted files.

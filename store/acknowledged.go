@@ -10,7 +10,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Acknowledged keeps the last acknowledged record of each shard of a cluster: see migration 140.
+// Acknowledged stores the last acknowledged record of each shard of a cluster; see migration 140.
 type Acknowledged struct{ base }
 
 // AcknowledgedRecord is a record of a shard's log.
@@ -19,7 +19,7 @@ type AcknowledgedRecord struct {
 	Epoch, Record uint64
 }
 
-// Note keeps the records unless newer ones are stored: with a higher epoch, or with the same epoch and a higher number.
+// Note stores each record unless a newer one is stored: one with a higher epoch, or with the same epoch and a higher number.
 func (a *Acknowledged) Note(ctx context.Context, cluster string, records []AcknowledgedRecord) error {
 	records = slices.Clone(records)
 	slices.SortFunc(records, func(x, y AcknowledgedRecord) int { return strings.Compare(string(x.Shard), string(y.Shard)) }) // no deadlock

@@ -21,7 +21,7 @@ type AnswerJob struct {
 	Commitment [32]byte
 	Made, Used time.Time
 	Asks       int
-	Sentences  int // asked, padded
+	Sentences  int // number asked, including padding
 }
 
 // AnswerDocument is a document of ours that matched in a job.
@@ -29,19 +29,19 @@ type AnswerDocument struct {
 	Handle   concordat.Handle
 	Library  concordat.LibraryID
 	Document concordat.DocumentID
-	Hash     string         // of the text that matched
-	Told     concordat.Show // the highest level shown of it
+	Hash     string         // hash of the text that matched
+	Told     concordat.Show // the highest level at which it was shown
 }
 
-// AnswerHit is a sentence of such a document near an asked one.
+// AnswerHit is a sentence of an AnswerDocument that is near an asked one.
 type AnswerHit struct {
 	Handle   concordat.Handle
 	Sentence [8]byte // keyed hash of the asked sentence
 	Ordinal  int
 	Span     concordat.Span // in our text
 	Distance int
-	Weight   int  // as evidence, in tenths of a natural logarithm
-	Told     bool // at level metadata or above
+	Weight   int  // weight as evidence, in tenths of a natural logarithm
+	Told     bool // it was shown at level metadata or above
 }
 
 func fixedHex(dst []byte, s string) error {
@@ -68,7 +68,7 @@ func scanJob(s engine.Scanner) (AnswerJob, error) {
 
 const jobColumns = `partner, job, federation, number, purpose, commitment, made, used, asks, sentences`
 
-// UseAnswerJob records another ask of a job and returns the job. It reads all of j except Made, Used and Asks. It fails with
+// UseAnswerJob records another request within a job and returns the job. It reads all of j except Made, Used and Asks. It fails with
 // concordat.ErrInvalid if the partner's job had a different epoch, purpose or commitment.
 func (db *Answers) UseAnswerJob(ctx context.Context, j AnswerJob) (AnswerJob, error) {
 	var out AnswerJob
@@ -108,8 +108,8 @@ func (db *Answers) ForgetAnswerJobs(ctx context.Context, before time.Time) error
 	return db.fail(err, "forget jobs")
 }
 
-// AddAnswerHits adds matches to a job. A document recorded with a different text starts again; disclosed hits and levels
-// stay disclosed.
+// AddAnswerHits adds matches to a job. If a document was recorded with a different text, its hits are recorded afresh. Disclosed hits and
+// levels stay disclosed.
 func (db *Answers) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, ds []AnswerDocument,
 	hits []AnswerHit) error {
 	if len(ds) == 0 && len(hits) == 0 {
@@ -175,8 +175,8 @@ func (db *Answers) AnswerDocument(ctx context.Context, partner concordat.SiteID,
 	return d, db.fail(err, "document of a job of %s", partner)
 }
 
-// OftenAnswered returns the partners that were told of one document in at least the given number of remembered jobs, each with
-// the library of the document with most jobs.
+// OftenAnswered returns the partners that were told of the same document in at least the given number of remembered jobs. Each has the
+// library of the document with the most jobs.
 func (db *Answers) OftenAnswered(ctx context.Context, least int) ([]PartnerAlarm, error) {
 	as, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (a PartnerAlarm, err error) {
 		a.Kind = AlarmOneDocument
@@ -204,7 +204,7 @@ func (db *Answers) AnswerHits(ctx context.Context, partner concordat.SiteID, job
 
 // Question is an asked sentence with the sentences of one library near it.
 type Question struct {
-	Name [8]byte // keyed hash of the fingerprint, of one partner
+	Name [8]byte // keyed hash of the fingerprint, with a key for each partner
 	Near []NearSentence
 }
 
@@ -213,7 +213,7 @@ type NearSentence struct {
 	Document concordat.DocumentID
 	Ordinal  int
 	Within   bool // within the gate, so it may be disclosed; otherwise slightly beyond it
-	// Counts says that a question beyond the gate counts even if the partner has not been told of the sentence: it knows of the
+	// Counts says that a question beyond the gate counts even if the partner has not been told of the sentence. The partner knows of the
 	// document, so it can tell what is missing.
 	Counts bool
 }
@@ -228,16 +228,16 @@ type Asking struct {
 // Counted says how much of a question may be answered.
 type Counted struct {
 	Withheld bool // the question is not answered
-	// Places holds, for each of the question's Near, how many other questions about the sentence were counted before; nil
-	// if Withheld.
+	// Places contains, for each sentence in the question's Near, how many other questions about it were counted before. It is nil if
+	// Withheld is set.
 	Places []int
 }
 
-// CountQuestions counts, for each sentence of this site, the different questions near it since a moment, in any epoch, and
-// returns how much of the given ones may be answered. It withholds those that would reveal a sentence about which as many
-// questions as most were counted before, or which an earlier ask of the same job revealed through another question. It counts the
-// others; a known question keeps its place and costs nothing. Questions beyond the gate count if NearSentence says so, or if
-// a question about the sentence was counted before. Concurrent calls never count more than most together.
+// CountQuestions counts, for each sentence of this site, the different questions near it since a moment, in any epoch, and returns how much
+// of the given ones may be answered. It withholds a question that would reveal a sentence about which most questions were counted before,
+// or which another question of the same job revealed earlier. It counts the others; a known question keeps its place and costs nothing.
+// Questions beyond the gate count if NearSentence says so, or if a question about the sentence was counted before. Concurrent calls never
+// count more than most together.
 func (db *Answers) CountQuestions(ctx context.Context, a Asking, since time.Time, most int, questions []Question) (out []Counted,
 	err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
@@ -299,7 +299,7 @@ func (s *NearSentence) sentence() sentence { return sentence{s.Document, s.Ordin
 // askedQuestions are the questions near one sentence, by name.
 type askedQuestions map[string]*askedIn
 
-// askedIn holds the job of an earlier question, empty for the present one, and the question's place among all of them.
+// askedIn is the job of an earlier question (empty for the present job) and the place of that question among all questions.
 type askedIn struct {
 	job   string
 	place int

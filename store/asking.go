@@ -12,7 +12,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Ask is one question to a partner, with what is needed to read its later answers.
+// Ask is one question to a partner, with the data needed to read the partner's later answers.
 type Ask struct {
 	Job      concordat.JobID
 	Task     concordat.TaskID
@@ -20,8 +20,8 @@ type Ask struct {
 	Epoch    concordat.Epoch
 	Made     time.Time
 	Standing bool             // the partner keeps it
-	Salt     []byte           // of the commitment to the submission
-	Spans    []concordat.Span // of the sentences in the submission, in the order asked
+	Salt     []byte           // salt of the commitment to the submission
+	Spans    []concordat.Span // spans of the sentences in the submission, in the order asked
 }
 
 const askColumns = `job, task, site, federation, epoch, made, standing, salt, spans`
@@ -42,8 +42,7 @@ func scanAsk(s engine.Scanner) (Ask, error) {
 	return a, nil
 }
 
-// PutAsk keeps a question before it is sent. It fails with concordat.ErrNotFound if there is no
-// such task.
+// PutAsk stores a question before it is sent. It fails with concordat.ErrNotFound if there is no such task.
 func (db *Asks) PutAsk(ctx context.Context, a Ask) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		salt := a.Salt
@@ -87,9 +86,8 @@ func (db *Asks) Asks(ctx context.Context, task concordat.TaskID) ([]Ask, error) 
 // Digest names a sentence without revealing it.
 type Digest [16]byte
 
-// Expose records that a partner is shown sentences in a form, for example fingerprints of an epoch, and returns for each
-// whether it must not be shown because the partner already has it in another form. The record is made before anything is
-// sent, and it stays.
+// Expose records that a partner is shown sentences in a form, for example as fingerprints of an epoch. It returns for each sentence whether
+// it must not be shown because the partner already has it in another form. The record is made before anything is sent, and it stays.
 func (db *Asks) Expose(ctx context.Context, site concordat.SiteID, form string, digests []Digest) (withheld []bool, err error) {
 	withheld = make([]bool, len(digests))
 	if err := checkName("site", site); err != nil {
@@ -174,7 +172,7 @@ func (db *Asks) Exposures(ctx context.Context) (map[concordat.SiteID]int, error)
 	return out, nil
 }
 
-// packSpans and unpackSpans are inverse: start and length of each span as variable-length integers.
+// packSpans encodes the start and the length of each span as variable-length integers. unpackSpans is its inverse.
 func packSpans(spans []concordat.Span) []byte {
 	b := make([]byte, 0, 4*len(spans))
 	for _, s := range spans {

@@ -9,14 +9,13 @@ import (
 // transaction is the open transaction of the DB that Atomic passes to its function.
 type transaction struct {
 	conn engine.Conn
-	err  error // of the first change that failed
+	err  error // error of the first change that failed
 }
 
-// Atomic runs f in one transaction, so that several changes, or a change and its audit entry, happen together or not at all. f
-// gets a DB whose calls read and write within the transaction; it uses the DB only while it runs, from one goroutine. Other
-// writers wait in the meantime, so f must call nothing slow, nor the DB outside the transaction. An error of f undoes everything and
-// is returned unchanged; a failed change has the same effect even if f returns nil. Atomic within Atomic joins the running
-// transaction.
+// Atomic runs f in one transaction, so that several changes, or a change and its audit entry, happen together or not at all. f gets a DB
+// whose calls read and write within the transaction; f uses the DB only while f runs, and only from one goroutine. Other writers wait in
+// the meantime, so f must call nothing slow, nor the DB outside the transaction. An error of f undoes everything and is returned unchanged.
+// A failed change also undoes everything, even if f returns nil. Atomic within Atomic joins the running transaction.
 func (db *DB) Atomic(ctx context.Context, f func(tx *DB) error) error {
 	if db.tx != nil {
 		return f(db)

@@ -21,8 +21,8 @@ import (
 // label.
 const auditLabel = "concordat/audit/v1"
 
-// AuditEntry is one line of the audit. Each holds the hash of the previous one, so changing, removing or moving a line breaks
-// the chain from there on.
+// AuditEntry is one line of the audit. Each line contains the hash of the previous one, so changing, removing or moving a line breaks the
+// chain from there on.
 type AuditEntry struct {
 	Seq    int64           `json:"seq"` // from 1, without gaps
 	At     time.Time       `json:"at"`
@@ -33,8 +33,7 @@ type AuditEntry struct {
 	Hash   string          `json:"hash"`
 }
 
-// AuditHead names one entry and thereby everything before it: someone who keeps it can tell later whether the
-// audit was rewritten.
+// AuditHead names one entry and thereby everything before it: someone who keeps the head can later tell whether the audit was rewritten.
 type AuditHead struct {
 	Seq  int64 // 0: an empty audit
 	Hash string
@@ -122,9 +121,9 @@ func (db *AuditLog) Audit(ctx context.Context, after int64, limit int) ([]AuditE
 	return es, db.fail(err, "audit")
 }
 
-// VerifyAudit follows the chain from the first entry and returns its head. It fails with concordat.ErrCorrupt, naming the
-// entry, if the chain is broken or lacks one of the known heads, which callers keep outside the store: only they reveal an
-// audit that was cut off at its end or rewritten as a whole.
+// VerifyAudit follows the chain from the first entry and returns its head. It fails with concordat.ErrCorrupt, naming the entry, if the
+// chain is broken or lacks one of the known heads. Callers keep these outside the store, since only they reveal that an audit was cut off
+// at its end or rewritten as a whole.
 func (db *AuditLog) VerifyAudit(ctx context.Context, known ...AuditHead) (AuditHead, error) {
 	return VerifyEntries(func(yield func(AuditEntry, error) bool) {
 		for after := int64(0); ; {
@@ -137,7 +136,7 @@ func (db *AuditLog) VerifyAudit(ctx context.Context, known ...AuditHead) (AuditH
 				if !yield(e, nil) {
 					return
 				}
-				// A number that does not ascend ends the walk with an error; otherwise it would be requested again.
+				// A number that does not ascend ends the walk with an error, since the same entries would be requested again.
 				after = e.Seq
 			}
 			if len(es) < MaxPage {
@@ -179,7 +178,7 @@ func (db *AuditLog) AuditHead(ctx context.Context) (AuditHead, error) {
 	return h, db.fail(err, "audit head")
 }
 
-// step moves h on to the next entry e.
+// step advances h to the next entry e.
 func (h *AuditHead) step(e AuditEntry, known map[int64]string) error {
 	if e.Seq != h.Seq+1 {
 		return fmt.Errorf("%w: follows entry %d", concordat.ErrCorrupt, h.Seq)
@@ -217,7 +216,7 @@ func (db *AuditLog) Notes(ctx context.Context, notes ...AuditNote) error {
 	return nil
 }
 
-// Note is AppendAudit with the members of detail as a JSON object; nil: an empty one.
+// Note is AppendAudit with the members of detail as a JSON object, which is empty if detail is nil.
 func (db *AuditLog) Note(ctx context.Context, actor, action string, detail map[string]any) error {
 	if detail == nil {
 		detail = map[string]any{}

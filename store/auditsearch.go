@@ -16,8 +16,8 @@ type AuditFilter struct {
 	To     time.Time // the first instant after the range; zero: to the end
 }
 
-// SearchAudit returns the entries that the filter chooses, newest first, those before the one with Seq
-// before (0: from the newest): at most limit, or MaxPage if limit is 0 or larger.
+// SearchAudit returns the entries that the filter chooses, newest first, starting before the one with Seq before (0: with the newest). It
+// returns at most limit, or MaxPage if limit is 0 or larger.
 func (db *AuditLog) SearchAudit(ctx context.Context, f AuditFilter, before int64, limit int) ([]AuditEntry, error) {
 	if before <= 0 {
 		before = 1<<63 - 1

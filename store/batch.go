@@ -17,8 +17,8 @@ type Batch struct {
 	ID     string
 	Title  string
 	Owner  string // the account that submitted it; empty: the command line
-	Runner string // the worker, for example serve
-	// Work is a hash of the input and options; a command uses it to find its unfinished batch.
+	Runner string // worker that runs it, for example serve
+	// Work is a hash of the input and the options, by which a command finds its unfinished batch.
 	Work    string
 	Request json.RawMessage // in the caller's own form
 	Lineage json.RawMessage // which pairs do not count, in the caller's own form
@@ -30,8 +30,8 @@ type Batch struct {
 	State       concordat.State
 	Cause       Cause
 	Stage       string
-	Done, Total int // of Stage
-	Round       int // from 1: how often it was compared with the libraries
+	Done, Total int // progress of Stage
+	Round       int // how often it has been compared with the libraries, from 1
 	Started     time.Time
 	Finished    time.Time
 }
@@ -79,7 +79,7 @@ func (db *Batches) CreateBatch(ctx context.Context, b Batch, inputs []BatchInput
 	return db.fail(err, "create batch %s", b.ID)
 }
 
-// jsonText is r as a text column keeps it.
+// jsonText returns r in the form in which a text column stores it.
 func jsonText(r json.RawMessage) string {
 	if r == nil {
 		return "null"
@@ -93,8 +93,8 @@ func (db *Batches) Batch(ctx context.Context, id string) (Batch, error) {
 	return b, db.fail(err, "batch %s", id)
 }
 
-// Batches returns batches newest first, those created before the one with Seq before (0: from the
-// newest): at most limit, or MaxPage if limit is 0 or larger. owner nil: of everyone.
+// Batches returns batches newest first, starting before the one with Seq before (0: with the newest). It returns at most limit, or MaxPage
+// if limit is 0 or larger. If owner is nil, it returns everyone's.
 func (db *Batches) Batches(ctx context.Context, owner *string, before int64, limit int) ([]Batch, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
@@ -108,8 +108,8 @@ func (db *Batches) Batches(ctx context.Context, owner *string, before int64, lim
 	return bs, db.fail(err, "list batches")
 }
 
-// NextBatch returns the oldest batch of a runner that has not ended, begun or not, or
-// concordat.ErrNotFound. Only one process may work on the batches of a runner.
+// NextBatch returns the oldest batch of a runner that has not ended, whether or not it has begun, or concordat.ErrNotFound. Only one
+// process may work on the batches of a runner.
 func (db *Batches) NextBatch(ctx context.Context, runner string) (Batch, error) {
 	b, err := scanBatch(db.read().Row(ctx, `SELECT `+batchColumns+` FROM batch WHERE runner = ? AND state IN (?, ?) ORDER BY seq LIMIT 1`,
 		runner, concordat.TaskQueued, concordat.TaskRunning))
@@ -132,8 +132,7 @@ func (db *Batches) BatchProgress(ctx context.Context, id, stage string, done, to
 	return db.fail(err, "batch %s", id)
 }
 
-// RewriteBatch gives a batch that has not ended a new request, with what was found when its files were read. It fails as
-// BatchProgress does.
+// RewriteBatch gives a batch that has not ended a new request, including the results of reading its files. It fails as BatchProgress does.
 func (db *Batches) RewriteBatch(ctx context.Context, id string, request json.RawMessage) error {
 	return db.fail(db.changeBatch(ctx, id, `request = ?`, jsonText(request)), "rewrite batch %s", id)
 }
@@ -156,8 +155,8 @@ func changeBatchIn(ctx context.Context, c engine.Conn, id, set string, args ...a
 	return ErrLease
 }
 
-// FinishBatch ends a batch as done, partial or failed, with the cause if there is one, and with the number of leads between its
-// documents for webhooks; nil: it failed, or leads were not requested. It fails as BatchProgress does.
+// FinishBatch ends a batch as done, partial or failed, with the cause if there is one. The number of leads between its documents is for
+// webhooks; it is nil if the batch failed or leads were not requested. It fails as BatchProgress does.
 func (db *Batches) FinishBatch(ctx context.Context, id string, state concordat.State, cause Cause, leads *concordat.LeadCount) error {
 	text, err := cause.column()
 	if err != nil {
@@ -177,8 +176,8 @@ func (db *Batches) FinishBatch(ctx context.Context, id string, state concordat.S
 	return db.fail(err, "finish batch %s", id)
 }
 
-// ReopenBatch puts a batch that has ended back into the queue of a runner: if again, for another round against the libraries,
-// otherwise to continue where it stopped. One that has not ended stays as it is.
+// ReopenBatch puts a batch that has ended back into the queue of a runner. If again is set, it is compared with the libraries again;
+// otherwise it continues where it stopped. A batch that has not ended stays as it is.
 func (db *Batches) ReopenBatch(ctx context.Context, id, runner string, again bool) error {
 	more := 0
 	if again {
@@ -206,8 +205,7 @@ func (db *Batches) SetBatchLineage(ctx context.Context, id string, lineage json.
 	return db.fail(err, "lineage of batch %s", id)
 }
 
-// DeleteBatch deletes a batch with its members and pairs; the tasks of its members stay. One that is not
-// there is not an error.
+// DeleteBatch deletes a batch with its members and pairs; the tasks of its members stay. A missing batch is not an error.
 func (db *Batches) DeleteBatch(ctx context.Context, id string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM batch WHERE id = ?`, id)
@@ -268,7 +266,7 @@ func (db *Batches) BatchEvents(ctx context.Context, id string) ([]BatchEvent, er
 // maxPassages bounds the passages of a pair, in bytes before compression.
 const maxPassages = 64 << 20
 
-// packPassages packs what a pair has in common; empty stays empty.
+// packPassages compresses the passages of a pair; empty stays empty.
 func packPassages(data []byte) ([]byte, error) {
 	if len(data) == 0 {
 		return []byte{}, nil

@@ -19,7 +19,7 @@ type BatchMember struct {
 	Author   string
 	AuthorBy string // AuthorDeclared or AuthorMetadata; empty: unknown
 	Group    string
-	DraftOf  string // name of a member that it is an earlier or later version of
+	DraftOf  string // name of another member of which it is an earlier or later version
 	Dated    concordat.Date
 	DatedBy  concordat.DateOrigin
 	Flags    []concordat.Flag
@@ -27,14 +27,14 @@ type BatchMember struct {
 	// Characters is the number of normalised characters of its text.
 	Characters int
 
-	// PutCompared and PutChecked set the fields below.
+	// The fields below are set by PutCompared and PutChecked.
 
-	Compared   bool             // with the other members
-	Round      int              // the last one in which it was checked; 0: not yet
-	Task       concordat.TaskID // that holds its findings; empty: none yet
+	Compared   bool             // it was compared with the other members
+	Round      int              // last round in which it was checked; 0: none yet
+	Task       concordat.TaskID // task with its findings; empty: none yet
 	Incomplete bool             // a partner or shard did not answer
-	Share      float64          // 0 to 1: covered by what counts
-	Largest    float64          // by one source
+	Share      float64          // share of it that counts, 0 to 1
+	Largest    float64          // largest share found in one source
 	Fresh      json.RawMessage  // sources that were new in the last round, in the caller's own form
 }
 
@@ -111,9 +111,9 @@ func (db *Batches) BatchOfTask(ctx context.Context, task concordat.TaskID) (id s
 	return id, member, db.fail(err, "batch of %s", task)
 }
 
-// EraseBatchMember deletes everything about a member except that it existed: names, wording it shares with others, and
-// findings. request, if not nil, replaces that of the batch, which may name it. It fails with concordat.ErrNotFound if there is
-// no such member.
+// EraseBatchMember deletes everything about a member except that it existed: its names, the wording that it shares with others, and its
+// findings. request, if not nil, replaces the request of the batch, which may name the member. It fails with concordat.ErrNotFound if there
+// is no such member.
 func (db *Batches) EraseBatchMember(ctx context.Context, id string, number int, request json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var name string
@@ -151,11 +151,11 @@ func (db *Batches) EraseBatchMember(ctx context.Context, id string, number int, 
 
 // BatchPair holds the passages that two members of a batch share. A is the one whose name comes first.
 type BatchPair struct {
-	A, B           int     // numbers
-	ShareA, ShareB float64 // 0 to 1: share of A found in B, and of B found in A, as in each one's report
+	A, B           int     // numbers of the members
+	ShareA, ShareB float64 // share of A found in B and of B in A, 0 to 1, as in the report of each
 	// SectionsA and SectionsB are the sections of A, and of B, with text found in the other, in text order.
 	SectionsA, SectionsB []SectionShare
-	Passages             []byte // in the caller's own form; empty: nothing in common, so lists leave it out
+	Passages             []byte // in the caller's own form; empty: they have nothing in common, so lists leave the pair out
 	Verdict              string // VerdictCount or VerdictDiscount, overriding the rules; empty: the rules decide
 }
 
@@ -249,15 +249,15 @@ func (db *Batches) BatchPair(ctx context.Context, id string, a, b int) (BatchPai
 	return p, db.fail(err, "pair %d, %d of batch %s", a, b, id)
 }
 
-// PairCursor is the last pair of a page; the zero value begins with the largest share.
+// PairCursor identifies the last pair of a page. The zero value starts at the largest share.
 type PairCursor struct {
 	Share float64
 	A, B  int
 }
 
-// BatchPairs returns pairs that have something in common and a share of at least least, of a document or of one of its sections, after
-// the cursor (nil: from the first), the largest share of a document first, then by A and B: at most limit, or MaxPage if limit is 0 or
-// larger. Their passages are left out.
+// BatchPairs returns pairs with something in common in which a share of a document, or of one of its sections, is at least least. They are
+// ordered by the larger share of a document, largest first, then by A and B, and start after the cursor (nil: with the first). It returns
+// at most limit, or MaxPage if limit is 0 or larger, without passages.
 func (db *Batches) BatchPairs(ctx context.Context, id string, least float64, after *PairCursor, limit int) ([]BatchPair, error) {
 	where, args := `batch = ? AND (share >= ? OR section >= ?) AND length(passages) > 0`, []any{id, least, least}
 	if after != nil {
@@ -270,8 +270,8 @@ func (db *Batches) BatchPairs(ctx context.Context, id string, least float64, aft
 	return ps, db.fail(err, "pairs of batch %s", id)
 }
 
-// SetPairVerdict sets the decision about a pair; empty: the rules decide again. It fails with concordat.ErrNotFound if there is
-// no such pair.
+// SetPairVerdict sets the decision about a pair; if it is empty, the rules decide again. It fails with concordat.ErrNotFound if there is no
+// such pair.
 func (db *Batches) SetPairVerdict(ctx context.Context, id string, a, b int, verdict string) error {
 	var err error
 	switch verdict {
@@ -286,8 +286,8 @@ func (db *Batches) SetPairVerdict(ctx context.Context, id string, a, b int, verd
 	return db.fail(err, "pair %d, %d of batch %s", a, b, id)
 }
 
-// PutChecked records what a check of a member found: it reads Number, Round, Task, Incomplete, Share, Largest and Fresh of m.
-// shares are the shares of the member found in others, by their numbers. All or nothing.
+// PutChecked records what a check of a member found: it reads Number, Round, Task, Incomplete, Share, Largest and Fresh of m. shares are
+// the shares of the member found in others, by their numbers. Either everything is stored or nothing.
 func (db *Batches) PutChecked(ctx context.Context, id string, m BatchMember, shares map[int]PairShare) error {
 	fresh := jsonText(m.Fresh)
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -332,7 +332,7 @@ func putPairShare(ctx context.Context, c engine.Conn, id string, member, other i
 	return nil
 }
 
-// putLargestSection records the largest section share of a pair, among the given ones and those of the other document, which are kept.
+// putLargestSection records the largest section share of a pair, among the given shares and the stored shares of the other document.
 func putLargestSection(ctx context.Context, c engine.Conn, id string, a, b int, sections []SectionShare, theirs string) error {
 	var kept string
 	if err := c.Row(ctx, `SELECT sections_`+theirs+` FROM batch_pair WHERE batch = ? AND a = ? AND b = ?`, id, a, b).Scan(&kept); err != nil {
@@ -350,8 +350,8 @@ func putLargestSection(ctx context.Context, c engine.Conn, id string, a, b int, 
 	return err
 }
 
-// PutBatchWording stores what several documents of a batch have in common, in the caller's own form, replacing what was there.
-// It fails with concordat.ErrNotFound if there is no such batch.
+// PutBatchWording stores the wording that several documents of a batch share, in the caller's own form, replacing what was there. It fails
+// with concordat.ErrNotFound if there is no such batch.
 func (db *Batches) PutBatchWording(ctx context.Context, id string, data []byte) error {
 	packed, err := packPassages(data)
 	if err == nil {
@@ -368,7 +368,7 @@ func (db *Batches) PutBatchWording(ctx context.Context, id string, data []byte) 
 	return db.fail(err, "wording of batch %s", id)
 }
 
-// BatchWording returns what PutBatchWording kept; nil for nothing.
+// BatchWording returns the wording that PutBatchWording stored, or nil if there is none.
 func (db *Batches) BatchWording(ctx context.Context, id string) ([]byte, error) {
 	all, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (packed []byte, err error) { return packed, s.Scan(&packed) },
 		`SELECT data FROM batch_wording WHERE batch = ?`, id)
@@ -381,13 +381,13 @@ func (db *Batches) BatchWording(ctx context.Context, id string) ([]byte, error) 
 
 // BatchLeads are the leads from a document of a batch to others in it, in the caller's own form.
 type BatchLeads struct {
-	Member   int    // number
-	Found    []byte // by comparing the document
-	Reported []byte // from its report; empty: no report yet
+	Member   int    // number of the document
+	Found    []byte // leads found by comparing the document
+	Reported []byte // leads in its report; empty: no report yet
 }
 
-// PutBatchLeads stores the leads found by comparing a member of a batch, replacing earlier ones. It fails with
-// concordat.ErrNotFound if there is no such member.
+// PutBatchLeads stores the leads found by comparing a member of a batch, replacing any earlier leads. It fails with concordat.ErrNotFound
+// if there is no such member.
 func (db *Batches) PutBatchLeads(ctx context.Context, id string, member int, found []byte) error {
 	packed, err := packPassages(found)
 	if err == nil {

@@ -17,22 +17,22 @@ type DocumentRow struct {
 	Title      string
 	Author     string // for people, as stated in its file; empty: unknown
 	Hash       string // SHA-256 of the text, hexadecimal
-	Source     string // path of the file it came from, as given to PutSourceState; empty: none
-	Bytes      int64  // of the text
-	Sentences  int    // indexed
-	Characters int    // normalised
+	Source     string // path of the file it came from, as given to PutSourceState; empty: there is none
+	Bytes      int64  // size of the text
+	Sentences  int    // number of indexed sentences
+	Characters int    // number of normalised characters
 	Scheme     concordat.Scheme
 	// Added is when the document was first added. A replacement keeps it.
 	Added time.Time
-	// Changed and Revision are set by the store: when the text last changed (the Added of the row that brought it), and the
+	// The store sets Changed and Revision. Changed is when the text last changed (the Added of the row with that text), and Revision is the
 	// number of texts so far, from 1.
 	Changed  time.Time
 	Revision int
 	// Dated is the date of the document, and DatedBy says who gave it; zero: unknown.
 	Dated   concordat.Date
 	DatedBy concordat.DateOrigin
-	// Short holds the pieces too short for a fingerprint, for PutDocuments; nil: unknown, and those recorded before are
-	// deleted. It is not read back; ShortKnown reports whether they are recorded.
+	// Short contains the pieces that are too short for a fingerprint, for PutDocuments. If it is nil, they are unknown, and those recorded
+	// before are deleted. It is not read back; ShortKnown reports whether the pieces are recorded.
 	Short      []ShortPiece
 	ShortKnown bool
 }
@@ -48,10 +48,9 @@ func scanDocument(s engine.Scanner) (DocumentRow, error) {
 	return d, err
 }
 
-// PutDocuments records the documents, each replacing the row of its library and id; of two rows for
-// one document, the later one counts. All or none are stored. A document whose Hash is new gets the
-// next Revision; the same text put again keeps it. It fails with concordat.ErrNotFound if a library
-// does not exist.
+// PutDocuments records the documents, each replacing the row of its library and id; of two rows for one document, the later one counts. All
+// or none are stored. A document with a new Hash gets the next Revision; one with the same text keeps its Revision. It fails with
+// concordat.ErrNotFound if a library does not exist.
 func (db *Catalogue) PutDocuments(ctx context.Context, rows []DocumentRow) error {
 	if err := db.checkDocuments(rows); err != nil || len(rows) == 0 {
 		return err
@@ -100,9 +99,8 @@ func putDocuments(ctx context.Context, c engine.Conn, rows []DocumentRow) error 
 	return nil
 }
 
-// RenewDocuments records recomputed values of documents whose texts are the same: Sentences, Characters, Scheme and Short of
-// the rows; of the other fields only Library, ID and Hash are read. A document that is gone, or has a different Hash, is left
-// as it is. All or none are stored.
+// RenewDocuments records recomputed values of documents with unchanged texts: Sentences, Characters, Scheme and Short. Of the other fields,
+// it reads only Library, ID and Hash. A document that is gone, or has a different Hash, is left as it is. All or none are stored.
 func (db *Catalogue) RenewDocuments(ctx context.Context, rows []DocumentRow) error {
 	if err := db.checkDocuments(rows); err != nil || len(rows) == 0 {
 		return err
@@ -149,9 +147,8 @@ func (db *Catalogue) DocumentRow(ctx context.Context, lib concordat.LibraryID, i
 	return d, db.fail(err, "document %s/%s", lib, id)
 }
 
-// Documents returns the first documents of the library whose ids come after the given one, in order of id: at most limit, or
-// MaxPage if limit is 0 or larger. If there are fewer, these are the last. Successive pages hold every document that was there
-// all the time exactly once.
+// Documents returns the first documents of the library with ids after the given one, in order of id: at most limit, or MaxPage if limit is
+// 0 or larger. If there are fewer, they are the last ones. Successive pages contain each document that was there all the time exactly once.
 func (db *Catalogue) Documents(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]DocumentRow, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanDocument,
 		`SELECT `+documentColumns+` FROM document WHERE library = ? AND id > ? ORDER BY id LIMIT ?`,
@@ -162,7 +159,7 @@ func (db *Catalogue) Documents(ctx context.Context, lib concordat.LibraryID, aft
 // DocumentOrder is the order of a list of documents for people.
 type DocumentOrder string
 
-// The orders; those by time and size begin with the latest and the largest. The zero order is ByDocumentID.
+// The orders of documents. Those by time and size begin with the latest and the largest. The zero value is ByDocumentID.
 const (
 	ByDocumentID    DocumentOrder = "name"
 	ByDocumentTitle DocumentOrder = "title"
@@ -170,16 +167,16 @@ const (
 	BySentences     DocumentOrder = "sentences"
 )
 
-// documentOrders are the orders in SQL; the id decides between equals, so that pages do not overlap.
+// documentOrders are the orders in SQL; equal rows are ordered by id, so that pages do not overlap.
 var documentOrders = map[DocumentOrder]string{"": "id", ByDocumentID: "id", ByDocumentTitle: "lower(title), id", ByAdded: "added DESC, id",
 	BySentences: "sentences DESC, id"}
 
-// DocumentFilter says which documents of a library are listed.
+// DocumentFilter selects the documents of a library to list.
 type DocumentFilter struct {
-	Query string // letters of the id, the title or the author, in either case; empty: all
+	Query string // part of the id, the title or the author, in upper or lower case; empty: all
 	Order DocumentOrder
 	Skip  int // matches to skip before the first one listed
-	Limit int // at most; 0 or larger than MaxPage: MaxPage
+	Limit int // maximum number to list; 0 or larger than MaxPage: MaxPage
 }
 
 // ListedDocument is a document in a list for people.
@@ -188,8 +185,8 @@ type ListedDocument struct {
 	SameAs concordat.DocumentID // another document of the library with the same text; empty: none
 }
 
-// ListDocuments returns the documents of a library that match the filter, and how many match in all. An
-// unknown order is concordat.ErrInvalid.
+// ListDocuments returns the documents of a library that match the filter, and how many match in all. It fails with concordat.ErrInvalid for
+// an unknown order.
 func (db *Catalogue) ListDocuments(ctx context.Context, lib concordat.LibraryID,
 	f DocumentFilter) (out []ListedDocument, all int, err error) {
 	order, ok := documentOrders[f.Order]

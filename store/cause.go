@@ -13,9 +13,9 @@ import (
 type Cause struct {
 	// Code is one of the codes below, one of package extract, or empty if there is none: then only Detail is set.
 	Code CauseCode `json:"code,omitempty"`
-	// Numbers are the arguments of the code, in its order.
+	// Numbers are the arguments of the code, in the order that the code defines.
 	Numbers []int  `json:"numbers,omitempty"`
-	Who     string `json:"who,omitempty"`    // of CauseCancelled
+	Who     string `json:"who,omitempty"`    // who cancelled, for CauseCancelled
 	Detail  string `json:"detail,omitempty"` // for example what was found in the file
 	Advice  string `json:"advice,omitempty"` // what can be done
 }
@@ -25,18 +25,18 @@ type CauseCode string
 
 // The codes of causes that the queues write, with their Numbers.
 const (
-	CauseAdded     CauseCode = "added"     // new, replaced, unchanged and unreadable texts
-	CauseSplit     CauseCode = "split"     // checks made of an archive
-	CauseUnread    CauseCode = "unread"    // unreadable documents of a batch, and all of them
-	CauseCancelled CauseCode = "cancelled" // none
-	CauseGivenUp   CauseCode = "given up"  // attempts that ended without a result
-	CauseDeleted   CauseCode = "deleted"   // none
+	CauseAdded     CauseCode = "added"     // Numbers: new, replaced, unchanged and unreadable texts
+	CauseSplit     CauseCode = "split"     // Numbers: checks made from an archive
+	CauseUnread    CauseCode = "unread"    // Numbers: unreadable and all documents of a batch
+	CauseCancelled CauseCode = "cancelled" // no Numbers
+	CauseGivenUp   CauseCode = "given up"  // Numbers: attempts that ended without a result
+	CauseDeleted   CauseCode = "deleted"   // no Numbers
 	// CauseQuota has the kind of the quota as its Detail. Its Numbers: the amount requested, the amount left, the limit, and
 	// the time at which the amount fits again, in Unix seconds; 0: never.
 	CauseQuota CauseCode = "quota"
 )
 
-// Codes of package extract, and of a panic, that other code compares with. Such causes have a Detail and an Advice.
+// Codes of package extract and of a panic with which other code compares. Such causes have a Detail and an Advice.
 const (
 	CauseEmpty   CauseCode = "empty"
 	CauseLimit   CauseCode = "limit" // the advice names the limit
@@ -44,7 +44,7 @@ const (
 	CauseFault   CauseCode = "fault"
 )
 
-// Number returns Numbers[i], 0 if it is missing.
+// Number returns Numbers[i], or 0 if there is none.
 func (c Cause) Number(i int) int {
 	if i < len(c.Numbers) {
 		return c.Numbers[i]
@@ -88,7 +88,8 @@ func (c Cause) String() string {
 	return s
 }
 
-// UnmarshalJSON reads a cause, and a JSON string as a cause with only a Detail: jobs queued by an earlier version hold one.
+// UnmarshalJSON reads a cause. It reads a JSON string as a cause with only a Detail, since jobs queued by an earlier version contain
+// strings.
 func (c *Cause) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		*c = Cause{}
@@ -98,7 +99,7 @@ func (c *Cause) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*plain)(c))
 }
 
-// column returns the cause as its column stores it: JSON, empty for no cause.
+// column returns the cause in the form in which its column stores it: JSON, or empty for no cause.
 func (c Cause) column() (string, error) {
 	if c.IsZero() {
 		return "", nil
@@ -108,7 +109,7 @@ func (c Cause) column() (string, error) {
 	return string(b), err
 }
 
-// causeOf reads the column of a cause.
+// causeOf parses the column of a cause.
 func causeOf(column string) (c Cause, err error) {
 	if column == "" {
 		return c, nil

@@ -24,14 +24,14 @@ type Disclosure struct {
 	Partner   concordat.SiteID     `json:"partner"`
 	Job       concordat.JobID      `json:"-"`
 	Handle    concordat.Handle     `json:"-"`
-	Library   concordat.LibraryID  `json:"library,omitempty"` // of a request to us
+	Library   concordat.LibraryID  `json:"library,omitempty"` // library of a request to us
 	Document  concordat.DocumentID `json:"document,omitempty"`
-	Hash      string               `json:"-"` // of the text that was asked for
+	Hash      string               `json:"-"` // hash of the requested text
 	Spans     []concordat.Span     `json:"spans"`
 	Reason    string               `json:"reason,omitempty"`
 	Contact   string               `json:"contact,omitempty"`
 	State     string               `json:"state"`
-	Words     string               `json:"words,omitempty"` // of who decided
+	Words     string               `json:"words,omitempty"` // words of the person who decided
 	Actor     string               `json:"actor,omitempty"` // who decided
 	Asked     time.Time            `json:"asked"`
 	Decided   time.Time            `json:"decided,omitzero"`
@@ -62,8 +62,7 @@ func scanDisclosure(s engine.Scanner) (Disclosure, error) {
 	return d, err
 }
 
-// PutDisclosure keeps a request; Asked is set by the store. It fails with concordat.ErrExists if
-// the ID is taken.
+// PutDisclosure stores a request. The store sets Asked. It fails with concordat.ErrExists if the ID is taken.
 func (db *Answers) PutDisclosure(ctx context.Context, d Disclosure) error {
 	err := checkName("disclosure", d.ID)
 	if err == nil {
@@ -110,8 +109,8 @@ func (db *Answers) PendingDisclosures(ctx context.Context, partner concordat.Sit
 	return n, db.fail(err, "pending disclosures of %s", partner)
 }
 
-// DisclosuresAfter returns requests, the latest first: those after the one with an ID, or all if it is empty, at most limit. An
-// unknown ID has none after it.
+// DisclosuresAfter returns requests, latest first, starting after the one with the given ID or, if that is empty, with the latest: at most
+// limit. It returns none for an unknown ID.
 func (db *Answers) DisclosuresAfter(ctx context.Context, id string, limit int) ([]Disclosure, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanDisclosure, `SELECT `+disclosureColumns+` FROM disclosure
 		WHERE ? = '' OR asked < (SELECT asked FROM disclosure WHERE id = ?)
@@ -120,8 +119,8 @@ func (db *Answers) DisclosuresAfter(ctx context.Context, id string, limit int) (
 	return ds, db.fail(err, "list disclosures")
 }
 
-// SetDisclosure moves a request from one state to another. It fails with concordat.ErrNotFound if no request with the ID is in
-// that state: of two decisions the first counts.
+// SetDisclosure moves a request from one state to another. It fails with concordat.ErrNotFound if no request with the ID is in the first
+// state, so that only the first of two decisions counts.
 func (db *Answers) SetDisclosure(ctx context.Context, id, from, to, actor, words string, until time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE disclosure SET state = ?, actor = ?, words = ?, decided = ?, until = ? WHERE id = ? AND state = ?`,

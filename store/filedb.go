@@ -19,18 +19,18 @@ import (
 	"concordat/store/engine"
 )
 
-// Files returns the files that the database keeps, for all processes that have it open. dir is a folder of this process,
-// created with the first file: it has copies of recently stored or fetched files.
+// Files returns the files that the database stores for all processes that have it open. dir is a folder of this process with copies of
+// recently stored or fetched files; it is created with the first file.
 func (db *DB) Files(dir string) *Files { return &Files{dir: dir, db: db} }
 
 const (
-	partBytes = 256 << 10 // of a file in one row
-	putParts  = 4         // in one transaction, so that other writers get their turn
+	partBytes = 256 << 10 // part of a file in one row
+	putParts  = 4         // parts in one transaction, so that other writers get their turn
 )
 
-// Fetch returns where to read the file with the hash on this machine, for reading only, or concordat.ErrNotFound. The first
-// call copies the file from the database, with memory for one part; it fails with concordat.ErrCorrupt if the bytes do not
-// match the hash. The copy may be removed a day later.
+// Fetch returns where to read the file with the hash on this machine, for reading only, or concordat.ErrNotFound. The first call copies the
+// file from the database, holding one part in memory at a time. It fails with concordat.ErrCorrupt if the bytes do not match the hash. The
+// copy may be removed a day later.
 func (f *Files) Fetch(ctx context.Context, hash string) (string, error) {
 	if f.db == nil {
 		return f.Path(hash)
@@ -92,8 +92,8 @@ func (db *DB) fetchFile(ctx context.Context, hash string, size int64, w io.Write
 	return nil
 }
 
-// putFile keeps the content of r, whose hash and size are given. Parts are named by the hash of the whole file, so
-// that two processes that put one file write the same rows, and the next call completes what an interrupted one left.
+// putFile stores the content of r, which has the given hash and size. Parts are named by the hash of the whole file, so that two processes
+// that put one file write the same rows, and the next call completes what an interrupted one left.
 func (db *DB) putFile(ctx context.Context, hash string, size int64, r io.ReaderAt) error {
 	for range 3 { // an Erase may come in between
 		n, err := int64(0), error(nil)
@@ -196,7 +196,7 @@ func (db *DB) held(ctx context.Context, hash string) (bool, error) {
 	return held, db.fail(err, "file %s", hash)
 }
 
-// All calls each with the hash of every file, in no order; an error ends it.
+// All calls each with the hash of every file, in no particular order, until each returns an error.
 func (f *Files) All(ctx context.Context, each func(hash string) error) error {
 	if f.db == nil {
 		err := filepath.WalkDir(f.dir, func(_ string, d os.DirEntry, err error) error {
@@ -232,11 +232,11 @@ func (f *Files) All(ctx context.Context, each func(hash string) error) error {
 	}
 }
 
-// Name is the name of the files in a receipt of a deletion.
+// Name returns the name of the files in a receipt of a deletion.
 func (*Files) Name() string { return "originals" }
 
-// Erase deletes originals of a task, and returns how many there were. On return, their names are gone from the disk. Other
-// machines remove their copies of files in the database at their next Tidy.
+// Erase deletes the originals of a task and returns how many there were. On return, their names are gone from the disk. Other machines
+// remove their copies of files in the database at their next Tidy.
 func (f *Files) Erase(ctx context.Context, _ concordat.TaskID, originals []string) (n int, err error) {
 	for _, hash := range originals {
 		path, err := f.path(hash)
@@ -256,7 +256,7 @@ func (f *Files) Erase(ctx context.Context, _ concordat.TaskID, originals []strin
 		if there || err == nil {
 			n++
 		}
-		// Also what was made from it, even if an earlier call was interrupted between the two.
+		// Also remove what was made from it, in case an earlier call was interrupted between the two.
 		if made := os.Remove(path + madeSuffix); made == nil {
 			err = nil
 		} else if !errors.Is(made, fs.ErrNotExist) {
@@ -272,14 +272,14 @@ func (f *Files) Erase(ctx context.Context, _ concordat.TaskID, originals []strin
 	return n, nil
 }
 
-// Tidy deletes files that were put before the given time and are not needed, and what an interrupted Put left, and returns how
-// many. Of files in the database it also removes the copies in the folder that were not used since then, and those of deleted
+// Tidy deletes files that were stored before the given time and are not needed, as well as the remains of an interrupted Put, and returns
+// how many. If the files are in the database, it also removes copies in the folder that have not been used since then or belong to deleted
 // files.
 func (f *Files) Tidy(ctx context.Context, before time.Time, needed func(hash string) (bool, error)) (n int, err error) {
 	return f.Forget(ctx, time.Time{}, before, needed)
 }
 
-// Forget is Tidy for the files in the folder that were put at since or later.
+// Forget does what Tidy does, for files that were stored in the folder at or after since.
 func (f *Files) Forget(ctx context.Context, since, before time.Time, needed func(hash string) (bool, error)) (n int, err error) {
 	if f.db != nil {
 		if n, err = f.db.tidyFiles(ctx, before, needed); err != nil {
@@ -315,7 +315,7 @@ func (f *Files) Forget(ctx context.Context, since, before time.Time, needed func
 			}
 			return nil
 		}
-		if d.IsDir() { // a workplace
+		if d.IsDir() { // a folder made by Workplace
 			if young {
 				return fs.SkipDir
 			}

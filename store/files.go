@@ -17,8 +17,8 @@ import (
 	"concordat/store/engine"
 )
 
-// Files keeps whole files by the SHA-256 of their content, in a folder or in the database: the submitted originals. It is safe
-// for concurrent use by several processes. Once Put has returned, the file is on disk.
+// Files stores whole files, the submitted originals, under the SHA-256 of their content, in a folder or in the database. It is safe for
+// concurrent use by several processes. Once Put has returned, the file is on disk.
 type Files struct {
 	dir string
 	db  *DB // nil: in the folder
@@ -29,8 +29,8 @@ func OpenFiles(dir string) *Files { return &Files{dir: dir} }
 
 var fileName = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// FileOf returns the hash of the file that a name in the folder belongs to: its own, or that of the PDF made from it. ok is false
-// for any other name.
+// FileOf returns the hash of the file that a name in the folder belongs to: its own, or that of the PDF made from it. ok is false for other
+// names.
 func FileOf(name string) (hash string, ok bool) {
 	hash = strings.TrimSuffix(name, madeSuffix)
 	return hash, fileName.MatchString(hash)
@@ -44,8 +44,8 @@ func (f *Files) path(hash string) (string, error) {
 	return filepath.Join(f.dir, hash[:2], hash[2:4], hash), nil
 }
 
-// Put keeps the content of r, at most limit bytes, and returns its hash and size. An existing file is not written again. It
-// fails with concordat.ErrInvalid beyond limit and with concordat.ErrDiskFull if the disk is full, and then keeps nothing.
+// Put stores the content of r, at most limit bytes, and returns its hash and size. An existing file is not written again. If there are more
+// than limit bytes, it fails with concordat.ErrInvalid, and if the disk is full, with concordat.ErrDiskFull; it then stores nothing.
 func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (hash string, size int64, err error) {
 	tmp, err := f.incoming()
 	if err != nil {
@@ -71,7 +71,7 @@ func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (hash string,
 		}
 	}
 	if _, err := os.Stat(path); err == nil {
-		now := time.Now() // it counts as new: Tidy treats it as a file just put
+		now := time.Now() // Tidy must treat it as a file that was just stored
 		return hash, size, os.Chtimes(path, now, now)
 	}
 	return hash, size, tmp.keep(path)
@@ -94,7 +94,7 @@ func (t incomingFile) discard() {
 	_ = os.Remove(t.Name()) // renamed already unless something failed
 }
 
-// keep gives the file its name, durably.
+// keep gives the file its name and makes it durable.
 func (t incomingFile) keep(path string) error {
 	err := errors.Join(t.Sync(), t.Close())
 	if err == nil {
@@ -112,8 +112,8 @@ func (t incomingFile) keep(path string) error {
 	return nil
 }
 
-// Sweep removes what interrupted Puts left before the given time. Call it only from a process that knows that no other one has put
-// files since.
+// Sweep removes files that interrupted Puts left before the given time. Call it only from a process that knows that no other process has
+// stored files since then.
 func (f *Files) Sweep(before time.Time) error {
 	entries, err := os.ReadDir(f.dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -188,8 +188,8 @@ func (f *Files) Made(hash string) (string, error) {
 	return path + madeSuffix, nil
 }
 
-// PutMade moves the PDF at from, which was made from the file with the hash, next to that file, and returns its path. If the
-// file was deleted in the meantime, it fails with concordat.ErrNotFound and keeps nothing. from must be on the same disk.
+// PutMade moves the PDF at from, which was made from the file with the hash, next to that file, and returns its path. If the file was
+// deleted in the meantime, it fails with concordat.ErrNotFound and keeps nothing. The path from must be on the same disk.
 func (f *Files) PutMade(hash, from string) (string, error) {
 	path, err := f.Path(hash)
 	if err != nil {
@@ -198,7 +198,7 @@ func (f *Files) PutMade(hash, from string) (string, error) {
 	if err := moveDurably(from, path+madeSuffix); err != nil {
 		return "", fmt.Errorf("keep what was made from file %s: %w", hash, engine.NoSpace(err))
 	}
-	// Erase removes the file first: either it sees what was made, or the file is gone here.
+	// Erase removes the file first, so either Erase finds the PDF or the file is found to be gone here.
 	if _, err := f.Path(hash); err != nil {
 		if removed := os.Remove(path + madeSuffix); removed != nil && !errors.Is(removed, os.ErrNotExist) {
 			err = errors.Join(err, removed)
@@ -208,7 +208,7 @@ func (f *Files) PutMade(hash, from string) (string, error) {
 	return path + madeSuffix, nil
 }
 
-// moveDurably renames a file, whose content is on disk before its new name is.
+// moveDurably renames a file. Its content reaches the disk before its new name does.
 func moveDurably(from, to string) error {
 	f, err := os.Open(from)
 	if err == nil {
@@ -223,7 +223,7 @@ func moveDurably(from, to string) error {
 	return err
 }
 
-// ctxReader ends with its context.
+// ctxReader is a reader that fails once its context has ended.
 type ctxReader struct {
 	ctx context.Context
 	r   io.Reader

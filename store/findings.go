@@ -14,14 +14,14 @@ import (
 // one value.
 const MaxFindings = 512 << 20
 
-// findingsFormat is how findings are packed: 1, one zstd frame with its checksum.
+// findingsFormat is the number of the format in which findings are packed. Format 1 is one zstd frame with its checksum.
 const findingsFormat = 1
 
 // minMemory is the window of the packer, in bytes.
 const minMemory = 8 << 20
 
-// PutFindings keeps the findings of a task, replacing earlier ones. It fails with concordat.ErrNotFound if there is no such
-// task and with concordat.ErrInvalid beyond MaxFindings. It does not retain data.
+// PutFindings stores the findings of a task, replacing earlier ones. It fails with concordat.ErrNotFound if there is no such task and with
+// concordat.ErrInvalid beyond MaxFindings. It does not retain data.
 func (db *Checks) PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error {
 	if len(data) > MaxFindings {
 		return db.fail(fmt.Errorf("%w: %d bytes, at most %d", concordat.ErrInvalid, len(data), MaxFindings),
@@ -41,8 +41,8 @@ func (db *Checks) PutFindings(ctx context.Context, id concordat.TaskID, data []b
 	return db.fail(err, "put findings of task %s", id)
 }
 
-// ReplaceFindings replaces findings that still have the given revision, as FindingsAt returned it. It fails with
-// concordat.ErrChanged, and changes nothing, if someone else has replaced them, and otherwise like PutFindings.
+// ReplaceFindings replaces findings that still have the given revision, which FindingsAt returned. If someone else has replaced them, it
+// changes nothing and fails with concordat.ErrChanged; its other errors are those of PutFindings.
 func (db *Checks) ReplaceFindings(ctx context.Context, id concordat.TaskID, revision int64, data []byte) error {
 	if len(data) > MaxFindings {
 		return db.fail(fmt.Errorf("%w: %d bytes, at most %d", concordat.ErrInvalid, len(data), MaxFindings),
@@ -75,14 +75,14 @@ func pack(data []byte) ([]byte, error) {
 	return enc.EncodeAll(data, nil), nil
 }
 
-// Findings returns what PutFindings kept. It fails with concordat.ErrNotFound if there is nothing, with concordat.ErrCorrupt if
-// the bytes have changed, and with concordat.ErrInvalid if a newer program packed them.
+// Findings returns the findings that PutFindings stored. It fails with concordat.ErrNotFound if there is nothing, with concordat.ErrCorrupt
+// if the bytes have changed, and with concordat.ErrInvalid if a newer program packed them.
 func (db *Checks) Findings(ctx context.Context, id concordat.TaskID) ([]byte, error) {
 	data, _, err := db.FindingsAt(ctx, id)
 	return data, err
 }
 
-// FindingsAt is Findings with their revision.
+// FindingsAt returns findings as Findings does, and their revision.
 func (db *Checks) FindingsAt(ctx context.Context, id concordat.TaskID) (data []byte, revision int64, err error) {
 	var format int
 	var length int64

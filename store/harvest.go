@@ -13,7 +13,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Harvest holds sources that are harvested, their records, and the works that documents are texts of.
+// Harvest contains sources that are harvested, their records, and the works of which documents are texts.
 type Harvest struct{ base }
 
 // HarvestSource is a repository or a folder that is harvested regularly.
@@ -22,8 +22,8 @@ type HarvestSource struct {
 	Kind      string // oai, resourcesync or folder
 	URL       string
 	Library   concordat.LibraryID
-	Set       string        // of the repository; empty: all
-	Format    string        // of metadata; empty: the best available
+	Set       string        // set of the repository to harvest; empty: all
+	Format    string        // format of metadata; empty: the best available
 	Every     time.Duration // 0: only on request
 	Withdrawn string        // HarvestDelete or HarvestKeep
 	Next      time.Time     // when it is due; zero: not planned
@@ -41,24 +41,24 @@ const (
 // HarvestState is the progress of a source.
 type HarvestState struct {
 	Run        int64     `json:"run"`              // number of the present or last run
-	Phase      string    `json:"phase,omitempty"`  // listing or fetching; empty: no run is open
-	Started    time.Time `json:"started,omitzero"` // of the run
+	Phase      string    `json:"phase,omitempty"`  // listing or fetching; empty: no run is in progress
+	Started    time.Time `json:"started,omitzero"` // start of the run
 	Ended      time.Time `json:"ended,omitzero"`
 	Cause      string    `json:"cause,omitempty"` // why the run could not continue
 	Repository string    `json:"repository,omitempty"`
-	Format     string    `json:"format,omitempty"` // that the run asks for
+	Format     string    `json:"format,omitempty"` // format that the run requests
 	Day        bool      `json:"day,omitempty"`    // the repository's dates are days
-	Whole      bool      `json:"whole,omitempty"`  // the run lists everything, so what it does not see is gone
+	Whole      bool      `json:"whole,omitempty"`  // the run lists everything, so that records it does not see are gone
 	NoDeleted  bool      `json:"no_deleted,omitempty"`
 	LastWhole  time.Time `json:"last_whole,omitzero"`
-	From       string    `json:"from,omitempty"`  // of the list of the run
-	Until      string    `json:"until,omitempty"` // where the next run begins
+	From       string    `json:"from,omitempty"`  // date at which the run's list begins
+	Until      string    `json:"until,omitempty"` // date at which the next run begins
 	Token      string    `json:"token,omitempty"` // where the list continues
 	Restarts   int       `json:"restarts,omitempty"`
 	Listed     int       `json:"listed"`             // records that the run has read
 	Skipped    int       `json:"skipped,omitempty"`  // hidden files, links and the like of a folder, which are not read
 	Unlisted   int       `json:"unlisted,omitempty"` // records no longer listed that stay until a whole run is requested
-	Size       int       `json:"size"`               // of the list, as stated by the repository; 0: unknown
+	Size       int       `json:"size"`               // size of the list, as stated by the repository; 0: unknown
 	Ask        string    `json:"ask,omitempty"`      // request for the next run: whole, or empty
 	Asked      string    `json:"asked,omitempty"`    // request of this run
 	Base       string    `json:"base,omitempty"`     // address of the interface, if it was found below the source's
@@ -75,7 +75,7 @@ type HarvestRecord struct {
 	Work      concordat.Work
 	Detail    string
 	Tries     int
-	Due       time.Time // of failed and embargoed records; for one that leaves: until when it stays away
+	Due       time.Time // when a failed or embargoed record is due; for a record that leaves, the time until which it stays away
 	Run       int64
 	Changed   time.Time
 }
@@ -87,7 +87,7 @@ type HarvestFile struct {
 	Name string `json:"name,omitempty"`
 	Page bool   `json:"page,omitempty"` // a page that leads to the text
 	Meta bool   `json:"meta,omitempty"` // metadata of the work, not a text
-	Text []byte `json:"text,omitempty"` // the text itself, if the record holds it
+	Text []byte `json:"text,omitempty"` // the text itself, if the record contains it
 }
 
 // HarvestRecordState is the state of a record.
@@ -97,15 +97,15 @@ type HarvestRecordState string
 const (
 	RecordWaiting     HarvestRecordState = "waiting"     // its text is to be fetched
 	RecordKept        HarvestRecordState = "kept"        // its documents are in the library
-	RecordEmbargoed   HarvestRecordState = "embargoed"   // until the day in Due
+	RecordEmbargoed   HarvestRecordState = "embargoed"   // its text is embargoed until the day in Due
 	RecordClosed      HarvestRecordState = "closed"      // the source does not provide its text
 	RecordTextless    HarvestRecordState = "textless"    // no text was found
-	RecordFailed      HarvestRecordState = "failed"      // fetched again at Due, if that is set
+	RecordFailed      HarvestRecordState = "failed"      // failed; fetched again at Due, if that is set
 	RecordWithdrawing HarvestRecordState = "withdrawing" // its documents must leave the library
 	RecordWithdrawn   HarvestRecordState = "withdrawn"
 )
 
-// HarvestRecordStates are all states, in the order of interest to people.
+// HarvestRecordStates are all states, those of most interest to people first.
 var HarvestRecordStates = []HarvestRecordState{RecordKept, RecordWaiting, RecordEmbargoed, RecordClosed, RecordTextless, RecordFailed,
 	RecordWithdrawing, RecordWithdrawn}
 
@@ -124,7 +124,7 @@ func (db *Harvest) scanSource(s engine.Scanner) (HarvestSource, error) {
 	return h, err
 }
 
-// AddSource keeps a new source. It fails with concordat.ErrExists if there is one with that id.
+// AddSource stores a new source. It fails with concordat.ErrExists if there is a source with its id.
 func (db *Harvest) AddSource(ctx context.Context, h HarvestSource) error {
 	err := checkName("source", h.ID)
 	state, failed := json.Marshal(h.State)
@@ -154,8 +154,7 @@ func (db *Harvest) Sources(ctx context.Context) ([]HarvestSource, error) {
 	return out, db.fail(err, "list sources")
 }
 
-// PlanSource sets when a source is due, and for which request: whole, or empty for new records. It does not
-// disturb a present run.
+// PlanSource sets when a source is due, and for which request: whole, or empty for new records. It does not affect a run in progress.
 func (db *Harvest) PlanSource(ctx context.Context, id string, next time.Time, ask string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		h, err := db.scanSource(c.Row(ctx, `SELECT `+harvestSourceColumns+` FROM harvest_source WHERE id = ?`, id))
@@ -182,7 +181,7 @@ func (db *Harvest) RemoveSource(ctx context.Context, id string) error {
 	return db.fail(err, "remove source %s", id)
 }
 
-// ClaimSource lets a worker run a source for some time. It fails with ErrLease while another worker has it.
+// ClaimSource lets a worker run a source for some time. It fails with ErrLease while another worker runs the source.
 func (db *Harvest) ClaimSource(ctx context.Context, id, worker string, d time.Duration) error {
 	now := db.now()
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -208,7 +207,7 @@ func (db *Harvest) ReleaseSource(ctx context.Context, id, worker string, s Harve
 	return db.fail(err, "release source %s", id)
 }
 
-// keepHarvestState stores the worker's progress with a source, or fails with ErrLease if the worker no longer has it.
+// keepHarvestState stores the worker's progress with a source, or fails with ErrLease if the worker no longer has the source.
 func keepHarvestState(ctx context.Context, c engine.Conn, id, worker string, s HarvestState) error {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -221,7 +220,7 @@ func keepHarvestState(ctx context.Context, c engine.Conn, id, worker string, s H
 	return err
 }
 
-// KeepHarvest stores a worker's progress, with the records that it has read or handled since: all or nothing.
+// KeepHarvest stores a worker's progress, with the records that the worker has read or handled since the last call: all or nothing.
 func (db *Harvest) KeepHarvest(ctx context.Context, id, worker string, s HarvestState, records ...HarvestRecord) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		if err := keepHarvestState(ctx, c, id, worker, s); err != nil || len(records) == 0 {
@@ -272,7 +271,7 @@ func scanHarvestRecord(s engine.Scanner) (HarvestRecord, error) {
 	return r, err
 }
 
-// HarvestRecords returns the known ones among the records of a source, by id.
+// HarvestRecords returns the records of a source that have the given ids and are known, by id.
 func (db *Harvest) HarvestRecords(ctx context.Context, id string, ids []string) (map[string]HarvestRecord, error) {
 	out := map[string]HarvestRecord{}
 	for part := range slices.Chunk(ids, MaxPage) { // a page of a repository can be longer
@@ -293,7 +292,7 @@ func (db *Harvest) HarvestRecords(ctx context.Context, id string, ids []string) 
 	return out, nil
 }
 
-// DueRecords returns records of a source that need work by now: waiting ones; those that leave come first, those to retry last.
+// DueRecords returns the records of a source that need work now: first those that leave, then those that wait, and last those to retry.
 func (db *Harvest) DueRecords(ctx context.Context, id string, now time.Time, limit int) ([]HarvestRecord, error) {
 	out, err := engine.Collect(ctx, db.read(), scanHarvestRecord, `SELECT `+harvestRecordColumns+` FROM harvest_record
 		WHERE source = ? AND (state IN (?, ?) OR state IN (?, ?) AND due > 0 AND due <= ?) ORDER BY state DESC, id LIMIT ?`,
@@ -301,7 +300,7 @@ func (db *Harvest) DueRecords(ctx context.Context, id string, now time.Time, lim
 	return out, db.fail(err, "records of source %s", id)
 }
 
-// ListRecords returns records of a source after the given id, in order of id; with an empty state, of all states.
+// ListRecords returns records of a source after the given id, in order of id; if state is empty, it returns records in all states.
 func (db *Harvest) ListRecords(ctx context.Context, id string, state HarvestRecordState, after string, limit int) ([]HarvestRecord, error) {
 	where, args := `source = ? AND id > ?`, []any{id, after}
 	if state != "" {
@@ -327,8 +326,8 @@ func (db *Harvest) CountRecords(ctx context.Context, id string) (map[HarvestReco
 	return out, db.fail(err, "records of source %s", id)
 }
 
-// UnseenRecords returns how many records of a source a run did not see, apart from those withdrawn before. With withdraw it
-// marks them, so that their documents leave.
+// UnseenRecords returns how many records of a source a run did not see, apart from those withdrawn before. If withdraw is set, it marks
+// them, so that their documents leave the library.
 func (db *Harvest) UnseenRecords(ctx context.Context, id string, run int64, withdraw bool) (int, error) {
 	const unseen = `source = ? AND run < ? AND state NOT IN ('` + string(RecordWithdrawn) + `', '` + string(RecordWithdrawing) + `')`
 	if !withdraw {
@@ -344,7 +343,7 @@ func (db *Harvest) UnseenRecords(ctx context.Context, id string, run int64, with
 	return int(n), db.fail(err, "withdraw records of source %s", id)
 }
 
-// PutWorks records the works that documents of a library are texts of. Missing documents are left out.
+// PutWorks records the works of which documents of a library are texts. Missing documents are left out.
 func (db *Harvest) PutWorks(ctx context.Context, lib concordat.LibraryID, works map[concordat.DocumentID]concordat.Work) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for id, w := range works {
@@ -363,7 +362,7 @@ func (db *Harvest) PutWorks(ctx context.Context, lib concordat.LibraryID, works 
 	return db.fail(err, "keep %d works of %s", len(works), lib)
 }
 
-// Works returns the known works that documents of a library are texts of.
+// Works returns the known works of which documents of a library are texts.
 func (db *Harvest) Works(ctx context.Context, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (map[concordat.DocumentID]concordat.Work, error) {
 	out := map[concordat.DocumentID]concordat.Work{}

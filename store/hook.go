@@ -16,12 +16,12 @@ import (
 // HookID names a webhook.
 type HookID string
 
-// EventKind says what happened.
+// EventKind is a kind of event.
 type EventKind string
 
 // The kinds of events.
 const (
-	EventCheckDone       EventKind = "check.done"       // a check has ended, wholly or in part, or was split into others
+	EventCheckDone       EventKind = "check.done"       // a check has ended, wholly or partly, or was split into others
 	EventCheckFailed     EventKind = "check.failed"     // a check has failed or was cancelled
 	EventBatchDone       EventKind = "batch.done"       // all checks that were submitted together, or a batch of documents, have ended
 	EventEvidenceRequest EventKind = "evidence.request" // a partner asks to read passages of a document of this site
@@ -33,13 +33,13 @@ const (
 	EventPing            EventKind = "ping"             // requested by a person, to try a webhook
 )
 
-// EventKinds returns the kinds that a webhook can subscribe to; a ping goes to each webhook for which one is requested.
+// EventKinds returns the kinds that a webhook can subscribe to; a ping goes only to the webhook for which it is requested.
 func EventKinds() []EventKind {
 	return []EventKind{EventCheckDone, EventCheckFailed, EventBatchDone, EventEvidenceRequest, EventEvidenceAnswer,
 		EventPartnerAlarm, EventAlertFound, EventAlertTold, EventCaseChanged}
 }
 
-// HookState says whether a webhook receives events.
+// HookState is the state of a webhook, which determines whether it receives events.
 type HookState string
 
 // The states of a webhook.
@@ -62,18 +62,18 @@ type Hook struct {
 	URL     string
 	Title   string // for people
 	Kinds   []EventKind
-	// Secrets sign what is sent, the present one first; a second one is the former, while it is still valid.
+	// Secrets sign the events that are sent. The present secret comes first; a second one is the former secret, while it is still valid.
 	Secrets [][]byte
 	Former  time.Time // end of the former secret; zero: there is none
 	Made    time.Time
 	State   HookState
-	Cause   string // of being paused
+	Cause   string // why it is paused
 }
 
 const hookColumns = `h.id, h.account, h.whole, h.url, h.title, h.kinds, h.secret, h.former, h.former_until, h.made, h.state, h.cause`
 
-// ableHooks are the webhooks that may receive events, and activeHooks those of them that do: a webhook acts for its account and
-// ends with its rights.
+// ableHooks are the webhooks that may receive events, since a webhook acts for its account only while the account has the rights.
+// activeHooks are those of them that do receive events.
 const (
 	ableHooks = `(SELECT h.id FROM hook h JOIN account a ON a.name = h.account
 		WHERE a.disabled = 0 AND (h.whole = 0 OR a.role = 'administrator'))`
@@ -138,8 +138,8 @@ func newHookSecret() []byte {
 	return b
 }
 
-// CreateHook creates an active webhook with a new ID and secret, and returns it; it reads Account, Whole, URL, Title and Kinds
-// of h. It fails with concordat.ErrNotFound if there is no such account, and with concordat.ErrChanged beyond MaxHooks.
+// CreateHook creates an active webhook with a new ID and secret, and returns it; it reads Account, Whole, URL, Title and Kinds of h. It
+// fails with concordat.ErrNotFound if there is no such account, and with concordat.ErrChanged if the account already has MaxHooks.
 func (db *Webhooks) CreateHook(ctx context.Context, h Hook) (Hook, error) {
 	h.ID, h.State, h.Cause, h.Made = HookID(strings.ToLower(rand.Text())), HookActive, "", instant(stamp(db.now()))
 	h.Secrets, h.Former, h.Title = [][]byte{newHookSecret()}, time.Time{}, cleanText(h.Title)
@@ -183,8 +183,8 @@ func (db *Webhooks) PauseHook(ctx context.Context, id HookID, cause string) erro
 	return db.fail(err, "pause webhook %s", id)
 }
 
-// RotateHook gives a webhook a new secret; the previous one still signs for the given time; earlier ones do not. It
-// returns the webhook, or concordat.ErrNotFound.
+// RotateHook gives a webhook a new secret. The previous secret still signs for the given time; earlier ones no longer do. It returns the
+// webhook, or concordat.ErrNotFound.
 func (db *Webhooks) RotateHook(ctx context.Context, id HookID, overlap time.Duration) (Hook, error) {
 	var h Hook
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -205,8 +205,8 @@ func (db *Webhooks) Hook(ctx context.Context, id HookID) (Hook, error) {
 	return h, db.fail(err, "webhook %s", id)
 }
 
-// Hooks returns the webhooks of an account, or all if it is empty, in order of ID, those after the given one: at most limit, or
-// MaxPage if limit is 0 or larger.
+// Hooks returns the webhooks of an account, or all webhooks if account is empty, in order of ID, starting after the given one: at most
+// limit, or MaxPage if limit is 0 or larger.
 func (db *Webhooks) Hooks(ctx context.Context, account string, after HookID, limit int) ([]Hook, error) {
 	hs, err := engine.Collect(ctx, db.read(), db.scanHook, `SELECT `+hookColumns+` FROM hook h
 		WHERE (? = '' OR h.account = ?) AND h.id > ? ORDER BY h.id LIMIT ?`, account, account, after, page(limit))

@@ -25,18 +25,18 @@ const (
 type Delivery struct {
 	Seq      int64 // from 1, ascending
 	Hook     HookID
-	Event    string // its id, the same for every attempt and every webhook
+	Event    string // id of the event, the same for every attempt and every webhook
 	Kind     EventKind
 	State    DeliveryState
 	Made     time.Time
-	Attempts int       // begun so far
-	Round    int       // of Attempts: since it was created or last replayed
-	Due      time.Time // of the next attempt
-	Until    time.Time // no attempt after that
-	Ended    time.Time // zero: not yet
+	Attempts int       // number of attempts begun so far
+	Round    int       // number of these attempts since it was created or last replayed
+	Due      time.Time // time of the next attempt
+	Until    time.Time // no attempt is made after it
+	Ended    time.Time // zero: it has not ended
 	Status   int       // HTTP status of the latest answer; 0: none
-	Cause    string    // of the latest failure
-	Body     []byte    // what is signed and sent
+	Cause    string    // cause of the latest failure
+	Body     []byte    // body that is signed and sent
 }
 
 // Attempt is one try of a delivery.
@@ -61,9 +61,8 @@ func scanDelivery(s engine.Scanner) (Delivery, error) {
 	return d, err
 }
 
-// ClaimDelivery gives the caller the delivery that has been due longest, with its webhook, until the
-// lease ends. It skips the webhooks in busy. It fails with concordat.ErrNotFound if nothing is due.
-// It also marks expired deliveries as dead.
+// ClaimDelivery gives the caller, until the lease ends, the delivery that has been due longest, and its webhook. It skips the webhooks in
+// busy. It fails with concordat.ErrNotFound if nothing is due. It also marks expired deliveries as dead.
 func (db *Webhooks) ClaimDelivery(ctx context.Context, lease time.Duration, busy ...HookID) (Delivery, Hook, error) {
 	now := stamp(db.now())
 	var d Delivery
@@ -104,8 +103,8 @@ func (db *Webhooks) ClaimDelivery(ctx context.Context, lease time.Duration, busy
 	return d, h, db.fail(err, "claim a delivery")
 }
 
-// EndAttempt records the outcome of an attempt of a claimed delivery: the new state and, for DeliveryPending, when it is due
-// again. It fails with ErrLease if another has begun the next attempt, and with concordat.ErrNotFound if the delivery is gone.
+// EndAttempt records the outcome of an attempt of a claimed delivery: the new state and, for DeliveryPending, when it is due again. It
+// fails with ErrLease if another worker has begun the next attempt, and with concordat.ErrNotFound if the delivery is gone.
 func (db *Webhooks) EndAttempt(ctx context.Context, d Delivery, a Attempt, state DeliveryState, due time.Time) error {
 	ended := int64(0)
 	switch state {
@@ -151,8 +150,8 @@ func (db *Webhooks) Delivery(ctx context.Context, hook HookID, seq int64) (Deliv
 	return d, as, db.fail(err, "delivery %d", seq)
 }
 
-// Deliveries returns deliveries of a webhook newest first, those before the one with Seq before (0: from the newest), in one
-// state unless that is empty: at most limit, or MaxPage if limit is 0 or larger.
+// Deliveries returns deliveries of a webhook newest first, starting before the one with Seq before (0: with the newest). If state is not
+// empty, it returns only those in that state. It returns at most limit, or MaxPage if limit is 0 or larger.
 func (db *Webhooks) Deliveries(ctx context.Context, hook HookID, state DeliveryState, before int64, limit int) ([]Delivery, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
@@ -162,7 +161,7 @@ func (db *Webhooks) Deliveries(ctx context.Context, hook HookID, state DeliveryS
 	return ds, db.fail(err, "deliveries of %s", hook)
 }
 
-// Replay says which deliveries to send again.
+// Replay selects deliveries to send again.
 type Replay struct {
 	Seq   int64         // this one; 0: all that match the other fields
 	State DeliveryState // DeliveryDead or DeliveryDelivered; empty: both
@@ -170,8 +169,8 @@ type Replay struct {
 	To    time.Time     // made before; zero: to the last
 }
 
-// ReplayDeliveries makes ended deliveries of a webhook due now, for another HookTime, under their old event ids, and returns
-// how many: at most as many as may wait. A pending one becomes due now.
+// ReplayDeliveries makes ended deliveries of a webhook due now, for another HookTime and under their old event ids, and returns their
+// number, which is bounded by how many may wait. A pending delivery becomes due now.
 func (db *Webhooks) ReplayDeliveries(ctx context.Context, hook HookID, r Replay) (n int64, err error) {
 	now := db.now()
 	to := int64(1<<63 - 1)
@@ -199,8 +198,8 @@ func (db *Webhooks) ReplayDeliveries(ctx context.Context, hook HookID, r Replay)
 	return n, db.fail(err, "replay deliveries of %s", hook)
 }
 
-// ForgetDeliveries deletes ended deliveries created before the instant, all ended ones of each webhook except the newest keep,
-// and events without a delivery. It returns how many deliveries it deleted.
+// ForgetDeliveries deletes ended deliveries that were created before the instant or are not among the newest keep of their webhook, and
+// events without a delivery. It returns how many deliveries it deleted.
 func (db *Webhooks) ForgetDeliveries(ctx context.Context, before time.Time, keep int) (n int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		if n, err = c.Exec(ctx, `DELETE FROM hook_delivery WHERE state <> ? AND made < ?`, DeliveryPending, stamp(before)); err != nil {
@@ -224,7 +223,7 @@ func (db *Webhooks) ForgetDeliveries(ctx context.Context, before time.Time, keep
 	return n, db.fail(err, "forget deliveries")
 }
 
-// DeliveryCounts returns how many deliveries of webhooks there are in each state; a state without any may be missing.
+// DeliveryCounts returns the number of deliveries in each state; a state without deliveries may be missing.
 func (db *Webhooks) DeliveryCounts(ctx context.Context) (map[DeliveryState]int, error) {
 	out := map[DeliveryState]int{}
 	_, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (struct{}, error) {

@@ -15,7 +15,7 @@ import (
 // HookTime is how long an event is retried before its delivery is dead.
 const HookTime = 72 * time.Hour
 
-// maxWaiting bounds the waiting deliveries of one webhook; further ones are dead at once.
+// maxWaiting bounds the waiting deliveries of one webhook; further deliveries are dead at once.
 const maxWaiting = 10_000
 
 // eventBody is the body of a delivery, as JSON.
@@ -32,7 +32,7 @@ type checkEvent struct {
 	State concordat.State  `json:"state"`
 	Owner string           `json:"owner,omitempty"`
 	Batch string           `json:"batch,omitempty"`
-	// Leads is the number of leads in the report when it was made; nil: no report, or leads were not requested.
+	// Leads is the number of leads in the report when it was made; nil: there is no report, or leads were not requested.
 	Leads *concordat.LeadCount `json:"leads,omitempty"`
 }
 
@@ -61,8 +61,8 @@ type alarmEvent struct {
 	Library concordat.LibraryID `json:"library,omitempty"`
 }
 
-// Announce sends an event to all webhooks that want it: the site's, and those of the account owner unless that is empty; events
-// for a paused one wait. data is JSON.
+// Announce sends an event to all webhooks that subscribe to it: those of the site and, unless owner is empty, those of the account owner.
+// Events for a paused webhook wait. data is JSON.
 func (db *Webhooks) Announce(ctx context.Context, kind EventKind, owner string, data json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error { return db.announce(ctx, c, kind, owner, data) })
 	return db.fail(err, "announce %s", kind)
@@ -79,7 +79,7 @@ func (db base) announce(ctx context.Context, c engine.Conn, kind EventKind, owne
 	return db.deliver(ctx, c, kind, data, ids...)
 }
 
-// deliver keeps an event and a delivery of it for each webhook.
+// deliver stores an event and a delivery of it for each webhook.
 func (db base) deliver(ctx context.Context, c engine.Conn, kind EventKind, data any, hooks ...HookID) error {
 	now := db.now()
 	body, err := json.Marshal(eventBody{kind, now.UTC().Truncate(time.Millisecond), data})
@@ -109,7 +109,7 @@ func (db base) deliver(ctx context.Context, c engine.Conn, kind EventKind, data 
 	return nil
 }
 
-// PingHook makes an event for this webhook only.
+// PingHook creates a ping for this webhook only.
 func (db *Webhooks) PingHook(ctx context.Context, id HookID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return db.deliver(ctx, c, EventPing, map[string]HookID{"webhook": id}, id)

@@ -54,7 +54,8 @@ func linkIdentity(ctx context.Context, c engine.Conn, i Identity) error {
 	return err
 }
 
-// CreateLinked creates an account and links a person to it, both or neither. It fails as CreateAccount and LinkIdentity do.
+// CreateLinked creates an account and links a person to it. Either both succeed or neither does. It fails as CreateAccount and LinkIdentity
+// do.
 func (db *People) CreateLinked(ctx context.Context, a Account, i Identity) error {
 	i.Account = a.Name
 	err := a.validate()
@@ -87,7 +88,7 @@ func (db *People) UseIdentity(ctx context.Context, issuer, subject string) error
 	return db.fail(err, "identity")
 }
 
-// Identities returns the links of an account, or all if it is empty, in order of account, issuer and subject.
+// Identities returns the links of an account, or all links if account is empty, in order of account, issuer and subject.
 func (db *People) Identities(ctx context.Context, account string) ([]Identity, error) {
 	const from = `SELECT ` + identityColumns + ` FROM identity `
 	const order = ` ORDER BY account, issuer, subject`
@@ -115,11 +116,11 @@ func (db *People) UnlinkIdentity(ctx context.Context, issuer, subject string) er
 	return db.fail(err, "unlink")
 }
 
-// maxFlows bounds the waiting flows of one kind, since strangers can start one.
+// maxFlows bounds the waiting flows of one kind, since strangers can start them.
 const maxFlows = 100_000
 
-// PutFlow keeps data under a secret of at least 128 random bits until it expires. It fails with concordat.ErrUnavailable if too
-// many wait, and with concordat.ErrExists if the secret was used before.
+// PutFlow stores data under a secret of at least 128 random bits until it expires. It fails with concordat.ErrUnavailable if too many flows
+// wait, and with concordat.ErrExists if the secret was used before.
 func (db *People) PutFlow(ctx context.Context, kind, secret, data string, expires time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		if _, err := c.Exec(ctx, `DELETE FROM flow WHERE expires <= ?`, stamp(db.now())); err != nil {
@@ -149,7 +150,7 @@ func (db *People) TakeFlow(ctx context.Context, kind, secret string) (string, er
 	return data, db.fail(err, "take %s", kind)
 }
 
-// Flow is TakeFlow without deletion.
+// Flow is TakeFlow without the deletion.
 func (db *People) Flow(ctx context.Context, kind, secret string) (string, error) {
 	var data string
 	err := db.read().Row(ctx, `SELECT data FROM flow WHERE kind = ? AND hash = ? AND expires > ?`, kind, tokenHash(secret),

@@ -14,8 +14,8 @@ import (
 	"concordat/store/engine"
 )
 
-// Intake names documents on their way into a site: first into the index, then into the catalogue. It is stored before the index
-// is changed, so that after a crash it names the documents in which the two may differ.
+// Intake names documents that are being added to a site, first to the index and then to the catalogue. It is stored before the index is
+// changed, so that after a crash it names the documents in which the two may differ.
 type Intake struct {
 	ID     string
 	Worker string // the worker that began it
@@ -102,7 +102,7 @@ func scanIntake(s engine.Scanner) (x Intake, err error) {
 	return x, err
 }
 
-// Catalogued returns the text hashes of those of the documents that the catalogue has.
+// Catalogued returns the text hashes of the given documents that are in the catalogue.
 func (db *Catalogue) Catalogued(ctx context.Context, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (map[concordat.DocumentID]string, error) {
 	out := make(map[concordat.DocumentID]string, len(ids))
@@ -145,9 +145,9 @@ func (db *Catalogue) WasDeleted(ctx context.Context, lib concordat.LibraryID, id
 	return db.deletedBetween(ctx, goneName(lib, id), "")
 }
 
-// WasDeletedAs is WasDeleted for the beginning of the name that receipts give a document, in hexadecimal digits.
+// WasDeletedAs is WasDeleted for a prefix, in hexadecimal digits, of the name that receipts give a document.
 func (db *Catalogue) WasDeletedAs(ctx context.Context, name string) (bool, error) {
-	return db.deletedBetween(ctx, name, "g") // after every digit
+	return db.deletedBetween(ctx, name, "g") // "g" sorts after every hexadecimal digit
 }
 
 func (db *Catalogue) deletedBetween(ctx context.Context, first, end string) (bool, error) {

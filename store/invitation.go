@@ -11,16 +11,16 @@ import (
 	"concordat/store/engine"
 )
 
-// Invitation is an invitation that this site made. The token itself is not kept.
+// Invitation is an invitation that this site made. The token itself is not stored.
 type Invitation struct {
-	Hash    [32]byte // of the token
-	Digest  [32]byte // of the invitation, for the words
+	Hash    [32]byte // hash of the token
+	Digest  [32]byte // digest of the invitation, from which the words are computed
 	Note    string   // the intended recipient
 	Grants  []Grant
 	Made    time.Time // set by the store
 	Expires time.Time
-	Used    time.Time        // zero: not yet
-	Site    concordat.SiteID // that used it
+	Used    time.Time        // zero: it has not been used
+	Site    concordat.SiteID // site that used it
 	Request [32]byte         // digest of its enrolment
 }
 
@@ -50,7 +50,7 @@ func scanInvitation(s engine.Scanner) (Invitation, error) {
 	return i, nil
 }
 
-// AddInvitation keeps a new invitation.
+// AddInvitation stores a new invitation.
 func (db *Partners) AddInvitation(ctx context.Context, i Invitation) error {
 	if i.Grants == nil {
 		i.Grants = []Grant{}
@@ -66,7 +66,7 @@ func (db *Partners) AddInvitation(ctx context.Context, i Invitation) error {
 	return db.fail(err, "add invitation")
 }
 
-// Invitation returns the one whose token has the hash, or concordat.ErrNotFound.
+// Invitation returns the invitation whose token has the given hash, or concordat.ErrNotFound.
 func (db *Partners) Invitation(ctx context.Context, hash [32]byte) (Invitation, error) {
 	i, err := scanInvitation(db.read().Row(ctx, `SELECT `+invitationColumns+` FROM invitation WHERE hash = ?`, hex.EncodeToString(hash[:])))
 	return i, db.fail(err, "invitation")
@@ -78,10 +78,10 @@ func (db *Partners) Invitations(ctx context.Context) ([]Invitation, error) {
 	return is, db.fail(err, "invitations")
 }
 
-// Redeem uses up the invitation and keeps p, with the invitation's grants, as a pending partner that this site invited: both or
-// neither. request is the digest of the enrolment: repeating it is not an error and changes nothing, since its receipt may have
-// been lost. It fails with concordat.ErrNotFound, with concordat.ErrRefused for an invitation that is used or has ended, and as
-// AddPartner does.
+// Redeem uses up the invitation and stores p, with the invitation's grants, as a pending partner that this site invited. Either both
+// succeed or neither does. request is the digest of the enrolment; repeating it is not an error and changes nothing, since the first
+// receipt may have been lost. It fails with concordat.ErrNotFound for an unknown invitation, with concordat.ErrRefused for one that was
+// used or has ended, and as AddPartner does.
 func (db *Partners) Redeem(ctx context.Context, hash, request [32]byte, p Partner) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		i, err := scanInvitation(c.Row(ctx, `SELECT `+invitationColumns+` FROM invitation WHERE hash = ?`, hex.EncodeToString(hash[:])))

@@ -20,8 +20,7 @@ type Library struct {
 	Documents int // counted by the store; not read from a caller
 }
 
-// Policy holds the rules that the owner of a library sets for everyone; each partner that it is open to has a
-// Share.
+// Policy is the set of rules that the owner of a library sets for everyone. Each partner for which the library is open also has a Share.
 type Policy struct {
 	// Forward says which sentences of checks that name this library are forwarded: unmatched, all or none; empty: the
 	// site's setting. The strictest of several libraries applies, and a check's own choice overrides all.
@@ -31,14 +30,14 @@ type Policy struct {
 	Template string `json:"template,omitempty"`
 	// Meaning says whether its documents are indexed by meaning: MeaningOff, or empty for the site's setting.
 	Meaning string `json:"meaning,omitempty"`
-	// Embargo is the instant before which partners get no answer; zero: none.
+	// Until Embargo, partners get no answer; zero: there is no embargo.
 	Embargo time.Time `json:"embargo,omitzero"`
-	// Expires is the instant from which the library is no longer asked, by anyone; zero: never.
+	// From Expires on, the library no longer answers anyone; zero: it always answers.
 	Expires time.Time `json:"expires,omitzero"`
 	// KeepDays is the number of days after which a document of the library is deleted; 0: never.
 	KeepDays int `json:"keep_days,omitempty"`
-	// Central is the version of the settings of all machines that has this policy, which can only be changed there; 0: it is
-	// this store's own.
+	// Central is the version of the settings for all machines that contains this policy, which can then only be changed there; 0: the
+	// policy is this store's own.
 	Central int64 `json:"central,omitempty"`
 }
 
@@ -94,9 +93,9 @@ func (db *Catalogue) CreateLibrary(ctx context.Context, l Library) error {
 	return db.fail(err, "create library %s", l.ID)
 }
 
-// UpdateLibrary sets the title and the policy of the library with l's id, or fails with concordat.ErrNotFound. The time of
-// creation stays. A policy with Central set is replaced by one of a later version, or released unchanged with Central 0;
-// otherwise the call fails with concordat.ErrRefused.
+// UpdateLibrary sets the title and the policy of the library with l's id, or fails with concordat.ErrNotFound. The time of creation stays.
+// If the present policy has Central set, it can only be replaced by one of a later version or released unchanged with Central 0; otherwise
+// the call fails with concordat.ErrRefused.
 func (db *Catalogue) UpdateLibrary(ctx context.Context, l Library) error {
 	policy, err := encodeLibrary(l)
 	if err == nil {
@@ -140,7 +139,7 @@ func encodeLibrary(l Library) (policy string, err error) {
 	return string(b), err
 }
 
-// oneOf turns "no row was changed" into concordat.ErrNotFound.
+// oneOf returns concordat.ErrNotFound if a statement changed no row.
 func oneOf(n int64, err error) error {
 	if err == nil && n == 0 {
 		return concordat.ErrNotFound
@@ -160,8 +159,8 @@ func (db *Catalogue) Libraries(ctx context.Context) ([]Library, error) {
 	return ls, db.fail(err, "list libraries")
 }
 
-// DeleteLibrary deletes an empty library and its record of ingest. It fails with concordat.ErrNotFound, or with
-// concordat.ErrInvalid while documents remain.
+// DeleteLibrary deletes an empty library and its record of ingest. It fails with concordat.ErrNotFound if there is no such library, and
+// with concordat.ErrInvalid while it has documents.
 func (db *Catalogue) DeleteLibrary(ctx context.Context, id concordat.LibraryID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		l, err := scanLibrary(c.Row(ctx, `SELECT `+libraryColumns+` FROM library l WHERE l.id = ?`, id))

@@ -12,19 +12,19 @@ import (
 	"concordat/store/engine"
 )
 
-// LTIPlatform is a learning platform that may use the site. Issuer and Client together name it.
+// LTIPlatform is a learning platform that may use the site. Issuer and Client together identify it.
 type LTIPlatform struct {
 	ID       string // short name, unique
 	Name     string
 	Issuer   string
-	Client   string // the site's client id there
+	Client   string // the site's client id at the platform
 	AuthURL  string // where browsers go to sign in
 	TokenURL string // where access tokens come from
 	// TokenAudience is the audience of a request for a token; empty: TokenURL.
 	TokenAudience string
 	KeysURL       string   // its public keys
-	Deployments   []string // those that are accepted; "*": any
-	Hosts         []string // hosts of its services besides those above; a leading dot includes all below
+	Deployments   []string // accepted deployments; "*": any
+	Hosts         []string // hosts of its services besides those above; a leading dot includes all subdomains
 	Disabled      bool
 	Made          time.Time
 }
@@ -44,8 +44,8 @@ func scanPlatform(s engine.Scanner) (LTIPlatform, error) {
 	return p, err
 }
 
-// PutLTIPlatform stores a platform, replacing one with its ID. It fails with concordat.ErrExists if another has its issuer and
-// client.
+// PutLTIPlatform stores a platform, replacing one with its ID. It fails with concordat.ErrExists if another platform has the same issuer
+// and client.
 func (db *LTI) PutLTIPlatform(ctx context.Context, p LTIPlatform) error {
 	err := checkName("platform", p.ID)
 	if err == nil && (p.Issuer == "" || p.Client == "") {
@@ -94,7 +94,7 @@ func (db *LTI) LTIPlatforms(ctx context.Context) ([]LTIPlatform, error) {
 	return ps, db.fail(err, "list platforms")
 }
 
-// LTIIssuer returns the platforms of an issuer in order of ID; client may be empty for any.
+// LTIIssuer returns the platforms of an issuer in order of ID; if client is empty, those of any client.
 func (db *LTI) LTIIssuer(ctx context.Context, issuer, client string) ([]LTIPlatform, error) {
 	ps, err := engine.Collect(ctx, db.read(), scanPlatform,
 		`SELECT `+platformColumns+` FROM lti_platform WHERE issuer = ? AND (client = ? OR ? = '') ORDER BY id`,
@@ -102,8 +102,8 @@ func (db *LTI) LTIIssuer(ctx context.Context, issuer, client string) ([]LTIPlatf
 	return ps, db.fail(err, "platforms of %s", issuer)
 }
 
-// DeleteLTIPlatform deletes a platform with the choices made there and its requests for checks; the checks stay. It fails with
-// concordat.ErrNotFound.
+// DeleteLTIPlatform deletes a platform with the choices made there and its requests for checks. The checks stay. It fails with
+// concordat.ErrNotFound if there is no such platform.
 func (db *LTI) DeleteLTIPlatform(ctx context.Context, id string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `DELETE FROM lti_platform WHERE id = ?`, id)
@@ -135,8 +135,8 @@ func (db *LTI) PutLTIChoices(ctx context.Context, platform, id, context string, 
 	return db.fail(err, "keep choices of %s", id)
 }
 
-// LTIChoices returns what was chosen for an activity in a context, otherwise the first choice, or
-// concordat.ErrNotFound.
+// LTIChoices returns the choices for an activity in a context or, if there are none, those for every context. Without either, it fails
+// with concordat.ErrNotFound.
 func (db *LTI) LTIChoices(ctx context.Context, platform, id, context string) ([]byte, error) {
 	var choices string
 	err := db.read().Row(ctx, `SELECT choices FROM lti_processor WHERE platform = ? AND id = ? AND context IN (?, '')
@@ -144,7 +144,7 @@ func (db *LTI) LTIChoices(ctx context.Context, platform, id, context string) ([]
 	return []byte(choices), db.fail(err, "choices of %s", id)
 }
 
-// LTICheck says whose a check is, if it came from a learning platform.
+// LTICheck says whose work a check from a learning platform is about.
 type LTICheck struct {
 	Task                          concordat.TaskID
 	Platform, Deployment, Context string
@@ -162,7 +162,7 @@ func scanLTICheck(s engine.Scanner) (LTICheck, error) {
 	return k, err
 }
 
-// PutLTICheck records whose a check is; an existing record stays as it is.
+// PutLTICheck records whose work a check is about; an existing record stays as it is.
 func (db *LTI) PutLTICheck(ctx context.Context, k LTICheck) error {
 	err := checkName("task", k.Task)
 	if err == nil {
@@ -177,13 +177,14 @@ func putLTICheck(ctx context.Context, c engine.Conn, k LTICheck) error {
 	return err
 }
 
-// LTICheck returns whose a check is, or concordat.ErrNotFound.
+// LTICheck returns whose work a check is about, or concordat.ErrNotFound.
 func (db *LTI) LTICheck(ctx context.Context, id concordat.TaskID) (LTICheck, error) {
 	k, err := scanLTICheck(db.read().Row(ctx, `SELECT `+ltiCheckColumns+` FROM lti_check WHERE task = ?`, id))
 	return k, db.fail(err, "check %s", id)
 }
 
-// LTIChecks returns the checks of a context, newest first, at most limit or MaxPage; of one learner unless that is empty.
+// LTIChecks returns the checks of a context, newest first, at most limit or MaxPage. If learner is not empty, it returns only that
+// learner's.
 func (db *LTI) LTIChecks(ctx context.Context, platform, deployment, context, learner string, limit int) ([]LTICheck, error) {
 	ks, err := engine.Collect(ctx, db.read(), scanLTICheck, `SELECT `+ltiCheckColumns+` FROM lti_check
 		WHERE platform = ? AND deployment = ? AND context = ? AND (learner = ? OR ? = '') ORDER BY made DESC, task LIMIT ?`,

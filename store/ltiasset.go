@@ -13,8 +13,8 @@ import (
 
 // The states of an LTIAsset.
 const (
-	LTIFetch  = "fetch"  // its file must be fetched
-	LTIChecks = "check"  // its check must end, and the platform be informed
+	LTIFetch  = "fetch"  // its file is yet to be fetched
+	LTIChecks = "check"  // its check has yet to end, and the platform to be informed
 	LTIDone   = "done"   // the platform has the result
 	LTIFailed = "failed" // given up; Code and Cause say why
 )
@@ -26,7 +26,7 @@ type LTIAsset struct {
 	Activity, Submission          string
 	Asset                         string // as the platform names it
 	Learner                       string // the submitter's name at the platform
-	Processor                     string // activity with the choices; may be empty
+	Processor                     string // activity that has the choices; may be empty
 	URL, ReportURL                string
 	Title, Filename, Media        string
 	Digest                        string // SHA-256 that the platform stated, hexadecimal; may be empty
@@ -35,8 +35,8 @@ type LTIAsset struct {
 
 	State    string
 	Told     string // the progress last sent to the platform
-	Code     string // of a failure
-	Cause    string // for the administrator
+	Code     string // code of a failure
+	Cause    string // cause of a failure, for the administrator
 	Task     concordat.TaskID
 	Attempts int // failed attempts in this state
 	Due      time.Time
@@ -58,9 +58,9 @@ func scanAsset(s engine.Scanner) (LTIAsset, error) {
 
 const flowNotice = "lti-notice"
 
-// TakeLTINotice accepts the assets of a notice, all or none, and remembers the notice until forget. It reports whether the
-// notice is new: a repeated one changes nothing. A known asset keeps its ID; it is fetched again if it had failed, and its
-// result is sent to the platform again if it was done.
+// TakeLTINotice accepts all assets of a notice or none, and remembers the notice until forget. It reports whether the notice is new; a
+// repeated one changes nothing. A known asset keeps its ID. If it had failed, it is fetched again, and if it was done, its result is sent
+// to the platform again.
 func (db *LTI) TakeLTINotice(ctx context.Context, notice string, forget time.Time, assets []LTIAsset) (bool, error) {
 	fresh := true
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -125,8 +125,8 @@ func (db *LTI) ClaimLTIAsset(ctx context.Context, lease time.Duration) (LTIAsset
 	return a, db.fail(err, "claim an asset")
 }
 
-// SetLTIAsset stores the progress of an asset and, if it has a Task, whose check that is. It fails with concordat.ErrNotFound
-// if the asset is gone.
+// SetLTIAsset stores the progress of an asset and, if it has a Task, whose work that task checks. It fails with concordat.ErrNotFound if
+// the asset is gone.
 func (db *LTI) SetLTIAsset(ctx context.Context, a LTIAsset) error {
 	var err error
 	switch a.State {
@@ -150,8 +150,8 @@ func (db *LTI) SetLTIAsset(ctx context.Context, a LTIAsset) error {
 	return db.fail(err, "keep asset %s", a.ID)
 }
 
-// FindLTIAsset returns what the site knows about an asset, the latest if several processors have it, or concordat.ErrNotFound.
-// Processor may be empty for any.
+// FindLTIAsset returns what the site knows about an asset, the latest record if several processors have it, or concordat.ErrNotFound. An
+// empty processor matches any.
 func (db *LTI) FindLTIAsset(ctx context.Context, platform, deployment, asset, processor string) (LTIAsset, error) {
 	a, err := scanAsset(db.read().Row(ctx, `SELECT `+assetColumns+` FROM lti_asset
 		WHERE platform = ? AND deployment = ? AND asset = ? AND (processor = ? OR ? = '') ORDER BY made DESC, id LIMIT 1`,
@@ -159,7 +159,7 @@ func (db *LTI) FindLTIAsset(ctx context.Context, platform, deployment, asset, pr
 	return a, db.fail(err, "asset %s", asset)
 }
 
-// LTIAssets returns what platforms sent to be checked, newest first, at most limit or MaxPage.
+// LTIAssets returns the files that platforms sent to be checked, newest first, at most limit or MaxPage.
 func (db *LTI) LTIAssets(ctx context.Context, limit int) ([]LTIAsset, error) {
 	as, err := engine.Collect(ctx, db.read(), scanAsset, `SELECT `+assetColumns+` FROM lti_asset ORDER BY made DESC, id LIMIT ?`, page(limit))
 	return as, db.fail(err, "list assets")

@@ -6,7 +6,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Names of the engine for callers of the store.
+// Types of package engine that callers of the store use.
 type (
 	// Engine describes the engine that keeps the store.
 	Engine = engine.Info
@@ -31,7 +31,7 @@ func (db *DB) Engine(ctx context.Context) (Engine, error) { return db.engine.Inf
 // size of the database; the audit has its own VerifyAudit.
 func (db *DB) Check(ctx context.Context) error { return db.engine.Check(ctx) }
 
-// Purge removes the bytes of deleted and replaced rows from the disk, as far as the engine can; see [engine.DB.Purge].
+// Purge removes the bytes of deleted and replaced rows from the disk if the engine can; see [engine.DB.Purge].
 func (db *DB) Purge(ctx context.Context, whole bool) (purged bool, err error) {
 	return db.engine.Purge(ctx, whole)
 }
@@ -39,14 +39,14 @@ func (db *DB) Purge(ctx context.Context, whole bool) (purged bool, err error) {
 // Snapshot returns the present state of the store; see [engine.DB.Snapshot]. The caller closes it.
 func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) { return db.engine.Snapshot(ctx) }
 
-// CopyTo copies the store, as of one moment, to another one with any engine, which must be empty; see [engine.DB.CopyTo].
+// CopyTo copies the store, as of one moment, to an empty store with any engine; see [engine.DB.CopyTo].
 func (db *DB) CopyTo(ctx context.Context, to *DB, o Copy) ([]Copied, error) {
 	return db.engine.CopyTo(ctx, to.engine, o)
 }
 
-// Restored prepares a store restored from an earlier copy before it is used: what was ended since then must not become valid
-// again. Browser sessions, links to choose a password, flows at a provider and open invitations of partners end; mirrors, which
-// are not backed up, start again. It can be called again.
+// Restored prepares a store that was restored from an earlier copy, before it is used, so that nothing that ended since then becomes valid
+// again. Browser sessions, links to choose a password, flows at a provider and open invitations of partners end. Mirrors, which are not
+// backed up, start again. Restored can be called repeatedly.
 func (db *DB) Restored(ctx context.Context) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, s := range []struct {

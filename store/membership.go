@@ -24,7 +24,7 @@ type Member struct {
 	Removed time.Time        `json:"removed,omitzero"`
 }
 
-// Join stores a federation and its members: sites that are not in members count as removed from then on.
+// Join stores a federation and its members. Sites that are not in members count as removed from then on.
 func (db *Partners) Join(ctx context.Context, f concordat.FederationID, leader concordat.SiteID, members ...concordat.SiteID) error {
 	err := checkName("federation", f)
 	if err == nil {
@@ -75,7 +75,7 @@ func membersOf(ctx context.Context, c engine.Conn, f concordat.FederationID) ([]
 	}, `SELECT site, since, removed FROM federation_member WHERE federation = ? ORDER BY site`, f)
 }
 
-// Memberships returns the federations that the site is in, by name.
+// Memberships returns the federations that the site is in, in order of name.
 func (db *Partners) Memberships(ctx context.Context) ([]Membership, error) {
 	ms, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Membership, error) {
 		var m Membership
@@ -92,7 +92,7 @@ func (db *Partners) Memberships(ctx context.Context) ([]Membership, error) {
 	return ms, db.fail(err, "federations")
 }
 
-// Leave deletes a federation. It fails with concordat.ErrNotFound.
+// Leave deletes a federation. It fails with concordat.ErrNotFound if the site is not in it.
 func (db *Partners) Leave(ctx context.Context, f concordat.FederationID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `DELETE FROM federation WHERE name = ?`, f)

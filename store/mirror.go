@@ -19,16 +19,16 @@ type MirrorKey struct {
 type Mirror struct {
 	MirrorKey
 	Scheme    concordat.Scheme
-	Cursor    []byte    // where to continue
+	Cursor    []byte    // where the next synchronization continues
 	Synced    time.Time // when the last shipment came; zero: never
-	Complete  bool      // nothing was left to fetch then
+	Complete  bool      // nothing was left to fetch at that time
 	Withdrawn time.Time // when its owner closed it; zero: open
 	Documents int       // counted by the store; not read from a caller
-	Sentences int       // likewise
-	Withheld  int       // likewise: documents of the library that its owner does not ship to this site
+	Sentences int       // counted by the store; not read from a caller
+	Withheld  int       // also counted: documents of the library that its owner does not ship to this site
 }
 
-// Lacks returns the share of the library's documents that the mirror does not hold, 0 to 1.
+// Lacks returns the share of the library's documents that the mirror lacks, 0 to 1.
 func (m *Mirror) Lacks() float64 {
 	if m.Withheld == 0 {
 		return 0
@@ -44,7 +44,7 @@ type MirrorDocument struct {
 	Contact   string
 	Date      time.Time
 	Sentences int
-	Withheld  bool // it is not in the mirror, and everything but ID is empty
+	Withheld  bool // it is not in the mirror, and all fields but ID are empty
 }
 
 const mirrorColumns = `m.site, m.library, m.federation, m.epoch, m.scheme, m.cursor, m.synced, m.complete, m.withdrawn, count(d.id),

@@ -10,7 +10,7 @@ import (
 	"concordat/store/engine"
 )
 
-// What the nodes of a site share in the store: see migration 81.
+// This file has the data that the nodes of a site share in the store; see migration 81.
 
 // Keystore returns the shared keystore, still encrypted, with its version, or concordat.ErrNotFound.
 func (db *DB) Keystore(ctx context.Context) (version int64, content []byte, err error) {
@@ -25,7 +25,7 @@ func (db *DB) KeystoreVersion(ctx context.Context) (version int64, err error) {
 }
 
 // PutKeystore stores content as the version after the given one, 0 meaning none, and returns the new version. It fails with
-// concordat.ErrChanged if another version is there.
+// concordat.ErrChanged if the stored version is another one.
 func (db *DB) PutKeystore(ctx context.Context, version int64, content []byte) (int64, error) {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var n int64
@@ -52,8 +52,8 @@ func (db *DB) DropKeystore(ctx context.Context) error {
 	return db.fail(err, "drop keystore")
 }
 
-// HoldLeaderTask gives a leader task, work that one process at a time does for the site, to the holder for d from now, and
-// reports false if another holder's time has not passed.
+// HoldLeaderTask gives the holder a leader task for d from now. Leader tasks are work for the site that one process does at a time. It
+// returns false if another holder's time has not passed.
 func (db *DB) HoldLeaderTask(ctx context.Context, task, holder string, d time.Duration) (bool, error) {
 	held := false
 	err := errors.Join(checkName("leader task", task), checkName("holder", holder))

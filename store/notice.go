@@ -19,7 +19,7 @@ type Outgoing struct {
 	Notice   concordat.Notice
 	Made     time.Time
 	Attempts int
-	Next     time.Time // not before
+	Next     time.Time // no attempt is made before it
 	Cause    string    // why the latest attempt failed
 }
 
@@ -28,7 +28,7 @@ type Received struct {
 	Seq     int64
 	Partner concordat.SiteID
 	Notice  concordat.Notice
-	At      time.Time // of its arrival
+	At      time.Time // time of its arrival
 }
 
 // Queue puts notices for a partner into the outbox.
@@ -53,7 +53,7 @@ func (db *Partners) Queue(ctx context.Context, partner concordat.SiteID, ns ...c
 	return db.fail(err, "queue %d notices for %s", len(ns), partner)
 }
 
-// Outbox returns the notices that are due, those that wait longest first: at most limit.
+// Outbox returns the notices that are due, those that have waited longest first: at most limit.
 func (db *Partners) Outbox(ctx context.Context, limit int) ([]Outgoing, error) {
 	out, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Outgoing, error) {
 		var o Outgoing
@@ -90,10 +90,10 @@ func (db *Partners) Undelivered(ctx context.Context, seq int64, next time.Time, 
 	return db.fail(err, "undelivered notice %d", seq)
 }
 
-// MaxReceived is the most unprocessed notices of one partner that are kept.
+// MaxReceived is the maximum number of unprocessed notices stored for one partner.
 const MaxReceived = 1000
 
-// PutReceived keeps a notice of a partner. Beyond MaxReceived it fails with concordat.ErrUnavailable.
+// PutReceived stores a notice from a partner. If there are already MaxReceived, it fails with concordat.ErrUnavailable.
 func (db *Partners) PutReceived(ctx context.Context, partner concordat.SiteID, n *concordat.Notice) error {
 	err := checkName("partner", partner)
 	if err == nil {
@@ -143,7 +143,7 @@ func (db *Partners) Inbox(ctx context.Context, after int64, limit int) ([]Receiv
 	return in, db.fail(err, "inbox")
 }
 
-// StandingAsk is a question that later documents can answer.
+// StandingAsk is a question that is also asked about documents added later.
 type StandingAsk struct {
 	Seq     int64
 	Partner concordat.SiteID
@@ -152,7 +152,7 @@ type StandingAsk struct {
 	Ask     concordat.Ask
 }
 
-// AddStandingAsk keeps a question until it expires; a repetition counts once. It fails with concordat.ErrRefused if the partner
+// AddStandingAsk stores a question until it expires; a repeated question counts once. It fails with concordat.ErrRefused if the partner
 // would then have more than most standing sentences in the epoch.
 func (db *Partners) AddStandingAsk(ctx context.Context, x StandingAsk, most int) error {
 	err := checkName("partner", x.Partner)

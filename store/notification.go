@@ -12,7 +12,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Notifications holds the inbox of the site, and the answers to senders.
+// Notifications contains the inbox of the site, and the answers to senders.
 type Notifications struct{ base }
 
 // NotificationState is the progress of a notification.
@@ -20,8 +20,8 @@ type NotificationState string
 
 // The states of a notification.
 const (
-	NotificationFetching  NotificationState = "fetching"  // a text that is to be checked must be fetched
-	NotificationChecking  NotificationState = "checking"  // its check must end
+	NotificationFetching  NotificationState = "fetching"  // the text to be checked has yet to be fetched
+	NotificationChecking  NotificationState = "checking"  // its check has yet to end
 	NotificationDone      NotificationState = "done"      // the sender is sent the address of the check
 	NotificationFailed    NotificationState = "failed"    // given up; Cause says why
 	NotificationWithdrawn NotificationState = "withdrawn" // the sender withdrew it
@@ -29,11 +29,11 @@ const (
 	NotificationRefused   NotificationState = "refused"   // the site cannot act on it; Cause says why
 )
 
-// NotificationStates are all states.
+// NotificationStates lists all states.
 var NotificationStates = []NotificationState{NotificationFetching, NotificationChecking, NotificationDone, NotificationFailed,
 	NotificationWithdrawn, NotificationNoted, NotificationRefused}
 
-// MaxNotifications bounds the notifications of one account whose check has not ended.
+// MaxNotifications bounds the notifications of one account that wait for a check to end.
 const MaxNotifications = 1000
 
 // AnswersKept is how long an answer is retried.
@@ -43,11 +43,11 @@ const AnswersKept = 3 * 24 * time.Hour
 type Notification struct {
 	Seq      int64 // from 1, ascending
 	ID       string
-	Account  string // for which the sender's token acts
-	Activity string // as the sender names it; unique in the account
-	Kind     string // its types, as the sender gives them
+	Account  string // account for which the sender's token acts
+	Activity string // the sender's name for it, unique in the account
+	Kind     string // its types, as the sender states them
 	Origin   string // address of the sender
-	Inbox    string // address of answers
+	Inbox    string // address to which answers are sent
 	Object   string // address of its subject
 	Body     []byte // JSON, as received
 	State    NotificationState
@@ -61,18 +61,18 @@ type Notification struct {
 // NotificationAnswer is a notification to the sender of another.
 type NotificationAnswer struct {
 	Seq          int64
-	ID           string // of the activity
-	Notification string // that it answers
+	ID           string // id of the activity
+	Notification string // notification that it answers
 	Kind         string
 	Body         []byte // JSON, as sent
 	State        DeliveryState
 	Attempts     int
-	Due          time.Time // of the next attempt
-	Until        time.Time // no attempt after that
+	Due          time.Time // time of the next attempt
+	Until        time.Time // no attempt is made after it
 	Status       int       // HTTP status of the latest answer; 0: none
-	Cause        string    // of the latest failure, or what the receiver objected to
+	Cause        string    // cause of the latest failure, or the receiver's objection
 	Made         time.Time
-	Ended        time.Time // zero: not yet
+	Ended        time.Time // zero: it has not ended
 }
 
 const (
@@ -102,9 +102,8 @@ func scanReply(s engine.Scanner) (NotificationAnswer, error) {
 	return r, err
 }
 
-// TakeNotification stores a notification with its answers, and reports whether it is new. If the account already has one
-// with that Activity, the stored one is returned and nothing changes. It fails with concordat.ErrChanged beyond
-// MaxNotifications.
+// TakeNotification stores a notification with its answers, and reports whether it is new. If the account already has one with that
+// Activity, the stored one is returned and nothing changes. It fails with concordat.ErrChanged if the account already has MaxNotifications.
 func (db *Notifications) TakeNotification(ctx context.Context, n Notification, answers ...NotificationAnswer) (kept Notification,
 	fresh bool, err error) {
 	if err = errors.Join(checkName("notification", n.ID), checkName("activity", n.Activity), checkName("account", n.Account)); err == nil {
@@ -156,15 +155,15 @@ func (db *Notifications) Notification(ctx context.Context, id string) (Notificat
 	return n, db.fail(err, "notification %s", id)
 }
 
-// NotificationOf returns the notification of an account with the sender's name for it, or concordat.ErrNotFound.
+// NotificationOf returns the notification of an account that has the given sender's name, or concordat.ErrNotFound.
 func (db *Notifications) NotificationOf(ctx context.Context, account, activity string) (Notification, error) {
 	n, err := scanNotification(db.read().Row(ctx, `SELECT `+notificationColumns+` FROM notification n WHERE n.account = ? AND n.activity = ?`,
 		account, activity))
 	return n, db.fail(err, "notification %s", activity)
 }
 
-// ListNotifications returns notifications newest first, those before the one with Seq before (0: from the newest), of one
-// account unless that is empty: at most limit, or MaxPage if limit is 0 or larger.
+// ListNotifications returns notifications newest first, starting before the one with Seq before (0: with the newest). If account is not
+// empty, it returns only that account's. It returns at most limit, or MaxPage if limit is 0 or larger.
 func (db *Notifications) ListNotifications(ctx context.Context, account string, before int64, limit int) ([]Notification, error) {
 	ns, err := engine.Collect(ctx, db.read(), scanNotification, `SELECT `+notificationColumns+` FROM notification n
 		WHERE (? = '' OR n.account = ?) AND (? = 0 OR n.seq < ?) ORDER BY n.seq DESC LIMIT ?`, account, account, before, before, page(limit))
@@ -178,9 +177,8 @@ func (db *Notifications) NotificationAnswers(ctx context.Context, id string) ([]
 	return rs, db.fail(err, "answers to notification %s", id)
 }
 
-// ClaimNotification claims one notification that needs work until the lease ends: one whose text must be fetched, or
-// whose check has ended or is gone. It fails with concordat.ErrNotFound if there is none. Those of accounts that are
-// disabled wait.
+// ClaimNotification claims, until the lease ends, one notification that needs work: its text has to be fetched, or its check has ended or
+// is gone. It fails with concordat.ErrNotFound if there is none. Notifications of disabled accounts wait.
 func (db *Notifications) ClaimNotification(ctx context.Context, lease time.Duration) (Notification, error) {
 	now := db.now()
 	var n Notification
@@ -208,9 +206,9 @@ func (db *Notifications) ClaimNotification(ctx context.Context, lease time.Durat
 	return n, db.fail(err, "claim a notification")
 }
 
-// KeepNotification stores the progress of a notification that was in state was, with further answers. If it is withdrawn,
-// answers that have not been sent are dropped. It fails with concordat.ErrNotFound if the notification is gone or in another
-// state, for example withdrawn.
+// KeepNotification stores the progress of a notification that was in the state was, and adds further answers. If it is withdrawn, answers
+// that have not been sent are dropped. It fails with concordat.ErrNotFound if the notification is gone or in another state, for example
+// withdrawn.
 func (db *Notifications) KeepNotification(ctx context.Context, was NotificationState, n Notification, answers ...NotificationAnswer) error {
 	var err error
 	if !slices.Contains(NotificationStates, n.State) {
@@ -231,9 +229,8 @@ func (db *Notifications) KeepNotification(ctx context.Context, was NotificationS
 	return db.fail(err, "keep notification %s", n.ID)
 }
 
-// ClaimReply claims the answer that has been due longest until the lease ends, and returns it with its notification, or
-// fails with concordat.ErrNotFound. A notification's answers are claimed one after the other. It also marks expired answers
-// as dead.
+// ClaimReply claims, until the lease ends, the answer that has been due longest. It returns the answer with its notification, or fails with
+// concordat.ErrNotFound if none is due. A notification's answers are claimed one after the other. It also marks expired answers as dead.
 func (db *Notifications) ClaimReply(ctx context.Context, lease time.Duration) (NotificationAnswer, Notification, error) {
 	now := db.now()
 	var r NotificationAnswer
@@ -271,8 +268,8 @@ func (db *Notifications) ClaimReply(ctx context.Context, lease time.Duration) (N
 	return r, n, db.fail(err, "claim an answer")
 }
 
-// KeepReply records the outcome of an attempt of a claimed answer: its State, Due, Status and Cause. It fails with
-// concordat.ErrNotFound if the answer is gone, or another has begun the next attempt.
+// KeepReply records the outcome of an attempt of a claimed answer: its State, Due, Status and Cause. It fails with concordat.ErrNotFound if
+// the answer is gone, or another worker has begun the next attempt.
 func (db *Notifications) KeepReply(ctx context.Context, r NotificationAnswer) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return oneOf(c.Exec(ctx, `UPDATE notification_answer SET state = ?, due = ?, status = ?, cause = ?, ended = ? WHERE id = ? AND attempts = ?
@@ -281,7 +278,7 @@ func (db *Notifications) KeepReply(ctx context.Context, r NotificationAnswer) er
 	return db.fail(err, "answer %s", r.ID)
 }
 
-// ObjectReply records what the receiver objected to in an answer of an account; a missing answer is not an error.
+// ObjectReply records the receiver's objection to an answer of an account; a missing answer is not an error.
 func (db *Notifications) ObjectReply(ctx context.Context, account, id, cause string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `UPDATE notification_answer SET cause = ? WHERE id = ? AND notification IN
@@ -291,7 +288,7 @@ func (db *Notifications) ObjectReply(ctx context.Context, account, id, cause str
 	return db.fail(err, "answer %s", id)
 }
 
-// ReplayReplies sends the dead answers to a notification again, until an instant, and returns how many there are.
+// ReplayReplies makes the dead answers to a notification be sent again, until an instant, and returns their number.
 func (db *Notifications) ReplayReplies(ctx context.Context, id string, until time.Time) (n int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		n, err = c.Exec(ctx, `UPDATE notification_answer SET state = ?, due = ?, until = ?, ended = 0 WHERE notification = ? AND state = ?`,
@@ -301,8 +298,8 @@ func (db *Notifications) ReplayReplies(ctx context.Context, id string, until tim
 	return n, db.fail(err, "replay answers to notification %s", id)
 }
 
-// ForgetNotifications deletes notifications that came before an instant, with their answers, and returns how many: those that
-// have ended together with their answers, and all those of disabled accounts, which would never end.
+// ForgetNotifications deletes notifications that came before an instant, with their answers, and returns their number. It deletes those
+// that have ended together with their answers, and all those of disabled accounts, which would never end.
 func (db *Notifications) ForgetNotifications(ctx context.Context, before time.Time) (n int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		n, err = c.Exec(ctx, `DELETE FROM notification WHERE made < ? AND (account NOT IN `+ableAccounts+` OR state NOT IN (?, ?)

@@ -23,20 +23,20 @@ const (
 	PartnerRevoked PartnerState = "revoked"
 )
 
-// Partner is another site. The store keeps cards as bytes and checks no signatures, which callers check first.
+// Partner is another site. The store treats cards as bytes. It checks no signatures; callers check them first.
 type Partner struct {
 	Site    concordat.SiteID `json:"site"` // text form of the identity
 	State   PartnerState     `json:"state"`
-	Name    string           `json:"name,omitempty"` // given here, unique; empty: none
-	Invited bool             `json:"invited"`        // invited by this site; otherwise it invited this one
+	Name    string           `json:"name,omitempty"` // given at this site, unique; empty: none
+	Invited bool             `json:"invited"`        // this site invited it; otherwise it invited this site
 	Words   string           `json:"words,omitempty"`
 	Grants  []Grant          `json:"grants,omitempty"`
-	Policy  json.RawMessage  `json:"policy,omitempty"` // pinned; null: the scheme of this version
+	Policy  json.RawMessage  `json:"policy,omitempty"` // pinned policy; null: the scheme of this version
 
 	// The rest is set by the store.
 
-	Serial    uint64    `json:"serial"` // of Card
-	Card      []byte    `json:"-"`      // the newest
+	Serial    uint64    `json:"serial"` // serial number of Card
+	Card      []byte    `json:"-"`      // its newest card
 	Made      time.Time `json:"made"`
 	Confirmed time.Time `json:"confirmed,omitzero"`
 	Revoked   time.Time `json:"revoked,omitzero"`
@@ -84,15 +84,15 @@ func putCard(ctx context.Context, c engine.Conn, x SignedCard) error {
 	case last.Serial == x.Serial && string(last.Card) == string(x.Card):
 		return nil
 	case last.Serial >= x.Serial:
-		// A rollback. Callers refuse it beforehand, but two of them may have raced.
+		// This is a rollback. Callers refuse it beforehand, but two of them may have raced.
 		return fmt.Errorf("%w: card of serial %d, held is %d", concordat.ErrExists, x.Serial, last.Serial)
 	}
 	_, err = c.Exec(ctx, `INSERT INTO card (`+cardColumns+`) VALUES (?, ?, ?, ?)`, x.Site, int64(x.Serial), x.Card, stamp(x.Accepted))
 	return err
 }
 
-// PutCard adds a card to the older ones of its site. Repeating a card is not an error; a serial that is not above the last
-// one's fails with concordat.ErrExists.
+// PutCard adds a card to the older ones of its site. Repeating a card is not an error; PutCard fails with concordat.ErrExists if the serial
+// is not above the last one.
 func (db *Partners) PutCard(ctx context.Context, site concordat.SiteID, serial uint64, card []byte) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return putCard(ctx, c, SignedCard{Site: site, Serial: serial, Card: card, Accepted: db.now()})
@@ -157,7 +157,7 @@ func insertPartner(ctx context.Context, c engine.Conn, p Partner, now time.Time)
 	if err := putCard(ctx, c, SignedCard{Site: p.Site, Serial: p.Serial, Card: p.Card, Accepted: now}); err != nil {
 		return err
 	}
-	// A pending site may try again: its invitation, or the answer to its request, was lost.
+	// A pending site may try again, since its invitation or the answer to its request may have been lost.
 	if _, err := c.Exec(ctx, `DELETE FROM partner WHERE site = ? AND state <> ?`, p.Site, PartnerActive); err != nil {
 		return err
 	}
@@ -167,14 +167,14 @@ func insertPartner(ctx context.Context, c engine.Conn, p Partner, now time.Time)
 	return err
 }
 
-// AddPartner stores p, with its card, as pending. It replaces a pending or revoked partner, and fails with
-// concordat.ErrExists for an active one or for a name that another partner has.
+// AddPartner stores p, with its card, as pending. It replaces a pending or revoked partner, and fails with concordat.ErrExists if the
+// partner is active or another partner has its name.
 func (db *Partners) AddPartner(ctx context.Context, p Partner) error {
 	err := db.write(ctx, func(c engine.Conn) error { return insertPartner(ctx, c, p, db.now()) })
 	return db.fail(err, "add partner %s", p.Site)
 }
 
-// Partner returns the one with the identity or the name, or concordat.ErrNotFound.
+// Partner returns the partner with the given identity or name, or concordat.ErrNotFound.
 func (db *Partners) Partner(ctx context.Context, site concordat.SiteID) (Partner, error) {
 	p, err := scanPartner(db.read().Row(ctx,
 		`SELECT `+partnerColumns+partnerFrom+`WHERE partner.site = ? OR name = ? AND name <> '' ORDER BY partner.site = ? DESC LIMIT 1`, site,
@@ -182,14 +182,14 @@ func (db *Partners) Partner(ctx context.Context, site concordat.SiteID) (Partner
 	return p, db.fail(err, "partner %s", site)
 }
 
-// Partners returns all partners, by identity.
+// Partners returns all partners, in order of identity.
 func (db *Partners) Partners(ctx context.Context) ([]Partner, error) {
 	ps, err := engine.Collect(ctx, db.read(), scanPartner, `SELECT `+partnerColumns+partnerFrom+`ORDER BY partner.site`)
 	return ps, db.fail(err, "partners")
 }
 
-// SetPartnerState moves a partner from one state to another and deletes its words. It fails with concordat.ErrInvalid if it is
-// in another state, and with concordat.ErrNotFound if there is no such partner.
+// SetPartnerState moves a partner from one state to another and deletes its words. It fails with concordat.ErrInvalid if the partner is not
+// in the first state, and with concordat.ErrNotFound if there is no such partner.
 func (db *Partners) SetPartnerState(ctx context.Context, site concordat.SiteID, from, to PartnerState) error {
 	column := map[PartnerState]string{PartnerActive: "confirmed", PartnerRevoked: "revoked"}[to]
 	if column == "" {

@@ -14,12 +14,12 @@ import (
 	"concordat/store/engine"
 )
 
-// Role says what a person may do at a site.
+// Role determines what a person may do at a site.
 type Role string
 
 // The roles.
 const (
-	RoleAdministrator Role = "administrator" // everything
+	RoleAdministrator Role = "administrator" // may do everything
 	RoleOfficer       Role = "officer"       // checks, and reads all reports
 	RoleSubmitter     Role = "submitter"     // submits their own work and reads their own reports
 	RoleAuditor       Role = "auditor"       // reads reports and the audit; changes nothing
@@ -70,7 +70,7 @@ func insertAccount(ctx context.Context, c engine.Conn, a Account) error {
 	return err
 }
 
-// flag returns b as the store keeps it.
+// flag returns b in the form in which the store keeps it.
 func flag(b bool) int {
 	if b {
 		return 1
@@ -113,7 +113,7 @@ func (db *People) Accounts(ctx context.Context) ([]Account, error) {
 	return as, db.fail(err, "list accounts")
 }
 
-// Purpose says what a token is for.
+// Purpose is the purpose of a token.
 type Purpose string
 
 // The purposes.
@@ -124,7 +124,7 @@ const (
 	PurposeAPI     Purpose = "api"     // a program that acts for an account
 )
 
-// Token is a credential of an account. The store keeps only its hash.
+// Token is a credential of an account. The store keeps only the hash of its secret.
 type Token struct {
 	Purpose Purpose
 	Account string // empty for PurposeFirst
@@ -164,8 +164,8 @@ func tokenHash(secret string) string {
 // MaxTokens bounds the tokens of programs that an account has at a time.
 const MaxTokens = 50
 
-// PutToken stores the token with this secret, which has at least 128 random bits. Beyond MaxTokens of an account for programs
-// it fails with concordat.ErrChanged.
+// PutToken stores the token with this secret, which has at least 128 random bits. It fails with concordat.ErrChanged if the account already
+// has MaxTokens for programs.
 func (db *People) PutToken(ctx context.Context, secret string, t Token) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		if _, err := c.Exec(ctx, `DELETE FROM token WHERE expires <= ?`, stamp(db.now())); err != nil {
@@ -188,14 +188,14 @@ func (db *People) PutToken(ctx context.Context, secret string, t Token) error {
 	return db.fail(err, "keep a token")
 }
 
-// Token returns the token with that secret and purpose while it has not expired, or concordat.ErrNotFound.
+// Token returns the token with that secret and purpose, or concordat.ErrNotFound if there is none or it has expired.
 func (db *People) Token(ctx context.Context, secret string, p Purpose) (Token, error) {
 	_, t, err := scanToken(db.read().Row(ctx, `SELECT `+tokenColumns+` FROM token WHERE hash = ? AND purpose = ? AND expires > ?`,
 		tokenHash(secret), p, stamp(db.now())))
 	return t, db.fail(err, "token")
 }
 
-// UseToken is Token, and records the use.
+// UseToken returns a token as Token does, and records its use.
 func (db *People) UseToken(ctx context.Context, secret string, p Purpose) (Token, error) {
 	t, err := db.Token(ctx, secret, p)
 	now := db.now().UTC().Truncate(time.Hour)
@@ -210,8 +210,7 @@ func (db *People) UseToken(ctx context.Context, secret string, p Purpose) (Token
 	return t, db.fail(err, "token")
 }
 
-// Tokens returns the tokens of an account and a purpose that have not expired, newest first, by
-// TokenID.
+// Tokens returns the tokens of an account and a purpose that have not expired, newest first, with their TokenIDs.
 func (db *People) Tokens(ctx context.Context, account string, p Purpose) ([]TokenID, []Token, error) {
 	var ids []TokenID
 	ts, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Token, error) {
@@ -233,15 +232,15 @@ func (db *People) RevokeToken(ctx context.Context, account string, id TokenID) e
 }
 
 const (
-	// repeatTime is how long an answer is repeated.
+	// repeatTime is how long an answer can be repeated.
 	repeatTime = 24 * time.Hour
 	// workTime is how long work may take before it counts as abandoned.
 	workTime = time.Hour
 )
 
-// BeginOnce begins work that an account requested under a key, for example an Idempotency-Key, or returns the answer of the
-// first request. It fails with concordat.ErrInvalid if the key was used for a different request, and with
-// concordat.ErrUnavailable while the first is still in progress. request is a hash of the request.
+// BeginOnce begins work that an account requested under a key, for example an Idempotency-Key, or returns the answer of the first request.
+// It fails with concordat.ErrInvalid if the key was used for a different request, and with concordat.ErrUnavailable while the first request
+// is still in progress. request is a hash of the request.
 func (db *People) BeginOnce(ctx context.Context, account, key, request string) (answer string, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		now := db.now()
@@ -270,7 +269,7 @@ func (db *People) BeginOnce(ctx context.Context, account, key, request string) (
 	return answer, db.fail(err, "key %s", key)
 }
 
-// EndOnce stores the answer of what BeginOnce began; an empty one lets the key be used again.
+// EndOnce stores the answer to the work that BeginOnce began; an empty answer lets the key be used again.
 func (db *People) EndOnce(ctx context.Context, account, key, answer string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var err error
@@ -294,9 +293,8 @@ func (db *People) DeleteToken(ctx context.Context, secret string) error {
 	return db.fail(err, "forget a token")
 }
 
-// JoinAccount uses up the token of PurposeJoin and sets the password of its account, both or
-// neither; the account is signed out everywhere and other links to it stop working. It returns the
-// account, and fails with concordat.ErrNotFound if the token is unknown, used or expired.
+// JoinAccount uses up the token of PurposeJoin and sets the password of its account, both or neither. The account is signed out everywhere,
+// and its other links stop working. It returns the account, and fails with concordat.ErrNotFound if the token is unknown, used or expired.
 func (db *People) JoinAccount(ctx context.Context, secret, password string) (Account, error) {
 	var a Account
 	err := db.write(ctx, func(c engine.Conn) error {

@@ -12,9 +12,9 @@ import (
 // Charge is an amount spent against a limit.
 type Charge struct {
 	Who    string // for example account/ada or address/2001:db8::/64
-	Kind   string // of what is spent
-	Amount int64  // 0 or more
-	Most   int64  // within the latest Within; negative: no limit
+	Kind   string // kind of the amount
+	Amount int64  // amount spent, 0 or more
+	Most   int64  // largest amount within the last Within; negative: no limit
 	Within time.Duration
 }
 
@@ -22,7 +22,7 @@ type Charge struct {
 type QuotaUsed struct {
 	Charge
 	Left int64
-	// Retry is when the amount will fit if nothing else is spent; zero: never, it is beyond the limit.
+	// Retry is when the amount will fit if nothing else is spent; zero: never, because it exceeds the limit.
 	Retry time.Time
 }
 
@@ -30,7 +30,7 @@ func (q *QuotaUsed) Error() string {
 	return fmt.Sprintf("quota of %s: %d of %d left", q.Kind, q.Left, q.Most)
 }
 
-// QuotaTime is the format in which people read when an amount fits again.
+// QuotaTime is the format in which people are shown when an amount fits again.
 const QuotaTime = "2006-01-02 15:04 UTC"
 
 // Cause returns the error as the cause of a task.
@@ -44,9 +44,9 @@ func (q *QuotaUsed) Cause() Cause {
 
 func (q *QuotaUsed) Unwrap() error { return concordat.ErrRefused }
 
-// Charge spends all of the charges, or none and fails with a *QuotaUsed for the first that does not fit. Concurrent calls never
-// spend more than a limit together. An amount counts until its whole SpendSlot is older than Within. An Amount of 0 only asks
-// whether anything is left.
+// Charge spends all of the charges, or spends none and fails with a *QuotaUsed for the first one that does not fit. Concurrent calls never
+// spend more than a limit together. An amount counts until its whole SpendSlot is older than Within. An Amount of 0 only asks whether
+// anything is left.
 func (db *People) Charge(ctx context.Context, xs ...Charge) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, x := range xs {

@@ -21,7 +21,7 @@ type Recheck struct {
 	Kind   string // RecheckCheck or RecheckBatch
 	Target string // the task or the batch
 	Owner  string
-	Every  int             // days; 0: once, at Next
+	Every  int             // interval in days; 0: once, at Next
 	Next   time.Time       // zero: never again
 	Latest string          // the newest task of a check; empty: the target itself
 	Due    string          // the task that runs now; empty: none
@@ -40,7 +40,7 @@ func scanRecheck(s engine.Scanner) (Recheck, error) {
 	return r, err
 }
 
-// PutRecheck sets when to repeat something, replacing an earlier setting.
+// PutRecheck sets when to repeat a check or a batch, replacing an earlier setting.
 func (db *Alerts) PutRecheck(ctx context.Context, r Recheck) error {
 	err := checkName("target", r.Target)
 	switch {
@@ -61,7 +61,7 @@ func (db *Alerts) PutRecheck(ctx context.Context, r Recheck) error {
 	return db.fail(err, "recheck of %s %s", r.Kind, r.Target)
 }
 
-// Recheck returns when something is repeated, or concordat.ErrNotFound.
+// Recheck returns when a check or a batch is repeated, or concordat.ErrNotFound.
 func (db *Alerts) Recheck(ctx context.Context, kind, target string) (Recheck, error) {
 	r, err := scanRecheck(db.read().Row(ctx, `SELECT `+recheckColumns+` FROM recheck WHERE kind = ? AND target = ?`, kind, target))
 	return r, db.fail(err, "recheck of %s %s", kind, target)

@@ -13,19 +13,19 @@ import (
 // Result is one passage of a submission with one source: a row of the results table, which serves
 // SQL queries and exports. Whole findings, with texts, are kept by PutFindings.
 type Result struct {
-	Span       concordat.Span // of the submission's text
+	Span       concordat.Span // span in the submission's text
 	Kind       concordat.Kind
 	Similarity float64 // 0 to 1
 	Source     concordat.Ref
-	Title      string         // of the source
-	SourceSpan concordat.Span // of the source's text
-	Documents  int            // that hold one of the passage's sentences exactly
+	Title      string         // title of the source
+	SourceSpan concordat.Span // span in the source's text
+	Documents  int            // documents that contain one of the passage's sentences exactly
 }
 
 const resultColumns = `span_start, span_end, kind, similarity, site, library, document, title, source_start, source_end, documents`
 
-// PutResults replaces the results of a task with the given ones. It fails with concordat.ErrNotFound if there is no such
-// task; then, as after any error, the former results stay.
+// PutResults replaces the results of a task with the given ones. It fails with concordat.ErrNotFound if there is no such task; after this
+// or any other error, the former results stay.
 func (db *Checks) PutResults(ctx context.Context, id concordat.TaskID, results []Result) error {
 	for i, r := range results {
 		if err := checkResult(r); err != nil {
@@ -73,12 +73,12 @@ func checkResult(r Result) error {
 
 // Score is how much of a submission counts. It is valid for the findings and rules that it was computed from.
 type Score struct {
-	Revision int64  // of the findings
+	Revision int64  // revision of the findings
 	Rules    string // digest of the rules, in the caller's own form
 	Measured bool   // something was compared
 	Covered  float64
 	Flags    int // kinds of flags that may hide something
-	Leads    int // of the report; 0: none, or they were not requested
+	Leads    int // number of leads; 0: none, or they were not requested
 }
 
 // PutScore stores the score of a task, replacing the previous one. It fails with concordat.ErrNotFound if there is no such task.
@@ -93,8 +93,7 @@ func (db *Checks) PutScore(ctx context.Context, id concordat.TaskID, s Score) er
 	return db.fail(err, "score of task %s", id)
 }
 
-// Scores returns the scores of tasks whose findings have not changed since; nothing for others. At most 500 are requested at
-// once.
+// Scores returns the scores of those tasks whose findings have not changed since. At most 500 may be requested at once.
 func (db *Checks) Scores(ctx context.Context, ids []concordat.TaskID) (map[concordat.TaskID]Score, error) {
 	out := map[concordat.TaskID]Score{}
 	if len(ids) == 0 {

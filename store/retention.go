@@ -10,13 +10,13 @@ import (
 	"concordat/store/engine"
 )
 
-// Term is how long a document of a library is hidden, and how long it is kept at all.
+// Term is how long a document of a library is hidden and how long it is kept.
 type Term struct {
 	Library  concordat.LibraryID
 	Document concordat.DocumentID
 	// Hidden is the time until which the document counts in checks but is not shown; zero: it is shown.
 	Hidden time.Time
-	// Expires is when it is deleted; zero: never.
+	// Expires is when the document is deleted; zero: never.
 	Expires time.Time
 }
 
@@ -48,23 +48,22 @@ func (db *Retention) SetTerm(ctx context.Context, t Term) error {
 	return db.fail(err, "term of %s/%s", t.Library, t.Document)
 }
 
-// Term returns the term of a document, zero times if it has none, or concordat.ErrNotFound if there is no such document.
+// Term returns the term of a document, with zero times if it has none. It fails with concordat.ErrNotFound if there is no such document.
 func (db *Retention) Term(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (Term, error) {
 	t, err := scanTerm(db.read().Row(ctx, `SELECT d.library, d.id, COALESCE(t.hidden, 0), COALESCE(t.expires, 0) FROM document d
 		LEFT JOIN term t ON t.library = d.library AND t.document = d.id WHERE d.library = ? AND d.id = ?`, lib, id))
 	return t, db.fail(err, "term of %s/%s", lib, id)
 }
 
-// Terms returns the terms of a library's documents in order of id, those after the given one: at most
-// limit, or MaxPage if limit is 0 or larger.
+// Terms returns the terms of a library's documents in order of id, starting after the given one: at most limit, or MaxPage if limit is 0 or
+// larger.
 func (db *Retention) Terms(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]Term, error) {
 	ts, err := engine.Collect(ctx, db.read(), scanTerm, `SELECT library, document, hidden, expires FROM term
 		WHERE library = ? AND document > ? ORDER BY document LIMIT ?`, lib, after, page(limit))
 	return ts, db.fail(err, "terms of %s", lib)
 }
 
-// ExpiredDocuments returns documents whose term has expired at the given time, in order of library and
-// id: at most limit.
+// ExpiredDocuments returns documents with a term that has expired at the given time, in order of library and id: at most limit.
 func (db *Retention) ExpiredDocuments(ctx context.Context, at time.Time, limit int) ([]Term, error) {
 	ts, err := engine.Collect(ctx, db.read(), scanTerm, `SELECT library, document, hidden, expires FROM term
 		WHERE expires > 0 AND expires <= ? ORDER BY library, document LIMIT ?`, stamp(at), page(limit))
@@ -79,8 +78,7 @@ func (db *Retention) OldDocuments(ctx context.Context, lib concordat.LibraryID, 
 	return ds, db.fail(err, "old documents of %s", lib)
 }
 
-// EndedTasks returns tasks that ended before the given time, in order of creation, those after the one
-// with Seq after: at most limit.
+// EndedTasks returns tasks that ended before the given time, in order of creation, starting after the one with Seq after: at most limit.
 func (db *Retention) EndedTasks(ctx context.Context, before time.Time, after int64, limit int) ([]Task, error) {
 	ts, err := engine.Collect(ctx, db.read(), scanTask,
 		`SELECT `+taskColumns+` FROM task WHERE seq > ? AND finished > 0 AND finished < ? ORDER BY seq LIMIT ?`,
@@ -97,8 +95,8 @@ func (db *Retention) Citing(ctx context.Context, r concordat.Ref) ([]concordat.T
 	return ids, db.fail(err, "tasks that cite %s", r)
 }
 
-// SetRequest replaces the request of a task that has ended, for example with a smaller one, and no longer keeps its file for
-// it. It fails with concordat.ErrInvalid while the task has not ended.
+// SetRequest replaces the request of a task that has ended, for example with a smaller one, and no longer keeps the task's file. It fails
+// with concordat.ErrInvalid while the task has not ended.
 func (db *Retention) SetRequest(ctx context.Context, id concordat.TaskID, request []byte) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE task SET request = ? WHERE id = ? AND state NOT IN (?, ?)`, request, id, concordat.TaskQueued,
@@ -149,16 +147,16 @@ func (db *Retention) OriginalShared(ctx context.Context, hash string, id concord
 
 // Erased counts what was deleted with a task.
 type Erased struct {
-	Findings int64 `json:"findings_bytes"` // as kept
+	Findings int64 `json:"findings_bytes"` // size as stored
 	Results  int64 `json:"results"`
 	Reviews  int64 `json:"reviews"`
 	Request  int64 `json:"request_bytes"`
-	Answers  int64 `json:"kept_answers"` // to programs
+	Answers  int64 `json:"kept_answers"` // stored answers to programs
 }
 
-// EraseTask deletes a task as DeleteTask does, with the answers kept for programs that name it, the record of whose it is at a
-// learning platform, and the notification that asked for it, and counts what was deleted. For a task that does not exist, it
-// returns zeros and no error.
+// EraseTask deletes a task as DeleteTask does. It also deletes the stored answers to programs that name the task, the record of whose work
+// it is at a learning platform, and the notification that requested it. It returns counts of what was deleted. For a task that does not
+// exist, it returns zeros and no error.
 func (db *Retention) EraseTask(ctx context.Context, id concordat.TaskID) (Erased, error) {
 	var e Erased
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -189,8 +187,8 @@ type ErasureState string
 
 // The states of a deletion.
 const (
-	ErasureAsked   ErasureState = "asked"   // nothing is deleted yet, or not everything
-	ErasureDeleted ErasureState = "deleted" // no query finds it; bytes may still be on disk
+	ErasureAsked   ErasureState = "asked"   // nothing, or not everything, is deleted yet
+	ErasureDeleted ErasureState = "deleted" // no query finds the target; bytes may still be on disk
 	ErasureDone    ErasureState = "done"    // the bytes are gone
 )
 
@@ -230,15 +228,15 @@ func (db *Retention) EraseTraces(ctx context.Context, site concordat.SiteID, lib
 
 // Erasure is a requested deletion.
 type Erasure struct {
-	Seq     int64 // order, from 1; set by the store
+	Seq     int64 // order of the requests, from 1; set by the store
 	ID      string
 	Made    time.Time
 	Actor   string
 	Reason  string
 	State   ErasureState
 	Target  json.RawMessage // in the caller's form; nil once nothing is left to find
-	Receipt json.RawMessage // nil: nothing was deleted yet
-	Done    time.Time       // zero: not yet
+	Receipt json.RawMessage // nil: nothing has been deleted yet
+	Done    time.Time       // zero: it is not done
 }
 
 const erasureColumns = `seq, id, made, actor, reason, state, target, receipt, done`
@@ -274,8 +272,8 @@ func (db *Retention) AskErasure(ctx context.Context, e Erasure) error {
 	return db.fail(err, "ask for deletion %s", e.ID)
 }
 
-// StepErasure records the progress of a deletion. Once its State is no longer asked, its target is removed, since it may name
-// what was deleted. It fails with concordat.ErrNotFound if there is none with that id.
+// StepErasure records the progress of a deletion. Once its State is no longer asked, its target is removed, since it may name what was
+// deleted. It fails with concordat.ErrNotFound if there is no deletion with that id.
 func (db *Retention) StepErasure(ctx context.Context, id string, state ErasureState, receipt json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		set, args := `state = ?, receipt = ?`, []any{state, cleanText(string(receipt))}
@@ -298,8 +296,8 @@ func (db *Retention) Erasure(ctx context.Context, id string) (Erasure, error) {
 	return e, db.fail(err, "deletion %s", id)
 }
 
-// Erasures returns deletions newest first, those requested before the one with Seq before (0: from the newest): at most limit,
-// or MaxPage if limit is 0 or larger.
+// Erasures returns deletions newest first, starting before the one with Seq before (0: with the newest): at most limit, or MaxPage if limit
+// is 0 or larger.
 func (db *Retention) Erasures(ctx context.Context, before int64, limit int) ([]Erasure, error) {
 	if before <= 0 {
 		before = 1<<63 - 1

@@ -11,20 +11,20 @@ import (
 	"concordat/store/engine"
 )
 
-// ReviewKind says what a Review decides.
+// ReviewKind is the kind of decision in a Review.
 type ReviewKind string
 
 // The kinds of reviews.
 const (
-	ReviewRules   ReviewKind = "rules"   // Data holds the rules from then on
-	ReviewComment ReviewKind = "comment" // Text
+	ReviewRules   ReviewKind = "rules"   // Data has the rules in force from then on
+	ReviewComment ReviewKind = "comment" // Text is the comment
 	ReviewVerdict ReviewKind = "verdict" // Data is the verdict, Text the reason
 	ReviewSignOff ReviewKind = "signoff" // another officer agrees with the latest verdict
 	ReviewAssign  ReviewKind = "assign"  // Data is the account that reviews it from then on; "" for no one
 	ReviewDue     ReviewKind = "due"     // Data is the day, YYYY-MM-DD, when the decision is due; "" for none
-	ReviewEdited  ReviewKind = "edited"  // the comment with the number in Data got a new text; only by ChangeComment
-	ReviewRemoved ReviewKind = "removed" // the comment with the number in Data was deleted; only by ChangeComment
-	ReviewLibrary ReviewKind = "library" // Data says to which library the submission was added; "" there: it was removed
+	ReviewEdited  ReviewKind = "edited"  // the comment with the number in Data got a new text; made only by ChangeComment
+	ReviewRemoved ReviewKind = "removed" // the comment with the number in Data was deleted; made only by ChangeComment
+	ReviewLibrary ReviewKind = "library" // Data says to which library the submission was added; if that is "", it was removed
 )
 
 // Review is one decision about a check.
@@ -52,12 +52,11 @@ func (db *Checks) AppendReview(ctx context.Context, id concordat.TaskID, r Revie
 	return db.AppendReviewIf(ctx, id, r, AnyRules)
 }
 
-// AnyRules is for AppendReviewIf: regardless of the rules.
+// AnyRules makes AppendReviewIf succeed whatever the rules are.
 const AnyRules = -1
 
-// AppendReviewIf is AppendReview if the task's rules were changed that many times, and otherwise fails with
-// concordat.ErrChanged, so that of two people who change the same revision of the rules, the first succeeds. AnyRules always
-// matches.
+// AppendReviewIf is AppendReview if the task's rules have been changed the given number of times, and otherwise fails with
+// concordat.ErrChanged. If two people change the same revision of the rules, only the first succeeds. AnyRules always matches.
 func (db *Checks) AppendReviewIf(ctx context.Context, id concordat.TaskID, r Review, changes int) (Review, error) {
 	switch r.Kind {
 	case ReviewRules, ReviewComment, ReviewVerdict, ReviewSignOff, ReviewAssign, ReviewDue, ReviewLibrary:
@@ -115,7 +114,7 @@ func (db *Checks) ChangeComment(ctx context.Context, id concordat.TaskID, number
 		if author != r.By {
 			return fmt.Errorf("%w: it is a comment of %s", concordat.ErrRefused, author)
 		}
-		if err := insertReview(ctx, c, id, &r); err != nil { // first: numbers are not used again
+		if err := insertReview(ctx, c, id, &r); err != nil { // comes first, so that numbers are not used again
 			return err
 		}
 		var err error
@@ -129,7 +128,7 @@ func (db *Checks) ChangeComment(ctx context.Context, id concordat.TaskID, number
 	return r, db.fail(err, "comment %d on %s", number, id)
 }
 
-// Reviews returns the reviews of a task, oldest first; none if the task does not exist.
+// Reviews returns the reviews of a task, oldest first. It returns none if the task does not exist.
 func (db *Checks) Reviews(ctx context.Context, id concordat.TaskID) ([]Review, error) {
 	rs, err := engine.Collect(ctx, db.read(), scanReview, `SELECT seq, at, by, kind, text, data FROM review WHERE task = ? ORDER BY seq`, id)
 	return rs, db.fail(err, "reviews of %s", id)

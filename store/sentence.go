@@ -98,7 +98,7 @@ func (db *Checks) SentenceVectors(ctx context.Context, digests [][32]byte) (map[
 	return out, nil
 }
 
-// packVector returns a vector of length 1 in two bytes a number, exact to 0.00002.
+// packVector returns a vector of length 1 with two bytes for each number, exact to 0.00002.
 func packVector(v []float32) []byte {
 	out := make([]byte, 0, 2*len(v))
 	for _, x := range v {

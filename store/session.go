@@ -9,7 +9,7 @@ import (
 	"concordat/store/engine"
 )
 
-// sessionGrain is the precision of a session's last use: one write a minute, not one a request.
+// sessionGrain is the precision of a session's last use: it costs one write a minute and not one for each request.
 const sessionGrain = time.Minute
 
 // UseSession returns the session with that secret and records the use, or returns concordat.ErrNotFound if there is none, it
@@ -41,7 +41,7 @@ func (db *People) UseSession(ctx context.Context, secret string, idle time.Durat
 // SecretID returns the TokenID of a secret.
 func SecretID(secret string) TokenID { return TokenID(tokenHash(secret)[:32]) }
 
-// EndSessions signs an account out everywhere except where the token has the given id; empty: everywhere.
+// EndSessions signs an account out everywhere except in the session with the given token id; if that is empty, everywhere.
 func (db *People) EndSessions(ctx context.Context, account string, but TokenID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM token WHERE account = ? AND purpose = ? AND substr(hash, 1, 32) <> ?`, account, PurposeSession,
@@ -51,8 +51,8 @@ func (db *People) EndSessions(ctx context.Context, account string, but TokenID) 
 	return db.fail(err, "end sessions of %s", account)
 }
 
-// SetPassword sets the password of an account that may sign in, signs it out everywhere and ends links for choosing its
-// password; its programs' tokens stay. It fails with concordat.ErrNotFound if there is no such account, or it is disabled.
+// SetPassword sets the password of an account that may sign in, signs it out everywhere and ends links for choosing its password; tokens
+// for programs stay valid. It fails with concordat.ErrNotFound if there is no such account, or it is disabled.
 func (db *People) SetPassword(ctx context.Context, account, password string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE account SET password = ? WHERE name = ? AND disabled = 0`, password, account)

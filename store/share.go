@@ -19,21 +19,21 @@ type Share struct {
 
 	// The rest is set by the store.
 
-	Version int       `json:"version"` // of the rule, from 1
+	Version int       `json:"version"` // version of the rule, from 1
 	Made    time.Time `json:"made"`
 	Changed time.Time `json:"changed"`
 }
 
 // ShareRule says what a partner may ask about a library and what it is shown.
 type ShareRule struct {
-	// Level is the most that is shown. Passages also need a person's approval each time.
+	// Level is the most that the partner is shown. Passages also need a person's approval each time.
 	Level concordat.Show `json:"level"`
 	// Outline is the form in which a matching document is shown for alignment: OutlineWords,
 	// OutlineFingerprints, or empty for none.
 	Outline string `json:"outline,omitempty"`
 	// NoEdges refuses the edge round, which reveals the order of words around a literal copy.
 	NoEdges bool `json:"no_edges,omitempty"`
-	// Purposes are those that the library may be asked for; empty: any.
+	// Purposes are the purposes for which the library may be asked; empty: any.
 	Purposes []string `json:"purposes,omitempty"`
 	// Closeness is the largest distance in bits that counts as a match, 1 to 100; 0: the gate of
 	// the scheme.
@@ -43,9 +43,9 @@ type ShareRule struct {
 	Matches int `json:"matches,omitempty"`
 	// Limits bound what the partner asks and is shown.
 	Limits Limits `json:"limits,omitzero"`
-	// Embargo is the instant before which nothing is answered; zero: none.
+	// Until Embargo, nothing is answered; zero: there is no embargo.
 	Embargo time.Time `json:"embargo,omitzero"`
-	// Expires is the instant from which nothing is answered; zero: never.
+	// From Expires on, nothing is answered; zero: the share does not expire.
 	Expires time.Time `json:"expires,omitzero"`
 	// Ship lets the partner keep a mirror of the library's fingerprints.
 	Ship bool `json:"ship,omitempty"`
@@ -55,29 +55,29 @@ type ShareRule struct {
 	Leads bool `json:"leads,omitempty"`
 	// ExcludeAuthors leaves out documents of the authors named by the asker.
 	ExcludeAuthors bool `json:"exclude_authors,omitempty"`
-	// Approval is how long a request for a passage waits for a person, and how long a granted one can be read; 0: 14 days.
+	// Approval is how long a request for a passage waits for a person, and how long a granted passage can be read; 0: 14 days.
 	Approval time.Duration `json:"approval,omitempty"`
-	// Contact is whom the partner's people can contact.
+	// Contact says whom people at the partner can contact.
 	Contact string `json:"contact,omitempty"`
 }
 
-// Limits of one partner at one library. For each, 0 means the default and a negative value no limit. Days and hours are
-// sliding windows that move in steps of SpendSlot.
+// Limits apply to one partner at one library. For each, 0 means the default and a negative value no limit. Days and hours are sliding
+// windows that move in steps of SpendSlot.
 type Limits struct {
 	Sentences   int `json:"sentences,omitempty"`   // asked in a day, padded; 20,000
 	Burst       int `json:"burst,omitempty"`       // asked in an hour, dummies included; 10,000
 	Disclosures int `json:"disclosures,omitempty"` // matching sentences disclosed in a day; 500
 	Documents   int `json:"documents,omitempty"`   // documents disclosed in a day; 50
 	Characters  int `json:"characters,omitempty"`  // of text shown in a day; 20,000
-	// Opened is how many sentences of one document are opened in a year at level overlap or above, or 5 % of the document if
-	// that is more; 25.
+	// Opened bounds the sentences of one document that are opened in a year at level overlap or above: this number, or 5 % of the document
+	// if that is more. The default is 25.
 	Opened int `json:"opened,omitempty"`
 
-	// Units is how many sentences around matches, which did not match themselves, an outline shows of one document in a year,
-	// or a quarter of the document if that is more; 100.
+	// Units bounds the sentences of one document that outlines show in a year although only sentences next to them matched: this number, or
+	// a quarter of the document if that is more. The default is 100.
 	Units int `json:"units,omitempty"`
 
-	// For questions by cells of meaning, separate from the others.
+	// These apply to questions by cells of meaning, separately from the others.
 
 	LeadCells     int `json:"lead_cells,omitempty"`     // asked in a day, padded; 10,000
 	LeadSentences int `json:"lead_sentences,omitempty"` // disclosed in a day; 100
@@ -204,7 +204,8 @@ func (db *Answers) Share(ctx context.Context, lib concordat.LibraryID, partner c
 	return x, db.fail(err, "share of %s with %s", lib, partner)
 }
 
-// Shares returns all shares, of one library and with one partner unless these are empty, in order of library and partner.
+// Shares returns all shares in order of library and partner. If library or partner is not empty, it returns only the shares of that library
+// or with that partner.
 func (db *Answers) Shares(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) ([]Share, error) {
 	xs, err := engine.Collect(ctx, db.read(), scanShare, `SELECT `+shareColumns+` FROM share
 		WHERE (? = '' OR library = ?) AND (? = '' OR partner = ?) ORDER BY library, partner`, lib, lib, partner, partner)

@@ -14,11 +14,11 @@ import (
 	"concordat/store/engine"
 )
 
-// Cases holds the cases that this site shares with partners.
+// Cases contains the cases that this site shares with partners.
 type Cases struct{ base }
 
-// SharedCase is a case about a document that one of two sites reported to the other in an alert. It holds the content of
-// the alert, and what people at both sites have said since.
+// SharedCase is a case about a document that one of two sites reported to the other in an alert. It contains the content of the alert and
+// the decisions of people at both sites since then.
 type SharedCase struct {
 	Seq       int64 // set by the store, from 1
 	ID        concordat.CaseID
@@ -26,18 +26,18 @@ type SharedCase struct {
 	Partner   concordat.SiteID
 	Job       concordat.JobID
 	Handle    concordat.Handle // zero: no document was named
-	Task      concordat.TaskID // of AlertFound; empty: it is deleted
-	Source    concordat.Ref    // as in Alert; no document: not named, or deleted
+	Task      concordat.TaskID // task of AlertFound; empty: it is deleted
+	Source    concordat.Ref    // as in Alert; without a document if that was not named or is deleted
 	Title     string
 	Level     concordat.Show
 	Sentences int
 	Opened    time.Time
-	State     concordat.CaseState // that both sides agree on; otherwise open
+	State     concordat.CaseState // state on which both sides agree; otherwise open
 	Own       CasePosition
 	Theirs    CasePosition
 	Questions int      // sentences of the partner that were deleted at its decision
 	Erasure   string   // latest deletion of this site about the case
-	Work      CaseWork // that is to be done
+	Work      CaseWork // work that is still to be done
 }
 
 // CaseWork names the work about a case that is still to be done.
@@ -50,19 +50,20 @@ const (
 	CaseWait    CaseWork = "wait"    // this site's document is to be deleted at Own.Due
 )
 
-// CasePosition is where one side of a case stands. The zero value: it has said nothing.
+// CasePosition is the position of one side of a case. The zero value means that it has said nothing.
 type CasePosition struct {
 	State    concordat.CaseState    `json:"state,omitempty"`
 	Words    string                 `json:"words,omitempty"`
 	Contact  string                 `json:"contact,omitempty"`
-	By       string                 `json:"by,omitempty"` // of this site
+	By       string                 `json:"by,omitempty"` // person at this site
 	At       time.Time              `json:"at,omitzero"`
 	Decision concordat.CaseDecision `json:"decision,omitempty"`
 	Receipt  string                 `json:"receipt,omitempty"` // SHA-256 of a receipt, in hexadecimal
 	Due      time.Time              `json:"due,omitzero"`      // when the decision deletes this site's document; zero: it did, or never
 }
 
-// plain returns the position with its texts as single lines without control characters: the partner's go to terminals too.
+// plain returns the position with its texts as single lines without control characters, since the partner's texts are also printed on
+// terminals.
 func (p CasePosition) plain() CasePosition {
 	for _, s := range []*string{&p.Words, &p.Contact} {
 		*s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(*s, "\uFFFD"), func(r rune) bool {
@@ -101,8 +102,8 @@ func scanCase(s engine.Scanner) (SharedCase, error) {
 	return x, err
 }
 
-// Open opens a case from an alert. An existing case is updated from the alert and otherwise stays as it is. Beyond MaxAlerts cases
-// of one question none is opened.
+// Open opens a case from an alert. An existing case is updated from the alert and otherwise stays as it is. If one question already has
+// MaxAlerts cases, no case is opened.
 func (db *Cases) Open(ctx context.Context, x SharedCase) error {
 	err := checkName("partner", x.Partner)
 	if err == nil {
@@ -136,8 +137,8 @@ func (db *Cases) Case(ctx context.Context, id concordat.CaseID) (SharedCase, err
 	return x, db.fail(err, "case %s", id)
 }
 
-// List returns cases before a number, the latest first: at most limit. If open, only those that the two sides
-// have not settled alike.
+// List returns cases before a number, latest first: at most limit. If open is set, it returns only those on which the two sides have not
+// agreed.
 func (db *Cases) List(ctx context.Context, open bool, before int64, limit int) ([]SharedCase, error) {
 	where, args := []string{"1 = 1"}, []any{}
 	if open {
@@ -158,15 +159,15 @@ func (db *Cases) Waiting(ctx context.Context, after int64, limit int) ([]SharedC
 	return xs, db.fail(err, "cases that wait")
 }
 
-// ToDo returns cases with work that does not wait, the oldest first: at most limit.
+// ToDo returns cases with work that can be done now, oldest first: at most limit.
 func (db *Cases) ToDo(ctx context.Context, limit int) ([]SharedCase, error) {
 	xs, err := engine.Collect(ctx, db.read(), scanCase, `SELECT `+caseColumns+` FROM shared_case WHERE work <> '' AND work <> ? ORDER BY seq LIMIT ?`,
 		CaseWait, page(limit))
 	return xs, db.fail(err, "cases with work")
 }
 
-// Keep stores where the two sides of a case stand, its erasure and its work, and tells webhooks which side acted: own or
-// partner. It fails with concordat.ErrChanged if the case is no longer as it was.
+// Keep stores the positions of both sides of a case, its erasure and its work, and notifies webhooks of which side acted: own or partner.
+// It fails with concordat.ErrChanged if the case has changed since it was read.
 func (db *Cases) Keep(ctx context.Context, was, x SharedCase, moved string) error {
 	x.State = concordat.CaseOpen
 	if x.Own.State == x.Theirs.State && x.Own.State != "" {

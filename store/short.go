@@ -16,7 +16,7 @@ import (
 // ShortPiece is a piece of a document that is too short for a fingerprint, with the grams to find it by.
 type ShortPiece struct {
 	concordat.ShortPiece
-	// Grams are hashes of the piece's grams, one for each, ascending: what ShortCandidates looks up. Two grams may have one
+	// Grams are the hashes of the piece's grams, one for each gram, ascending. ShortCandidates looks them up. Two grams may have the same
 	// hash.
 	Grams []uint32
 }
@@ -59,7 +59,7 @@ func shortText(ctx context.Context, c engine.Conn, p ShortPiece) (int64, error) 
 	return id, err
 }
 
-// dropShort deletes the short pieces of a document, and the texts that no other document holds.
+// dropShort deletes the short pieces of a document, and the texts that no other document has.
 func dropShort(ctx context.Context, c engine.Conn, lib concordat.LibraryID, id concordat.DocumentID) error {
 	texts, err := engine.Collect(ctx, c, func(s engine.Scanner) (int64, error) {
 		var text int64
@@ -114,16 +114,16 @@ func unpackGrams(b []byte, out []uint32) []uint32 {
 type ShortText struct {
 	ID      int64
 	Letters string
-	Grams   []uint32 // ascending; overwritten by the next
+	Grams   []uint32 // ascending; overwritten by the next ShortText
 }
 
-// longestList is the length up to which lists of grams are counted: beyond it they count as equally long when the shortest are
+// longestList is the length up to which the lists of grams are counted. Longer lists count as equally long when the shortest lists are
 // chosen.
 const longestList = 10_000
 
-// ShortCandidates calls each, in no order, with every short text that shares at least least of the given grams and has low to
-// high grams itself; it may call it with others too. It reads the shortest lists that are sure to contain all of those: a
-// document that shares least of n grams has one of any n-least+1. each ends the search by returning false.
+// ShortCandidates calls each, in no order, with every short text that shares at least least of the given grams and has low to high grams
+// itself; it may also call each with other texts. It reads the shortest lists that are certain to contain all of them, since a text that
+// shares least of n grams has at least one of any n-least+1. each ends the search by returning false.
 func (db *Catalogue) ShortCandidates(ctx context.Context, grams []uint32, least, low, high int, each func(ShortText) bool) error {
 	if least < 1 || least > len(grams) {
 		return db.fail(fmt.Errorf("%w: %d of %d grams", concordat.ErrInvalid, least, len(grams)), "search short texts")
@@ -198,11 +198,11 @@ type ShortPlace struct {
 	Document concordat.DocumentID
 	Title    string
 	Span     concordat.Span // bytes; zero: the title
-	Text     string         // as in the document
+	Text     string         // text as in the document
 }
 
-// ShortPlaces returns the first places of a short text in the libraries, at most limit, in order of library, document and span,
-// and the number of documents, in any library, that hold it.
+// ShortPlaces returns the first places of a short text in the libraries, at most limit, in order of library, document and span, and the
+// number of documents, in any library, that contain it.
 func (db *Catalogue) ShortPlaces(ctx context.Context, text int64, libraries []concordat.LibraryID,
 	limit int) (places []ShortPlace, documents int, err error) {
 	if len(libraries) == 0 {
@@ -226,8 +226,8 @@ func (db *Catalogue) ShortPlaces(ctx context.Context, text int64, libraries []co
 	return places, documents, db.fail(err, "places of short text %d", text)
 }
 
-// ShortUnknown returns the number of documents of the libraries whose short pieces were never recorded because they were added
-// by an earlier version; adding them again or a reindex records them.
+// ShortUnknown returns the number of documents in the libraries that have no recorded short pieces because an earlier version added them.
+// Adding them again or a reindex records the pieces.
 func (db *Catalogue) ShortUnknown(ctx context.Context, libraries []concordat.LibraryID) (int, error) {
 	if len(libraries) == 0 {
 		return 0, nil

@@ -11,15 +11,15 @@ import (
 	"concordat/store/engine"
 )
 
-// Forms of a showing: what part of a text of ours went to a partner. A partner gets at most one of the two sketches,
+// Forms of a showing, that is, which part of a text of this site went to a partner. A partner gets at most one of the two sketches,
 // FormFingerprints and FormWords, of one text: together they reveal most of its words (doc/federation.md).
 const (
 	FormMatches      = "matches"      // which sentences match, and titles
 	FormLeads        = "leads"        // which sentences may say the same, and titles
-	FormCells        = "cells"        // of meaning, of sentences
-	FormFingerprints = "fingerprints" // of its sentences
-	FormWords        = "words"        // keyed word sets
-	FormEdges        = "edges"        // the order of words of a passage
+	FormCells        = "cells"        // cells of meaning of its sentences
+	FormFingerprints = "fingerprints" // fingerprints of its sentences
+	FormWords        = "words"        // keyed sets of words
+	FormEdges        = "edges"        // the order of the words in a passage
 	FormOverlap      = "overlap"      // words that both sides have
 	FormPassage      = "passage"      // text
 )
@@ -27,16 +27,16 @@ const (
 // sketchForms maps each sketch to the other one.
 var sketchForms = map[string]string{FormFingerprints: FormWords, FormWords: FormFingerprints}
 
-// Showing says what a partner received of one text.
+// Showing records the part of one text that a partner received.
 type Showing struct {
 	Partner  concordat.SiteID     `json:"partner"`
 	Hash     string               `json:"hash"` // SHA-256 of the text, hexadecimal
 	Form     string               `json:"form"`
 	Library  concordat.LibraryID  `json:"library"`
 	Document concordat.DocumentID `json:"document"`
-	Epoch    concordat.Epoch      `json:"epoch"` // of the latest time
+	Epoch    concordat.Epoch      `json:"epoch"` // epoch of the latest showing
 
-	// Sentences and Characters count this showing when recorded, and all showings when listed.
+	// When a showing is recorded, Sentences and Characters count this showing; when it is listed, they count all showings.
 	Sentences  int `json:"sentences"`
 	Characters int `json:"characters"`
 
@@ -58,8 +58,8 @@ func scanShowing(s engine.Scanner) (Showing, error) {
 	return x, err
 }
 
-// Show records the showings, all or none. It fails with concordat.ErrRefused if one is a sketch of a text, or of a document
-// with any text, and the partner already has the other sketch. Concurrent calls never show both.
+// Show records the showings, all or none. It fails with concordat.ErrRefused if a showing is a sketch and the partner already has the other
+// sketch of the text, or of the document with any text. Concurrent calls never show both.
 func (db *Asks) Show(ctx context.Context, xs ...Showing) error {
 	if len(xs) == 0 {
 		return nil
@@ -112,7 +112,7 @@ func mayShow(ctx context.Context, c engine.Conn, x Showing) error {
 	return fmt.Errorf("%w: %s has %s of this text", concordat.ErrRefused, x.Partner, other)
 }
 
-// Showings returns what a partner was shown, the latest first: at most limit.
+// Showings returns the showings to a partner, the latest first: at most limit.
 func (db *Asks) Showings(ctx context.Context, partner concordat.SiteID, limit int) ([]Showing, error) {
 	xs, err := engine.Collect(ctx, db.read(), scanShowing, `SELECT `+showingColumns+` FROM showing WHERE partner = ?
 		ORDER BY last DESC, library, document, form, hash LIMIT ?`, partner, page(limit))
@@ -123,7 +123,7 @@ func (db *Asks) Showings(ctx context.Context, partner concordat.SiteID, limit in
 type ShowingSum struct {
 	Form       string              `json:"form"`
 	Library    concordat.LibraryID `json:"library,omitempty"`
-	Documents  int                 `json:"documents"` // texts
+	Documents  int                 `json:"documents"` // number of texts
 	Times      int                 `json:"times"`
 	Sentences  int                 `json:"sentences"`
 	Characters int                 `json:"characters"`
@@ -151,9 +151,9 @@ type Outlined struct {
 	Document concordat.DocumentID
 }
 
-// Outline records which units of a document an outline shows, and returns for each whether it may be shown: units that the
-// partner was shown since a moment, and others, in order, until there are most in all; negative: no limit. Concurrent calls
-// never show more together.
+// Outline records which units of a document an outline shows, and returns for each whether it may be shown. Units that the partner was
+// shown since a moment may be shown, and others, in order, until there are most in all; if most is negative, there is no limit. Concurrent
+// calls never show more together.
 func (db *Asks) Outline(ctx context.Context, x Outlined, since time.Time, most int, units []int) (shown []bool, err error) {
 	shown = make([]bool, len(units))
 	err = db.write(ctx, func(c engine.Conn) error {
@@ -195,7 +195,7 @@ func (db *Asks) ForgetOutlined(ctx context.Context, before time.Time) error {
 	return db.fail(err, "forget outlines")
 }
 
-// Part is a part of a library: one document in Of, and at least Least documents.
+// Part is a minimum part of a library: one in every Of documents, and at least Least documents.
 type Part struct{ Of, Least int }
 
 // MuchShown returns, as alarms of kind AlarmLibrary, the partners that since a moment were told of a part of a library, or were

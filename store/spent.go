@@ -10,30 +10,30 @@ import (
 	"concordat/store/engine"
 )
 
-// SpendSlot is the time step for amounts spent: an amount counts until its slot has completely left the window, so up to one
-// slot longer than the window, never shorter.
+// SpendSlot is the time step for amounts spent. An amount counts until its slot has left the window completely, that is, for up to one slot
+// longer than the window and never shorter.
 const SpendSlot = 10 * time.Minute
 
 // Spending is one charge against limits. All charges of one Partner, Library, Kind and Document add up.
 type Spending struct {
 	Partner  concordat.SiteID
 	Library  concordat.LibraryID
-	Kind     string               // of what is spent
-	Document concordat.DocumentID // empty: of the library
-	Amount   int                  // 0 or more
+	Kind     string               // kind of the amount
+	Document concordat.DocumentID // empty: the amount concerns the whole library
+	Amount   int                  // amount spent, 0 or more
 	Windows  []Window
 }
 
-// Window limits what may be spent within a time before now.
+// Window limits how much may be spent within a period that ends now.
 type Window struct {
 	Within time.Duration
-	Most   int // negative: no limit
+	Most   int // largest amount; negative: no limit
 }
 
 // Overspent is the error of Spend if a limit would be exceeded. It wraps concordat.ErrRefused.
 type Overspent struct {
 	Kind string
-	Left int // of the limit
+	Left int // amount left of the limit
 	// Retry is when the amount will fit, if nothing else is spent; zero: never.
 	Retry time.Time
 }
@@ -44,9 +44,9 @@ func (o *Overspent) Error() string {
 
 func (o *Overspent) Unwrap() error { return concordat.ErrRefused }
 
-// Spend charges all of the spendings, or none and fails with an *Overspent for the first that does not fit. For each it
-// returns the smallest amount left in a limited window, negative if no window has a limit. Concurrent calls never spend more
-// than a limit together. An Amount of 0 only asks.
+// Spend charges all of the spendings, or charges none and fails with an *Overspent for the first one that does not fit. For each it returns
+// the smallest amount left in a limited window, or a negative number if no window has a limit. Concurrent calls together never spend more
+// than a limit. An Amount of 0 only asks whether anything is left.
 func (db *Answers) Spend(ctx context.Context, xs ...Spending) ([]int, error) {
 	left := make([]int, len(xs))
 	now := db.now()

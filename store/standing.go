@@ -18,10 +18,10 @@ type Standing struct {
 	Task      concordat.TaskID
 	Scheme    concordat.Scheme
 	Made      time.Time
-	Sentences []concordat.Sentence // without their sections
+	Sentences []concordat.Sentence // sentences without their sections
 }
 
-// PutStanding stores a standing check, replacing one of the same task. It fails with concordat.ErrNotFound if there is no such
+// PutStanding stores a standing check, replacing any earlier one of the same task. It fails with concordat.ErrNotFound if there is no such
 // task.
 func (db *Alerts) PutStanding(ctx context.Context, s Standing) error {
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -75,43 +75,43 @@ type AlertSide string
 // The sides.
 const (
 	AlertFound AlertSide = "found" // a check of this site found a later document, here or at a partner
-	AlertTold  AlertSide = "told"  // a partner was told that a later document of this site matches its check
+	AlertTold  AlertSide = "told"  // a partner was told that a later document of this site matches the partner's check
 )
 
-// Alert says that a later document matches a standing check. For a partner's check, it holds only what the partner was told
-// about the document.
+// Alert says that a later document matches a standing check. For a partner's check, it contains only what the partner was told about the
+// document.
 type Alert struct {
 	Seq  int64 // set by the store, from 1
 	Side AlertSide
-	Task concordat.TaskID // of AlertFound; otherwise empty
+	Task concordat.TaskID // task of AlertFound; otherwise empty
 	At   time.Time
-	// Partner asked the question that Job names, in hexadecimal; with its purpose and time; for AlertTold.
+	// For AlertTold: the partner, the job of its question in hexadecimal, and the purpose and time of the question.
 	Partner concordat.SiteID
 	Job     string
 	Purpose string
 	Asked   time.Time
-	// Source is the document: a partner's by its pseudonym, as is one of this site with AlertTold if the partner was not
-	// told which it is (Spans is empty). Document is empty if not even the pseudonym is known.
+	// Source is the document. A partner's document is named by its pseudonym; so is a document of this site for AlertTold if the partner
+	// was not told which it is (Spans is then empty). Document is empty if not even the pseudonym is known.
 	Source    concordat.Ref
 	Title     string
 	Author    string
 	Contact   string
-	Level     concordat.Show   // of the notice between sites; empty: a check and a document of this site
-	Sentences int              // of the check that match; 0: not disclosed
+	Level     concordat.Show   // level of the notice between sites; empty: check and document are both this site's
+	Sentences int              // matching sentences of the check; 0: not disclosed
 	Words     string           // for people
-	Spans     []concordat.Span // that match: of the submission, and with AlertTold of this site's document
+	Spans     []concordat.Span // matching spans of the submission or, for AlertTold, of this site's document
 	Read      AlertMark
 	Handled   AlertMark
 }
 
-// AlertMark says who has read or handled an alert, and when. The zero value: no one.
+// AlertMark says who has read or handled an alert, and when. The zero value means that no one has.
 type AlertMark struct {
 	By string
 	At time.Time
 }
 
-// MaxAlerts is the number of documents of one partner for which alerts of a task are kept, and of documents of this site for
-// which alerts of one question of a partner are kept.
+// MaxAlerts bounds the documents of one partner for which alerts of a task are stored, and the documents of this site for which alerts of
+// one question of a partner are stored.
 const MaxAlerts = 1000
 
 // alertEvent is the data of an event about an alert. It names no document: the receiver requests it with a token and its
@@ -123,9 +123,9 @@ type alertEvent struct {
 	Library concordat.LibraryID `json:"library"`
 }
 
-// PutAlert stores an alert, announces it to webhooks, and returns its number. It returns 0 if there is one for the same check
-// and document, which then gets the new words and spans; if they differ, or no document is named, it is unread again and
-// announced again. Beyond MaxAlerts none is stored. An empty Side is AlertFound.
+// PutAlert stores an alert, announces it to webhooks, and returns its number. It returns 0 if there is already an alert for the same check
+// and document, which then gets the new words and spans. If these differ, or no document is named, that alert becomes unread and is
+// announced again. If there are already MaxAlerts, the alert is not stored. An empty Side means AlertFound.
 func (db *Alerts) PutAlert(ctx context.Context, a Alert) (seq int64, err error) {
 	if a.Side == "" {
 		a.Side = AlertFound
@@ -143,7 +143,7 @@ func (db *Alerts) PutAlert(ctx context.Context, a Alert) (seq int64, err error) 
 				return err
 			}
 		}
-		var task any // absent, since it refers to a row
+		var task any // NULL if absent, since it refers to a row
 		if a.Side == AlertFound {
 			task = a.Task
 		}
@@ -223,7 +223,7 @@ func (db *Alerts) Alerts(ctx context.Context, after int64, limit int) ([]Alert, 
 	return as, db.fail(err, "alerts")
 }
 
-// AlertFilter chooses alerts. The zero value: all.
+// AlertFilter chooses alerts. The zero value chooses all.
 type AlertFilter struct {
 	Side AlertSide        // empty: both
 	Task concordat.TaskID // empty: all
@@ -262,7 +262,7 @@ func (db *Alerts) Alert(ctx context.Context, seq int64) (Alert, error) {
 	return a, db.fail(err, "alert %d", seq)
 }
 
-// UnreadAlerts returns the number of unread alerts, counted up to most.
+// UnreadAlerts returns the number of unread alerts, but at most most.
 func (db *Alerts) UnreadAlerts(ctx context.Context, most int) (n int, err error) {
 	err = db.read().Row(ctx, `SELECT count(*) FROM (SELECT 1 FROM standing_alert WHERE read_at = 0 LIMIT ?) AS unread`, most).Scan(&n)
 	return n, db.fail(err, "unread alerts")
@@ -278,9 +278,8 @@ const (
 	AlertReopen AlertChange = "reopen" // reopens it
 )
 
-// ChangeAlert marks an alert and reports whether that changed anything: the first person who read or handled it stays
-// recorded.
-// It fails with concordat.ErrNotFound or ErrInvalid.
+// ChangeAlert marks an alert and reports whether that changed anything. The first person who read or handled it stays recorded. It fails
+// with concordat.ErrNotFound for an unknown alert and with concordat.ErrInvalid for an unknown change.
 func (db *Alerts) ChangeAlert(ctx context.Context, seq int64, change AlertChange, by string, at time.Time) (changed bool, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		var read, handled int64
@@ -313,7 +312,7 @@ func (db *Alerts) ChangeAlert(ctx context.Context, seq int64, change AlertChange
 	return changed, db.fail(err, "%s alert %d", change, seq)
 }
 
-// ForgetAlerts deletes what partners were told before the given time.
+// ForgetAlerts deletes the alerts about which partners were told before the given time.
 func (db *Alerts) ForgetAlerts(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM standing_alert WHERE side = ? AND at < ?`, AlertTold, stamp(before))
@@ -322,7 +321,7 @@ func (db *Alerts) ForgetAlerts(ctx context.Context, before time.Time) error {
 	return db.fail(err, "forget alerts")
 }
 
-// packSentences and unpackSentences are inverse: fingerprint, gate, and the span as in packSpans.
+// packSentences encodes the fingerprint, the gate and, as packSpans does, the span of each sentence. unpackSentences is its inverse.
 func packSentences(ss []concordat.Sentence) []byte {
 	b := make([]byte, 0, 20*len(ss))
 	for _, s := range ss {

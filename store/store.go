@@ -7,7 +7,7 @@ import (
 	"concordat/store/engine"
 )
 
-// DB is an open store: its parts, by subject, and the database as a whole. It is safe for concurrent use.
+// DB is an open store. It has parts by subject and methods for the database as a whole. It is safe for concurrent use.
 type DB struct {
 	base
 	Catalogue *Catalogue
@@ -30,38 +30,38 @@ type DB struct {
 	Acknowledged *Acknowledged
 }
 
-// The parts of the store, by subject. They share the connections of their DB, and within Atomic its transaction.
+// The parts of the store, by subject. They share the connections of their DB and, within Atomic, its transaction.
 type (
-	// Catalogue holds libraries, their documents and templates, and how files were added.
+	// Catalogue contains libraries, their documents and templates, and how files were added.
 	Catalogue struct{ base }
-	// Checks holds tasks, their findings, results and reviews.
+	// Checks contains tasks, their findings, results and reviews.
 	Checks struct{ base }
-	// Batches holds batches with their documents, the pairs of these, and leads between them.
+	// Batches contains batches with their documents, and the pairs of documents and the leads between documents.
 	Batches struct{ base }
-	// Alerts holds checks that keep watching or are repeated, and the alerts that they raised.
+	// Alerts contains checks that keep watching or are repeated, and the alerts that they raised.
 	Alerts struct{ base }
-	// Partners holds partners, federations and invitations, the notices between sites and what witnesses saw.
+	// Partners contains partners, federations and invitations, the notices between sites and what witnesses saw.
 	Partners struct{ base }
-	// Answers holds what partners may ask, what they asked and what they were told.
+	// Answers records what partners may ask, what they asked and what they were told.
 	Answers struct{ base }
-	// Asks holds questions to partners, the sentences that partners saw in them, and mirrors of partners' libraries.
+	// Asks contains questions to partners, the sentences that partners saw in them, and mirrors of partners' libraries.
 	Asks struct{ base }
-	// People holds accounts with their tokens, sessions, identities and quotas.
+	// People contains accounts with their tokens, sessions, identities and quotas.
 	People struct{ base }
-	// AuditLog holds the audit, a chain of entries.
+	// AuditLog contains the audit, a chain of entries.
 	AuditLog struct{ base }
-	// Webhooks holds the addresses that events are sent to, and the deliveries to them.
+	// Webhooks contains the addresses that events are sent to, and the deliveries to them.
 	Webhooks struct{ base }
-	// LTI holds learning platforms and their submissions.
+	// LTI contains learning platforms and their submissions.
 	LTI struct{ base }
-	// Retention holds terms, deletions and their receipts.
+	// Retention contains terms, deletions and their receipts.
 	Retention struct{ base }
 )
 
 // base runs the statements of the store.
 type base struct {
 	engine *engine.DB
-	tx     *transaction // that the calls belong to; nil: each change has its own
+	tx     *transaction // transaction that the calls belong to; nil: each change has its own
 }
 
 // read returns the connection for statements that change nothing.
@@ -72,7 +72,7 @@ func (b base) read() engine.Conn {
 	return b.engine.Read()
 }
 
-// write runs f in one transaction; see [engine.DB.Write]. Within Atomic f joins the transaction that runs.
+// write runs f in one transaction; see [engine.DB.Write]. Within Atomic, f joins the running transaction.
 func (b base) write(ctx context.Context, f func(engine.Conn) error) error {
 	if b.tx == nil {
 		return b.engine.Write(ctx, f)
@@ -84,7 +84,7 @@ func (b base) write(ctx context.Context, f func(engine.Conn) error) error {
 	return err
 }
 
-// fail names the operation of err, and returns nil for nil; see [engine.DB.Fail].
+// fail adds the operation to err and returns nil for nil; see [engine.DB.Fail].
 func (b base) fail(err error, format string, args ...any) error {
 	return b.engine.Fail(err, format, args...)
 }
@@ -94,7 +94,7 @@ func (b base) now() time.Time { return b.engine.Now() }
 // ErrNoAnswer is [engine.ErrNoAnswer].
 var ErrNoAnswer = engine.ErrNoAnswer
 
-// Options of a store; the zero value is the default. See [engine.Options].
+// Options configure a store; the zero value has the defaults. See [engine.Options].
 type Options engine.Options
 
 // Open opens the SQLite file at path with default options, and creates it (readable by its owner only) if it does not exist;
@@ -127,10 +127,10 @@ func (db *DB) Scripted(s engine.Script) *DB {
 // Close waits for running calls and closes the store. Calls after it fail.
 func (db *DB) Close() error { return db.engine.Close() }
 
-// MaxPage is the most rows that one call of a paged list returns.
+// MaxPage is the maximum number of rows that one call of a paged list returns.
 const MaxPage = 10_000
 
-// page returns the number of rows to request: limit, or MaxPage if limit is 0 or beyond it.
+// page returns the number of rows to request: limit, or MaxPage if limit is 0 or larger than MaxPage.
 func page(limit int) int {
 	if limit <= 0 || limit > MaxPage {
 		return MaxPage

@@ -12,33 +12,33 @@ import (
 	"concordat/store/engine"
 )
 
-// ErrLease: the task no longer belongs to this worker; another may have it. The worker drops its work.
+// ErrLease means that the task no longer belongs to this worker; another worker may have it. The worker drops its work.
 var ErrLease = errors.New("lease lost")
 
-// MaxAttempts is how often a task is begun before it is given up: one that kills its worker must not keep killing workers.
+// MaxAttempts is how often a task is begun before it is given up, so that a task that kills its worker does not keep killing workers.
 const MaxAttempts = 3
 
 // Task is a check with its place in the queue.
 type Task struct {
 	concordat.Task
 	Owner string // the account that submitted it; empty: the command line
-	Batch string // names those submitted together; may be empty
+	Batch string // common name of tasks submitted together; may be empty
 	// Request tells the worker what to do, in the caller's own form.
 	Request []byte
-	// File is the hash of the file that it needs, for CreateTask and StartTask; see Originals. It is not read back.
+	// File is the hash of the file that the task needs, for CreateTask and StartTask; see Originals. It is not read back.
 	File string
-	// Files are further files, without duplicates.
+	// Files are the hashes of further files, without duplicates.
 	Files []string
 
 	// The rest is set by the store.
 
 	Seq      int64     // order of creation, from 1
-	Cause    Cause     // why it ended so; zero: it has not ended, or ended normally
+	Cause    Cause     // why it ended as it did; zero: it has not ended, or ended normally
 	Started  time.Time // of the latest attempt; zero: never
-	Finished time.Time // zero: not yet
-	Attempts int       // begun so far; with Worker it distinguishes one claim from every other
-	Worker   string    // worker that has or had it
-	Lease    time.Time // end of the claim; zero: not running
+	Finished time.Time // zero: it has not finished
+	Attempts int       // attempts begun so far; together with Worker, it distinguishes each claim from all others
+	Worker   string    // worker that has or had the task
+	Lease    time.Time // end of the claim; zero: the task is not running
 }
 
 const taskColumns = `seq, id, state, title, cause, request, made, started, finished, attempts, worker, lease_until, owner, batch`
@@ -63,7 +63,7 @@ func (db *Checks) CreateTask(ctx context.Context, t Task) error {
 	return db.fail(err, "create task %s", t.ID)
 }
 
-// CreateTasks is CreateTask for several, all or none.
+// CreateTasks does what CreateTask does for several tasks, all or none.
 func (db *Checks) CreateTasks(ctx context.Context, ts []Task) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, t := range ts {
@@ -140,7 +140,7 @@ const (
 // AddingBatch begins the Batch of tasks that add to a library; its name follows.
 const AddingBatch = "library "
 
-// where is the condition of the lane's tasks.
+// where returns the SQL condition for the lane's tasks.
 func (l Lane) where() string {
 	switch l {
 	case LaneChecks, LaneSpare:
@@ -151,7 +151,7 @@ func (l Lane) where() string {
 	return ""
 }
 
-// lane is the line in which the task waits.
+// lane returns the lane in which the task waits.
 func (t Task) lane() Lane {
 	if strings.HasPrefix(t.Batch, AddingBatch) {
 		return LaneAdding
@@ -159,8 +159,8 @@ func (t Task) lane() Lane {
 	return LaneChecks
 }
 
-// turns selects, for each owner with queued tasks in the lane, how many (n), the first of them, how many of the owner's tasks are
-// running, and when the last one began. Its placeholders are TaskQueued and TaskRunning.
+// turns selects, for each owner with queued tasks in the lane, their number (n), the first of them, the number of the owner's running
+// tasks, and when the last one began. Its placeholders are TaskQueued and TaskRunning.
 func (l Lane) turns() string {
 	return `(SELECT q.owner, q.n, q.first, COALESCE(r.n, 0) AS running,
 		COALESCE((SELECT started FROM task WHERE owner = q.owner` + l.where() + ` ORDER BY started DESC LIMIT 1), 0) AS began
@@ -168,9 +168,9 @@ func (l Lane) turns() string {
 		LEFT JOIN (SELECT owner, COUNT(*) AS n FROM task WHERE state = ?` + l.where() + ` GROUP BY owner) AS r ON r.owner = q.owner) AS turn`
 }
 
-// turnOrder is the order in which owners have their turns: those with fewer running tasks first, among them whoever has waited
-// longest since the last one began. An owner without a running task waits for at most one task of each other owner, however many
-// those have queued.
+// turnOrder is the order in which owners have their turns: owners with fewer running tasks first and, among equals, the one who has waited
+// longest since their last task began. An owner without a running task waits for at most one task of each other owner, however many tasks
+// the others have queued.
 const turnOrder = `running, began, first`
 
 func checkClaim(worker string, lease time.Duration) error {
@@ -180,9 +180,9 @@ func checkClaim(worker string, lease time.Duration) error {
 	return checkName("worker", worker)
 }
 
-// ClaimTask gives the worker one task of the lane to run, until the lease ends: a running one whose lease has ended (its worker
-// crashed), or the oldest queued one of the owner whose turn it is; if there is none, it fails with concordat.ErrNotFound. Two
-// workers never hold the same task. Tasks begun MaxAttempts times are set to failed.
+// ClaimTask gives the worker one task of the lane to run until the lease ends: a running task with an expired lease (its worker crashed),
+// or the oldest queued task of the owner whose turn it is. If there is none, it fails with concordat.ErrNotFound. Two workers never have
+// the same task. Tasks begun MaxAttempts times are set to failed.
 func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease time.Duration) (Task, error) {
 	if err := checkClaim(worker, lease); err != nil {
 		return Task{}, db.fail(err, "claim task")
@@ -230,8 +230,8 @@ func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease
 	return t, db.fail(err, "claim task")
 }
 
-// changeClaimed runs an UPDATE of the task that the claim t holds, or fails with ErrLease, or with concordat.ErrNotFound if the
-// task is gone. An expired lease that no other worker has claimed still belongs to t.
+// changeClaimed runs an UPDATE of the task claimed by t. It fails with ErrLease if the claim has ended, and with concordat.ErrNotFound if
+// the task is gone. A task with an expired lease still belongs to t until another worker claims it.
 func (db *Checks) changeClaimed(ctx context.Context, t Task, set string, args ...any) error {
 	return db.write(ctx, func(c engine.Conn) error { return db.changeClaimedIn(ctx, c, t, set, args...) })
 }
@@ -259,14 +259,14 @@ func (db *Checks) RenewTask(ctx context.Context, t Task, lease time.Duration) er
 	return db.fail(err, "renew task %s", t.ID)
 }
 
-// RetitleTask gives the claimed task t a new title, that of its document once it is read. It fails with ErrLease as
+// RetitleTask gives the claimed task t a new title, namely the title of its document once that has been read. It fails with ErrLease as
 // RenewTask does.
 func (db *Checks) RetitleTask(ctx context.Context, t Task, title string) error {
 	return db.fail(db.changeClaimed(ctx, t, `title = ?`, cleanText(title)), "retitle task %s", t.ID)
 }
 
-// RewriteTask gives the claimed task t a new request, with what its worker found when it read the files. It fails with ErrLease
-// as RenewTask does.
+// RewriteTask gives the claimed task t a new request, which includes the results of reading its files. It fails with ErrLease as RenewTask
+// does.
 func (db *Checks) RewriteTask(ctx context.Context, t Task, request []byte) error {
 	return db.fail(db.changeClaimed(ctx, t, `request = ?`, request), "rewrite task %s", t.ID)
 }
@@ -284,7 +284,8 @@ func (db *Checks) FinishTask(ctx context.Context, t Task, state concordat.State,
 	return db.finishTask(ctx, t, state, cause, nil)
 }
 
-// FinishCheck is FinishTask for a check that has a report, with the number of its leads for webhooks; nil: not requested.
+// FinishCheck does what FinishTask does for a check that has a report. The number of its leads is for webhooks; it is nil if leads were not
+// requested.
 func (db *Checks) FinishCheck(ctx context.Context, t Task, state concordat.State, leads *concordat.LeadCount) error {
 	return db.finishTask(ctx, t, state, Cause{}, leads)
 }
@@ -320,8 +321,8 @@ func (db *Checks) Task(ctx context.Context, id concordat.TaskID) (Task, error) {
 	return t, db.fail(err, "task %s", id)
 }
 
-// Tasks returns tasks newest first, those created before the one with Seq before (0: from the newest): at most limit, or
-// MaxPage if limit is 0 or larger. Tasks created in the meantime do not shift the next page.
+// Tasks returns tasks newest first, starting before the one with Seq before (0: with the newest): at most limit, or MaxPage if limit is 0
+// or larger. Tasks created in the meantime do not shift the next page.
 func (db *Checks) Tasks(ctx context.Context, before int64, limit int) ([]Task, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
@@ -331,15 +332,15 @@ func (db *Checks) Tasks(ctx context.Context, before int64, limit int) ([]Task, e
 	return ts, db.fail(err, "list tasks")
 }
 
-// Ahead returns the number of queued tasks of its lane that are claimed before the queued task t, if none is added and each ends
-// before the next is claimed, and the number of those running.
+// Ahead returns two numbers: the queued tasks in the lane of the queued task t that will be claimed before t if none is added and each ends
+// before the next is claimed, and the running tasks.
 func (db *Checks) Ahead(ctx context.Context, t Task) (queued, running int, err error) {
 	type turn struct {
 		owner                    string
 		n, first, running, began int64
 	}
 	read := db.read()
-	var before int64 // of its owner
+	var before int64 // queued tasks of its owner before it
 	err = read.Row(ctx, `SELECT
 		(SELECT COUNT(*) FROM task WHERE state = ? AND owner = ? AND seq < ?`+t.lane().where()+`),
 		(SELECT COUNT(*) FROM task WHERE state = ?`+t.lane().where()+`)`,

@@ -29,8 +29,8 @@ func (db *Checks) TaskCounts(ctx context.Context) (map[concordat.State]int, erro
 	return out, db.fail(err, "count tasks")
 }
 
-// RetryTask puts a failed task back into the queue at its old place, with its attempts, which distinguish one claim from every
-// other. It fails with concordat.ErrChanged in another state, and with concordat.ErrNotFound if there is none.
+// RetryTask puts a failed task back into the queue at its old place. It keeps the number of attempts, which distinguishes each claim from
+// all others. It fails with concordat.ErrChanged if the task is in another state, and with concordat.ErrNotFound if there is no such task.
 func (db *Checks) RetryTask(ctx context.Context, id concordat.TaskID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE task SET state = ?, cause = '', started = 0, finished = 0, lease_until = 0 WHERE id = ? AND state = ?`,
@@ -47,7 +47,7 @@ func (db *Checks) RetryTask(ctx context.Context, id concordat.TaskID) error {
 	return db.fail(err, "retry task %s", id)
 }
 
-// OldestQueued returns when the longest-waiting task was created; zero: none waits.
+// OldestQueued returns when the longest-waiting task was created, or zero if none waits.
 func (db *Checks) OldestQueued(ctx context.Context) (time.Time, error) {
 	var made int64
 	err := db.read().Row(ctx, `SELECT COALESCE(MIN(made), 0) FROM task WHERE state = ?`, concordat.TaskQueued).Scan(&made)
@@ -71,40 +71,39 @@ func (db *Checks) TaskProgress(ctx context.Context, id concordat.TaskID) (json.R
 	return json.RawMessage(event), db.fail(err, "progress of task %s", id)
 }
 
-// TaskFilter says which tasks to list; empty fields do not matter.
+// TaskFilter selects the tasks to list; empty fields are ignored.
 type TaskFilter struct {
 	Owner string
 	Batch string
 	// Without leaves out tasks whose Batch has this prefix.
 	Without string
 	States  []concordat.State
-	// Stage is how far people have come with a check that has a report.
+	// Stage is the stage that the review of a check with a report has reached.
 	Stage CaseStage
 	// Assigned is the reviewer.
 	Assigned string
-	// Query is a part of its title, in upper or lower case.
+	// Query is part of the task's title, in upper or lower case.
 	Query string
 	From  time.Time // made at or after
 	To    time.Time // made before
-	// Heads leaves out all checks of a batch except the first that matches the filter, which represents the batch, and checks
-	// made from an archive.
+	// Heads leaves out all checks of a batch except the first that matches the filter, which represents the batch; it also leaves out
+	// checks made from an archive.
 	Heads bool
 	// Within limits the list to the checks of a batch or an archive.
 	Within string
-	// Least is the least share that counts, 0 to 1, of a check or of the batch that it represents; 0: any, known
-	// or not.
+	// Least is the minimum counted share, 0 to 1, of a check or of the batch that it represents; 0: any share, known or not.
 	Least float64
 }
 
-// CaseStage is how far people have come with a check.
+// CaseStage is the stage that the review of a check has reached.
 type CaseStage string
 
-// The stages, of checks that have a report.
+// The stages of checks that have a report.
 const (
 	StageNew     CaseStage = "new"     // no decision yet
-	StageReview  CaseStage = "review"  // something was done, but there is no verdict
+	StageReview  CaseStage = "review"  // review has begun, but there is no verdict
 	StageDecided CaseStage = "decided" // there is a verdict
-	StageSigned  CaseStage = "signed"  // and the latest verdict is signed off
+	StageSigned  CaseStage = "signed"  // the latest verdict is signed off
 )
 
 // caseStages are the stages in SQL. Rules that a batch sets by itself do not count as a person's.
@@ -196,7 +195,7 @@ func (db *Checks) FilterTasks(ctx context.Context, f TaskFilter, before int64, l
 // TaskSum is the number of tasks in one state; for done ones, with one cause.
 type TaskSum struct {
 	State concordat.State
-	Cause Cause // none for others: each failure has its own
+	Cause Cause // zero for other states, since each failure has a cause of its own
 	Tasks int
 }
 

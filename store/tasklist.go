@@ -9,11 +9,11 @@ import (
 	"concordat/store/engine"
 )
 
-// taskLetters is the length of the identities that the queue gives to checks. The identities of an archive's
-// documents begin with the archive's and add to it.
+// taskLetters is the length of the identities that the queue gives to checks. The identities of an archive's documents are longer and begin
+// with that of the archive.
 const taskLetters = 26
 
-// Figures of a row as last computed, in SQL; NULL: unknown. ownScores are those of a check, groupScores the largest in the batch that
+// Figures of a row as last computed, in SQL; NULL: unknown. ownScores has the figures of a check, groupScores the largest in the batch that
 // it represents, and archiveScores those from which an archive's largest is taken.
 var (
 	ownScores = map[string]string{
@@ -29,8 +29,7 @@ var (
 	archiveScores = map[string]string{"share": "CASE WHEN s.measured = 1 THEN s.covered END", "flags": "s.flags", "leads": "s.leads"}
 )
 
-// score returns a figure of a row in SQL: that of a check or, if groups are one row, the largest of its batch or
-// archive.
+// score returns the SQL for a figure of a row: the figure of a check or, if groups are one row, the largest in its batch or archive.
 func (f TaskFilter) score(figure string) string {
 	if !f.Heads {
 		return ownScores[figure]
@@ -79,7 +78,8 @@ func (o TaskOrder) inSQL(f TaskFilter) (string, error) {
 	return "", fmt.Errorf("%w: order %q", concordat.ErrInvalid, string(o))
 }
 
-// ListTasks returns limit tasks that match the filter, from an index, in an order, and how many match in all.
+// ListTasks returns up to limit tasks that match the filter, in the given order and starting at the given index, and the number of all that
+// match.
 func (db *Checks) ListTasks(ctx context.Context, f TaskFilter, order TaskOrder, from, limit int) (ts []Task, all int, err error) {
 	by, err := order.inSQL(f)
 	var where string
@@ -100,11 +100,11 @@ func (db *Checks) ListTasks(ctx context.Context, f TaskFilter, order TaskOrder, 
 // GroupSum sums up the documents of a batch, or the checks of an archive.
 type GroupSum struct {
 	ID        string
-	Documents int     // that were read
+	Documents int     // documents that were read
 	Waiting   int     // checks that have not ended
 	Largest   float64 // the largest share that counts
 	Flagged   int     // documents with flags that may hide something
-	Leads     int     // of all reports
+	Leads     int     // leads in all reports
 }
 
 // SumBatches sums up batches by their identities, at most 500 at once. Identities that name no batch are left out.
@@ -125,8 +125,8 @@ func (db *Batches) SumArchives(ctx context.Context, ids []string) (map[string]Gr
 	return out, db.fail(err, "sum up archives")
 }
 
-// sumGroups collects the sums that a statement returns for identities. The statement's verb %s takes the
-// placeholders of all but the first.
+// sumGroups collects the sums that a statement returns for identities. The verb %s in the statement is replaced by the placeholders of all
+// identities but the first.
 func (db *Batches) sumGroups(ctx context.Context, ids []string, statement string) (map[string]GroupSum, error) {
 	out := map[string]GroupSum{}
 	if len(ids) == 0 {

@@ -9,24 +9,24 @@ import (
 	"concordat/store/engine"
 )
 
-// Template is wording that the keeper of a library decided on, for every check against it. Unless it counts, it is a form, a
-// cover page or a declaration that the library hands out: its presence in a submission shows no reuse.
+// Template is wording about which the keeper of a library has decided, for every check against the library. Unless it counts, it is a form,
+// a cover page or a declaration that the library hands out, so finding it in a submission does not indicate reuse.
 type Template struct {
 	Library concordat.LibraryID
 	Name    string // within the library, for example the file it came from
 	Text    string
 	Added   time.Time
-	Counts  bool // it is evidence even if so many documents contain it that a person would have to decide
+	Counts  bool // it counts even if so many documents contain it that a person would otherwise have to decide
 }
 
 // Bounds of the templates of a library.
 const (
-	MaxTemplate  = 1 << 20 // bytes of one
+	MaxTemplate  = 1 << 20 // maximum size of a template in bytes
 	MaxTemplates = 100
 )
 
-// PutTemplate stores a template, replacing that with its library and name. It fails with concordat.ErrNotFound if the library
-// does not exist, and with concordat.ErrInvalid for an empty or overlong one and for more than MaxTemplates.
+// PutTemplate stores a template, replacing that with its library and name. It fails with concordat.ErrNotFound if the library does not
+// exist, and with concordat.ErrInvalid if the template is empty or too long or there are already MaxTemplates.
 func (db *Catalogue) PutTemplate(ctx context.Context, t Template) error {
 	err := checkName("template", t.Name)
 	if err == nil && (t.Text == "" || len(t.Text) > MaxTemplate) {

@@ -12,7 +12,7 @@ import (
 // maxName bounds ids, keys, paths and hashes, in bytes: PostgreSQL cannot index values larger than a third of its 8 KiB page.
 const maxName = 2048
 
-// stamp returns t as the store keeps it: microseconds since 1970, 0 for the zero time.
+// stamp returns t in the form in which the store keeps it: microseconds since 1970, or 0 for the zero time.
 func stamp(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -28,14 +28,14 @@ func instant(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// cleanText returns s fit for a text column: PostgreSQL accepts neither NUL nor invalid UTF-8, and titles come from documents
-// that hold both.
+// cleanText makes s fit for a text column. PostgreSQL accepts neither NUL nor invalid UTF-8, and titles come from documents that may
+// contain both.
 func cleanText(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	return strings.ReplaceAll(s, "\x00", "\uFFFD")
 }
 
-// checkName refuses a name that is empty or that some engine could not store or compare exactly.
+// checkName returns an error if a name is empty or could not be stored or compared exactly by one of the engines.
 func checkName[S ~string](what string, s S) error {
 	switch {
 	case s == "":
@@ -48,12 +48,12 @@ func checkName[S ~string](what string, s S) error {
 	return nil
 }
 
-// full is the error, with this text, for exceeding a limit. It is both concordat.ErrChanged, since the item would fit in another state,
-// and concordat.ErrInvalid.
+// full is the error for exceeding a limit; its value is the text. It is both concordat.ErrChanged, since the item would fit in another
+// state, and concordat.ErrInvalid.
 type full string
 
-// Error returns the text.
+// Error returns the text of the error.
 func (f full) Error() string { return string(f) }
 
-// Unwrap returns the two sentinels.
+// Unwrap returns concordat.ErrChanged and concordat.ErrInvalid.
 func (f full) Unwrap() []error { return []error{concordat.ErrChanged, concordat.ErrInvalid} }

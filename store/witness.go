@@ -16,10 +16,10 @@ type Witness struct {
 	Site  concordat.SiteID
 	Seq   uint64
 	Hash  [32]byte
-	At    time.Time // as the partner says
+	At    time.Time // time according to the partner
 	Heard time.Time // set by the store
 	Head  []byte    // as signed
-	Fork  bool      // set by the store: it contradicts another one
+	Fork  bool      // set by the store if it contradicts another end
 }
 
 func scanWitness(s engine.Scanner) (Witness, error) {
@@ -44,12 +44,12 @@ const witnessColumns = `site, seq, hash, at, heard, head, fork`
 // clocks are adjusted.
 const witnessSkew = 2 * time.Minute
 
-// AddWitness stores the end of a partner's audit, whose signature the caller has checked, whatever it says. The result is an
-// end stored earlier that cannot be of the same audit: it has the same number and a different hash, or a lower number and a
-// later time, or the reverse; nil: none.
+// AddWitness stores the end of a partner's audit, whatever it says. The caller has checked its signature. AddWitness returns an end stored
+// earlier that cannot belong to the same audit, because it has the same number and a different hash, or a lower number and a later time, or
+// the reverse. It returns nil if there is none.
 //
-// Of ends that contradict no other, the first and the newest of an hour stay; of those that do, the first maxForks, so that a
-// partner cannot fill the store by contradicting itself.
+// Of the ends without a contradiction, the first and the newest of each hour are kept; of those that contradict another, the first maxForks
+// are kept, so that a partner cannot fill the store by contradicting itself.
 func (db *Partners) AddWitness(ctx context.Context, w Witness) (*Witness, error) {
 	var fork *Witness
 	err := checkName("site", w.Site)
@@ -95,8 +95,8 @@ func addWitness(ctx context.Context, c engine.Conn, w Witness, now time.Time) (*
 	return fork, err
 }
 
-// contradicts returns a stored end that w contradicts, or nil. Comparing with the next lower and higher numbers is enough:
-// stored ends agree with one another, or are marked.
+// contradicts returns a stored end that w contradicts, or nil. It is enough to compare w with the next lower and the next higher number,
+// because stored ends either agree with one another or are marked.
 func contradicts(ctx context.Context, c engine.Conn, w Witness) (*Witness, error) {
 	near, err := engine.Collect(ctx, c, scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq = ?
 		UNION ALL SELECT * FROM (SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq < ? ORDER BY seq DESC LIMIT 1) AS lower
@@ -135,15 +135,14 @@ const (
 	AlarmProbing          = "probing"           // it asks suspiciously many variants of a sentence
 	AlarmAuditStopped     = "audit_stopped"     // its audit does not continue the known one, or no longer arrives
 	AlarmAuditContradicts = "audit_contradicts" // its audit was rewritten
-	AlarmFalse            = "false_answer"      // it gave an impossible answer, or answered something else
+	AlarmFalse            = "false_answer"      // it gave an impossible answer, or answered a different question
 	AlarmFlooding         = "flooding"          // it sends more than is allowed
 	AlarmOneDocument      = "one_document"      // its jobs lead to one document again and again
 	AlarmEpoch            = "epoch_refused"     // it leads a federation and began an epoch too soon, or too many at once
 	AlarmLibrary          = "library"           // it has been shown much of a library
 )
 
-// alarmAgain is the time after which the same alarm is raised again. What was shown within a year remains so for
-// months.
+// alarmAgain is the time after which the same alarm is raised again. Whatever was shown within a year stays within that year for months.
 func alarmAgain(kind string) time.Duration {
 	if kind == AlarmLibrary {
 		return 30 * 24 * time.Hour
@@ -159,8 +158,8 @@ type PartnerAlarm struct {
 	At      time.Time           // set by the store
 }
 
-// RaiseAlarm stores an alarm and announces it to webhooks, unless the same was raised within a day, or one of kind AlarmLibrary
-// within thirty days, and reports whether it did. Alarms older than a year are deleted.
+// RaiseAlarm stores an alarm and announces it to webhooks, and reports whether it did. It does neither if the same alarm was raised within
+// the last day, or within thirty days for the kind AlarmLibrary. Alarms older than a year are deleted.
 func (db *Partners) RaiseAlarm(ctx context.Context, a PartnerAlarm) (raised bool, err error) {
 	now := db.now()
 	err = db.write(ctx, func(c engine.Conn) error {

@@ -33,13 +33,14 @@ type Alert struct {
 	Passages  []string             `json:"passages,omitempty" doc:"In the checked document, or in this site's document that a partner was told about; only when one alert is read"`
 }
 
-// Mark says who did something, and when.
+// Mark records who marked an alert, and when.
 type Mark struct {
 	By string    `json:"by"`
 	At time.Time `json:"at"`
 }
 
-// OfAlert returns an alert without its passages. Names are those of partners; a partner without a name gets its site's identity.
+// OfAlert returns an alert without its passages. Names are those of partners; for a partner without a name, the identity of its site is
+// used.
 func OfAlert(a store.Alert, names map[concordat.SiteID]string) Alert {
 	partner := a.Partner
 	if a.Side != store.AlertTold && a.Level != "" {
@@ -49,7 +50,7 @@ func OfAlert(a store.Alert, names map[concordat.SiteID]string) Alert {
 		a.Source.Library, a.Source.Document, a.Title, a.Author, a.Contact, a.Sentences, a.Words, a.Spans, marked(a.Read), marked(a.Handled), nil}
 }
 
-// marked returns a mark, or nil if nobody made it.
+// marked returns the view of a mark, or nil if there is no mark.
 func marked(m store.AlertMark) *Mark {
 	if m.At.IsZero() {
 		return nil

@@ -23,7 +23,7 @@ type Batch struct {
 	Round    int             `json:"round" doc:"How often it was compared with the libraries"`
 	Made     time.Time       `json:"made"`
 	Finished time.Time       `json:"finished,omitzero"`
-	// LeftOut is known once the archives have been read.
+	// LeftOut is set once the archives have been read.
 	LeftOut *concordat.LeftOut `json:"left_out,omitempty" doc:"Lock and system files of its archives that were not read, such as .DS_Store; absent: none, or the archives have not been read yet"`
 }
 

@@ -39,7 +39,7 @@ type CasePosition struct {
 	Due      time.Time              `json:"due,omitzero" doc:"When this site's document is deleted; absent: it is, or will not be"`
 }
 
-// CaseShown is something that one site has shown the other.
+// CaseShown describes something that one site has shown to the other.
 type CaseShown struct {
 	By        string         `json:"by" enum:"own,partner"`
 	What      string         `json:"what" enum:"question,alert,passages"`

@@ -9,7 +9,7 @@ import (
 	"concordat/store"
 )
 
-// Harvest is a source that documents are taken from.
+// Harvest is a source from which documents are taken.
 type Harvest struct {
 	ID         string              `json:"id"`
 	Kind       string              `json:"kind" enum:"oai,resourcesync,folder"`
@@ -46,7 +46,7 @@ func OfHarvest(h store.HarvestSource, counts map[store.HarvestRecordState]int) H
 	return out
 }
 
-// causeOf says why the run could not continue, and which records it left out.
+// causeOf describes why the run could not continue, and which records it left out.
 func causeOf(h store.HarvestSource) string {
 	var parts []string
 	if h.State.Cause != "" {

@@ -7,7 +7,7 @@ import (
 	"concordat/store"
 )
 
-// Partner is a site that may ask this one and be asked by it.
+// Partner is a site that may ask this site and be asked by it.
 type Partner struct {
 	Site      concordat.SiteID   `json:"site"`
 	Name      string             `json:"name" doc:"The name that it gives itself, or has here"`

@@ -35,7 +35,7 @@ type ShareRule struct {
 	Contact        string         `json:"contact,omitempty" maxLength:"1000" doc:"Contact for the partner's people"`
 }
 
-// Rule returns the rule as the store keeps it.
+// Rule returns the rule in the store's form.
 func (b ShareRule) Rule() store.ShareRule {
 	r := store.ShareRule{Level: b.Level, Outline: b.Outline, NoEdges: b.NoEdges, Purposes: b.Purposes, Closeness: b.Closeness,
 		Matches: b.Matches,

@@ -13,14 +13,14 @@ import (
 type accountPages struct{ *Web }
 
 type accountPage struct {
-	Name   string // of the account, for the browser's password manager
+	Name   string // name of the account, for the browser's password manager
 	Tokens []tokenRow
 	Scopes []string
 	Secret string // shown once
 	// Sessions are the browsers that are signed in, including this one.
 	Sessions []sessionRow
 	Problem  string
-	Changed  bool // the password
+	Changed  bool // the password was changed
 	Quota    []quotaRow
 }
 
@@ -61,7 +61,7 @@ func (w accountPages) showAccount(rw http.ResponseWriter, r *http.Request, v *Vi
 	w.Show(rw, r, v, code, "account", "title.account", p)
 }
 
-// changeTokens makes a token for a program, or revokes one.
+// changeTokens creates or revokes a token for a program.
 func (w accountPages) changeTokens(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	if err := ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, v, err)
@@ -87,7 +87,7 @@ func (w accountPages) changeTokens(rw http.ResponseWriter, r *http.Request, v *V
 
 // quotaRow is one limit of an account, for the account page.
 type quotaRow struct {
-	Key  string // of a message
+	Key  string // key of a message
 	Most int64
 }
 

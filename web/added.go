@@ -15,18 +15,18 @@ import (
 
 // AddedFile is a file to be added to a library.
 type AddedFile struct {
-	Name   string               // of the file
-	ID     concordat.DocumentID // of its document; for an archive: a prefix for the names of its members; empty: Name
+	Name   string               // name of the file
+	ID     concordat.DocumentID // id of its document or, for an archive, prefix of its members' names; empty: Name
 	Title  string               // empty: the file's own, or one made from its name
 	Author string               // empty: the file's own
 	Date   concordat.Date       // empty: the file's own
 }
 
-// AddedDocument is the outcome for one document of a file.
+// AddedDocument is the outcome of adding one document of a file.
 type AddedDocument struct {
 	site.Ingested
-	Err error // why it was not added; nil: it was
-	// LeftOut are the files that were left out of the archive, with the first of its documents.
+	Err error // why it was not added; nil: it was added
+	// LeftOut lists the files of the archive that were left out. It is set with the first document of the archive.
 	LeftOut concordat.LeftOut
 }
 
@@ -64,8 +64,8 @@ func ReadAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 	}
 }
 
-// documentOf returns the identity of a document that is known only by its file name: unlike CleanName it keeps different names
-// different.
+// documentOf returns the identity of a document that is known only by its file name: unlike CleanName, it gives different names different
+// identities.
 func documentOf(name string) concordat.DocumentID {
 	if name = path.Base("/" + strings.ReplaceAll(name, `\`, "/")); name == "/" {
 		return ""

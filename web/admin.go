@@ -18,17 +18,17 @@ import (
 // adminPages has the pages of administration.
 type adminPages struct{ *Web }
 
-// Administration holds the functions of the process that the administration pages call. All of them may be called concurrently;
-// if one is nil, its part is left out.
+// Administration holds the functions of the process that the administration pages call. All of them may be called concurrently; if a
+// function is nil, the part of the pages that needs it is left out.
 type Administration struct {
 	Storage  func(ctx context.Context) (Storage, error)
 	Schemes  func(ctx context.Context) (Schemes, error)
 	Health   func(ctx context.Context) []HealthPart
 	Settings func() []Setting
-	// Set changes the values of keys while the site runs; nil: pages change none.
+	// Set changes the values of keys while the site runs; nil: the pages cannot change any.
 	Set func(ctx context.Context, values []Setting, notes ...store.AuditNote) error
-	// Keys are the site's signing keys. LockedRoot returns the root key encrypted with a passphrase; a copy stays here.
-	// PutOffRoot notes that no one is to be asked about it again.
+	// Keys are the site's signing keys. LockedRoot returns the root key encrypted with a passphrase; the keystore keeps it. PutOffRoot
+	// records that no one is to be asked about it again.
 	Keys       func(ctx context.Context) (Keys, error)
 	LockedRoot func(ctx context.Context, passphrase []byte, notes ...store.AuditNote) ([]byte, error)
 	PutOffRoot func(ctx context.Context, notes ...store.AuditNote) error
@@ -41,14 +41,14 @@ type Storage struct {
 	Folder     string        `json:"folder"`
 	Free       int64         `json:"free_bytes"`
 	All        int64         `json:"all_bytes"`
-	LowWater   int64         `json:"low_water_bytes"` // to be kept free
+	LowWater   int64         `json:"low_water_bytes"` // space to be kept free
 	Parts      []StoragePart `json:"parts"`
 	Documents  int           `json:"documents"`
-	Sentences  int           `json:"sentences"` // with repeats
+	Sentences  int           `json:"sentences"` // number of sentences, including repeated ones
 	Distinct   int           `json:"distinct_entries"`
 	Segments   int           `json:"segments"`
-	Fresh      int           `json:"fresh_sentences"` // not merged yet
-	TableBytes int64         `json:"table_bytes"`     // of memory
+	Fresh      int           `json:"fresh_sentences"` // sentences that are not merged yet
+	TableBytes int64         `json:"table_bytes"`     // memory for the table
 }
 
 // StoragePart is one part of the site's folder.
@@ -60,8 +60,8 @@ type StoragePart struct {
 // Schemes are the fingerprint schemes of a site.
 type Schemes struct {
 	Recipe string                  `json:"recipe"`
-	Scheme concordat.Scheme        `json:"scheme"` // with its digest
-	Keyed  bool                    `json:"keyed"`  // with a key of the site's own
+	Scheme concordat.Scheme        `json:"scheme"` // scheme with its digest
+	Keyed  bool                    `json:"keyed"`  // fingerprints have a key of the site's own
 	Epochs []siteanswer.EpochState `json:"epochs"`
 }
 
@@ -70,8 +70,7 @@ type HealthPart struct {
 	Code   string `json:"code"` // store, index, disk, queue, partners, keys, ...; the language tables have words for it
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitempty"`
-	// Failed is set for failed checks: how many failed because of a fault of the site, and how many because of
-	// their input.
+	// Failed is set for the part about failed checks: how many failed because of a fault of the site, and how many because of their input.
 	Failed []int `json:"-"`
 
 	key  string // of Detail in the language tables; empty: it has no words of its own
@@ -99,15 +98,15 @@ type Setting struct {
 	Live   bool   `json:"live"`   // a change takes effect without a restart
 	Hidden bool   `json:"hidden"` // a secret: Value is empty
 	// The other fields are for a page that changes the setting.
-	Changeable bool     `json:"-"` // by this page: it is Live, and no variable or flag overrides it
-	Words      []string `json:"-"` // the possible values; nil: any of Kind
-	Kind       string   `json:"-"` // what is expected, for example a number in a range
-	Least      string   `json:"-"` // of a number
+	Changeable bool     `json:"-"` // this page can change it: it is Live, and no variable or flag overrides it
+	Words      []string `json:"-"` // the possible values; nil: any value of Kind
+	Kind       string   `json:"-"` // kind of value, for example a number in a range
+	Least      string   `json:"-"` // minimum of a number
 	Most       string   `json:"-"`
-	Doc        string   `json:"-"` // in English
+	Doc        string   `json:"-"` // description in English
 }
 
-// adminRoutes adds the pages of administration: an administrator can change things, an auditor can only read.
+// adminRoutes adds the pages of administration. An administrator can change settings there; an auditor can only read.
 func (w adminPages) adminRoutes() {
 	w.AddPage("GET /admin", Overseers, w.healthPage)
 	w.AddPage("POST /admin/keys", Administrators, w.exportRoot)
@@ -133,7 +132,7 @@ func adminFor(v *Visitor) adminFrame { return adminFrame{v.Role == store.RoleAdm
 
 var errNoAdmin = fmt.Errorf("this process does not report that: %w", concordat.ErrNotFound)
 
-// Health examines all parts; what the pages themselves know comes last.
+// Health examines all parts. The parts that the pages themselves examine come last.
 func (w adminPages) Health(ctx context.Context) []HealthPart {
 	var out []HealthPart
 	if w.o.Admin != nil && w.o.Admin.Health != nil {
@@ -152,8 +151,8 @@ func (w adminPages) Health(ctx context.Context) []HealthPart {
 // maxFailed bounds how many failed tasks are examined.
 const maxFailed = 500
 
-// lately counts the checks that failed in the last day because of a fault of the site and, after a plus sign, those that failed
-// because of their input or were cancelled.
+// lately counts the checks of the last day that failed because of a fault of the site and, after a plus sign, those that failed because of
+// their input or were cancelled.
 func (w adminPages) lately(ctx context.Context) HealthPart {
 	p := HealthPart{Code: "failed"}
 	tasks, err := w.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, maxFailed)
@@ -185,7 +184,7 @@ func (w adminPages) healthPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	w.showHealth(rw, r, v, http.StatusOK, "")
 }
 
-// showHealth shows the page. The key says what is wrong with the passphrase given; empty: nothing.
+// showHealth shows the page. The message key says what is wrong with the given passphrase, and is empty if nothing is.
 func (w adminPages) showHealth(rw http.ResponseWriter, r *http.Request, v *Visitor, status int, wrong string) {
 	counts, err := w.o.Store.Checks.TaskCounts(r.Context())
 	var keys *Keys
@@ -217,12 +216,12 @@ var taskStates = []concordat.State{concordat.TaskRunning, concordat.TaskQueued, 
 type adminTasks struct {
 	adminFrame
 	People called
-	State  concordat.State // one of those listed; empty: any
-	Owner  string          // likewise
+	State  concordat.State // state of the listed tasks; empty: any
+	Owner  string          // owner of the listed tasks; empty: any
 	States []concordat.State
 	Counts map[concordat.State]int
 	Rows   []adminTask
-	Older  string // the next page; empty: these are the last
+	Older  string // address of the next page; empty: this is the last one
 	Busy   bool
 }
 
@@ -338,7 +337,7 @@ func (w adminPages) schemesPage(rw http.ResponseWriter, r *http.Request, v *Visi
 	w.Show(rw, r, v, http.StatusOK, "admin_schemes", "title.admin", p)
 }
 
-// bytesWords writes a number of bytes for readers of a language.
+// bytesWords formats a number of bytes for readers of a language.
 func bytesWords(l message.Language, n int64) string {
 	for _, u := range []struct {
 		name string
@@ -355,7 +354,7 @@ func bytesWords(l message.Language, n int64) string {
 // designPage shows every component of the pages in all its states, for developers. No page links to it.
 type designPage struct {
 	adminFrame
-	Colours, Heat []string // tokens
+	Colours, Heat []string // names of colour tokens
 	States        []concordat.State
 	Stages        []store.CaseStage
 	Icons         []string

@@ -25,10 +25,10 @@ type auditPage struct {
 	Actor, Action, From, To string
 	Actions                 []string
 	Entries                 []store.AuditEntry
-	Older                   string // the next page; empty: these are the last
+	Older                   string // address of the next page; empty: this is the last one
 	Head                    store.AuditHead
-	Verified                *store.AuditHead // the chain was verified up to here
-	Broken                  string           // or where it breaks
+	Verified                *store.AuditHead // last entry up to which the chain was verified
+	Broken                  string           // where the chain is broken, if it is
 }
 
 // auditFact is one fact that an audit entry states.
@@ -38,8 +38,7 @@ type auditFact struct {
 	Whole      string // Value before it was shortened; empty: it was not
 }
 
-// auditFacts splits the detail of an entry, a JSON object, into facts in the order of its keys. Of a digest only the beginning
-// is shown.
+// auditFacts splits the detail of an entry, a JSON object, into facts in the order of its keys. Only the beginning of a digest is shown.
 func auditFacts(detail json.RawMessage) []auditFact {
 	var fields map[string]json.RawMessage
 	if len(detail) == 0 {
@@ -151,7 +150,7 @@ func (w adminPages) exportAudit(rw http.ResponseWriter, r *http.Request, v *Visi
 				err = e.Encode(entries[i])
 			}
 		}
-		if err != nil { // the chain shows that the file was truncated: it ends before the head
+		if err != nil { // a reader can see that the file was truncated, since it ends before the head
 			w.o.Logger.Error("export of the audit", "error", err)
 			panic(http.ErrAbortHandler)
 		}

@@ -27,9 +27,9 @@ const alertsOnPage = 100
 type Alert struct {
 	store.Alert
 	Name  string // of the partner that asks or has the document; empty: this site has both the document and the check
-	Check string // title of the check; empty: a partner's
+	Check string // title of the check; empty: the check is a partner's
 	Place string // title of the library with the document
-	Same  string // why the document may be by the author of the check; empty: nothing says so, or nobody has looked
+	Same  string // why the document may be by the author of the check; empty: nothing indicates it, or this was not examined
 }
 
 // View returns the alert in the form that programs get.
@@ -37,18 +37,18 @@ func (a Alert) View() view.Alert {
 	return view.OfAlert(a.Alert, map[concordat.SiteID]string{a.Partner: a.Name, a.Source.Site: a.Name})
 }
 
-// Told reports whether a partner was told of a document of this site for its check.
+// Told reports whether the alert is about a document of this site of which a partner was told for its check.
 func (a Alert) Told() bool { return a.Side == store.AlertTold }
 
 // Named reports whether the document is named.
 func (a Alert) Named() bool { return len(a.Spans) > 0 }
 
-// IsRead and IsHandled report whether someone has read or handled it.
+// IsRead and IsHandled report whether someone has read or handled the alert.
 func (a Alert) IsRead() bool    { return !a.Read.At.IsZero() }
 func (a Alert) IsHandled() bool { return !a.Handled.At.IsZero() }
 
 type alertsPage struct {
-	Open   bool // only those not handled yet
+	Open   bool // only alerts that are not handled yet are listed
 	Alerts []Alert
 	Next   int64 // the number from which the next page continues; 0: this is the last one
 	// Watched are the checks for which later documents raise alerts, and People those who submitted them.
@@ -57,7 +57,7 @@ type alertsPage struct {
 }
 
 func (w checkPages) alertsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // anything but a number shows the latest
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an unparsable value starts at the latest
 	p := alertsPage{Open: r.URL.Query().Get("all") == ""}
 	var err error
 	if p.Alerts, p.Next, err = w.Alerts(r.Context(), store.AlertFilter{Open: p.Open}, max(before, 0), alertsOnPage); err != nil {
@@ -116,7 +116,7 @@ func (w checkPages) alert(ctx context.Context, a store.Alert, names called) (Ale
 	return one, nil
 }
 
-// unreadAlerts is how many alerts people like the visitor have not read, up to alertsOnPage.
+// unreadAlerts returns the number of alerts that nobody has read, up to alertsOnPage, or 0 for a visitor who may not review.
 func (w *Web) unreadAlerts(ctx context.Context, v *Visitor) int {
 	if v == nil || !v.MayReview() {
 		return 0
@@ -130,8 +130,8 @@ func (w *Web) unreadAlerts(ctx context.Context, v *Visitor) int {
 
 type alertPage struct {
 	Alert
-	Passages []string // of the check's document, or of this site's document that a partner was told of
-	Gone     bool     // they cannot be shown: the text has changed, or is not kept
+	Passages []string // passages of the check's document, or of the document of this site of which a partner was told
+	Gone     bool     // passages cannot be shown: the text has changed or is not kept
 	People   called
 }
 
@@ -186,7 +186,7 @@ func (w checkPages) OneAlert(ctx context.Context, n int64) (alertPage, error) {
 	return p, nil
 }
 
-// alertText returns the text that the spans of an alert refer to. It fails with concordat.ErrNotFound if the text no longer exists.
+// alertText returns the text that the spans of an alert refer to. It fails with concordat.ErrNotFound if that text no longer exists.
 func (w checkPages) alertText(ctx context.Context, a store.Alert) (string, error) {
 	if a.Side == store.AlertFound {
 		f, err := w.o.Site.Findings(ctx, a.Task)

@@ -1,6 +1,5 @@
-// Package cli holds the parts that the commands of this project share: exit codes and errors that carry one, the run
-// of a command line from its arguments to its exit code, the terminal that a command writes to ([Terminal]), and the
-// site that it works on ([Site]).
+// Package cli contains the parts that the commands of this project share: exit codes and errors that carry them, the execution of a command
+// line, the terminal that a command writes to ([Terminal]), and the site that it works on ([Site]).
 package cli
 
 import (
@@ -48,7 +47,7 @@ func (e *Exit) Unwrap() error { return e.Err }
 // Usage marks err as the caller's mistake.
 func Usage(err error) error { return &Exit{Misused, err} }
 
-// Usagef is usage of a formatted message.
+// Usagef returns a usage error with a formatted message.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
 
 // Execute runs the command line and returns the exit code. It prints an error on standard error, with advice on what to do.
@@ -110,7 +109,7 @@ func Strict(root *cobra.Command) {
 	}
 }
 
-// helpTopic prints the help of the command that args name. Cobra's own answers an unknown topic with the general help, and
+// helpTopic prints the help of the command that args name. Cobra's own help command answers an unknown topic with the general help and
 // exits as if it had succeeded.
 func helpTopic(c *cobra.Command, args []string) error {
 	topic, rest, err := c.Root().Find(args)
@@ -143,7 +142,7 @@ func plainFlag(err error) error {
 	return errors.New(parsing.ReplaceAllString(err.Error(), ""))
 }
 
-// channels are the ways a check nominates source documents, as flags name them.
+// channels lists the ways in which a check nominates source documents, by their names in flags.
 var channels = map[string]compare.Channel{"both": compare.ChannelBoth, "fingerprints": compare.ChannelFingerprints,
 	"text": compare.ChannelText}
 

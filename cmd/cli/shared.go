@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// KnownHeads returns the heads that this site kept of a partner.
+// KnownHeads returns the heads of a partner's audit that this site has kept.
 func KnownHeads(ctx context.Context, db *store.DB, site concordat.SiteID) ([]store.AuditHead, []store.Witness, error) {
 	ws, err := db.Partners.Witnesses(ctx, site)
 	if err != nil {
@@ -56,7 +56,7 @@ func (a *Site) WithKeys(ctx context.Context, f func(*instance.Instance, *instanc
 	})
 }
 
-// ReadCards reads the cards to verify with: those in the files, or, without files, those that this site knows.
+// ReadCards returns the cards to verify with: those in the files or, if no files are given, those that this site knows.
 func (a *Site) ReadCards(ctx context.Context, files []string) (Cards, error) {
 	out := Cards{}
 	if len(files) > 0 {
@@ -84,7 +84,7 @@ func (cs Cards) Read(files []string) error {
 	return nil
 }
 
-// load takes the cards of the site itself and of all sites that were partners.
+// load adds the cards of the site itself and of all sites that have been partners.
 func (cs Cards) load(ctx context.Context, o *instance.Instance) error {
 	sites, err := o.Store.Partners.CardSites(ctx)
 	if err != nil {
@@ -158,7 +158,7 @@ func ParseDate(s string) (time.Time, error) {
 	return t, nil
 }
 
-// Operator names who is at the command line.
+// Operator returns the name under which the person at the command line is recorded.
 func Operator() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return "cli:" + u.Username
@@ -166,7 +166,7 @@ func Operator() string {
 	return "cli"
 }
 
-// WithCluster reads the newest view and calls f.
+// WithCluster calls f with the newest view of the cluster.
 func (a *Site) WithCluster(ctx context.Context, f func(*instance.Instance, *instance.Observer, *cluster.Layout) error) error {
 	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 		if !o.Clustered() {
@@ -189,7 +189,7 @@ func (a *Site) WithCluster(ctx context.Context, f func(*instance.Instance, *inst
 	})
 }
 
-// TellJSON prints v with --json only.
+// TellJSON prints v if --json is set.
 func (a *Site) TellJSON(v any) error {
 	if !a.JSON {
 		return nil

@@ -22,7 +22,7 @@ import (
 // Site is the terminal of a command with the folder of the site that it works on.
 type Site struct {
 	Terminal
-	Data       string // from --data; empty: that of the environment, otherwise the user's
+	Data       string // from --data; empty: the environment's folder or, without one, the user's
 	Supervised bool   // serve: a service manager starts the process again
 
 	once    sync.Once // guards signers, which is created at first use
@@ -63,7 +63,7 @@ func (a *Site) With(ctx context.Context, w instance.Mode, f func(*instance.Insta
 		return err
 	}
 	err = f(o)
-	// An interrupted command has ended too.
+	// An interrupted command has ended too, so this is done after it as well.
 	if kept := o.KeepAuditHead(context.WithoutCancel(ctx)); errors.Is(kept, concordat.ErrCorrupt) && err == nil {
 		a.Warn("%v; see concordat audit verify", kept)
 	}

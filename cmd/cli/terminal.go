@@ -42,7 +42,7 @@ func (t *Terminal) Say(format string, args ...any) {
 	}
 }
 
-// Show prints on w what write writes for people, as Say does.
+// Show prints the output of write on w for people, in the same way as Say.
 func Show(w io.Writer, write func(io.Writer) error) error {
 	var b strings.Builder
 	err := write(&b)

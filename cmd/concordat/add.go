@@ -116,7 +116,7 @@ func (ad *adder) dryRun(ctx context.Context, files []input) error {
 // unchangedFile reports whether an earlier run has handled the file in its current state.
 func (ad *adder) unchangedFile(ctx context.Context, f input) bool {
 	if ad.date != "" {
-		return false // the text may be unchanged, but not the date
+		return false // the text may be unchanged, but the date has changed
 	}
 	s, err := ad.o.Store.Catalogue.SourceState(ctx, ad.library, f.place())
 	return err == nil && s.Unchanged(f.size, f.modified)

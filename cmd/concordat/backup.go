@@ -99,7 +99,7 @@ func (a *app) tellBackup(dir string, m *backup.Manifest) error {
 	return nil
 }
 
-// shortened returns recipients shortened for one line, still distinguishable.
+// shortened abbreviates recipients so that they fit on one line and can still be told apart.
 func shortened(recipients []string) []string {
 	all := make([]string, len(recipients))
 	for i, r := range recipients {
@@ -249,7 +249,7 @@ func (a *app) backupNeeds(from, dir string, stages bool) (int64, error) {
 		if err != nil || !e.Type().IsRegular() {
 			return nil // files that are removed in the meantime need no space
 		}
-		rel, _ := filepath.Rel(from, path) // path is below it
+		rel, _ := filepath.Rel(from, path) // path is below from
 		if part := instance.PartOf(rel); part == "other" {
 			return nil // the keys and the configuration are small, and mirrors are not backed up
 		}

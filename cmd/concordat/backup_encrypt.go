@@ -105,7 +105,7 @@ func takeStage(site string) (*stage, error) {
 
 func (s *stage) release() error { return errors.Join(os.RemoveAll(s.dir), s.lock.Close()) }
 
-// openFlags say how to open an encrypted backup.
+// openFlags specify how to open an encrypted backup.
 type openFlags struct {
 	identity, passphraseFile string
 	passphrase               bool // ask for it

@@ -153,7 +153,7 @@ func (a *app) batch(ctx context.Context, o *instance.Instance, paths []string, f
 	return f.exit(w.v, busy)
 }
 
-// exit returns how the command ends.
+// exit returns the error with which the command ends, or nil.
 func (f *batchCheckFlags) exit(v *batch.View, busy bool) error {
 	incomplete := busy
 	for _, m := range v.Members {
@@ -188,7 +188,7 @@ func asItems(in []sandbox.Item) []site.Item {
 	return out
 }
 
-// reason is the failure without the path.
+// reason returns the cause of the failure without the path.
 func (f failure) reason() string {
 	f.Path = ""
 	return strings.TrimPrefix(f.String(), ": ")
@@ -306,7 +306,7 @@ func batchInputs(files []input, job batch.Job) ([]store.BatchInput, string, erro
 	return out, hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// batchStages are the stages for people.
+// batchStages maps each stage to its description for people.
 var batchStages = map[string]string{batch.StageRead: "reading", batch.StageCompare: "comparing with one another",
 	batch.StageLeads: "looking for leads", batch.StageCheck: "checking against libraries"}
 

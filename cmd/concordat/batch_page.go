@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	batchPairPages = 1000 // pairs with a page of their own; the tables have all
+	batchPairPages = 1000 // pairs with a page of their own; the tables list all pairs
 	batchPictures  = 100  // clusters with a picture
 )
 
@@ -36,7 +36,7 @@ type batchWriter struct {
 	v        *batch.View
 	leads    *batch.ViewedLeads
 	wording  []batch.WordingLine
-	rules    report.Rules // for a batch that keeps none
+	rules    report.Rules // for a batch without rules of its own
 	language report.Language
 	dir      string
 }
@@ -327,7 +327,7 @@ type batchPage struct {
 	Title    string
 	Overview template.HTML
 	Clusters []batchPageCluster
-	Matrix   batchMatrix // of all; empty: too many
+	Matrix   batchMatrix // of all documents; empty: there are too many
 	Pairs    []batchPagePair
 	Leads    []batchPageLead
 	Many     []batch.ManyLine
@@ -340,7 +340,7 @@ type batchPageCluster struct {
 	Number    int
 	Picture   template.HTML
 	Documents []batchPageMember
-	Bridges   int // pairs that count, with documents of other clusters
+	Bridges   int // counted pairs with documents of other clusters
 	Matrix    batchMatrix
 	More      int // documents that the matrix leaves out
 }
@@ -350,8 +350,8 @@ type batchPageMember struct {
 	Name, Title, Author, Group, Share, Error string
 	Report                                   string
 	Cluster                                  int
-	Pairs                                    int    // of its cluster that include it
-	Largest                                  string // share of these
+	Pairs                                    int    // pairs of its cluster that include it
+	Largest                                  string // largest share of these pairs
 }
 
 type batchPagePair struct {
@@ -477,7 +477,7 @@ func (s *batchShow) member(i int) batchPageMember {
 	return m
 }
 
-// matrix numbers the documents by their places in it.
+// matrix returns the matrix, with each document's place in it.
 func (s *batchShow) matrix(docs []int) (m batchMatrix) {
 	for n, i := range docs {
 		head := s.member(i)

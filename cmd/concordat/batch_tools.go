@@ -19,7 +19,7 @@ import (
 	"concordat/view"
 )
 
-// actor names who decides on the command line.
+// actor returns the name of the person who decides on the command line.
 const actor = "command line"
 
 // batchTools are the commands below batch.

@@ -23,7 +23,7 @@ func wordingState(l batch.WordingLine) string {
 // pageNames is the number of documents named in a row of wording on the page.
 const pageNames = 12
 
-// firstNames names the documents of a row; wording.csv has all.
+// firstNames returns the names shown in a row; wording.csv lists all documents.
 func firstNames(names []string) string {
 	if n := len(names) - pageNames; n > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:pageNames], ", "), n)

@@ -30,7 +30,7 @@ type checker struct {
 	shown    report.LeadFilter
 	called   report.Names    // what people call sites and libraries
 	several  bool            // reports go to a folder
-	names    map[string]bool // of reports written there
+	names    map[string]bool // names of the reports written there
 	checked  map[string]bool // names of submissions; only submissionID uses it, in another goroutine
 	failures failures
 	leftOut  atomic.Int64 // hidden, lock and system files in archives
@@ -42,10 +42,10 @@ type checker struct {
 type submitted struct {
 	site.Submission
 	name   string // of its report, if that goes to a folder
-	amid   bool   // another of its file follows
-	alone  bool   // no other is checked
+	amid   bool   // another submission from its file follows
+	alone  bool   // no other submission is checked
 	report *report.Report
-	failed *failure // why there is none
+	failed *failure // why there is no text
 	err    error    // ends the command
 }
 
@@ -65,7 +65,7 @@ func (c *checker) all(ctx context.Context, r *instance.Reader, files []input) er
 		return c.check(ctx, s, b)
 	}) {
 		if err := c.give(s); err != nil {
-			cancel() // submissions that wait for one another
+			cancel() // stops submissions that wait for one another
 			return err
 		}
 		if !s.amid && !s.alone {
@@ -76,7 +76,7 @@ func (c *checker) all(ctx context.Context, r *instance.Reader, files []input) er
 	return context.Cause(ctx)
 }
 
-// submissions yields the submissions in files, and what could not be read of them.
+// submissions yields the submissions in files, including those that could not be read.
 func (c *checker) submissions(texts iter.Seq[extracted], files int) iter.Seq[submitted] {
 	return func(yield func(submitted) bool) {
 		for e := range texts {

@@ -35,7 +35,7 @@ func (f *leadFlags) add(c *cobra.Command) {
 	}
 }
 
-// texts returns named strings as plain ones.
+// texts converts named strings to plain strings.
 func texts[T ~string](all []T) (out []string) {
 	for _, x := range all {
 		out = append(out, string(x))

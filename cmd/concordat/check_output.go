@@ -101,7 +101,7 @@ func (a *app) give(rep *report.Report, f outFlags) error {
 // longestFileName bounds the name of a report in bytes, without its extension.
 const longestFileName = 200
 
-// fileName makes a file name for a report from the submission's name, which this run has not used yet.
+// fileName makes a file name for a report from the submission's name. This run has not used the file name yet.
 func (c *checker) fileName(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|`, r) || r < ' ' {

@@ -68,7 +68,7 @@ func (f *ruleFlags) validate() error {
 	return nil
 }
 
-// given reports whether any flag was.
+// given reports whether any of the flags was given.
 func (f *ruleFlags) given() bool { return !reflect.DeepEqual(*f, ruleFlags{}) }
 
 // rules applies the flags to the configured rules.

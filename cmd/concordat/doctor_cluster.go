@@ -17,7 +17,7 @@ import (
 
 // What doctor examines on a site of several machines: this machine's place among them, and their state.
 
-// How long before the end of a certificate doctor warns. A node renews its own certificate eight months before it ends.
+// doctor warns this long before a certificate expires. A node renews its own certificate eight months before it expires.
 const (
 	certificateWarning = 180 * 24 * time.Hour
 	authorityWarning   = 2 * 365 * 24 * time.Hour

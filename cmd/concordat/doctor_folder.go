@@ -20,8 +20,7 @@ import (
 	"concordat/store"
 )
 
-// What doctor says about the files in the folder of a site: it explains each one by what the site does with it,
-// or names it.
+// doctor explains each file in the folder of a site by what the site does with it, or names it as unexplained.
 
 // The names that a site uses, by folder. Folders not listed here are examined elsewhere.
 var explained = map[string][]string{
@@ -37,14 +36,14 @@ var explained = map[string][]string{
 	filepath.Join(instance.BatchesName, "any"): {instance.IndexName, instance.BatchOut},
 }
 
-// Prefixes of names that a file has for a moment, until it gets its own.
+// Prefixes of the temporary names that files have until they get their final ones.
 var momentary = []string{instance.AddingPrefix, ".new-store-", ".concordat-", ".replays-", instance.KeystoreName + ".new-",
 	instance.LTIKeyName + ".", instance.BackupStageName}
 
-// momentTime is the age from which such a file counts as left by an interruption.
+// momentTime is the age from which a file with a temporary name counts as left by an interruption.
 const momentTime = time.Hour
 
-// screeningTime is the same for a screening, which may take days between two records.
+// screeningTime is the same limit for a screening, which may take days between two records.
 const screeningTime = 7 * 24 * time.Hour
 
 // maxUnexplained bounds the number of files named.
@@ -202,7 +201,7 @@ func (d *doctor) oddMirrors(ctx context.Context, o *instance.Instance, odd func(
 		if held(d.path(path)) {
 			return nil
 		}
-		mirrors, err := o.Store.Asks.Mirrors(ctx) // read only now: the process that held it may have ended
+		mirrors, err := o.Store.Asks.Mirrors(ctx) // read only now: the process that held the index may have ended
 		known := func(m store.Mirror) bool { return partners.MirrorFolder(".", m.Epoch) == path }
 		if _, gone := os.Stat(d.path(path)); err == nil && gone == nil && !slices.ContainsFunc(mirrors, known) {
 			odd(path)

@@ -23,7 +23,7 @@ import (
 	"concordat/store"
 )
 
-// sampleTitle is in the report that doctor makes and reads: it needs both fonts, and a dictionary to find its words.
+// sampleTitle is in the report that doctor makes and reads. It needs both fonts, and a dictionary that finds its words.
 const sampleTitle = "Concordat 检查中文分词和字体"
 
 // extraction makes a PDF with the fonts of the program, and has a child process read it.

@@ -290,8 +290,7 @@ func (d *doctor) proxies(c *config.Config) {
 	}
 }
 
-// panics looks for requests or other work that ended in a panic: each is a fault of the program, and the next
-// one may be worse.
+// panics looks for requests or other work that ended in a panic: each is a bug in the program, and the next one may do more harm.
 func (d *doctor) panics(served *instance.Status) {
 	if served.Panics > 0 {
 		d.warning("panics", "look for \"panic\" records in the log of concordat serve, and report them with their stack",
@@ -300,7 +299,7 @@ func (d *doctor) panics(served *instance.Status) {
 	}
 }
 
-// ports asks the serving process for its state, or tests whether it could listen.
+// ports asks the serving process for its state, or tests whether one could listen.
 func (d *doctor) ports(ctx context.Context, c *config.Config, served *instance.Status) {
 	if served != nil {
 		address := served.Listen
@@ -372,7 +371,7 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.S
 	if served != nil {
 		err = instance.CallServing(ctx, d.dir, fmt.Sprintf("/doctor?quick=%v", d.o.quick), nil, st)
 	} else if _, gone := os.Stat(d.path(filepath.Join(instance.IndexName, "00"))); errors.Is(gone, fs.ErrNotExist) {
-		// Opening would create an empty one.
+		// Opening the index would create an empty one.
 		err = d.a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 			return o.EachDocument(ctx, func(concordat.Ref) { st.Missing++ })
 		})

@@ -86,7 +86,7 @@ func (a *app) printText(fails *failures, item extract.Member) error {
 	return a.Line(line)
 }
 
-// inPoints gives flags whose spans count Unicode code points of text instead of bytes; never nil.
+// inPoints returns the flags with spans in Unicode code points of text instead of bytes. The result is never nil.
 func inPoints(text string, in []concordat.Flag) []concordat.Flag {
 	out := append([]concordat.Flag{}, in...)
 	for i := range out {

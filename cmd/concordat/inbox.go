@@ -135,7 +135,7 @@ func completeNotifications(a *app) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var out []string
 		if len(args) == 0 {
-			_ = a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { // no error if nothing can be completed
+			_ = a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { // on an error there is nothing to complete
 				all, err := o.Store.Notifications.ListNotifications(cmd.Context(), "", 0, 100)
 				for _, n := range all {
 					out = append(out, n.ID)
@@ -150,7 +150,7 @@ func completeNotifications(a *app) cobra.CompletionFunc {
 // controls are characters that could control a terminal.
 var controls = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f-\x{9f}]`)
 
-// notificationOf returns a notification; one that does not exist is a fault of the arguments.
+// notificationOf returns a notification; if it does not exist, the error is a usage error.
 func notificationOf(ctx context.Context, db *store.DB, id string) (store.Notification, error) {
 	n, err := db.Notifications.Notification(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -172,7 +172,7 @@ func printNotification(ctx context.Context, a *app, o *instance.Instance, n stor
 	if a.JSON {
 		return a.Line(v)
 	}
-	say := func(format string, args ...any) { // text from other programs makes no lines of its own
+	say := func(format string, args ...any) { // text from other programs cannot begin a new line
 		a.Say("%s", strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " "))
 	}
 	say("%s  %s  %s  %s", v.ID, v.Made.Local().Format(time.DateTime), v.State, v.Object)

@@ -24,13 +24,12 @@ type input struct {
 	name     string // slash-separated, relative to a given folder, or the base name of a given file; in the form of concordat.EscapeName
 	size     int64
 	modified time.Time
-	err      error // a folder below that cannot be listed
+	err      error // why a folder below the given one cannot be listed
 }
 
-// walk returns the regular files of paths; it reads folders recursively, in order of name. Below folders, names that begin
-// with a dot are left out unless hidden is set, and symbolic links are not followed. Lock files and system files are left
-// out too; leftOut counts both. A folder below that cannot be listed is an input with an error. A missing path is a usage
-// error.
+// walk returns the regular files of paths; it reads folders recursively, in order of name. Below folders, names that begin with a dot are
+// left out unless hidden is set, and symbolic links are not followed. Lock files and system files are left out too; leftOut counts both. A
+// folder below them that cannot be listed becomes an input with an error. A missing path is a usage error.
 func walk(paths []string, hidden bool) (out []input, leftOut int, err error) {
 	for _, root := range paths {
 		info, err := os.Stat(root)
@@ -83,7 +82,7 @@ func walk(paths []string, hidden bool) (out []input, leftOut int, err error) {
 	return out, leftOut, nil
 }
 
-// failure is one input that gave no text.
+// failure is one input that yielded no text.
 type failure struct {
 	Type   string `json:"type"` // error
 	Path   string `json:"path"`
@@ -144,7 +143,7 @@ func (f *failures) add(e failure) error {
 	return nil
 }
 
-// err returns the exit code of a command that has done the rest.
+// err returns an error with the exit code for unreadable inputs, or nil if all could be read.
 func (f *failures) err() error {
 	if f.n == 0 {
 		return nil
@@ -152,7 +151,7 @@ func (f *failures) err() error {
 	return &cli.Exit{Code: cli.Unreadable}
 }
 
-// place is the absolute path of a file as it is stored and shown.
+// place returns the absolute path of a file in the form in which it is stored and shown.
 func (f input) place() string { return concordat.EscapeName(tables.Absolute(f.path)) }
 
 // readInput returns the texts of one file.

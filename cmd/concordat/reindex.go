@@ -108,9 +108,9 @@ const (
 	anewBytes     = 4 << 20
 )
 
-// rebuild writes the successor of an index and returns its number of documents. Documents are read and fingerprinted in
-// advance, on all cores, while the index is built. The catalogue is updated with it, after each batch: rows of an unfinished
-// reindex carry the new scheme too early, which only means that adding those documents again reads them again.
+// rebuild writes the successor of an index and returns its number of documents. Documents are read and fingerprinted in advance, on all
+// cores, while the index is built. The catalogue is updated with it, after each batch. If the reindex does not finish, some rows carry the
+// new scheme too early; the only effect is that adding those documents again reads them again.
 func (a *app) rebuild(ctx context.Context, o *instance.Instance, from *index.Shard) (n int, err error) {
 	next := filepath.Join(o.Dir, instance.NewIndexName)
 	if err := os.RemoveAll(next); err != nil {
@@ -158,7 +158,7 @@ func build(dir string, options index.Options, batches iter.Seq2[[]*concordat.Pro
 			}
 		})
 	}
-	// Bleve's own segment writer, which the builder lacks.
+	// Bleve writes this index with its own segment writer, which the builder lacks.
 	to, err := index.Open(dir, options)
 	if err != nil {
 		return err

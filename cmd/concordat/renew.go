@@ -16,17 +16,17 @@ import (
 	"concordat/store"
 )
 
-// While a process serves the site, documents are replaced one by one in the existing index: questions see each of them
-// before or after. Documents that arrive in the meantime already get new profiles. This takes more processor time than building
-// a new index (doc/evaluation/README.md), so a new one is built if no process serves the site.
+// While a process serves the site, documents are replaced one by one in the existing index: a question sees each document either before or
+// after its replacement. Documents that arrive in the meantime already get new profiles. This takes more processor time than building a new
+// index (doc/evaluation/README.md), so a new one is built if no process serves the site.
 
 // renewal is the progress of a reindex, in the order of libraries and documents. It is stored as a setting of the site until
 // the reindex ends.
 type renewal struct {
 	By       string               // what profiles are made from, besides the texts
-	Library  concordat.LibraryID  // and
-	Document concordat.DocumentID // the last one done
-	Made     int                  // documents up to there
+	Library  concordat.LibraryID  // library of Document
+	Document concordat.DocumentID // the last document done
+	Made     int                  // number of documents up to there
 }
 
 const renewalSetting = "reindex"
@@ -69,7 +69,7 @@ type renewing struct {
 	o      *instance.Instance
 	to     cluster.Renewer
 	all    int      // documents
-	before int      // of them, those that an earlier reindex made
+	before int      // documents that an earlier reindex made
 	made   int      // done so far
 	at     *renewal // progress; nil: the index itself knows what is left
 	began  time.Time
@@ -103,7 +103,7 @@ func (a *app) renew(ctx context.Context, o *instance.Instance, dryRun bool) erro
 	return r.run(ctx, all(catalogued(ctx, o, libraries, at)))
 }
 
-// unfit replaces the documents whose index by meaning is not what it should be.
+// unfit replaces the documents that are not indexed by meaning as they should be.
 func (r *renewing) unfit(ctx context.Context, dryRun bool) error {
 	u, err := r.o.AllUnfit(ctx)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 // Kinds of answers, as partners sign them.
 const (
-	kindTell     = "tell"     // of the first round
+	kindTell     = "tell"     // answer of the first round
 	kindRevealed = "revealed" // opened passages
 	kindLeads    = "leads"    // documents that may say the same
 )
@@ -113,7 +113,7 @@ func verifyAttribution(b []byte, good []concordat.Statement) ([]string, error) {
 	}
 	check := func(where string, ref concordat.Ref, title, text string) {
 		if _, err := crypto.ParseSiteID(string(ref.Site)); err != nil || mirrored[concordat.Ref{Site: ref.Site, Library: ref.Library}] {
-			return // one of the site's own sources, or of a mirror
+			return // a source of the site itself or of a mirror
 		}
 		where += ": site " + string(ref.Site)
 		t := told[ref.Site]

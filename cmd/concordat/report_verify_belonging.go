@@ -11,7 +11,7 @@ import (
 
 // belonging checks that answers belong to a report, that is, that its site asked for them about its submission.
 type belonging struct {
-	asker concordat.SiteID // that signed the report; empty: unsigned
+	asker concordat.SiteID // site that signed the report; empty: unsigned
 	text  [sha256.Size]byte
 	jobs  map[string]bool           // site and job of answers that are about the submission
 	older map[concordat.SiteID]bool // sites with an answer that does not name the submission

@@ -24,7 +24,7 @@ func (a *app) reportLine(rep *report.Report) error {
 // verification is the result of report verify.
 type verification struct {
 	OK         bool                    `json:"ok"`
-	Site       concordat.SiteID        `json:"site,omitempty"` // that signed
+	Site       concordat.SiteID        `json:"site,omitempty"` // site that signed
 	At         time.Time               `json:"at,omitzero"`
 	Problems   []string                `json:"problems"`
 	Statements []statementVerification `json:"statements"`
@@ -37,7 +37,7 @@ type statementVerification struct {
 	Kind string           `json:"kind"`
 	At   time.Time        `json:"at"`
 	OK   bool             `json:"ok"`
-	// Bound: the partner signed which site asked and, by the job, about which submission.
+	// Bound reports whether the partner's signature covers which site asked and, through the job, about which submission.
 	Bound bool `json:"bound"`
 }
 

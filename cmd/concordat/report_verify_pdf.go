@@ -14,8 +14,8 @@ import (
 	"concordat/report/pdf"
 )
 
-// verifyPDF checks a PDF report: the attached report, the signature over all bytes, and that its certificate is the
-// site's. It fails with concordat.ErrInvalid for a file that is not ours.
+// verifyPDF checks the report attached to a PDF, the signature over all bytes, and whether its certificate is the site's. It fails with
+// concordat.ErrInvalid if the file is not a report of this program.
 func verifyPDF(b []byte, cards cli.Cards) (*verification, error) {
 	s, err := pdf.Open(b)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"concordat/store"
 )
 
-// restoringName marks a folder into which a backup is being copied; it names the backup's state. The store gets its name in the
+// The file restoringName marks a folder into which a backup is being copied, and names the backup's state. The store gets its name in the
 // last step, so that the folder is not a site before then.
 const (
 	restoringName  = "restoring"
@@ -145,7 +145,7 @@ func (r *restoring) run(ctx context.Context) error {
 	bar := r.a.Progress(r.b.Manifest.Bytes, "restoring")
 	defer bar.Done()
 	progress := func(n int) error { bar.Add(n); return ctx.Err() }
-	// Store and configuration are changed after they were copied: copies that are already there cannot be compared.
+	// The store and the configuration are changed after they are copied, so copies that are already there cannot be compared.
 	if err := os.RemoveAll(r.beside()); err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// store ends what must not come back, and moves store and configuration to their places: from then on the folder holds a site.
+// store ends what must not come back, and moves the store and the configuration to their places. From then on, the folder is a site.
 func (r *restoring) store(ctx context.Context) error {
 	path := filepath.Join(r.beside(), instance.StoreName)
 	db, err := store.Open(ctx, path)
@@ -250,7 +250,7 @@ func (r *restoring) settle(path string) error {
 // restoredSetting names, in a database, the state that was restored into it.
 const restoredSetting = "restored state"
 
-// fill copies the store into the database that the configuration names, if any, which it returns, and removes the file.
+// fill copies the store into the database that the configuration names, if any, removes the file, and returns the database.
 func (r *restoring) fill(ctx context.Context, from *store.DB) (to *store.DB, err error) {
 	c, err := instance.LoadConfig(filepath.Join(r.beside(), instance.ConfigName))
 	if err != nil || c.Store.URL == "" {

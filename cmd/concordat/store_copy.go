@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// inFile stands for a store that is a file in the site's folder.
+// inFile is the name for a store that is a file in the site's folder.
 const inFile = "file"
 
 func (a *app) storeCommand() *cobra.Command {

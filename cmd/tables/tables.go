@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// longestLine bounds a line of a table, in bytes: one document.
+	// longestLine is the maximum length of a line of a table, and so of a document, in bytes.
 	longestLine = 64 << 20
 	// maxUnpacked bounds a compressed table, in bytes.
 	maxUnpacked = 64 << 30
@@ -41,11 +41,10 @@ func Kind(name string) string {
 	return ""
 }
 
-// Read calls each with the documents of a table: .tsv of two columns (id, text) or three (id, title, text), or with a first
-// line that names its columns in any order: id and text, and optionally title, author and date; or .jsonl with the keys id,
-// title, author, text, date; .gz and .zst are unpacked. A faulty line or a repeated id is an error of kind concordat.ErrInvalid
-// naming the lines, a table without a document an *extract.Error; no document of such a table is passed on, which is why it is
-// read twice.
+// Read calls each with every document of a table. A .tsv has two columns (id, text) or three (id, title, text), or a first line that names
+// its columns in any order: id and text, and optionally title, author and date. A .jsonl has the keys id, title, author, text and date.
+// Files ending in .gz or .zst are unpacked. A faulty line or a repeated id is an error that wraps concordat.ErrInvalid and names the lines;
+// a table without a document is an *extract.Error. No document of such a table is passed on, which is why the table is read twice.
 func Read(path string, each func(site.Incoming) error) error {
 	n := 0
 	if err := scan(path, func(site.Incoming) error { n++; return nil }); err != nil {
@@ -127,13 +126,13 @@ func unpack(path string, f io.Reader) (io.Reader, func(), error) {
 	return f, func() {}, nil
 }
 
-// tsvColumns are the columns of a .tsv, by its first line. The zero value has seen no line.
+// tsvColumns are the columns of a .tsv, as its first line defines them. The zero value has seen no line.
 type tsvColumns struct {
 	begun bool
 	named []string // nil: id, text or id, title, text
 }
 
-// errHeader: the line names columns.
+// errHeader means that the line names columns.
 var errHeader = errors.New("a header row")
 
 // columnNames are the names that a header may have.
@@ -236,7 +235,7 @@ func parseJSONL(line []byte) (site.Incoming, error) {
 	return d, errors.Join(site.CheckName(*row.ID), d.Dated.Validate())
 }
 
-// Absolute returns the absolute form of a path, or the path itself if there is none.
+// Absolute returns the absolute form of a path, or the path itself if that fails.
 func Absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs

@@ -21,7 +21,7 @@ import (
 	"concordat/webhook/outbound"
 )
 
-// Options of a client.
+// Options configure a Client.
 type Options struct {
 	// Allow are private networks that may be read from.
 	Allow []netip.Prefix
@@ -51,7 +51,7 @@ type host struct {
 	mu     sync.Mutex // held while a request starts, so that there is one at a time
 	free   time.Time  // when the next request may begin
 	robots *robots    // nil: not read yet
-	read   time.Time  // when robots was
+	read   time.Time  // when robots was read
 }
 
 // Errors of Open, besides those of the network.
@@ -64,7 +64,7 @@ var (
 // StatusError is an answer other than the expected one.
 type StatusError struct {
 	Code  int
-	After time.Duration // that the host asks to wait; 0: it does not say
+	After time.Duration // how long the host asks to wait; 0: it does not say
 }
 
 // Error returns the status.
@@ -99,7 +99,7 @@ func New(o Options) *Client {
 	}
 	c := &Client{o: o, hosts: map[string]*host{}}
 	d := &net.Dialer{Timeout: headerTime, ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
-		// The address checked is the address dialled: a name cannot resolve to another one in between.
+		// The address that is checked is the address that is dialled, so a name cannot resolve to another one in between.
 		if at, err := netip.ParseAddrPort(address); err != nil || !c.reachable(at.Addr()) {
 			return ErrPrivate
 		}
@@ -114,7 +114,7 @@ func New(o Options) *Client {
 	return c
 }
 
-// Sleep waits, at most until ctx ends.
+// Sleep waits for the given time, or until ctx ends.
 func Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -163,7 +163,7 @@ func (c *Client) Check(address string) (*url.URL, error) {
 
 // Response is an answer. Body ends with ErrLarge if it is longer than requested.
 type Response struct {
-	URL    *url.URL // of the answer, after redirections
+	URL    *url.URL // address of the answer, after redirections
 	Header http.Header
 	Type   string // media type without parameters, in lower case
 	Name   string // file name from the host; otherwise from the address
@@ -174,10 +174,10 @@ type Response struct {
 type Want struct {
 	Accept   string
 	Protocol bool  // an interface for programs, to which robots.txt does not apply
-	Most     int64 // bytes of the body
+	Most     int64 // maximum size of the body in bytes
 }
 
-// Open requests an address and follows redirections. Answers other than 200 are a *StatusError.
+// Open requests an address and follows redirections. An answer other than 200 is a *StatusError.
 func (c *Client) Open(ctx context.Context, address string, w Want) (*Response, error) {
 	u, err := c.Check(address)
 	if err != nil {
@@ -264,7 +264,7 @@ func (c *Client) send(h *host, r *http.Request) (*http.Response, error) {
 	h.free = c.o.Now().Add(pause)
 	var failed *url.Error
 	if errors.As(err, &failed) {
-		err = failed.Err // without the address, which the caller names
+		err = failed.Err // without the address, since the caller adds it
 	}
 	return out, err
 }
@@ -304,7 +304,7 @@ func (c *Client) readRobots(ctx context.Context, h *host, u *url.URL) error {
 			break
 		}
 		text, err := io.ReadAll(io.LimitReader(r.Body, maxRobots))
-		_ = r.Body.Close() // read
+		_ = r.Body.Close() // it has been read
 		switch {
 		case err != nil:
 			return fmt.Errorf("robots.txt: %w", err)
@@ -321,7 +321,7 @@ func (c *Client) readRobots(ctx context.Context, h *host, u *url.URL) error {
 	return nil
 }
 
-// retryAfter returns how long a host asks to wait (RFC 9110, section 10.2.3); 0: it does not.
+// retryAfter returns how long a host asks to wait (RFC 9110, section 10.2.3); 0 if it does not ask.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseInt(text, 10, 32); err == nil && n >= 0 {
@@ -351,7 +351,7 @@ type body struct {
 	cancel context.CancelFunc
 }
 
-// Read reads, and fails with ErrLarge beyond the bound.
+// Read implements io.Reader. It fails with ErrLarge beyond the bound.
 func (b *body) Read(p []byte) (int, error) {
 	if int64(len(p)) > b.left+1 {
 		p = p[:b.left+1]

@@ -13,8 +13,8 @@ const (
 	maxAnswer = 64 << 10 // bytes of an answer to Post that are read
 )
 
-// Post sends a body to an address, once the host may be asked, and returns the status of the answer. Redirections are not
-// followed. Answers other than 2xx are a *StatusError.
+// Post sends a body to an address, once the host may be asked, and returns the status of the answer. Redirections are not followed. An
+// answer other than 2xx is a *StatusError.
 func (c *Client) Post(ctx context.Context, address, media string, body []byte) (status int, err error) {
 	u, err := c.Check(address)
 	if err != nil {

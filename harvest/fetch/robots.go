@@ -28,7 +28,7 @@ const maxRules = 10_000
 func parseRobots(text []byte, name string) *robots {
 	var own, all robots
 	named := false
-	var into []*robots // of the group that is being read
+	var into []*robots // rules of the group that is being read
 	inRules := true
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, maxRobots+1) // an overlong line would end the reading, and allow what later rules forbid
@@ -81,7 +81,8 @@ func (r *robots) add(key, value string) {
 	r.rules = append(r.rules, robotsRule{value, key == "allow"})
 }
 
-// allows reports whether an address may be read: the longest matching rule decides, and of two equal ones the one that allows.
+// allows reports whether an address may be read: the longest matching rule decides, and if two are equally long, the one that allows
+// access.
 func (r *robots) allows(u *url.URL) bool {
 	target := u.Path
 	if target == "" {

@@ -24,10 +24,10 @@ type Link struct {
 // maxLinks bounds the links of a page or a link set.
 const maxLinks = 1000
 
-// Found holds the places that a page names for the text of its work.
+// Found contains the places where, according to a page, the text of its work is.
 type Found struct {
 	Texts   []Link // items and citation_pdf_url, best first
-	Sets    []Link // link sets that may have more
+	Sets    []Link // link sets that may contain more links
 	Meta    []Link // metadata of the work (describedby)
 	Cite    []Link // persistent identifiers of the work (cite-as)
 	License []Link
@@ -182,8 +182,8 @@ func parameterValue(h string) (value, rest string) {
 // maxSet bounds a link set, in bytes.
 const maxSet = 4 << 20
 
-// Set reads a link set (RFC 9264), in JSON or in the form of a header. Base is its address, page the one whose links are
-// returned: a set can hold links of others.
+// Set reads a link set (RFC 9264), in JSON or in the form of a header. Base is the address of the set. Only the links of page are returned,
+// since a set can contain links of other pages.
 func Set(base *url.URL, media string, body io.Reader, page string) (Found, error) {
 	b, err := io.ReadAll(io.LimitReader(body, maxSet))
 	if err != nil {

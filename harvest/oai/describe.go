@@ -37,7 +37,7 @@ const (
 	maxWords    = 2000 // bytes of a title or a licence
 )
 
-// Describe reads the metadata of a record. Base is the address of the interface, and today the day for judging embargoes.
+// Describe reads the metadata of a record. Base is the address of the interface. Embargoes are judged as of the day today.
 func Describe(r Record, base string, today time.Time) Description {
 	b := &builder{today: concordat.Date(today.Format(time.DateOnly)), ids: map[concordat.WorkID]bool{}, urls: map[string]bool{}}
 	if u, err := url.Parse(base); err == nil {
@@ -57,7 +57,7 @@ type builder struct {
 	ids   map[concordat.WorkID]bool
 	urls  map[string]bool // addresses of files and pages that were found
 	pages []string
-	words []string // about rights
+	words []string // statements about rights
 }
 
 func (b *builder) read(r Record) {
@@ -98,7 +98,7 @@ func (b *builder) done() Description {
 	if w.Embargo != "" && b.d.Access == Open {
 		b.d.Access = Embargoed
 	}
-	// The repository's own page comes before resolvers, which lead to it.
+	// The repository's own page comes before the addresses of resolvers, which only lead to it.
 	slices.SortStableFunc(b.pages, func(x, y string) int { return b.rank(x) - b.rank(y) })
 	if len(b.pages) > 0 {
 		w.Page = b.pages[0]
@@ -179,7 +179,7 @@ func (b *builder) date(text string) {
 	b.d.Work.Date = dateOf(text)
 }
 
-// dateOf reads a date, with or without a time; empty: it is not one.
+// dateOf reads a date, with or without a time; it returns an empty date if the text is not one.
 func dateOf(text string) concordat.Date {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "T")
 	if d, err := concordat.ParseDate(text); err == nil {
@@ -195,7 +195,7 @@ func (b *builder) embargo(text string) {
 	}
 }
 
-// available is embargo for a date that is often in the past, or just a year: only a future day counts.
+// available does the same as embargo for a date that is often in the past, or only a year: only a day in the future counts.
 func (b *builder) available(text string) {
 	if d := dateOf(text); len(d) == len(time.DateOnly) && d > b.today {
 		b.embargo(string(d))
@@ -228,8 +228,8 @@ var textForms = map[string]string{".pdf": "application/pdf",
 	".txt": "text/plain", ".epub": "application/epub+zip", ".ps": "application/postscript", ".xml": "application/xml",
 	".md": "text/markdown"}
 
-// IsText reports whether a media type, or otherwise a name's extension, is that of a format in which works are published.
-// Web pages are not: they lead to texts.
+// IsText reports whether a media type or, without one, the extension of a name belongs to a format in which works are published. Web pages
+// do not count, since they only lead to texts.
 func IsText(media, name string) bool {
 	media = strings.ToLower(media)
 	if media == "" || media == "application/octet-stream" || media == "application/download" {
@@ -264,7 +264,7 @@ func (b *builder) identifier(text, media string) {
 	}
 }
 
-// address returns a web address; nil: it is not one.
+// address returns a web address; nil if it is not one.
 func address(text string) *url.URL {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.ContainsAny(text, " \n\t") ||
@@ -315,7 +315,7 @@ func (b *builder) plain(n *xmltree.Node) {
 	}
 }
 
-// left are groups of files that are not part of the work.
+// left lists the groups of files that are not part of the work.
 var left = []string{"LICENSE", "CC-LICENSE", "THUMBNAIL", "BRANDED_PREVIEW", "TEXT", "SWORD", "METADATA", "ORE", "PREVIEW", "SWORD_PACKAGE"}
 
 func (b *builder) mets(n *xmltree.Node) {
@@ -426,7 +426,7 @@ func (b *builder) marc(n *xmltree.Node) {
 	}
 }
 
-// dspace reads the form in which DSpace keeps a record (xoai): nested elements whose names together form the name of a field.
+// dspace reads a record in DSpace's own form (xoai), in which the names of nested elements together form the name of a field.
 func (b *builder) dspace(n *xmltree.Node) {
 	var walk func(n *xmltree.Node, name string)
 	walk = func(n *xmltree.Node, name string) {

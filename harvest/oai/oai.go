@@ -28,7 +28,7 @@ const (
 	maxToken  = 16 << 10
 )
 
-// Error is a condition that the repository reports, by the code of the protocol, for example badResumptionToken.
+// Error is a condition that the repository reports, identified by the protocol's code, for example badResumptionToken.
 type Error struct{ Code, Words string }
 
 // Error returns the condition.
@@ -89,15 +89,15 @@ func (c *Client) Formats(ctx context.Context) ([]string, error) {
 	return tree.Texts("metadataPrefix"), nil
 }
 
-// Query selects what is listed. With a Token the rest is not sent.
+// Query selects what is listed. If Token is set, the other fields are not sent.
 type Query struct{ Format, Set, From, Token string }
 
 // Page is one answer of a list.
 type Page struct {
 	Records []Record
 	Token   string // where the list continues; empty: it has ended
-	Size    int    // of the list, as stated by the repository; 0: unknown
-	Date    string // of the answer, by the repository's clock
+	Size    int    // size of the list, as stated by the repository; 0: unknown
+	Date    string // time of the answer, according to the repository's clock
 }
 
 // Record is one record of a repository.
@@ -137,7 +137,7 @@ func (c *Client) List(ctx context.Context, q Query) (*Page, error) {
 	return p, nil
 }
 
-// Get reads one record. It fails with ErrProtocol if the answer has another one.
+// Get reads one record. It fails with ErrProtocol if the answer contains another record.
 func (c *Client) Get(ctx context.Context, id, format string) (Record, error) {
 	b, err := c.ask(ctx, url.Values{"verb": {"GetRecord"}, "identifier": {id}, "metadataPrefix": {format}})
 	if err != nil {
@@ -254,8 +254,8 @@ func Read(b []byte) (*Page, error) {
 	return p, nil
 }
 
-// lastOf returns where the last record of a page ends: at the token after it, or at the end of the list. Neither is searched
-// for within the record, where the words of the protocol may occur as text.
+// lastOf returns where the last record of a page ends: at the token after it, or at the end of the list. It does not search within the
+// record, where the protocol's keywords may occur as text.
 func lastOf(ends [][]int, b []byte) int {
 	last := ends[len(ends)-1]
 	if i := len(ends) - 2; i >= 0 && bytes.HasPrefix(b[last[0]:], []byte("</")) && !bytes.HasPrefix(b[ends[i][0]:], []byte("</")) {

@@ -14,7 +14,7 @@ import (
 type List struct {
 	Capability string // description, capabilitylist, resourcelist, changelist and others; empty: a sitemap without ResourceSync
 	Index      bool   // its entries are lists of the same kind
-	From       string // when a change list begins
+	From       string // time at which a change list begins
 	Entries    []Entry
 }
 
@@ -25,7 +25,7 @@ type Entry struct {
 	Change     string // created, updated or deleted
 	Capability string
 	Type       string // media type
-	Hash       string // for example sha-256:…
+	Hash       string // hash of the content, for example sha-256:…
 	Canonical  string // address that names the resource
 	Describes  string // the resource that this one is metadata of
 	Meta       []Link // metadata of the resource (describedby), at most maxMeta

@@ -18,7 +18,7 @@ type Node struct {
 	Name  string // local
 	Space string // address of the namespace; its prefix if undeclared
 	Attrs []xml.Attr
-	Text  string // of the element itself, without that of the elements in it
+	Text  string // text of the element itself, without that of its children
 	Kids  []*Node
 }
 
@@ -35,8 +35,7 @@ func Parse(b []byte) (*Node, error) {
 	d.Strict = false // attributes without quotes, unknown entities
 	d.Entity = xml.HTMLEntity
 	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // Clean has decoded it
-	// The text of an element comes in as many pieces as it has comments and children; they are joined at its end, in linear
-	// time.
+	// Comments and children split the text of an element into pieces, which are joined at its end in linear time.
 	type element struct {
 		*Node
 		text []byte
@@ -79,15 +78,15 @@ func Parse(b []byte) (*Node, error) {
 
 var declared = regexp.MustCompile(`^\s*<\?xml[^>]*encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']`)
 
-// Clean returns text in UTF-8 without characters that XML forbids. Encoding is that of the media type; empty: the encoding
-// that the text declares.
+// Clean returns text in UTF-8 without characters that XML forbids. Encoding is the one that the media type states; if it is empty, the
+// encoding that the text declares applies.
 func Clean(b []byte, encoding string) []byte {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	if m := declared.FindSubmatch(b[:min(len(b), 300)]); m != nil {
 		encoding = string(m[1])
 	}
 	wide := len(b) > 1 && (b[0] == 0xff && b[1] == 0xfe || b[0] == 0xfe && b[1] == 0xff)
-	if !utf8.Valid(b) || wide { // valid UTF-8 is UTF-8, whatever is declared
+	if !utf8.Valid(b) || wide { // valid UTF-8 is read as UTF-8, whatever is declared
 		if wide {
 			encoding = "utf-16"
 		}
@@ -105,7 +104,7 @@ func Clean(b []byte, encoding string) []byte {
 	}, bytes.ToValidUTF8(b, []byte("\ufffd")))
 }
 
-// Find returns the elements with a local name, in order, including n itself. It does not look inside those that it finds.
+// Find returns the elements with a local name, in order, including n itself. It does not look inside the elements that it finds.
 func (n *Node) Find(name string) (out []*Node) {
 	if n == nil {
 		return nil
@@ -119,7 +118,7 @@ func (n *Node) Find(name string) (out []*Node) {
 	return out
 }
 
-// First returns the first element with a local name; nil: there is none.
+// First returns the first element with a local name, or nil if there is none.
 func (n *Node) First(name string) *Node {
 	if n == nil || n.Name == name {
 		return n
@@ -132,7 +131,7 @@ func (n *Node) First(name string) *Node {
 	return nil
 }
 
-// Attr returns an attribute by its local name; empty: there is none.
+// Attr returns the attribute with a local name, or an empty string if there is none.
 func (n *Node) Attr(name string) string {
 	if n == nil {
 		return ""
@@ -163,7 +162,7 @@ func (n *Node) words(b *strings.Builder) {
 	}
 }
 
-// Texts returns the words of all elements with a local name that have any.
+// Texts returns the words of all elements with a local name, except for elements without words.
 func (n *Node) Texts(name string) (out []string) {
 	for _, f := range n.Find(name) {
 		if t := f.Words(); t != "" {

@@ -1,10 +1,9 @@
-// Package backup keeps copies of a site in a folder. Use Begin to make one, and Open to verify it or restore its files.
+// Package backup stores copies of a site in a folder. Use Begin to make one, and Open to verify it or restore its files.
 //
-// A backup has a manifest, the state of one moment in its own folder, and the originals by their hashes. The manifest is
-// replaced last, so that after a crash or on a full disk the folder holds the previous backup, whole, or none; originals that
-// are already there are not copied again. A list that sha256sum -c can read contains the SHA-256 of every file, and the
-// manifest contains the hash of the list. The package knows neither the store nor the index: its caller copies them into the
-// folder of the state.
+// A backup has a manifest, the state of one moment in its own folder, and the originals by their hashes. The manifest is replaced last, so
+// that after a crash or on a full disk the folder contains the whole previous backup or none. Originals that are already there are not
+// copied again. A list that sha256sum -c can read contains the SHA-256 of every file, and the manifest contains the hash of the list. The
+// package knows neither the store nor the index: its caller copies them into the folder of the state.
 //
 // An encrypted backup (BeginEncrypted) has the same files, each encrypted; its list names the encrypted bytes, so that anyone
 // without the key can still see that nothing is missing or damaged. A second, encrypted list has their names and contents.
@@ -32,7 +31,7 @@ import (
 const (
 	// Format is the version of the folder; see doc/format.md.
 	Format = 1
-	// FormatShards is the format of a backup of several shards, which earlier programs must not take for one of a single shard.
+	// FormatShards is the format of a backup of several shards, which earlier versions must not mistake for a backup of a single shard.
 	FormatShards = 2
 	// FormatEncrypted is the format of an encrypted backup, of one or several shards.
 	FormatEncrypted = 3
@@ -50,7 +49,7 @@ const (
 // Manifest describes a backup.
 type Manifest struct {
 	Format  int              `json:"format"`
-	Made    time.Time        `json:"made"` // the moment of the state
+	Made    time.Time        `json:"made"` // time of the state
 	Program string           `json:"program"`
 	Site    concordat.SiteID `json:"site"`
 	Scheme  concordat.Scheme `json:"scheme"`
@@ -60,21 +59,21 @@ type Manifest struct {
 	// Documents is the number of documents in the catalogue, Sentences that of sentences in the index.
 	Documents int `json:"documents"`
 	Sentences int `json:"sentences"`
-	// Shards is the number of shards, each in its own folder, on a site of several machines; 0: one machine.
+	// Shards is the number of shards, each in its own folder, if the site has several machines; 0: it has one.
 	Shards int `json:"shards,omitempty"`
-	// State is the folder of the state, List the SHA-256 of the list of all files.
+	// State is the folder of the state. List is the SHA-256 of the list of all files.
 	State string `json:"state"`
 	List  string `json:"list"`
 	Files int    `json:"files"`
 	Bytes int64  `json:"bytes"`
-	// Encryption is how the files are encrypted; nil: not at all.
+	// Encryption is how the files are encrypted; nil: they are not.
 	Encryption *Encryption `json:"encryption,omitempty"`
 }
 
 // Encryption says who can open an encrypted backup.
 type Encryption struct {
 	Recipients []string `json:"recipients"` // as crypto.ParseRecipients takes them
-	// Passphrase: the backup holds the identity of its only recipient, under a passphrase.
+	// Passphrase reports whether the backup contains the identity of its only recipient, encrypted with a passphrase.
 	Passphrase bool `json:"passphrase,omitempty"`
 }
 
@@ -82,7 +81,7 @@ type Encryption struct {
 type Head struct {
 	Seq    int64  `json:"seq"`
 	Hash   string `json:"hash"`
-	Signed []byte `json:"signed,omitempty"` // by the site, base64; empty: the site has no keys
+	Signed []byte `json:"signed,omitempty"` // signature of the site, base64; empty: the site has no keys
 }
 
 // File is one file of a backup.
@@ -95,11 +94,11 @@ type File struct {
 type Backup struct {
 	Manifest Manifest
 	dir      string
-	opener   *crypto.Opener // of an encrypted one that was unlocked
+	opener   *crypto.Opener // set once an encrypted backup was unlocked
 }
 
-// Open reads and checks the manifest of the backup in dir, but reads no files. It fails with concordat.ErrNotFound if there is
-// no complete backup, with concordat.ErrInvalid for a later format, and with concordat.ErrCorrupt.
+// Open reads and checks the manifest of the backup in dir, but reads no files. It fails with concordat.ErrNotFound if there is no complete
+// backup, with concordat.ErrInvalid for a later format, and with concordat.ErrCorrupt if the manifest is damaged.
 func Open(dir string) (*Backup, error) {
 	path := filepath.Join(dir, manifestName)
 	b, err := readBounded(path, maxManifest)
@@ -211,7 +210,7 @@ type Fault struct {
 // bytes and, if the backup was unlocked, their content. progress, if not nil, is called with the number of bytes read. It fails
 // if the manifest and the lists do not match, or with the error of progress.
 func (b *Backup) Verify(progress func(bytes int) error) ([]Fault, error) {
-	// The lists are compared as a whole first: a damaged list says nothing reliable.
+	// The lists are compared as a whole first, since a damaged list proves nothing about files.
 	if err := b.check(); err != nil {
 		return nil, err
 	}
@@ -242,10 +241,10 @@ func (b *Backup) Verify(progress func(bytes int) error) ([]Fault, error) {
 	return faults, err
 }
 
-// errBytes: the bytes of a file differ from the list.
+// errBytes means that the bytes of a file differ from the list.
 var errBytes = fmt.Errorf("%w: its bytes have changed", concordat.ErrCorrupt)
 
-// errProgress marks errors of the caller's progress, which end everything.
+// errProgress marks errors of the caller's progress function, which end the call.
 var errProgress = errors.New("stopped")
 
 // sum copies a file to w and returns its SHA-256.
@@ -260,7 +259,7 @@ func sum(path string, w io.Writer, progress func(int) error) ([32]byte, error) {
 	return [32]byte(h.Sum(nil)), err
 }
 
-// countingReader reads and counts.
+// countingReader counts the bytes that it reads.
 type countingReader struct {
 	r        io.Reader
 	progress func(int) error

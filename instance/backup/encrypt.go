@@ -22,33 +22,33 @@ const (
 	encryptedSuffix = ".age"
 	damagedSuffix   = ".damaged" + encryptedSuffix
 	contentsName    = "contents" + encryptedSuffix // in the folder of the state: the list of the files' contents
-	identityName    = "identity" + encryptedSuffix // the same: the identity, under a passphrase
+	identityName    = "identity" + encryptedSuffix // also there: the identity, encrypted with a passphrase
 
 	maxIdentity = 64 << 10
-	maxEntry    = 4*maxPath + 256 // bytes of a line of the contents
+	maxEntry    = 4*maxPath + 256 // maximum size of a line of the contents in bytes
 )
 
 var (
-	// ErrLocked: the backup is encrypted and was not unlocked.
+	// ErrLocked means that the backup is encrypted and was not unlocked.
 	ErrLocked = errors.New("the backup is encrypted")
-	// ErrRecipient: the backup is encrypted to other recipients.
+	// ErrRecipient means that the backup is encrypted to other recipients.
 	ErrRecipient = errors.New("the identity is not that of a recipient of the backup")
 )
 
-// Encrypt says how to encrypt a backup.
+// Encrypt specifies how to encrypt a backup.
 type Encrypt struct {
 	Recipients crypto.Recipients
-	// Names is the key of the names of originals: without it, no one can find out whether a file is in the backup. Successive
-	// backups in a folder share originals if it stays the same.
+	// Names is the key from which the names of originals are computed. Without it, no one can find out whether a file is in the backup.
+	// Successive backups in a folder share originals if the key stays the same.
 	Names [32]byte
-	// Identity, if not empty, is the identity of the only recipient under a passphrase, see crypto.NewLockedIdentity. The
-	// backup then opens with the passphrase.
+	// Identity, if not empty, is the only recipient's identity, encrypted with a passphrase; see crypto.NewLockedIdentity. The backup then
+	// opens with the passphrase.
 	Identity []byte
 	// Stage is a missing or empty folder for the state before encryption. It is removed at the end.
 	Stage string
 }
 
-// encrypting is the encryption of a Making, with the files added.
+// encrypting is the state of a Making's encryption, with the files added so far.
 type encrypting struct {
 	Encrypt
 	stage    string
@@ -59,7 +59,7 @@ func (e *encrypting) about() *Encryption {
 	return &Encryption{Recipients: e.Recipients.Names(), Passphrase: len(e.Identity) > 0}
 }
 
-// BeginEncrypted is Begin for an encrypted backup. State is then the folder e.Stage.
+// BeginEncrypted is Begin for an encrypted backup. State then returns the folder e.Stage.
 func BeginEncrypted(dir string, now time.Time, e Encrypt) (*Making, error) {
 	m, err := Begin(dir, now)
 	if err != nil {
@@ -78,13 +78,13 @@ func (m *Making) encryptOriginal(path string, want [32]byte) (whole bool, err er
 		if have, err := os.Stat(to); err == nil {
 			e.SHA256 = stored
 			m.add(e, have.Size())
-			return true, nil // it was complete when it got its name
+			return true, nil // a file gets its name only when complete
 		}
 	}
 	if err := m.encryptFile(path, to, &e); err != nil {
 		return false, err
 	}
-	if whole = e.content == want; !whole { // under its own name, a later backup would treat it as intact
+	if whole = e.content == want; !whole { // if it had this name, a later backup would treat it as intact
 		e.Path = name + damagedSuffix
 		if err := os.Rename(to, filepath.Join(m.dir, filepath.FromSlash(e.Path))); err != nil {
 			return false, err

@@ -20,7 +20,7 @@ import (
 
 // Making is a backup in progress. It is for one goroutine, and a folder can have only one at a time.
 type Making struct {
-	// Progress, if not nil, is called with the number of bytes copied or read. Its error ends everything.
+	// Progress, if not nil, is called with the number of bytes copied or read. An error from it ends the backup.
 	Progress func(bytes int) error
 
 	dir   string
@@ -32,8 +32,8 @@ type Making struct {
 	before map[string][32]byte
 }
 
-// Begin creates the folder of a new state in dir, which holds a backup, the remains of one, or nothing. It removes what
-// interrupted backups left.
+// Begin creates the folder of a new state in dir, which may contain a backup, the remains of one, or nothing. It removes what interrupted
+// backups left.
 func Begin(dir string, now time.Time) (*Making, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func Begin(dir string, now time.Time) (*Making, error) {
 	return m, os.Mkdir(m.stored(), 0o700)
 }
 
-// originalsOf returns the originals of the backup in dir with the hashes of their bytes; none if there is no complete backup.
+// originalsOf returns the originals of the backup in dir with the hashes of their bytes; it returns none if there is no complete backup.
 func originalsOf(dir string) map[string][32]byte {
 	all := map[string][32]byte{}
 	b, err := Open(dir)
@@ -140,8 +140,8 @@ func (m *Making) AddOriginals(ctx context.Context, from string) (damaged []strin
 	return damaged, err
 }
 
-// AddOriginal copies one file whose name is its SHA-256, if the backup does not have it; false: its bytes do
-// not match its name, and it is copied as it is.
+// AddOriginal copies one file whose name is its SHA-256, if the backup does not have it. It returns false if the bytes do not match the
+// name; the file is then copied as it is.
 func (m *Making) AddOriginal(path string) (bool, error) {
 	want, ok := hashName(filepath.Base(path))
 	if !ok {
@@ -159,7 +159,7 @@ func (m *Making) AddOriginal(path string) (bool, error) {
 	before, listed := m.before[name]
 	if have, err := os.Stat(to); err == nil && have.Size() == info.Size() && (!listed || before == want) {
 		m.files, m.bytes = append(m.files, File{name, want}), m.bytes+info.Size()
-		return true, nil // it was complete when it got its name
+		return true, nil // a file gets its name only when complete
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return false, err
@@ -184,8 +184,8 @@ func originalPath(hash string) string {
 	return Originals + "/" + hash[:2] + "/" + hash[2:4] + "/" + hash
 }
 
-// Finish hashes the state, writes the list, and replaces the manifest, and sets its fields starting with State. Then it
-// removes the previous state and originals that are no longer needed.
+// Finish hashes the state, writes the list, and replaces the manifest, in which it sets the fields from State on. Then it removes the
+// previous state and originals that are no longer needed.
 func (m *Making) Finish(ctx context.Context, about Manifest) (*Manifest, error) {
 	add := m.addState
 	if m.enc != nil {
@@ -235,7 +235,7 @@ func (m *Making) sort() {
 	slices.SortFunc(m.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 }
 
-// Abandon removes the new state; originals stay, for the next attempt.
+// Abandon removes the new state; originals stay for the next attempt.
 func (m *Making) Abandon() error {
 	return errors.Join(os.RemoveAll(m.State()), os.RemoveAll(m.stored()))
 }

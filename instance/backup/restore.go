@@ -73,8 +73,8 @@ func (b *Backup) check() error {
 	return b.each(func(File) error { return nil })
 }
 
-// copy writes the content of a file to w. It fails with errBytes if the file or its content differ from the lists; in
-// that case, what was written must not be used.
+// copy writes the content of a file to w. It fails with errBytes if the file or its content differs from the lists; in that case, the
+// output must not be used.
 func (b *Backup) copy(e entry, w io.Writer, progress func(int) error) error {
 	f, err := os.Open(filepath.Join(b.dir, filepath.FromSlash(e.Path)))
 	if err != nil {
@@ -99,7 +99,7 @@ func (b *Backup) copy(e entry, w io.Writer, progress func(int) error) error {
 	if [32]byte(stored.Sum(nil)) != e.SHA256 || err == nil && [32]byte(content.Sum(nil)) != e.content {
 		return errBytes
 	}
-	if err != nil { // the bytes are as they were written
+	if err != nil { // the bytes match the list, so the fault is elsewhere
 		return fmt.Errorf("%w: it does not decrypt: %w", concordat.ErrCorrupt, err)
 	}
 	return nil

@@ -2,7 +2,7 @@ package config
 
 // Cluster describes this machine's place in a site of several machines. A site of one machine leaves Coordinator empty.
 type Cluster struct {
-	Node        string // name of this machine among those of the site
+	Node        string // name of this machine, unique within the site
 	Zone        string
 	Listen      string // host and port for the other nodes
 	Address     string // host and port at which they reach it; empty: Listen

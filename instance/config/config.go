@@ -29,7 +29,7 @@ type Config struct {
 	Check      Check
 	Meaning    Meaning
 	Report     Report
-	Templates  []Template // by name, each name once
+	Templates  []Template // in order of name, without duplicates
 	Extract    Extract
 	Store      Store
 	Backup     Backup
@@ -57,14 +57,14 @@ type Site struct {
 	Title string
 }
 
-// Wording holds what the site knows about wording that people may share.
+// Wording configures the public wording that documents may share.
 type Wording struct {
 	Stock string // file of the site's own public wording; a relative path starts at the site's folder; empty: none
 }
 
 // Check holds the defaults of checks.
 type Check struct {
-	Threshold float64 // share of a document, 0 to 1, from which it is called reused
+	Threshold float64 // share of a document, 0 to 1, from which the document is called reused
 	Probe     concordat.Probe
 	Forward   string // unmatched, all or none
 	Short     bool   // titles, headings and answers are compared too
@@ -73,7 +73,7 @@ type Check struct {
 	AgainDays      int // days after which submissions from the pages are checked again; 0: never
 }
 
-// Report says how reports are made.
+// Report configures how reports are made.
 type Report struct {
 	Language         string       // of a report's own words, for example en or zh
 	Certificate, Key string       // files that sign PDF reports; empty: the site's own key
@@ -82,9 +82,9 @@ type Report struct {
 
 // Extract holds the limits of extraction; see extract.Options and sandbox.Options.
 type Extract struct {
-	MaxInput    int64 // bytes
+	MaxInput    int64 // maximum size of a file in bytes
 	MaxText     int64 // bytes of UTF-8
-	MaxUnpacked int64 // bytes
+	MaxUnpacked int64 // memory of a child in bytes
 	MaxPages    int
 	MaxEntries  int
 	MaxRatio    int
@@ -92,11 +92,11 @@ type Extract struct {
 	MaxNesting  int
 	Wall        time.Duration
 	CPU         time.Duration
-	Memory      int64  // bytes
+	Memory      int64  // maximum unpacked size in bytes
 	OCR         string // languages of character recognition, joined by +; empty: none
 }
 
-// Serve says where the serving process listens.
+// Serve configures where the serving process listens.
 type Serve struct {
 	Listen   string // host and port of the pages
 	Metrics  string // host and port of /metrics; empty: nowhere
@@ -104,38 +104,38 @@ type Serve struct {
 	URL      string // where people reach it, without a path; empty: at Listen
 }
 
-// Federation says how the site appears to its partners.
+// Federation configures how the site appears to its partners.
 type Federation struct {
 	Listen string         // host and port for partners; empty: nowhere
 	Behind bool           // a proxy ends TLS
 	Allow  []netip.Prefix // networks that are not public but may have partners
 }
 
-// Webhooks says where webhooks may go.
+// Webhooks configures which addresses webhooks may have.
 type Webhooks struct {
 	Allow []netip.Prefix // networks that are not public
 }
 
-// Harvest says how sources of documents are read.
+// Harvest configures how sources of documents are read.
 type Harvest struct {
 	Allow   []netip.Prefix // networks that are not public
-	Pause   time.Duration  // between two requests to a host
+	Pause   time.Duration  // pause between two requests to a host
 	Contact string         // contact for operators of repositories; empty: none
 }
 
-// Segment says how text is split.
+// Segment configures how text is split.
 type Segment struct {
 	Gojieba bool // gojieba itself divides Chinese into words
 }
 
-// Index sets how the index is kept.
+// Index configures how the index is stored.
 type Index struct {
-	KeepTable bool // what opening derives stays on disk while the index is closed; see index.Options.Warm
-	// StockSegments leaves the index files entirely to Bleve; see index.Options.StockSegments.
+	KeepTable bool // data derived on opening stays on disk while the index is closed; see index.Options.Warm
+	// StockSegments leaves writing the index files entirely to Bleve; see index.Options.StockSegments.
 	StockSegments bool
 }
 
-// Log says what is logged.
+// Log configures what is logged.
 type Log struct {
 	Level  slog.Level
 	Format string // text or json
@@ -154,9 +154,9 @@ type Lookup func(name string) (value string, ok bool)
 // MaxFile bounds the configuration file and each template file, in bytes.
 const MaxFile = 1 << 20
 
-// Load reads the file at path, then the environment; an empty path or a nil environment means none. Everything that is wrong
-// is returned at once as [Faults], which wraps concordat.ErrInvalid; other errors come from reading the file. Relative paths
-// in the file start at its folder, those in the environment at the working folder.
+// Load reads the file at path, then the environment; an empty path means no file, and nil no environment. All faults are returned at once
+// as [Faults], which wraps concordat.ErrInvalid; other errors come from reading the file. Relative paths in the file start at its folder,
+// those in the environment at the working folder.
 func Load(path string, env Lookup) (*Config, error) { return LoadCentral(path, Central{}, env) }
 
 // LoadCentral is Load with the settings of all machines of the site.
@@ -171,12 +171,12 @@ func LoadCentral(path string, central Central, env Lookup) (*Config, error) {
 	return loadCentral(text, path, central, env)
 }
 
-// Default returns the configuration without file and environment.
+// Default returns the configuration that applies without a file and an environment.
 func Default() *Config {
 	c := &Config{origins: map[string]Origin{}}
 	for _, k := range keys {
 		if err := k.set(c, k.Default); err != nil {
-			panic(fmt.Sprintf("default of %s: %v", k.Name, err)) // a fault in the table; a test reads it
+			panic(fmt.Sprintf("default of %s: %v", k.Name, err)) // the table is wrong; a test checks it
 		}
 	}
 	return c
@@ -212,8 +212,8 @@ func (p *parser) central(central Central) {
 	}
 }
 
-// WithLive returns a configuration with the values of next for the keys that change while the site runs, and those of c for the
-// others. alone: the site is one machine.
+// WithLive returns a configuration with the values of next for the keys that change while the site runs, and those of c for the others.
+// alone says that the site has one machine.
 func (c *Config) WithLive(next *Config, alone bool) *Config {
 	out := *c
 	out.origins = maps.Clone(c.origins)
@@ -228,7 +228,7 @@ func (c *Config) WithLive(next *Config, alone bool) *Config {
 			continue
 		}
 		if err := k.set(&out, k.get(next)); err != nil {
-			panic(fmt.Sprintf("value of %s: %v", k.Name, err)) // it was set before
+			panic(fmt.Sprintf("value of %s: %v", k.Name, err)) // it was accepted before
 		}
 		take(k.Name)
 	}
@@ -270,9 +270,9 @@ func readFile(path string) ([]byte, error) {
 
 // Fault is one thing wrong with a configuration.
 type Fault struct {
-	File    string // file, or the variable after a $
+	File    string // name of the file, or $ and the name of the variable
 	Line    int    // from 1; 0: none
-	Key     string // for example check.threshold; empty: of no key
+	Key     string // for example check.threshold; empty: the fault concerns no key
 	Problem string
 }
 
@@ -297,7 +297,7 @@ func (f Fault) String() string {
 // Faults is everything that is wrong with a configuration, in order of file and line.
 type Faults []Fault
 
-// Error returns one fault a line.
+// Error returns the faults, one a line.
 func (fs Faults) Error() string {
 	lines := make([]string, len(fs))
 	for i, f := range fs {

@@ -25,14 +25,14 @@ import (
 // Key is one setting that has a single value.
 type Key struct {
 	Name    string // in the file, for example check.threshold
-	Type    string // with its range or its words
+	Type    string // including its range or its words
 	Unit    string
 	Default string
 	Live    bool // takes effect while the site runs; otherwise at its next start
 	Alone   bool // takes effect while the site runs if it is one machine
 	Doc     string
 	Words   []string // the only values allowed; nil: other values too
-	Least   string   // of a whole number
+	Least   string   // minimum of a whole number
 	Most    string
 
 	set func(*Config, string) error
@@ -273,8 +273,8 @@ func matching(name, def string, live bool, pattern *regexp.Regexp, field func(*C
 		get: func(c *Config) string { return string(*field(c)) }}
 }
 
-// libraryPattern matches the names of libraries that a setting can give. Compiling it takes two milliseconds, so only commands
-// that read such a setting do.
+// libraryPattern matches the names of libraries that a setting can give. Compiling it takes two milliseconds, so only commands that read
+// such a setting compile it.
 var libraryPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\p{Nd}][\pL\p{Nd}._-]{0,62}$`) })
 
 func libraryName(name, def string, live bool, field func(*Config) *string, doc string) Key {
@@ -441,7 +441,7 @@ func duration(name, def string, live bool, least, most time.Duration, field func
 		get: func(c *Config) string { return short(*field(c)) }}
 }
 
-// short returns d without trailing zero parts: 2m instead of 2m0s.
+// short formats d without trailing zero parts: 2m instead of 2m0s.
 func short(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -484,7 +484,7 @@ func parseSize(s string) (int64, bool) {
 	return 0, false
 }
 
-// bytesText returns n in the largest unit that divides it.
+// bytesText formats n in the largest unit that divides it.
 func bytesText(n int64) string {
 	for _, u := range units {
 		if n != 0 && n%u.bytes == 0 {

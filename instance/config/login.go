@@ -18,11 +18,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Login says how people sign in.
+// Login configures how people sign in.
 type Login struct {
 	// Password says who may sign in with a password: everyone or administrators.
 	Password string
-	OIDC     []Provider // by name, each name once
+	OIDC     []Provider // in order of name, without duplicates
 }
 
 // The values of Login.Password.
@@ -39,16 +39,16 @@ type Provider struct {
 	ClientID      string
 	ClientSecret  Secret
 	Scopes        []string          // besides openid
-	RoleClaim     string            // name of the claim with the role; empty: DefaultRole for all
+	RoleClaim     string            // name of the claim with the role; empty: everyone gets DefaultRole
 	Roles         map[string]string // value of the claim to role
 	DefaultRole   string            // for people whom Roles does not name; empty: they are refused
 	AccountClaim  string            // claim whose value names a new account
-	Create        bool              // an account is created at the first visit
-	LinkVerified  bool              // an account whose name is the verified e-mail address is linked at the first visit
-	UpdateRole    bool              // the role follows the claim at every visit
+	Create        bool              // create an account at the first visit
+	LinkVerified  bool              // at the first visit, link an account whose name is the verified e-mail address
+	UpdateRole    bool              // update the role from the claim at every visit
 	ClockSkew     time.Duration
 	MaxAge        time.Duration // the maximum age of a sign-in there; 0: any
-	secretFile    string        // absolute; empty: the environment or none
+	secretFile    string        // absolute path; empty: the environment has the secret, or there is none
 	hasSecretFile bool
 }
 
@@ -75,11 +75,11 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // Reveal returns the value.
 func (s Secret) Reveal() string { return string(s) }
 
-// LTI says how learning platforms use the site.
+// LTI configures how learning platforms use the site.
 type LTI struct {
-	// Learners may open the reports of their own work.
+	// Learners permits learners to open the reports of their own work.
 	Learners bool
-	// Private addresses are allowed: for platforms on the same campus or machine.
+	// Private permits private addresses, for platforms on the same campus or machine.
 	Private bool
 }
 
@@ -119,7 +119,7 @@ func (p *parser) providers(n *yaml.Node) {
 		if slices.ContainsFunc(all, func(o Provider) bool { return SecretEnv(o.Name) == SecretEnv(one.Name) }) {
 			p.fault(item, here, "provider %s is here twice", one.Name)
 		}
-		// Two providers with one issuer could not be distinguished when an answer arrives.
+		// Two providers with one issuer could not be told apart when an answer arrives.
 		if slices.ContainsFunc(all, func(o Provider) bool { return o.Issuer == one.Issuer && o.ClientID == one.ClientID }) {
 			p.fault(item, here, "issuer %s with client %s is here twice", one.Issuer, one.ClientID)
 		}
@@ -245,7 +245,7 @@ func (o *Provider) set(key, text, dir string) error {
 	return nil
 }
 
-// readSecret reads a secret from a file that holds nothing else.
+// readSecret reads a secret from a file that contains nothing else.
 func (o *Provider) readSecret(path, dir string) error {
 	if path == "" {
 		return errors.New("no value")
@@ -270,7 +270,7 @@ func (o *Provider) readSecret(path, dir string) error {
 	return nil
 }
 
-// secrets overlays the secrets of the environment.
+// secrets overlays the secrets that the environment has.
 func (p *parser) secrets(env Lookup) {
 	if env == nil {
 		return
@@ -306,7 +306,7 @@ func (p *parser) roles(n *yaml.Node, at string) map[string]string {
 	return all
 }
 
-// words reads a list of single words.
+// words parses a list of single words.
 func (p *parser) words(n *yaml.Node, at string) ([]string, bool) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) > 100 {
 		p.fault(n, at, "want a list of at most 100 words")
@@ -355,7 +355,7 @@ func loopback(host string) bool {
 	return err == nil && a.IsLoopback()
 }
 
-// webAddress is where people reach the site.
+// webAddress is the type of a key with the address at which people reach the site.
 func webAddress(name string, field func(*Config) *string, doc string) Key {
 	return Key{Name: name, Type: "http or https address", Live: restart, Doc: doc,
 		set: func(c *Config, s string) error {
@@ -377,7 +377,8 @@ func webAddress(name string, field func(*Config) *string, doc string) Key {
 		get: func(c *Config) string { return *field(c) }}
 }
 
-// BaseURL returns where people reach the pages, without a trailing slash: serve.url, or the address at which the site listens.
+// BaseURL returns the address at which people reach the pages, without a trailing slash: serve.url, or the address at which the site
+// listens.
 func (c *Config) BaseURL() string {
 	if c.Serve.URL != "" {
 		return c.Serve.URL
@@ -412,7 +413,7 @@ func (o Provider) String() string {
 	return s
 }
 
-// together checks what concerns several keys.
+// together checks the conditions that concern several keys.
 func (p *parser) together() {
 	c := p.config
 	fault := func(key, problem string) {

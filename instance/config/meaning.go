@@ -7,7 +7,7 @@ import (
 	"concordat/meaning/remote"
 )
 
-// Meaning says how texts are compared by meaning.
+// Meaning configures how texts are compared by meaning.
 type Meaning struct {
 	Leads    string // LeadsOff or LeadsOn
 	Partners string // LeadsOff or LeadsOn
@@ -16,17 +16,17 @@ type Meaning struct {
 	Encoder  Encoder
 }
 
-// Encoder names what verifies leads. All values are in range once a configuration is read.
+// Encoder configures the encoder that verifies leads. All values are in range once a configuration is read.
 type Encoder struct {
 	Run                         string // EncoderAuto or EncoderOff: whether the site runs one itself
-	Command                     string // replaces the installed package
-	Memory                      int64  // bytes
+	Command                     string // used instead of the installed package
+	Memory                      int64  // memory of the encoder in bytes
 	Processors                  int
 	URL, Model, Prefix, KeyFile string // URL empty: no server
 	Batch                       int
 	Timeout                     time.Duration
 	Dimensions                  int
-	Keep                        int // vectors; 0: none
+	Keep                        int // number of vectors to keep; 0: none
 	AllowTextToLeave            bool
 }
 

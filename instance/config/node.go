@@ -17,7 +17,7 @@ import (
 type File struct {
 	Key  string // key that names it, as for ForNode
 	Path string // relative paths of store.password_file and meaning.encoder.key_file start at the site's folder
-	Name string // name of its copy in the folder of another machine
+	Name string // name that its copy has in the folder of another machine
 }
 
 // Files returns the files that the configuration names, in order of key.
@@ -33,13 +33,13 @@ func (c *Config) Files() []File {
 	return all
 }
 
-// ForNode returns the text of a configuration file for another machine of the site: without the group cluster, and with other
-// values of the keys in set; login.oidc.NAME is the client_secret_file of that provider. An empty value removes a key. Comments
-// stay. Errors: concordat.ErrInvalid.
+// ForNode returns the text of a configuration file for another machine of the site: without the group cluster, and with the values in set;
+// the key login.oidc.NAME stands for the client_secret_file of that provider. An empty value removes a key. Comments stay. Errors wrap
+// concordat.ErrInvalid.
 func ForNode(text []byte, set map[string]string) ([]byte, error) { return edit(text, set, "cluster") }
 
-// Set returns the text of a configuration file with other values of the keys in set; an empty value removes a key. Comments
-// stay. Errors: concordat.ErrInvalid.
+// Set returns the text of a configuration file with the values in set; an empty value removes a key. Comments stay. Errors wrap
+// concordat.ErrInvalid.
 func Set(text []byte, set map[string]string) ([]byte, error) { return edit(text, set) }
 
 func edit(text []byte, set map[string]string, without ...string) ([]byte, error) {

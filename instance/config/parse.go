@@ -15,7 +15,7 @@ import (
 type parser struct {
 	config *Config
 	file   string
-	dir    string // where relative paths start
+	dir    string // folder at which relative paths start
 	faults Faults
 }
 
@@ -23,7 +23,7 @@ func (p *parser) fault(n *yaml.Node, key, format string, args ...any) {
 	p.faults = append(p.faults, Fault{File: p.file, Line: n.Line, Key: key, Problem: fmt.Sprintf(format, args...)})
 }
 
-// document returns the root of the only YAML document in text, or nil if there is none or a fault.
+// document returns the root of the only YAML document in text, or nil if there is none or it has a fault.
 func (p *parser) document(text []byte) *yaml.Node {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc, more yaml.Node
@@ -58,7 +58,7 @@ func (p *parser) group(n *yaml.Node, name string) {
 		}
 		i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == full })
 		switch {
-		case strings.Contains(key.Value, "."): // one way to write a key, so that repetitions are seen
+		case strings.Contains(key.Value, "."): // keys may be written in one way only, so that repetitions are detected
 			p.fault(key, full, "unknown key: write it below the keys before its dots")
 		case i >= 0:
 			p.value(keys[i], value)
@@ -74,7 +74,7 @@ func (p *parser) group(n *yaml.Node, name string) {
 	})
 }
 
-// mapping calls each for the pairs of n, which may be empty, and reports repeated keys.
+// mapping calls each for every pair in n, which may be empty, and reports repeated keys.
 func (p *parser) mapping(n *yaml.Node, name string, each func(key, value *yaml.Node)) {
 	if isNull(n) {
 		return
@@ -148,7 +148,7 @@ func (p *parser) items(k Key, n *yaml.Node) (string, bool) {
 	return strings.Join(items, ","), true
 }
 
-// readAtMost reads r to its end and fails beyond most bytes.
+// readAtMost reads r to its end. It fails if there are more than most bytes.
 func readAtMost(r io.Reader, most int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(text)) > most {

@@ -6,38 +6,38 @@ import (
 	"time"
 )
 
-// People says who may use the pages, how much, and what submitters see.
+// People configures who may use the pages, how much, and what submitters see.
 type People struct {
 	Public      bool           // anyone may create an account and submit
 	Proxies     []netip.Prefix // proxies trusted to name a caller's address
 	SessionIdle time.Duration
 	See         string // what submitters see of their own reports: everything, report, score or nothing
-	From        string // from when: done, verdict or signed
-	// Quota of every account, and OpenQuota of self-registered accounts; 0: no limit.
+	From        string // when they see it: done, verdict or signed
+	// Quota applies to every account, and OpenQuota to self-registered accounts; 0: no limit.
 	Quota, OpenQuota Quota
-	// Queue bounds the open checks of all public accounts together, Accounts their number, and Registrations those from one
-	// address in a day.
+	// Queue bounds the open checks of all public accounts together, Accounts the number of these accounts, and Registrations how many are
+	// created from one address in a day.
 	Queue, Accounts, Registrations int
 	// Calls is the maximum number of API calls in a minute with one token, and from one address.
 	Calls int
 }
 
-// Quota bounds the submissions of 24 hours, and Open how many checks may wait at once; 0: no limit.
+// Submissions are bounded by Quota in 24 hours, and waiting checks by Open; 0: no limit.
 type Quota struct {
 	Documents, Characters, Open int
 	Bytes                       int64
 }
 
-// Retention says how long things are kept.
+// Retention configures how long things are kept.
 type Retention struct {
 	Reports, Texts, Originals int // days after the check has ended; 0: forever
 	NoStore                   bool
 	Cited                     string // keep or withhold
-	// Accepted, Rejected and Withdrawn are the days after a decision in a shared case; 0: at once.
+	// Accepted, Rejected and Withdrawn are the numbers of days after a decision in a shared case; 0: at once.
 	Accepted, Rejected, Withdrawn int
 }
 
-// Submission says when submissions are added to a library, so that later ones are compared with them.
+// Submission configures when submissions are added to a library, so that later ones are compared with them.
 type Submission struct {
 	Add     string // never, ask or verdict
 	Library string // default library

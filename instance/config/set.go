@@ -11,8 +11,8 @@ import (
 	"concordat"
 )
 
-// SetText returns the text of a configuration file in which the key has the value, written as in the environment. Everything
-// else stays, with comments and order. LoadText decides whether the value is valid.
+// SetText returns the text of a configuration file in which the key has the value, written as in the environment. Everything else stays,
+// including comments and order. LoadText decides whether the value is valid.
 func SetText(text []byte, key, value string) ([]byte, error) {
 	if !slices.ContainsFunc(keys, func(k Key) bool { return k.Name == key }) {
 		return nil, fmt.Errorf("%s: no such key: %w", key, concordat.ErrInvalid)

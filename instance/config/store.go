@@ -9,14 +9,14 @@ import (
 	"concordat/crypto"
 )
 
-// Store says where the store is.
+// Store configures where the store is.
 type Store struct {
-	URL          string // of a PostgreSQL database, without a password; empty: a file in the site's folder
+	URL          string // address of a PostgreSQL database, without a password; empty: a file in the site's folder
 	PasswordFile string // file whose first line is the password; empty: none
-	Password     Secret // from the environment; empty: that of the file
+	Password     Secret // from the environment; empty: the file has it
 }
 
-// Backup says how backups are made.
+// Backup configures how backups are made.
 type Backup struct {
 	Recipients []string // recipients of encrypted backups, as crypto.ParseRecipients takes them
 }
@@ -48,7 +48,7 @@ func recipients(name string, field func(*Config) *[]string, doc string) Key {
 	return k
 }
 
-// databaseAddress is a key without secrets, which have keys of their own.
+// databaseAddress is the type of a key with the address of a database. Its secrets are in other keys.
 func databaseAddress(name string, field func(*Config) *string, doc string) Key {
 	return Key{Name: name, Type: "postgres:// address", Live: restart, Doc: doc,
 		set: func(c *Config, s string) error {

@@ -7,12 +7,12 @@ import (
 	"text/tabwriter"
 )
 
-// Origin says where a value came from; the zero value means its default.
+// Origin says where a value came from; the zero Origin means that the value is the default.
 type Origin struct {
 	File string
-	Line int    // in File
+	Line int    // line in File
 	Env  string // name of the variable
-	// Central is the version of the settings of all machines.
+	// Central is the version of the settings for all machines that has the value.
 	Central int64
 }
 
@@ -35,7 +35,7 @@ type Row struct {
 	Key    string
 	Value  string // as it would be written in a file
 	Origin Origin
-	Live   bool // otherwise a change takes effect at the next start
+	Live   bool // a change takes effect at once; otherwise at the next start
 }
 
 // Rows returns every key in the order of doc/config.md; providers and templates, a row for each, come last.
@@ -90,12 +90,11 @@ func change(live bool) string {
 // Change is a key whose value differs between two configurations.
 type Change struct {
 	Key      string
-	Old, New string // empty if only one has the template
+	Old, New string // empty where a configuration lacks the template
 	Live     bool
 }
 
-// Diff returns the keys in which c and d differ, in the order of Rows. A change of a key that is not live must wait for the
-// next start.
+// Diff returns the keys in which c and d differ, in the order of Rows. A change to a key that is not live must wait for the next start.
 func Diff(c, d *Config) []Change {
 	var all []Change
 	before := map[string]Row{}
@@ -109,7 +108,7 @@ func Diff(c, d *Config) []Change {
 			all = append(all, Change{Key: r.Key, Old: old.Value, New: r.Value, Live: r.Live})
 		}
 	}
-	for _, r := range c.Rows() { // the rest are templates
+	for _, r := range c.Rows() { // all others are templates
 		if old, ok := before[r.Key]; ok {
 			all = append(all, Change{Key: r.Key, Old: old.Value, Live: old.Live})
 		}

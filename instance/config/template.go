@@ -12,25 +12,25 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Template says which sections the documents of a library have.
+// Template defines which sections the documents of a library have.
 type Template struct {
 	Name     string
 	Path     string    // of the file with the sections, absolute; empty: the configuration itself
 	Sections []Section // at least one; a name may occur several times, with several headings
 }
 
-// Section is one kind of section of a template, from a line that Heading matches to the next heading of the template.
+// Section is one kind of section of a template. It extends from a line that Heading matches to the next heading of the template.
 type Section struct {
 	Name    string
 	Heading *regexp.Regexp // matched against a line without surrounding white space
 	Skip    bool           // its text is not checked
 }
 
-// Bounds of templates, against files designed to be slow.
+// Bounds of templates, to protect against files that are slow to match.
 const (
 	maxTemplates = 1000
 	maxSections  = 1000
-	maxHeading   = 1000 // bytes of a regular expression
+	maxHeading   = 1000 // maximum size of a regular expression in bytes
 )
 
 func (p *parser) templates(n *yaml.Node) {
@@ -76,7 +76,7 @@ func (p *parser) template(n *yaml.Node, at string) Template {
 		}
 	})
 	switch {
-	case len(p.faults) > before: // said already
+	case len(p.faults) > before: // already reported
 	case t.Name == "":
 		p.fault(n, at, "no name")
 	case t.Path != "" && t.Sections != nil:
@@ -104,9 +104,8 @@ func (p *parser) templatePath(n *yaml.Node, at, path string) string {
 	return path
 }
 
-// templateFile reads sections from a separate file, in the form of the templates that ship with the program (package segment):
-// lines "section = pattern", with an exclamation mark after the name of a section that is not checked; # starts a comment.
-// Faults name that file.
+// templateFile reads sections from a separate file in the form of the templates that ship with the program (package segment). Each line is
+// "section = pattern", with an exclamation mark after the name of a section that is not checked; # starts a comment. Faults name the file.
 func (p *parser) templateFile(n *yaml.Node, at, path string) []Section {
 	text, err := readFile(path)
 	if err != nil {
@@ -140,7 +139,7 @@ func (p *parser) templateFile(n *yaml.Node, at, path string) []Section {
 	return all
 }
 
-// parseLine reads "section = pattern"; problem is empty or says what is wrong.
+// parseLine reads "section = pattern"; problem says what is wrong, and is empty if nothing is.
 func parseLine(line string) (s Section, problem string) {
 	name, pattern, ok := strings.Cut(line, "=")
 	name, s.Skip = strings.CutSuffix(strings.TrimSpace(name), "!")
@@ -208,7 +207,7 @@ func (p *parser) heading(n *yaml.Node, at, text string) *regexp.Regexp {
 	return re
 }
 
-// compile returns the pattern of a heading, or nil and what is wrong with it.
+// compile returns the compiled pattern of a heading, or nil and a description of the fault.
 func compile(text string) (re *regexp.Regexp, problem string) {
 	if text == "" || len(text) > maxHeading {
 		return nil, fmt.Sprintf("want a regular expression of 1 to %d bytes", maxHeading)

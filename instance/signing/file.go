@@ -15,10 +15,10 @@ import (
 	"concordat/report"
 )
 
-// Form is a form of report whose signature is a separate line at the end.
+// Form is a form of report that has its signature in a separate line at the end.
 type Form string
 
-// The forms. JSON and PDF have signatures of their own, which also name what was changed.
+// The forms. JSON and PDF have signatures of their own kind, which also reveal what was changed.
 const (
 	HTML Form = "html"
 	CSV  Form = "csv"
@@ -28,14 +28,14 @@ const (
 // KindFile is the kind of the statement that signs a report in HTML, CSV or text.
 const KindFile = "report-file"
 
-// fileMark begins the signature in its line, and fileLabel what is signed.
+// fileMark begins the signature in its line. fileLabel begins the bytes that are signed.
 const (
 	fileMark  = "concordat-signature 1 "
 	fileLabel = "concordat/report-file/1\x00"
-	maxMark   = 4096 // bytes of the last line
+	maxMark   = 4096 // maximum size of the last line in bytes
 )
 
-// around returns what is before and after the signature in its line. In a table it is the first cell of a last row.
+// around returns the text before and after the signature in its line. In a table, the signature is the first cell of a last row.
 func (f Form) around() (before, behind string) {
 	switch f {
 	case HTML:
@@ -59,8 +59,7 @@ func fileSum(f Form, content [32]byte) [32]byte {
 	return sha256.Sum256(append([]byte(fileLabel+string(f)+"\x00"), content[:]...))
 }
 
-// WriteFile writes a report as write does, and the site's signature if it has keys. If the keys are unavailable, it writes
-// nothing.
+// WriteFile writes the output of write, followed by the site's signature if it has keys. If the keys are unavailable, it writes nothing.
 func (s *Source) WriteFile(w io.Writer, f Form, write func(io.Writer) error) error {
 	is, err := s.current(time.Now())
 	if err != nil || is == nil {
@@ -91,7 +90,7 @@ func (s *Source) WriteFile(w io.Writer, f Form, write func(io.Writer) error) err
 	return err
 }
 
-// ending remembers the last byte written.
+// ending is a writer that remembers the last byte written.
 type ending struct{ last byte }
 
 func (e *ending) Write(b []byte) (int, error) {
@@ -102,7 +101,7 @@ func (e *ending) Write(b []byte) (int, error) {
 }
 
 // ReadFile returns the signature at the end of a report in HTML, CSV or text, and the digest that it signs. It fails with
-// concordat.ErrNotFound for a file without one at its end, and with concordat.ErrInvalid for an invalid one.
+// concordat.ErrNotFound if the file has no signature at its end, and with concordat.ErrInvalid if the signature is invalid.
 func ReadFile(b []byte) (*FileSignature, [32]byte, error) {
 	start := bytes.LastIndexByte(bytes.TrimRight(b, "\r\n"), '\n') + 1
 	line := b[start:]
@@ -122,7 +121,7 @@ func ReadFile(b []byte) (*FileSignature, [32]byte, error) {
 			err = json.Unmarshal(raw, &sig)
 		}
 		if again, e := json.Marshal(sig); err == nil && (e != nil || !bytes.Equal(again, raw)) {
-			err = errors.New("it does not have the form of a signature") // no other spelling of the same: every byte of a report counts
+			err = errors.New("it does not have the form of a signature") // only one spelling is accepted: every byte of a report counts
 		}
 		if err != nil {
 			return nil, [32]byte{}, fmt.Errorf("signature of the file: %w: %v", concordat.ErrInvalid, err)

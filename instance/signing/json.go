@@ -10,7 +10,7 @@ import (
 	"concordat/report"
 )
 
-// Signer signs reports; nil signs nothing.
+// Signer signs reports; a nil Signer signs nothing.
 type Signer struct{ id *crypto.Identity }
 
 // NewSigner returns a signer with the keys of an identity.

@@ -29,10 +29,10 @@ type Pages struct {
 	Site                 string // name for people
 	program              string // version of the program
 	notes                []pdf.Note
-	Certificate, KeyFile string // files; empty: the site's own key
+	Certificate, KeyFile string // names of files; empty: the site's own key
 }
 
-// PagesOf returns the pages of a site with the configuration, made by a version of the program.
+// PagesOf returns the Pages of a site with the configuration and a version of the program.
 func PagesOf(c *config.Config, program string, notes []pdf.Note) Pages {
 	return Pages{cmp.Or(c.Site.Title, string(c.Site.ID)), program, notes, c.Report.Certificate, c.Report.Key}
 }
@@ -58,7 +58,7 @@ func Notes(ctx context.Context, db *store.DB, id concordat.TaskID) ([]pdf.Note, 
 			}
 		case pdf.NoteComment, pdf.NoteSignOff:
 		default:
-			continue // a change of the rules, which the report shows
+			continue // a change of the rules: the report shows those
 		}
 		out = append(out, n)
 	}
@@ -117,7 +117,7 @@ func groups(s string) string {
 // KindPDF is the kind of the statement that signs the list of pages of a PDF report.
 const KindPDF = "report-pdf"
 
-// objects returns the list of pages with the certificate, signed by the site, in JSON.
+// objects returns the list of pages with the certificate in JSON, signed by the site.
 func (s *Signer) objects(pages []byte, certificate [32]byte, now time.Time) ([]byte, error) {
 	o := pdf.Objects{Version: pdf.ObjectsVersion, Site: siteOf(s.id), At: now.UTC().Truncate(time.Millisecond),
 		Certificate: hex.EncodeToString(certificate[:]), Objects: pdf.ObjectsOf(pages)}
@@ -131,7 +131,7 @@ func (s *Signer) objects(pages []byte, certificate [32]byte, now time.Time) ([]b
 	return json.MarshalIndent(o, "", "  ")
 }
 
-// Certificate returns the signing certificate, those above it, and its key: from the configuration, or the site's own.
+// Certificate returns the signing certificate, its issuers' certificates, and its key, from the configuration or else the site's own.
 func (s *Signer) Certificate(p Pages, now time.Time) ([]*x509.Certificate, crypto.Signer, error) {
 	if p.Certificate == "" && p.KeyFile == "" {
 		cert, key, err := s.id.ReportCertificate(now, p.Site)

@@ -20,14 +20,14 @@ type Source struct {
 	at time.Time // when is was read
 }
 
-// NewSource returns the signers of a site. find returns its identity, or nil if nothing is to be signed.
+// NewSource returns the Source of a site. find returns the site's identity, or nil if nothing is to be signed.
 func NewSource(find func() (*crypto.Identity, error)) *Source { return &Source{find: find} }
 
 // signerAge is how long a process signs with the keys it found in the keystore before it looks again: opening it costs memory
 // and time, and keys change.
 const signerAge = time.Hour
 
-// current returns the present signer; nil: none.
+// current returns the present signer; or nil if there is none.
 func (s *Source) current(now time.Time) (*Signer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// causesVersion is the first version of the schema in which causes are data. Before it, task.cause and
-// batch.cause held English.
+// causesVersion is the first version of the schema in which causes are data. In earlier versions, task.cause and batch.cause contained
+// English.
 const causesVersion = 115
 
-// cause is the JSON of store.Cause.
+// cause has the JSON form of store.Cause.
 type cause struct {
 	Code    string `json:"code,omitempty"`
 	Numbers []int  `json:"numbers,omitempty"`
@@ -25,8 +25,8 @@ type cause struct {
 var causeCodes = []string{"no_text_layer", "empty", "encrypted", "damaged", "unsupported", "limit", "timeout", "crashed", "binary",
 	"encoding", "archive", "unreadable", "fault"}
 
-// memberCausesVersion is the first version of the schema in which batch_member.reason is data. Earlier, it
-// held English text.
+// memberCausesVersion is the first version of the schema in which batch_member.reason is data. In earlier versions, it contained English
+// text.
 const memberCausesVersion = 116
 
 // migrateCauses turns English causes of tasks and batches into data.
@@ -104,7 +104,7 @@ func values(n []int) (out []any) {
 	return out
 }
 
-// cutAdvice cuts off the parentheses at the end of a text, which may hold others.
+// cutAdvice cuts off the parentheses at the end of a text, which may contain further parentheses.
 func cutAdvice(s string) (rest, advice string) {
 	if !strings.HasSuffix(s, ")") {
 		return s, ""

@@ -15,7 +15,7 @@ type table struct {
 	key     []string // columns of the primary key, in order
 	number  string   // the column that the engine numbers; empty: none
 	parents []string // tables that it refers to, in order of name
-	indexes []string // "unique (a, b)" or "(a, b)", with " partial" if there is a condition; in order
+	indexes []string // sorted: "unique (a, b)" or "(a, b)", with " partial" if there is a condition
 }
 
 type column struct {
@@ -43,7 +43,7 @@ func describeIndex(unique, partial bool, columns []string) string {
 	return s
 }
 
-// byParents sorts tables so that each comes after those that it refers to, and otherwise by name.
+// byParents sorts tables so that each comes after the tables that it refers to, and by name if the order is still open.
 func byParents(ts []table) ([]table, error) {
 	slices.SortFunc(ts, func(a, b table) int { return strings.Compare(a.name, b.name) })
 	done := map[string]bool{}
@@ -138,7 +138,7 @@ func sqliteTable(ctx context.Context, c Conn, name string) (table, error) {
 	return t, nil
 }
 
-// sqliteNumbered is 0 for a table without AUTOINCREMENT too: its highest number determines the next.
+// sqliteNumbered also returns 0 for a table without AUTOINCREMENT, in which the highest number determines the next.
 func sqliteNumbered(ctx context.Context, c Conn, t table) (last int64, err error) {
 	err = c.Row(ctx, `SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)`, t.name).Scan(&last)
 	return last, err

@@ -17,24 +17,25 @@ type DB struct {
 	writer *sql.DB // one connection: writers queue here instead of colliding in the engine
 	reader *sql.DB
 	busy   time.Duration
-	script Script // that makes statements fail; nil: none
+	script Script // makes statements fail; nil: none fails
 
-	// Of PostgreSQL.
+	// The following fields are for PostgreSQL.
 
-	lock     int64     // taken by each transaction that writes; the next number is for migrations
-	maxBytes int64     // of the tables; 0: no bound
+	lock     int64     // advisory lock that each writing transaction takes; migrations take the next number
+	maxBytes int64     // maximum size of the tables; 0: no bound
 	measured time.Time // when their size was read; guarded by the writer's only connection
 }
 
-// Options of a database; the zero value is the default.
+// Options configure a database; the zero value has the defaults.
 type Options struct {
 	// Now is the clock of leases and of the audit; nil: time.Now.
 	Now func() time.Time
 	// MaxBytes bounds the size of the database file, rounded up to its pages of 4096 bytes; writes beyond it fail with
-	// concordat.ErrDiskFull. 0: no bound. PostgreSQL's tables are measured before a write, at most once a second, and may
-	// exceed the bound by what is written in between.
+	// concordat.ErrDiskFull. 0: no bound. PostgreSQL's tables are measured before a write, at most once a second, and may exceed the bound
+	// by the amount written in between.
 	MaxBytes int64
-	// Password of a database; empty: that in its address, in $PGPASSWORD or in the file $PGPASSFILE.
+	// Password is the password of a database. If it is empty, the password in the address, in $PGPASSWORD or in the file $PGPASSFILE is
+	// used.
 	Password string
 	// Busy is how long a call waits for another process's write lock before it fails with
 	// concordat.ErrUnavailable; 0: 5 s.
@@ -65,7 +66,7 @@ func (o Options) Open(ctx context.Context, path string) (*DB, error) {
 	return db, nil
 }
 
-// Now is the clock of the options.
+// Now returns the time by the clock of the options.
 func (db *DB) Now() time.Time { return db.now() }
 
 // Close waits for running calls and closes the database. Calls after it fail.
@@ -73,7 +74,7 @@ func (db *DB) Close() error {
 	return errors.Join(db.reader.Close(), db.writer.Close())
 }
 
-// A Conn runs statements written with ? placeholders, within a transaction or each by itself.
+// A Conn runs statements written with ? placeholders, either within a transaction or each by itself.
 type Conn struct {
 	d *dialect
 	q queryer
@@ -96,7 +97,7 @@ func (c Conn) Exec(ctx context.Context, query string, args ...any) (int64, error
 	return r.RowsAffected()
 }
 
-// Row runs a query for one row; its Scan returns the error, sql.ErrNoRows if there is none.
+// Row runs a query for one row; its Scan returns the error, or sql.ErrNoRows if there is no row.
 func (c Conn) Row(ctx context.Context, query string, args ...any) *sql.Row {
 	return c.q.QueryRowContext(ctx, c.d.rebind(query), args...)
 }
@@ -146,25 +147,25 @@ func (db *DB) Write(ctx context.Context, f func(Conn) error) error {
 	return nil
 }
 
-// begin begins a transaction that writes. It waits for a server that restarts, since nothing has happened yet.
+// begin begins a transaction that writes. If the server is restarting, it waits, since nothing has happened yet.
 func (db *DB) begin(ctx context.Context) (tx *sql.Tx, err error) {
 	err = db.retry(ctx, func() error {
 		if tx, err = db.writer.BeginTx(ctx, nil); err != nil || db.d.begin == nil {
 			return err
 		}
 		if err = db.d.begin(ctx, db, Conn{db.d, tx}); err != nil {
-			_ = tx.Rollback() // a lost connection needs none
+			_ = tx.Rollback() // a lost connection needs no rollback
 		}
 		return err
 	})
 	return tx, err
 }
 
-// ErrNoAnswer is wrapped by errors of a database server that does not answer. Such an error also names the server, which only
-// administrators may learn.
+// ErrNoAnswer is wrapped by errors about a database server that does not answer. Such an error also names the server, so only
+// administrators may see it.
 var ErrNoAnswer = fmt.Errorf("the database does not answer: %w", concordat.ErrUnavailable)
 
-// Fail names the operation of err and adds the sentinel that a caller can act upon. It returns nil for nil.
+// Fail adds the operation to err and, if there is one, a sentinel that callers can act upon. It returns nil for nil.
 func (db *DB) Fail(err error, format string, args ...any) error {
 	if err == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 type Info struct {
 	Name    string `json:"engine"` // SQLite or PostgreSQL
 	Version string `json:"version"`
-	Bytes   int64  `json:"bytes"` // of tables and indexes
-	// Warnings describe what an operator would want to change.
+	Bytes   int64  `json:"bytes"` // size of tables and indexes
+	// Warnings describe conditions that an operator would want to change.
 	Warnings []string `json:"warnings"`
 }
 

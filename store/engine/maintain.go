@@ -11,10 +11,10 @@ func (db *DB) Check(ctx context.Context) error {
 	return db.Fail(db.d.check(ctx, db), "check store")
 }
 
-// Purge removes the bytes of what was deleted or replaced from the disk, as far as the engine can. whole rewrites the database,
-// which needs the same amount of free space again and keeps writers waiting; otherwise only its log is emptied, and bytes in
-// gaps between rows may stay. purged is false if bytes may stay: PostgreSQL's tables are rewritten, but its write-ahead log
-// follows its own housekeeping.
+// Purge removes the bytes of deleted and replaced rows from the disk, as far as the engine can. If whole is set, it rewrites the database,
+// which needs as much free space again and keeps writers waiting; otherwise it only empties the log, and bytes in gaps between rows may
+// stay. purged is false if bytes may stay, as with PostgreSQL, whose tables are rewritten but whose write-ahead log follows its own
+// housekeeping.
 func (db *DB) Purge(ctx context.Context, whole bool) (purged bool, err error) {
 	if err = db.next(ctx); err == nil {
 		purged, err = db.d.purge(ctx, db, whole)

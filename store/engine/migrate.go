@@ -16,8 +16,8 @@ import (
 	"concordat"
 )
 
-// The migrations are one set for all engines, written for SQLite; [dialect.translate] converts them for other engines. What
-// cannot be translated is between lines "-- +only DIALECT" and "-- +end only". TestSchemas compares the results.
+// The migrations are one set for all engines, written for SQLite; [dialect.translate] converts them for other engines. SQL that cannot be
+// translated is between lines "-- +only DIALECT" and "-- +end only". TestSchemas compares the results.
 //
 //go:embed migrations
 var migrations embed.FS
@@ -57,8 +57,8 @@ func (db *DB) migrate(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(failed, err)
 		}
-		// Two processes may migrate a new file at once: the second fails on what the first has created, and continues from
-		// there. Without progress the failure is real.
+		// Two processes may migrate a new file at once. The second fails because a table exists, and continues where the first has got to.
+		// If there was no progress, the failure is real.
 		if failed != nil && after == before {
 			return failed
 		}
@@ -77,8 +77,8 @@ func (db *DB) pending(ctx context.Context, p *goose.Provider) (int, error) {
 	return n, err
 }
 
-// steps returns the migrations as a dialect reads them. Each file is executed whole: goose's own reader of
-// SQL allocates a buffer of 4 MB for every file and direction, which was most of the cost of a new store.
+// steps returns the migrations as a dialect reads them. Each file is executed whole: goose's own SQL reader allocates a buffer of 4 MB for
+// every file and direction, which took most of the time of creating a store.
 func (d *dialect) steps() ([]*goose.Migration, error) {
 	files, err := fs.Glob(migrations, migrationFolder+"/*.sql")
 	if err != nil {
@@ -150,7 +150,7 @@ var postgresTypes = strings.NewReplacer(
 	" INTEGER", " BIGINT",
 	" REAL", " DOUBLE PRECISION",
 	" BLOB", " BYTEA",
-	" TEXT", ` TEXT COLLATE "C"`, // byte by byte, whatever the database's own order is
+	" TEXT", ` TEXT COLLATE "C"`, // compares bytes, whatever the database's own order is
 )
 
 var spaces = regexp.MustCompile(`[ \t]{2,}`)
@@ -160,7 +160,7 @@ func toPostgres(code string) string {
 	return postgresTypes.Replace(spaces.ReplaceAllString(code, " "))
 }
 
-// asOf runs f in a read-only transaction that sees the store as of one moment. It waits for a server that restarts until the
+// asOf runs f in a read-only transaction that sees the store as of one moment. While the server is restarting, it waits until the
 // transaction has begun.
 func (db *DB) asOf(ctx context.Context, f func(Conn) error) error {
 	var tx *sql.Tx

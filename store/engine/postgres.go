@@ -25,7 +25,7 @@ import (
 	"concordat"
 )
 
-// postgres keeps the store in one schema of a database, that of the connection's search_path.
+// postgres keeps the store in one schema of a database: the one in the connection's search_path.
 //
 // Its transactions that write run one after another, as SQLite's do, across all processes: each begins with an advisory lock,
 // so that what it reads cannot change before it commits. Statements run at READ COMMITTED, where each sees everything committed
@@ -72,7 +72,7 @@ func Redacted(place string) string {
 	return u.Redacted()
 }
 
-// dollars writes ? as $1, $2 and so on.
+// dollars replaces each ? with $1, $2 and so on.
 func dollars(query string) string {
 	if !strings.Contains(query, "?") {
 		return query
@@ -91,10 +91,10 @@ func dollars(query string) string {
 }
 
 const (
-	// connectTime is how long connecting may take unless the address says.
+	// connectTime is how long connecting may take unless the address sets a limit.
 	connectTime = 10 * time.Second
-	// abandonedTime is how long a process may be silent before the server ends its transaction, and with it the lock that
-	// keeps all others from writing.
+	// abandonedTime is how long a process may be silent before the server ends its transaction and so releases the lock that keeps all
+	// others from writing.
 	abandonedTime = time.Minute
 	// keepaliveTime is how long a connection may be silent before the server checks whether the machine is still there.
 	keepaliveTime = 30 * time.Second
@@ -149,13 +149,13 @@ func postgresConnector(config *pgx.ConnConfig, o Options, write bool) driver.Con
 		if !write {
 			return nil
 		}
-		// An acknowledged change survives a power cut, whatever the server does for others.
+		// Acknowledged changes must survive a power cut, whatever the server's settings are for others.
 		_, err := conn.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`)
 		return err
 	}))
 }
 
-// int8Codec takes bool for a column of integers, as SQLite does: 0 and 1.
+// int8Codec accepts bool for a column of integers, as 0 and 1, as SQLite does.
 type int8Codec struct{ pgtype.Int8Codec }
 
 func (c int8Codec) PlanEncode(m *pgtype.Map, oid uint32, format int16, value any) pgtype.EncodePlan {
@@ -175,7 +175,7 @@ func (p boolPlan) Encode(value any, buf []byte) ([]byte, error) {
 	return p.next.Encode(n, buf)
 }
 
-// prepareSchema refuses a schema that is not ours, then migrates it, while other processes wait.
+// prepareSchema refuses a schema of another program, and otherwise migrates it while other processes wait.
 func (db *DB) prepareSchema(ctx context.Context) error {
 	if err := db.checkSchema(ctx); err != nil {
 		return err
@@ -216,7 +216,7 @@ func (db *DB) checkSchema(ctx context.Context) error {
 	case tables > 0 && mark.String != "Concordat":
 		return fmt.Errorf("%w: schema %s holds tables of another program", concordat.ErrInvalid, schema.String)
 	}
-	sum := sha256.Sum256([]byte("concordat/store/" + schema.String)) // locks belong to one database
+	sum := sha256.Sum256([]byte("concordat/store/" + schema.String)) // advisory locks are local to a database
 	db.lock = int64(binary.BigEndian.Uint64(sum[:8]) &^ 1)
 	return nil
 }
@@ -251,7 +251,7 @@ func postgresLost(err error) bool {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
 		switch e.Code {
-		case "57P01", "57P02", "57P03", "25P03": // shut down, crashed, starting, taken for abandoned
+		case "57P01", "57P02", "57P03", "25P03": // shut down, crashed, starting, considered abandoned
 			return true
 		}
 		return strings.HasPrefix(e.Code, "08")
@@ -290,7 +290,7 @@ func postgresSentinel(err error) error {
 		return concordat.ErrUnavailable
 	case "22", "54": // a value, or a limit of the engine
 		return concordat.ErrInvalid
-	case "28": // who connects
+	case "28": // about the account that connects
 		return concordat.ErrRefused
 	case "XX":
 		return concordat.ErrCorrupt
@@ -373,7 +373,7 @@ func postgresPurge(ctx context.Context, db *DB, whole bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// A checkpoint lets the server recycle its log; an account that may not request one waits for the next.
+	// A checkpoint lets the server recycle its log; if the account may not request one, the bytes stay until the next.
 	if _, err := one.ExecContext(ctx, `CHECKPOINT`); err != nil && !errors.Is(postgresSentinel(err), concordat.ErrRefused) {
 		return false, err
 	}

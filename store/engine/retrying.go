@@ -9,7 +9,7 @@ import (
 // retrying runs statements that change nothing, and repeats them if the connection broke.
 type retrying struct{ db *DB }
 
-// retryPause is the pause before the next attempt after the server went away.
+// retryPause is the pause before the next attempt after the connection to the server broke.
 const retryPause = 100 * time.Millisecond
 
 // retry runs f until it no longer fails because of a lost connection, for at most Options.Busy. Each failure drops one
@@ -44,7 +44,7 @@ func (p retrying) QueryContext(ctx context.Context, query string, args ...any) (
 
 func (p retrying) QueryRowContext(ctx context.Context, query string, args ...any) (r *sql.Row) {
 	_ = p.db.retry(ctx, func() error { r = p.db.reader.QueryRowContext(ctx, query, args...); return r.Err() })
-	return r // which holds its error
+	return r // which contains its error
 }
 
 func (p retrying) PrepareContext(ctx context.Context, query string) (s *sql.Stmt, err error) {

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 )
 
-// Script makes statements of a database fail where and when a test wants.
+// Script makes statements of a database fail at the points that a test chooses.
 type Script interface {
 	// Next is called before each transaction that writes, before each statement outside of one, and before Purge. If it returns
 	// an error, the transaction, statement or Purge fails with it and does nothing.
@@ -19,7 +19,7 @@ func (db *DB) Scripted(s Script) *DB {
 	return &scripted
 }
 
-// next returns why the next statement fails; nil: it does not.
+// next returns the error with which the next statement fails, or nil.
 func (db *DB) next(ctx context.Context) error {
 	if db.script == nil {
 		return nil

@@ -26,7 +26,7 @@ type frozen interface {
 	close() error
 }
 
-// Snapshot returns the present state of the store, in negligible time. The log of the store grows until Close. It fails with
+// Snapshot returns the present state of the store in negligible time. Until Close, the log of the store keeps growing. It fails with
 // concordat.ErrInvalid if the engine has its own means of copying.
 func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if db.d.freeze == nil {
@@ -39,8 +39,8 @@ func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) {
 	return &Snapshot{db, state}, nil
 }
 
-// CopyTo writes the state to a new file at path, which only its owner can read, and returns when it is on the disk. It fails
-// with concordat.ErrExists if there is a file. After another error nothing is left at path. [Open] opens the copy.
+// CopyTo writes the state to a new file at path, which only its owner can read, and returns when it is on the disk. It fails with
+// concordat.ErrExists if path exists. After any other error, nothing is left at path. [Open] opens the copy.
 func (s *Snapshot) CopyTo(ctx context.Context, path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if os.IsExist(err) {
@@ -82,7 +82,7 @@ func sqliteFreeze(ctx context.Context, db *sql.DB) (frozen, error) {
 	}
 	var n int
 	if _, err = c.ExecContext(ctx, `BEGIN`); err == nil {
-		err = c.QueryRowContext(ctx, `SELECT count(*) FROM setting`).Scan(&n) // BEGIN alone reads nothing
+		err = c.QueryRowContext(ctx, `SELECT count(*) FROM setting`).Scan(&n) // fixes the moment, since BEGIN alone reads nothing
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -90,11 +90,10 @@ func sqliteFreeze(ctx context.Context, db *sql.DB) (frozen, error) {
 	return sqliteFrozen{c}, nil
 }
 
-// backupPages is how many pages are copied between two checks of the context.
+// backupPages is the number of pages copied between two checks of the context.
 const backupPages = 2048
 
-// copyTo uses the backup interface, which reads within the transaction that is open
-// (https://www.sqlite.org/c3ref/backup_finish.html).
+// copyTo uses SQLite's backup interface, which reads within the open transaction (https://www.sqlite.org/c3ref/backup_finish.html).
 func (s sqliteFrozen) copyTo(ctx context.Context, path string) (err error) {
 	to, err := (&sqlite3.SQLiteDriver{}).Open((&url.URL{Scheme: "file", Path: path, RawQuery: "_synchronous=OFF"}).String())
 	if err != nil {
@@ -117,7 +116,7 @@ func (s sqliteFrozen) copyTo(ctx context.Context, path string) (err error) {
 
 func (s sqliteFrozen) close() error {
 	// The connection is in a transaction, so it must not return to the pool.
-	_ = s.c.Raw(func(any) error { return driver.ErrBadConn }) // the error is the one just given
+	_ = s.c.Raw(func(any) error { return driver.ErrBadConn }) // it returns the error just given
 	err := s.c.Close()
 	if errors.Is(err, sql.ErrConnDone) {
 		return nil

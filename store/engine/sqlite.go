@@ -87,11 +87,10 @@ func openSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 	return connectSQLite(ctx, path, o)
 }
 
-// createSQLite creates a store with the present schema at path, unless another process is faster. The file appears there
-// complete: otherwise processes that start together would find it without its schema and journal mode, and a crash would leave
-// it so.
+// createSQLite creates a store with the present schema at path, unless another process is faster. Only the complete file appears at path;
+// otherwise, processes that start together, or start after a crash, could find it without its schema and journal mode.
 func createSQLite(ctx context.Context, path string, o Options) error {
-	dir, err := os.MkdirTemp(filepath.Dir(path), ".new-store-*") // for its owner only
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".new-store-*") // only its owner can read it
 	if err != nil {
 		return NoSpace(err)
 	}
@@ -119,7 +118,7 @@ func createSQLite(ctx context.Context, path string, o Options) error {
 		return nil
 	}
 	if _, gone := os.Lstat(path); err != nil && errors.Is(gone, fs.ErrNotExist) {
-		err = os.Rename(fresh, path) // a file system without hard links
+		err = os.Rename(fresh, path) // for a file system without hard links
 	}
 	if err == nil {
 		err = syncFile(filepath.Dir(path)) // the name survives a power cut too
@@ -157,7 +156,7 @@ func connectSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 	return db, nil
 }
 
-// prepareFile refuses a file that is not ours or too new, then migrates it.
+// prepareFile refuses a file of another program or a newer version, and otherwise migrates it.
 func (db *DB) prepareFile(ctx context.Context) error {
 	if err := db.checkOwner(ctx); err != nil {
 		return err
@@ -168,7 +167,7 @@ func (db *DB) prepareFile(ctx context.Context) error {
 // checkOwner refuses a database that another program created.
 func (db *DB) checkOwner(ctx context.Context) error {
 	var id, tables int
-	// One statement, so that another process's first migration is seen completely or not at all.
+	// This is a single statement, so that it sees another process's first migration completely or not at all.
 	err := db.writer.QueryRowContext(ctx, `SELECT application_id,
 		(SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> ?)
 		FROM pragma_application_id`, versionTable).Scan(&id, &tables)
@@ -196,7 +195,7 @@ func newConnector(path string, o Options, write bool) connector {
 		"_foreign_keys": {"1"},
 	}
 	if write {
-		// FULL syncs the log at each commit: an acknowledged change survives a power cut.
+		// FULL syncs the log at each commit, so an acknowledged change survives a power cut.
 		q.Set("_journal_mode", "WAL")
 		q.Set("_synchronous", "FULL")
 		q.Set("_txlock", "immediate")
@@ -215,10 +214,10 @@ func newConnector(path string, o Options, write bool) connector {
 	}}}
 }
 
-// Connect is for database/sql.
+// Connect implements driver.Connector.
 func (c connector) Connect(context.Context) (driver.Conn, error) { return c.drv.Open(c.dsn) }
 
-// Driver is for database/sql.
+// Driver implements driver.Connector.
 func (c connector) Driver() driver.Driver { return c.drv }
 
 func sqliteCheck(ctx context.Context, db *DB) error {
@@ -244,15 +243,15 @@ func sqliteCheck(ctx context.Context, db *DB) error {
 	return err
 }
 
-// sqlitePurge rewrites the whole file, without the pages and gaps that held deleted rows, and empties the write-ahead log,
-// which holds former states of pages.
+// sqlitePurge rewrites the whole file, without the pages and gaps that held deleted rows, and empties the write-ahead log, which contains
+// former states of pages.
 func sqlitePurge(ctx context.Context, db *DB, whole bool) (bool, error) {
 	if whole {
 		if _, err := db.writer.ExecContext(ctx, `VACUUM`); err != nil {
 			return false, err
 		}
 	}
-	for { // readers of a former state hold the log for as long as a query takes
+	for { // a reader of a former state keeps the log in use as long as its query takes
 		var busy, log, moved int
 		if err := db.writer.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &log, &moved); err != nil {
 			return false, err

@@ -13,24 +13,24 @@ import (
 	"concordat"
 )
 
-// SQLite continues with the intact part of its write-ahead log, up to the first frame with a wrong checksum. If a damaged or
-// truncated log held acknowledged changes after that frame, they would be lost silently. The index of the log, in the file with
-// the suffix -shm, says how far changes were committed: it is written after their frames were synced. It also says how far they
-// have reached the database file: without a log, all of them must have. (https://www.sqlite.org/walformat.html)
+// SQLite continues with the intact part of its write-ahead log, up to the first frame with a wrong checksum. If a damaged or truncated log
+// contained acknowledged changes after that frame, they would be lost silently. The index of the log, in the file with the suffix -shm,
+// says how far changes were committed, because it is written after their frames are synced. It also says how far the changes have reached
+// the database file; without a log, all of them must have reached it. (https://www.sqlite.org/walformat.html)
 
 const (
 	walHeader   = 32
 	frameHeader = 24
 	walMagic    = 0x377f0682 // and one more if its checksums are big-endian
-	indexHeader = 48         // of the index, which holds it twice
+	indexHeader = 48         // size of the header, which the index contains twice
 	indexFormat = 3007000
 )
 
-// logIndex holds the part of a log's index that says how far the log goes.
+// logIndex is the part of a log's index that says how far the log goes.
 type logIndex struct {
-	frames uint32  // that were committed
-	stored uint32  // of these, those in the database file
-	salt   [8]byte // of the log
+	frames uint32  // number of committed frames
+	stored uint32  // number of these that are in the database file
+	salt   [8]byte // salt of the log
 }
 
 // readLogIndex reads the index of the log of a database; ok is false if there is no intact one.
@@ -86,12 +86,11 @@ func checkLog(path string) error {
 		return fmt.Errorf("%w: %s-wal is gone, damaged or cut: of %d pages of acknowledged changes %d can be read; restore a backup, or remove %s-shm to go on without the others",
 			concordat.ErrCorrupt, name, x.frames, whole, name)
 	}
-	return nil // it keeps changing, so another process can read it
+	return nil // it keeps changing, so another process is able to read it
 }
 
-// wholeFrames returns how many frames of a log, at most x.frames, are intact and agree with its index. A log that does not
-// belong to the index, which a power cut may leave behind, counts as intact; if there is no log, the content of the
-// database file counts.
+// wholeFrames returns how many frames of a log, at most x.frames, are intact and agree with its index. A log that does not belong to the
+// index, which a power cut may leave behind, counts as intact. If there is no log, the frames in the database file count.
 func wholeFrames(path string, x logIndex) (uint32, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -132,7 +131,7 @@ func wholeFrames(path string, x logIndex) (uint32, error) {
 	return x.frames, nil
 }
 
-// atEnd returns nil for the end of a file.
+// atEnd returns err, or nil if err is the end of a file.
 func atEnd(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil

@@ -17,10 +17,10 @@ import (
 	"concordat/web"
 )
 
-// adminAPI has the calls of the HTTP API about people, libraries, webhooks, platforms, deletions and the site itself.
+// adminAPI has the operations of the HTTP API for people, libraries, webhooks, platforms, deletions and the site itself.
 type adminAPI struct{ api api }
 
-// apiOfAdmin adds what the pages of administration and of libraries do.
+// apiOfAdmin adds operations for what the pages of administration and of libraries do.
 func (w adminAPI) apiOfAdmin(a huma.API) {
 	get := func(id, path, summary string) operation {
 		return operation{id: id, method: http.MethodGet, path: "/admin" + path, summary: summary, scope: scopeRead, roles: web.Overseers}
@@ -50,7 +50,7 @@ func (w adminAPI) apiOfAdmin(a huma.API) {
 		w.apiDeleteLibrary)
 }
 
-// apiMay returns the caller, if it has one of the roles.
+// apiMay returns the caller if the caller has one of the roles.
 func apiMay(ctx context.Context, roles ...store.Role) (*web.Visitor, error) {
 	v := visitorOf(ctx)
 	for _, r := range roles {
@@ -64,7 +64,7 @@ func apiMay(ctx context.Context, roles ...store.Role) (*web.Visitor, error) {
 // answer is the body of an answer.
 type answer[T any] struct{ Body T }
 
-// apiTell answers an overseer with what f returns.
+// apiTell returns the result of f if the caller is an overseer.
 func apiTell[T any](ctx context.Context, w *web.Web, f func(context.Context) (T, error)) (*answer[T], error) {
 	if _, err := apiMay(ctx, web.Overseers...); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (w adminAPI) apiStorage(ctx context.Context, _ *struct{}) (*answer[web.Stor
 	return apiTell(ctx, w.api.Web, w.api.Web.Admin.Storage)
 }
 
-// apiScheme is Schemes in the form that programs get.
+// apiScheme is Schemes in the form that the API returns.
 type apiScheme struct {
 	Recipe string                  `json:"recipe"`
 	Scheme concordat.Scheme        `json:"scheme" doc:"With its digest"`
@@ -123,7 +123,7 @@ func (w adminAPI) apiSettings(ctx context.Context, _ *struct{}) (*answer[apiSett
 	})
 }
 
-// meaningAPI has the calls for how rewritten text is found.
+// meaningAPI has the operations on how rewritten text is found.
 type meaningAPI adminAPI
 
 func (w meaningAPI) tell(ctx context.Context, _ *struct{}) (*answer[web.Meaning], error) {

@@ -17,7 +17,7 @@ import (
 // completeTime is how long a shell waits for the names of nodes.
 const completeTime = 3 * time.Second
 
-// completeNodes offers the names of nodes for all arguments starting with number first.
+// completeNodes completes names of nodes in argument number first and all later ones.
 func (a *commands) completeNodes(first int) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), completeTime)

@@ -58,7 +58,7 @@ func (a *commands) replace(ctx context.Context, o *instance.Instance, w *instanc
 		a.Say("would remove node %s and print a token for another machine of that name", id)
 		return nil
 	}
-	if _, err := w.AwaitSelf(ctx, o.Dir, own.Node); err != nil { // which admits the new machine
+	if _, err := w.AwaitSelf(ctx, o.Dir, own.Node); err != nil { // this admits the new machine
 		return err
 	}
 	if !m.Drained || len(balance(w, l)) > 0 {

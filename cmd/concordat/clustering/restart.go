@@ -136,7 +136,7 @@ func (r *rolling) chosen(l *cluster.Layout, args []string) ([]coord.NodeID, erro
 	return out, nil
 }
 
-// may refuses a restart that cannot succeed, before anything is done.
+// may returns an error for a restart that cannot succeed, before anything is done.
 func (r *rolling) may(nodes []coord.NodeID) error {
 	var errs []error
 	for _, n := range nodes {
@@ -150,7 +150,7 @@ func (r *rolling) may(nodes []coord.NodeID) error {
 	return errors.Join(errs...)
 }
 
-// led returns the shards whose master the node is.
+// led returns the shards that the node leads.
 func (r *rolling) led(n coord.NodeID) (out []concordat.ShardID) {
 	for _, id := range slices.Sorted(maps.Keys(r.w.Seen.Shards)) {
 		if s := r.w.Seen.Shards[id]; s.ISR[0] == n && s.Leader != "" {
@@ -341,7 +341,7 @@ func (r *rolling) giveBack(ctx context.Context) error {
 	return r.until(late, r.ledAll)
 }
 
-// astray returns the shards that their first wanted node does not lead, although it could.
+// astray returns the shards that are not led by their first wanted node although it could lead them.
 func (r *rolling) astray() (out []concordat.ShardID) {
 	for _, id := range slices.Sorted(maps.Keys(r.w.Seen.Shards)) {
 		s := r.w.Seen.Shards[id]

@@ -22,7 +22,7 @@ import (
 const (
 	// statusTime bounds cluster status, whatever is down.
 	statusTime = 2 * time.Second
-	// nodesTime is the part of it within which nodes must answer.
+	// nodesTime is the part of statusTime within which nodes must answer.
 	nodesTime = 700 * time.Millisecond
 )
 
@@ -72,7 +72,7 @@ type nodeLine struct {
 	Drained bool         `json:"drained,omitempty"`
 	Address string       `json:"address,omitempty"`
 	Free    uint64       `json:"free_bytes,omitempty"`
-	// Asked: the node answered, and Free is current; otherwise Free dates from its announcement.
+	// Asked reports whether the node answered: Free is then current; otherwise it dates from the node's announcement.
 	Asked   bool   `json:"asked"`
 	Silent  string `json:"silent,omitempty"` // why it did not answer
 	Version string `json:"version,omitempty"`

@@ -189,7 +189,7 @@ func (a *commands) verifyExport(ctx context.Context, o *instance.Instance, file,
 			if err == nil {
 				err = json.Unmarshal(line, &e)
 			}
-			if err == nil && e.Action == "" && e.Prev == "" { // the head
+			if err == nil && e.Action == "" && e.Prev == "" { // e is the head
 				continue
 			}
 			if !yield(e, err) || err != nil {

@@ -76,7 +76,7 @@ func (a *caseCommands) caseShow() *cobra.Command {
 		}}
 }
 
-// theCase returns the case with a number.
+// theCase returns the case with the given number.
 func theCase(ctx context.Context, o *instance.Instance, number string) (store.SharedCase, error) {
 	id, err := concordat.ParseCaseID(number)
 	var x store.SharedCase
@@ -89,7 +89,7 @@ func theCase(ctx context.Context, o *instance.Instance, number string) (store.Sh
 	return x, err
 }
 
-// caseMove makes a command that states this site's position.
+// caseMove returns a command that states this site's position.
 func (a *caseCommands) caseMove(use, short string, state concordat.CaseState) *cobra.Command {
 	m := retain.CaseMove{State: state}
 	var actor string

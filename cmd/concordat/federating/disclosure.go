@@ -54,7 +54,7 @@ func (a *commands) disclosureCommand() *cobra.Command {
 	return c
 }
 
-// decision makes a command that changes the state of one request.
+// decision returns a command that changes the state of one request.
 func (a *commands) decision(use, short string, decide func(ctx context.Context, o *instance.Instance, id, actor,
 	words string) (store.Disclosure, error)) *cobra.Command {
 	var words, actor string

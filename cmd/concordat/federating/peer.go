@@ -133,7 +133,7 @@ func (a *commands) withPartner(ctx context.Context, who string, timeout time.Dur
 func (a *commands) completePartners(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	if len(args) == 0 {
-		_ = a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { // no error if nothing can be completed
+		_ = a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { // on an error there is nothing to complete
 			ps, err := o.Store.Partners.Partners(cmd.Context())
 			for _, p := range ps {
 				out = append(out, string(p.Site))

@@ -234,7 +234,7 @@ func (a *commands) atPartners(ctx context.Context, o *instance.Instance, f *repo
 	return out, nil
 }
 
-// printReveals prints the state of each request on a line.
+// printReveals prints the state of each request on a line of its own.
 func (a *commands) printReveals(task concordat.TaskID, ds []report.Disclosure) error {
 	for _, d := range ds {
 		if a.JSON {

@@ -150,7 +150,7 @@ func (f *shareFlags) add(c *cobra.Command) {
 	fs.StringVar(&f.contact, "contact", "", "contact for the partner's people")
 }
 
-// noOutline is the word for no form of outlines.
+// noOutline is the flag's value for no outlines.
 const noOutline = "none"
 
 // addOutline adds the flag for the form in which matching documents are shown.
@@ -161,7 +161,7 @@ func addOutline(c *cobra.Command, to *string) {
 		[]string{concordat.OutlineWords, concordat.OutlineFingerprints, noOutline}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// outlineForm returns the form in a rule for the value of the flag.
+// outlineForm returns the form that a rule stores for a value of the flag.
 func outlineForm(word string) string {
 	if word == noOutline {
 		return ""
@@ -218,7 +218,7 @@ func (f *shareFlags) share(cmd *cobra.Command, o *instance.Instance, lib concord
 	return x, f.words(given, r)
 }
 
-// words applies the flags that are words and dates.
+// words applies the flags whose values are words or dates.
 func (f *shareFlags) words(given func(string) bool, r *store.ShareRule) (err error) {
 	if given("level") {
 		r.Level = concordat.Show(f.level)

@@ -53,7 +53,7 @@ of federations are lost: join each again, and begin a new epoch of those that th
 	return c
 }
 
-// keystoreSecret returns the secret for a keystore, and the file that holds it, empty for a passphrase.
+// keystoreSecret returns the secret for a keystore and the name of the file that contains it, which is empty for a passphrase.
 func (a *commands) keystoreSecret(o *instance.Instance, keyFile string, passphrase bool, passphraseFile string) (crypto.Secret, string,
 	error) {
 	if passphrase {

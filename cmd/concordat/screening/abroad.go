@@ -115,10 +115,10 @@ type abroadUnit struct {
 	Refused   []string              `json:"refused,omitempty"` // libraries that refuse permanently, with the reason
 	Hidden    bool                  `json:"hidden,omitempty"`  // something matches but is not shown
 	Withheld  int                   `json:"withheld,omitempty"`
-	Sent      int                   `json:"sent,omitempty"` // sentences
+	Sent      int                   `json:"sent,omitempty"` // number of sentences sent
 }
 
-// matchPartners asks partners about each text not asked about yet, and stops if one of them currently does not answer.
+// matchPartners asks partners about each text not asked about yet, and stops if a partner does not answer at the moment.
 func (s *screening) matchPartners(ctx context.Context) error {
 	done := map[int]*abroadUnit{}
 	err := s.work.found.replay(func(b []byte, _ int64) bool {
@@ -143,7 +143,7 @@ func (s *screening) matchPartners(ctx context.Context) error {
 	}
 	var mu sync.Mutex // guards done
 	var stop atomic.Bool
-	// If one fails, wait for those under way, since they are already paid for.
+	// If one question fails, wait for those under way, since they are already paid for.
 	g := new(errgroup.Group)
 	g.SetLimit(abroadAtOnce)
 	for _, text := range todo {
@@ -176,10 +176,10 @@ func (s *screening) matchPartners(ctx context.Context) error {
 	return s.takeAbroad(done)
 }
 
-// errLater: a partner will answer later.
+// errLater means that a partner will answer later.
 var errLater = errors.New("not now")
 
-// unfinished says how many questions were asked.
+// unfinished returns an error that says how many questions were asked.
 func (s *screening) unfinished(ctx context.Context, err error, done int) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -222,7 +222,7 @@ func (s *screening) askAbroad(ctx context.Context, text int) (*abroadUnit, error
 
 // takeAbroad turns partners' answers into documents of the other side and into pairs.
 func (s *screening) takeAbroad(done map[int]*abroadUnit) error {
-	places := map[concordat.Ref]int{} // of texts
+	places := map[concordat.Ref]int{} // places of texts
 	refused := map[string]bool{}
 	for text := range s.texts[:len(s.texts):len(s.texts)] {
 		u := done[text]

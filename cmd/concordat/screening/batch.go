@@ -27,7 +27,7 @@ type PrintFile struct {
 	Path     string    `json:"path"`
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
-	bytes    int       // of a print
+	bytes    int       // bytes in a print
 }
 
 func (f *PrintFile) Prints() int { return int(f.Size / int64(f.bytes)) }
@@ -205,7 +205,7 @@ func (f *batchFlags) scanner(queries []screen.Wide) (scanner, *screen.Design, er
 // batchUnitRecord is a unit of batch or join that is done.
 type batchUnitRecord struct {
 	Unit int         `json:"unit"`
-	Hits [][3]uint64 `json:"hits"` // query, stored, distance; or both of a pair
+	Hits [][3]uint64 `json:"hits"` // query, stored print and distance; or the two prints of a pair
 }
 
 // openUnits opens the work of a batch or join: in the given folder, or in a temporary one.
@@ -411,7 +411,7 @@ func parsePrint(line string) (uint64, error) {
 	return strconv.ParseUint(word, 16, 64)
 }
 
-// The folder of packed tables.
+// Names of the files in a folder of packed tables.
 const (
 	packedDesign = "design.json"
 	packedTable  = "table-%04d.packed"

@@ -44,7 +44,7 @@ type hotPrint struct {
 	Type     string `json:"type"` // hot
 	Print    string `json:"print"`
 	Count    int    `json:"count"`
-	Document string `json:"document,omitempty"` // the first
+	Document string `json:"document,omitempty"` // the first document that has it
 }
 
 func (a *commands) screenDistribution(ctx context.Context, paths []string, svg string, hot, most int) error {

@@ -31,7 +31,7 @@ type frequencyHeader struct {
 
 const (
 	frequencyBytes = 12
-	maxFrequency   = 1 << 30 // features of a file
+	maxFrequency   = 1 << 30 // maximum number of features in a file
 )
 
 func (a *commands) screenFrequenciesCommand() *cobra.Command {

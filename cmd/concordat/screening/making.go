@@ -27,8 +27,8 @@ type PrintOptions struct {
 	IDF       string `json:"idf"`
 	Hash      string `json:"hash"`
 	Levels    []int  `json:"levels,omitempty"`
-	// Counted is the number of documents whose frequencies weight the features, since a growing library results in other
-	// prints. 0: features are not weighted.
+	// Counted is the number of documents whose frequencies weight the features, because prints change as a library grows. 0: features are
+	// not weighted.
 	Counted int `json:"counted,omitempty"`
 }
 
@@ -45,7 +45,7 @@ const (
 // near-duplicates share is already frequent.
 const LeastCounted = 200
 
-// defaultPrint makes the best prints measured (doc/evaluation/screen.md, Which options). Runs of words spread more evenly, and
+// defaultPrint makes the best prints measured (doc/evaluation/screen.md, Which options). Prints of word runs are more evenly spread but
 // find fewer revisions.
 func defaultPrint() PrintOptions {
 	return PrintOptions{Bits: 64, Distance: 3, Features: "words", StopWords: StopDrop, TF: "log", IDF: IDFAuto, Hash: "mix"}

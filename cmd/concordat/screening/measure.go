@@ -17,10 +17,10 @@ import (
 	"concordat/site"
 )
 
-// The estimates of a method by fingerprints, sketches or letters are not shares that count: the method knows neither what a
-// form, a list of references or a quotation explains nor where two texts begin to differ. So the documents of the pairs are
-// compared as in a check and get its shares: a pair always has the same share. Beyond --shares documents, the pairs with
-// the lowest resemblance keep the method's estimate.
+// The estimates of a method by fingerprints, sketches or letters are not shares that count: the method knows neither what a form, a list of
+// references or a quotation explains nor where two texts begin to differ. So the documents of the pairs are compared as in a check and get
+// its shares, so that a pair has the same share whatever the method. Beyond --shares documents, the pairs with the lowest resemblance keep
+// the method's estimate.
 
 // measured is a record of work.found: the result of checking one text.
 type measured struct {
@@ -181,7 +181,7 @@ func (s *screening) leastFound() float64 {
 	return s.Threshold / 2
 }
 
-// How far an estimate may be off: nothing may count, if everything is explained, and rarely does more than this count.
+// Bounds of the error of an estimate. A check may count nothing, if everything is explained, and it rarely counts more than these allow.
 const (
 	foundFactor = 2
 	foundAbove  = 0.1

@@ -14,8 +14,8 @@ import (
 	"concordat/cmd/cli"
 )
 
-// Packed tables come with the documents of the prints, if FILE.ids has them: for each print, packedNames has the print in eight
-// bytes and, in eight more, the place in packedIDs where its name begins, big-endian; a name there ends with a line feed.
+// Packed tables come with the documents of the prints if FILE.ids lists them. For each print, packedNames has eight bytes for the print and
+// eight for the place in packedIDs where its name begins, both big-endian. A name ends with a line feed.
 const (
 	packedNames = "documents"
 	packedIDs   = "documents.ids"
@@ -57,10 +57,10 @@ func writeNames(dir string, prints []uint64, ids []string) error {
 	}, filepath.Join(dir, packedIDs), filepath.Join(dir, packedNames))
 }
 
-// nameFiles looks documents up on disk.
+// nameFiles looks up documents on disk.
 type nameFiles struct {
 	places, ids *os.File
-	n           int // prints
+	n           int // number of prints
 }
 
 // openNames opens the documents of packed tables; nil if there are none.

@@ -131,7 +131,7 @@ func (r *screenResults) keptFor() map[int]string {
 }
 
 const (
-	clustersShown = 300 // on the page; the tables have all
+	clustersShown = 300 // on the page; the tables list all clusters
 	pairsShown    = 100 // of a cluster
 )
 
@@ -139,7 +139,7 @@ const (
 type screenPage struct {
 	Sum      screenSummary
 	Keep     string
-	Partners []string // that were asked
+	Partners []string // partners that were asked
 	Overview template.HTML
 	Clusters []pageCluster
 	More     int

@@ -85,7 +85,7 @@ time: the X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3.`,
 // sampledPrints bounds the prints used to count candidates.
 const sampledPrints = 200_000
 
-// samplePrints returns prints spread evenly over a file, and how many the file has.
+// samplePrints returns prints taken evenly from a file, and the number of prints in the file.
 func samplePrints(ctx context.Context, path string) (sample []uint64, n int, err error) {
 	file, err := OpenPrintFile(path, 64)
 	if err != nil {

@@ -24,21 +24,21 @@ type screenPair struct {
 	B            concordat.DocumentID `json:"b"`
 	LibraryA     concordat.LibraryID  `json:"a_library"`
 	LibraryB     concordat.LibraryID  `json:"b_library"`
-	SiteB        concordat.SiteID     `json:"b_site,omitempty"` // of a partner; then b is its handle of the document
+	SiteB        concordat.SiteID     `json:"b_site,omitempty"` // the partner that has it; b is then its handle for the document
 	Method       string               `json:"method"`
 	Resemblance  float64              `json:"resemblance"`
 	ContainmentA *float64             `json:"containment_a"` // share of A that counts as found in B; null: unknown
 	ContainmentB *float64             `json:"containment_b"`
-	// Measured: the shares are those of checks. Otherwise they are estimates, within bounds.
+	// Measured reports whether the shares are those of checks; otherwise they are estimates within bounds.
 	Measured bool           `json:"measured"`
 	WithinA  *report.Bounds `json:"containment_a_within,omitempty"`
 	WithinB  *report.Bounds `json:"containment_b_within,omitempty"`
 	Low      *float64       `json:"resemblance_low,omitempty"` // 95 % interval of an estimate
 	High     *float64       `json:"resemblance_high,omitempty"`
-	// OneSided: the partner did not disclose the length of its document; resemblance is containment_a.
+	// OneSided reports that the partner did not disclose the length of its document; resemblance is then containment_a.
 	OneSided bool             `json:"one_sided,omitempty"`
 	Sections []screenSections `json:"sections,omitempty"` // with a template
-	a, b     int              // of docs
+	a, b     int              // indices in docs
 	link     float64          // the value that joins documents and lets one represent another
 }
 
@@ -54,7 +54,7 @@ type screenSections struct {
 }
 
 type screenMember struct {
-	Site     concordat.SiteID     `json:"site,omitempty"` // of a partner
+	Site     concordat.SiteID     `json:"site,omitempty"` // partner that has it
 	Library  concordat.LibraryID  `json:"library"`
 	Document concordat.DocumentID `json:"document"`
 }
@@ -74,7 +74,7 @@ type screenCluster struct {
 	Representative screenMember `json:"representative"`
 	Oldest         screenMember `json:"oldest"`
 	Documents      []screenNode `json:"documents"`
-	oldest         int          // of docs
+	oldest         int          // index in docs
 }
 
 // screenRemoval is a document that another one, which is kept, represents.
@@ -113,7 +113,7 @@ type screenSummary struct {
 	Refused  []string `json:"refused,omitempty"`  // libraries of partners that were not compared, with the reason
 }
 
-// Which near-copy stays.
+// Which of several near-copies is kept.
 const (
 	keepOldest  = "oldest"
 	keepNewest  = "newest"
@@ -159,7 +159,7 @@ func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenRes
 	}
 	before := func(a, b int) bool {
 		x, y := date(a), date(b)
-		if x.IsZero() != y.IsZero() { // a partner may not disclose it
+		if x.IsZero() != y.IsZero() { // a partner need not disclose it
 			return y.IsZero()
 		}
 		return cmp.Or(x.Compare(y), cmp.Compare(a, b)) < 0
@@ -185,7 +185,7 @@ func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenRes
 	return &r
 }
 
-// topPairs returns, from pairs in order of falling resemblance, those among the top most pairs of either document.
+// topPairs returns the pairs that are among the first top pairs of either document; pairs are in order of falling resemblance.
 func topPairs(pairs []screenPair, most int) []screenPair {
 	count := map[int]int{}
 	return slices.DeleteFunc(pairs, func(p screenPair) bool {
@@ -282,7 +282,7 @@ func (s *screening) product(as, bs []int32, each func(a, b int)) {
 
 func (s *screening) clusters(groups [][]int, from []int, links []screen.Link, date func(int) time.Time,
 	before func(a, b int) bool) []screenCluster {
-	like := map[[2]int]float64{} // of documents where one comes from the other
+	like := map[[2]int]float64{} // pairs of documents of which one comes from the other
 	for _, l := range links {
 		if from[l.A] == l.B || from[l.B] == l.A {
 			like[[2]int{l.A, l.B}] = l.Resemblance
@@ -402,7 +402,7 @@ func (a *commands) printScreened(s *screening, r *screenResults) error {
 	return nil
 }
 
-// number writes a number of things in words.
+// number returns a count of things in words.
 func number(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -440,7 +440,7 @@ func screenLines(s *screening, r *screenResults, line func(any) error) error {
 	return line(s.sum)
 }
 
-// readDates reads lines of DOCUMENT TAB DATE; "" means no file.
+// readDates reads lines of DOCUMENT TAB DATE; if path is empty, there is no file.
 func readDates(path string) (map[concordat.DocumentID]time.Time, error) {
 	if path == "" {
 		return nil, nil

@@ -95,7 +95,7 @@ func (p shardParts) paths(out string) (all []string) {
 	return all
 }
 
-// place returns the file of a document; false: it is in none of those written.
+// place returns the file of a document, or false if it is in none of the written files.
 func (p shardParts) place(lib concordat.LibraryID, id concordat.DocumentID) (int, bool) {
 	if p.of == 0 {
 		return 0, true

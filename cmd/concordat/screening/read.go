@@ -101,7 +101,7 @@ func (s *screening) dropStale(same bool) error {
 // reading reads documents in order.
 type reading struct {
 	s      *screening
-	old    []oldText // not yet met
+	old    []oldText // records not yet reached
 	met    int
 	reused int
 	known  map[textSum]int // text by sum

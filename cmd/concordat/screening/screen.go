@@ -59,7 +59,7 @@ type screenFlags struct {
 
 	work, out, dates, keep string
 	removal                float64
-	top                    int // pairs of a document that are printed; 0: all
+	top                    int // number of pairs printed for each document; 0: all
 	deadline               time.Duration
 }
 
@@ -67,7 +67,7 @@ type screenFlags struct {
 type shingleFlags struct {
 	Width   int    `json:"width"`
 	Letters bool   `json:"letters,omitempty"`
-	Sketch  int    `json:"sketch,omitempty"`  // values of MIN_s
+	Sketch  int    `json:"sketch,omitempty"`  // number of values in MIN_s
 	Modulus uint64 `json:"modulus,omitempty"` // m of MOD_m; 0: MIN_s
 	Super   int    `json:"super,omitempty"`
 }
@@ -78,7 +78,7 @@ type shortFlags struct {
 	Words   bool   `json:"words,omitempty"`
 	Measure string `json:"measure"`
 	Edits   int    `json:"edits"`
-	Longest int    `json:"longest"` // letters
+	Longest int    `json:"longest"` // maximum length in letters
 	Ranges  int    `json:"ranges"`  // it decides how the comparison is divided
 }
 
@@ -237,8 +237,8 @@ func (f *screenFlags) shortOptions() (screen.ShortOptions, error) {
 	return o, err
 }
 
-// sections returns the section template of the documents, by default that of their libraries, and records its name, which
-// identifies the screening. nil: none, or the method does not know where texts agree.
+// sections returns the section template of the documents, by default that of their libraries, and records its name, which is part of the
+// screening's identity. It returns nil if there is none or if the method does not know where texts agree.
 func (f *screenFlags) sections(ctx context.Context, o *instance.Instance) (*segment.Template, error) {
 	if f.Method != methodFingerprint || len(f.Partners) > 0 {
 		return nil, nil
@@ -281,13 +281,13 @@ type screenDoc struct {
 	Added   time.Time            `json:"added"`
 	Letters int                  `json:"letters"`
 	Bytes   int                  `json:"bytes"` // of the text
-	Text    int                  `json:"text"`  // its place in texts
+	Text    int                  `json:"text"`  // its index in texts
 }
 
 // screenText is a distinct text.
 type screenText struct {
-	members [2][]int32 // of docs, by side
-	at      int64      // of its record in work.texts
+	members [2][]int32 // indices in docs, by side
+	at      int64      // offset of its record in work.texts
 	blank   bool       // the method has nothing to compare
 }
 
@@ -301,7 +301,7 @@ type foundPair struct {
 	OneSided    bool        `json:"-"`           // the length of B was not disclosed: Resemblance is the share of A in B
 	Measured    bool        `json:"-"`           // Contained holds shares from checks
 	Found       float64     `json:"-"`           // the method's resemblance, if Measured
-	// Within bounds Contained if that is an estimate.
+	// Within contains the bounds of Contained if that is an estimate.
 	Within   *[2]report.Bounds `json:"-"`
 	Sections []screenSections  `json:"s,omitempty"`
 }

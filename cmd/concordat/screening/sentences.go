@@ -194,7 +194,7 @@ func (j *printJoin) sections(a, b int) ([]screenSections, error) {
 // concurrent use.
 type documentCache struct {
 	s    *screening
-	most int64 // bytes
+	most int64 // maximum size in bytes
 	held atomic.Int64
 	docs []atomic.Pointer[screen.Document]
 }

@@ -54,7 +54,7 @@ func (a *commands) stage(use, short string, do func(in io.Reader, out io.Writer)
 	}}
 }
 
-// misinput converts faults of the input into usage errors.
+// misinput converts errors in the input into usage errors.
 func misinput(err error) error {
 	var fault *stage.InputError
 	if errors.As(err, &fault) {

@@ -28,8 +28,8 @@ import (
 //	found          a record for each unit of comparing that is done
 //	spill-N        sorted numbers that memory had no room for
 //
-// A record is its length and its CRC-32C, 4 bytes each, and its bytes; a damaged or half-written record and everything after it
-// count as not written.
+// A record consists of its length and its CRC-32C, 4 bytes each, followed by its bytes; a damaged or half-written record and everything
+// after it count as not written.
 type work struct {
 	dir    string
 	texts  *recordLog
@@ -94,7 +94,7 @@ func (w *work) Create() (screen.Spill, error) {
 	return spillFile{f}, nil
 }
 
-// spillFile is removed when it is closed.
+// spillFile is a file that is removed when it is closed.
 type spillFile struct{ *os.File }
 
 func (f spillFile) Close() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
@@ -104,7 +104,7 @@ type recordLog struct {
 	f    *os.File
 	w    *bufio.Writer
 	mu   sync.Mutex // guards w and size
-	size int64      // including what w holds
+	size int64      // including the bytes buffered in w
 }
 
 const (
@@ -122,8 +122,8 @@ func openRecords(path string) (*recordLog, error) {
 	return &recordLog{f: f, w: bufio.NewWriterSize(f, 1<<18)}, nil
 }
 
-// replay calls each with the records from the beginning and their offsets, until it returns false, and truncates the file after
-// the last record that is complete and wanted; new records are appended there.
+// replay calls each with every record and its offset, from the beginning, until each returns false. It truncates the file after the last
+// record that is complete and wanted; new records are appended there.
 func (l *recordLog) replay(each func(record []byte, at int64) bool) error {
 	info, err := l.f.Stat()
 	if err != nil {
