@@ -17,7 +17,8 @@ import (
 // for example one restored from a snapshot of a running machine, names the same start as the lost one; its log is shorter
 // than what was acknowledged, which reveals it.
 
-// Position is a record of a shard's log. A later epoch comes after all records of an earlier one.
+// Position identifies a record in a shard's log. All records of a later epoch come after those of an earlier
+// one.
 type Position struct {
 	Epoch uint64 `json:"epoch"`
 	Seq   uint64 `json:"record"`
@@ -30,7 +31,8 @@ func (p Position) Compare(q Position) int {
 
 // Acknowledged keeps, outside the nodes of a cluster, the last acknowledged record of each shard.
 type Acknowledged interface {
-	// Note makes durable that the shards were acknowledged up to these positions. It never goes back.
+	// Note durably records that the shards were acknowledged up to these positions. A recorded position never
+	// goes back.
 	Note(ctx context.Context, cluster string, at map[concordat.ShardID]Position) error
 	// Noted returns the positions of the cluster's shards; a shard for which nothing was noted is absent.
 	Noted(ctx context.Context, cluster string) (map[concordat.ShardID]Position, error)
@@ -52,7 +54,7 @@ type notes struct {
 	running bool
 }
 
-// note returns when it is durable outside the nodes that the shard was acknowledged up to at.
+// note returns once it is durably recorded, outside the nodes, that the shard was acknowledged up to at.
 func (s *notes) note(ctx context.Context, id concordat.ShardID, at Position) error {
 	if s.kept == nil {
 		return nil
@@ -79,7 +81,7 @@ func (s *notes) note(ctx context.Context, id concordat.ShardID, at Position) err
 	}
 }
 
-// run notes all that is pending, until nothing is.
+// run notes pending positions until none is left.
 func (s *notes) run() {
 	for {
 		s.mu.Lock()
@@ -102,8 +104,8 @@ func (s *notes) run() {
 	}
 }
 
-// noteTenures notes the beginning of each epoch that a copy of the node leads, once it is committed: from then on, a
-// shard that was forced to accept a shorter log is judged by that position.
+// noteTenures notes the beginning of each epoch that a copy of the node leads, once it is committed: from then on,
+// that position applies to a shard that was forced to accept a shorter log.
 func noteTenures(n *Node) {
 	if n.o.Acknowledged == nil {
 		return
@@ -167,7 +169,7 @@ func compareAcknowledged(n *Node, me coord.Incarnation) bool {
 		n.log.Error("the copy lacks acknowledged records: its folder went back in time, or its disk lost them; it does not count before it has caught up",
 			"shard", h.copy.o.Index.Shard, "has", have, "acknowledged", want)
 		n.mu.Lock()
-		h.ready = "" // Ready follows, once others may rely on it
+		h.ready = "" // Ready follows once others may rely on the copy
 		n.mu.Unlock()
 		h.copy.step(replica.Behind{})
 		all = false

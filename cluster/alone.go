@@ -44,7 +44,8 @@ func openAlone(ctx context.Context, dir string, o CopyOptions) (*Alone, error) {
 	if o.Index.ReadOnly {
 		return nil, fmt.Errorf("%s: a log cannot be replayed without writing: %w", dir, concordat.ErrInvalid)
 	}
-	// The index comes first: it takes the folder's lock, and only a folder with an index may hold more.
+	// The index is opened first: it takes the folder's lock, and only a folder with an index may hold other
+	// files.
 	o.Node, o.Restored = aloneNode, true
 	c, err := newCopy(dir, o)
 	if err != nil {
@@ -57,14 +58,14 @@ func openAlone(ctx context.Context, dir string, o CopyOptions) (*Alone, error) {
 	return a, nil
 }
 
-// Replay applies to the index of the shard in dir what only its log has, for readers that use the
+// Replay applies records that are only in the log of the shard in dir to its index, for readers that use the
 // index without the log. It fails with concordat.ErrNotFound if there is no shard.
 func Replay(ctx context.Context, dir string) error {
 	if !exists(filepath.Join(dir, "shard.json")) {
 		return fmt.Errorf("%s: no shard: %w", dir, concordat.ErrNotFound)
 	}
 	if !exists(filepath.Join(dir, logName)) {
-		return nil // never had one
+		return nil // the shard never had one
 	}
 	a, err := OpenAlone(ctx, dir, index.Options{})
 	if err != nil {
@@ -182,7 +183,8 @@ func (a *Alone) Purge(ctx context.Context) error {
 // Close writes the index to disk, so that the next opening need not replay, and releases the folder.
 func (a *Alone) Close() error {
 	if _, err := a.copy.Status(); err == nil {
-		// What the index does not have on disk is in the log: an error only costs time at the next opening.
+		// The log has whatever the index does not have on disk, so an error only costs time at the next
+		// opening.
 		_ = a.Persist(context.Background())
 	}
 	err := a.copy.Close()

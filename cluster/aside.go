@@ -83,7 +83,7 @@ func Asides(root string) ([]Aside, error) {
 		a := Aside{Shard: concordat.ShardID(id), Reason: "unknown"}
 		b, err := os.ReadFile(filepath.Join(root, e.Name(), asideName))
 		if err == nil && len(b) <= maxAside {
-			_ = json.Unmarshal(b, &a) // what cannot be read is shown all the same
+			_ = json.Unmarshal(b, &a) // a copy whose reason cannot be read is shown all the same
 		}
 		a.Folder = filepath.Join(root, e.Name())
 		out = append(out, a)
@@ -93,7 +93,7 @@ func Asides(root string) ([]Aside, error) {
 }
 
 // Documents calls each with every document of the copy: those in its index, and those in its log that had not reached the
-// index. A second call finds the same documents. Errors: those of index.Open, wal.Open and each.
+// index. Another call of Documents finds the same ones. Errors: those of index.Open, wal.Open and each.
 func (a Aside) Documents(ctx context.Context, site concordat.SiteID, each func(*concordat.Document) error) (err error) {
 	tail, err := a.tail(site)
 	if err != nil {
@@ -134,7 +134,7 @@ type logged struct {
 	put *concordat.Profile // nil: deleted
 }
 
-// tail returns the last record in the copy's log of each document that it names.
+// tail returns, for each document in the copy's log, its last record.
 func (a Aside) tail(site concordat.SiteID) (map[concordat.Ref]logged, error) {
 	out := map[concordat.Ref]logged{}
 	dir := filepath.Join(a.Folder, logName)

@@ -18,8 +18,8 @@ import (
 	"concordat/index"
 )
 
-// How questions reach one copy of each shard: one message goes to each node that is asked, a second copy
-// is asked if one is slow (Dean and Barroso 2013, hedged requests), and another one if a copy fails.
+// How questions reach one copy of each shard: each node that is asked gets one message. If a copy is slow, a
+// second one is asked too (Dean and Barroso 2013, hedged requests); if a copy fails, another one is asked.
 
 // ShardStatus says what became of a question to one shard.
 type ShardStatus string
@@ -30,13 +30,13 @@ const (
 	ShardTimeout ShardStatus = "timeout" // no answer in time
 	ShardStale   ShardStatus = "stale"   // the copies that answer lack records that were asked for
 	ShardGone    ShardStatus = "no copy" // no intact copy is reachable
-	shardRefused ShardStatus = "refused" // the question is wrong: Error says how
+	shardRefused ShardStatus = "refused" // the question is invalid; Error says why
 )
 
 const (
 	leastHedge = 20 * time.Millisecond  // before this, no second copy is asked
-	firstHedge = time.Second            // until something was measured
-	staleWait  = 2 * time.Second        // how long a copy waits for what it lacks
+	firstHedge = time.Second            // used until latencies have been measured
+	staleWait  = 2 * time.Second        // how long a copy waits for records that it lacks
 	sureAgain  = 10 * time.Millisecond  // between two checks of whether it may answer
 	askAgain   = 250 * time.Millisecond // before copies that could not answer are asked again
 	askTime    = 10 * time.Second       // how long they are asked again; an election normally takes no longer
@@ -81,7 +81,7 @@ func (a *shardAnswer) err() error {
 	return e
 }
 
-// answer answers for the copies of this node.
+// answer answers a question from the copies of this node.
 func (n *Node) answer(ctx context.Context, q *question) []shardAnswer {
 	out := make([]shardAnswer, len(q.Shards))
 	var g errgroup.Group
@@ -138,7 +138,7 @@ func (n *Node) answerFrom(ctx context.Context, c *Copy, a *shardAnswer, q *quest
 	}
 }
 
-// fill looks the question up in the index.
+// fill fills in the answer from the index.
 func (a *shardAnswer) fill(ctx context.Context, ix *index.Shard, q *question) (err error) {
 	a.Applied = ix.Applied().Seq
 	switch {
@@ -175,9 +175,10 @@ func (c *Copy) catchUp(ctx context.Context, low uint64) bool {
 	}
 	end := st.End
 	if st.Role == replica.Master {
-		end = st.Applied // it applied what it acknowledged
+		end = st.Applied // it has applied everything that it acknowledged
 	}
-	// A master has all records there are: those up to low that it lacks were abandoned by force.
+	// A master has all records that exist: any up to low that it lacks were abandoned when it was forced to
+	// lead.
 	there := func(s replica.Status) bool {
 		return s.Applied >= min(end, s.End) && (s.Applied >= low || s.Role == replica.Master && s.Applied >= s.End)
 	}
@@ -214,15 +215,15 @@ type round struct {
 	answers map[concordat.ShardID]*shardAnswer
 	missing map[concordat.ShardID]ShardStatus
 	in      chan answered
-	idle    []concordat.ShardID // still open: every copy was asked and none answered
+	idle    []concordat.ShardID // still open although every copy was asked
 	until   time.Time           // idle ones are asked again
 }
 
 type openShard struct {
 	left   []coord.NodeID // not asked yet
 	flying int
-	status ShardStatus // the best reason so far
-	hope   bool        // a copy may answer soon: one was unsure, or could not be reached
+	status ShardStatus // the most informative reason so far
+	hope   bool        // a copy may answer soon, because one was unsure or could not be reached
 }
 
 // askShards asks one copy of each shard and returns the answers, and why the other shards did not answer. If a
@@ -283,7 +284,7 @@ func (n *Node) readTime(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeout(ctx, d)
 }
 
-// minSeq returns what this node has written: its own readers must see that.
+// minSeq returns the newest record that this node has written to the shard: its own readers must see it.
 func (n *Node) minSeq(shards []concordat.ShardID) map[concordat.ShardID]uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -296,7 +297,7 @@ func (n *Node) minSeq(shards []concordat.ShardID) map[concordat.ShardID]uint64 {
 	return out
 }
 
-// candidates returns the live nodes with a copy in sync, or else those with other copies.
+// candidates returns the live nodes whose copies are in sync or, if there are none, those with other copies.
 func candidates(v *coord.View, id concordat.ShardID) []coord.NodeID {
 	s, ok := v.Shards[id]
 	if !ok {
@@ -398,7 +399,7 @@ func (n *Node) askNode(ctx context.Context, to coord.Node, q question) answered 
 	return out
 }
 
-// take records an outcome.
+// take records the outcome of a message.
 func (r *round) take(ctx context.Context, a answered) error {
 	for _, id := range a.shards {
 		if o := r.open[id]; o != nil {

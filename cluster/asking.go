@@ -24,7 +24,7 @@ type asking struct {
 type load struct {
 	time   time.Duration // weighted mean; newer answers count more
 	flying int
-	silent bool // it does not answer
+	silent bool // the node does not answer
 }
 
 func (a *asking) of(n coord.NodeID) *load {
@@ -72,7 +72,7 @@ func (a *asking) silence(n coord.NodeID, silent bool) bool {
 	return was != silent
 }
 
-// begin counts a message, and end its outcome.
+// begin counts a message; end records its outcome.
 func (a *asking) begin(n coord.NodeID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

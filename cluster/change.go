@@ -17,7 +17,7 @@ import (
 // The payload of a put begins with the version of its layout (doc/cluster.md).
 const (
 	changeVersion = 1
-	// cellsVersion has the cells of meaning at the end.
+	// cellsVersion is the layout with the cells of meaning at the end.
 	cellsVersion = 2
 )
 
@@ -118,7 +118,7 @@ func appendProfile(b []byte, p *concordat.Profile) []byte {
 	return b
 }
 
-// reader takes values from the front of b; ok is false once a value was missing.
+// reader takes values from the front of b; ok becomes false when a value is missing.
 type reader struct {
 	b  []byte
 	ok bool
@@ -211,7 +211,7 @@ func parseProfile(b []byte) (*concordat.Profile, bool) {
 	return p, r.ok && len(r.b) == 0 && utf8.ValidString(p.Document.Text)
 }
 
-// packChanges writes changes as the log would.
+// packChanges returns changes in the form that the log uses.
 func packChanges(changes []index.Change) ([]byte, error) {
 	records := make([]wal.Record, len(changes))
 	for i := range changes {

@@ -7,9 +7,9 @@ import (
 )
 
 // clock draws revisions: numbers that grow at about the same rate on all nodes (hybrid logical clocks, Kulkarni and
-// others 2014). A revision is the time in milliseconds since 1970, shifted, plus random bits, so that two nodes draw
-// the same one once in a million times; Revisions handles that case. Nothing depends on clocks being right: one that is
-// behind costs a repetition, after which it has caught up.
+// others 2014). A revision is the time in milliseconds since 1970, shifted, plus random bits, so the chance that two
+// nodes draw the same one is one in a million; Revisions handles that case. Nothing depends on clocks being right: one
+// that is behind costs one repeated write, after which it has caught up.
 type clock struct {
 	now func() time.Time // nil: time.Now
 

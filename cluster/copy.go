@@ -34,7 +34,7 @@ type Copy struct {
 	syncing time.Duration // when the current sync of the log began, by now(); 0: none is under way
 	gen     uint64        // of the log, the highest the replica has named
 	live    map[coord.NodeID]coord.Node
-	failed  error // forever: the folder must be opened again
+	failed  error // permanently; the folder must be opened again
 	nextID  uint64
 	writes  map[uint64]*write
 	writing *index.Change            // of the Write that is being taken
@@ -51,7 +51,7 @@ type Copy struct {
 	operations operations // of other nodes and this one, while the copy is master
 
 	gate   sync.RWMutex            // held for reading by every write, for writing while a snapshot is taken
-	frozen map[string]*frozenIndex // by moment; under mu
+	frozen map[string]*frozenIndex // by the name of the moment; under mu
 
 	toSync  chan struct{} // capacity 1: there is something to sync
 	toApply chan struct{} // capacity 1: target rose
@@ -62,8 +62,8 @@ type CopyOptions struct {
 	Index       index.Options // of the shard; Logged is ignored
 	Node        coord.NodeID
 	Coordinator coord.Coordinator
-	// Ready is called, at most once for an incarnation, when the node may announce itself as far
-	// as this copy is concerned. Nil: nothing is called.
+	// Ready is called, at most once for each incarnation, when this copy allows the node to announce itself.
+	// It may be nil.
 	Ready func(coord.Incarnation)
 	// Peers reaches the other copies; nil if the shard has none.
 	Peers Peers
@@ -78,16 +78,17 @@ type CopyOptions struct {
 	// Restored says that an index without a log may be authoritative, for example one from a
 	// backup or from an older version of the program. In a cluster, other copies decide that.
 	Restored bool
-	// Lost says that the copy may lack what it once acknowledged, because its folder was lost or is
-	// an older copy: it must not lead before it has caught up.
+	// Lost says that the copy may lack records that it acknowledged, because its folder was lost or is an
+	// older copy of itself. Such a copy must not lead before it has caught up.
 	Lost bool
 	// Reprofile recomputes the profile of a document whose record in the log has a different scheme than
 	// the index, for example after Reindex. Nil: such a record ends the copy.
 	Reprofile func(concordat.Document) (*concordat.Profile, error)
 	// Now is the clock from which revisions are drawn; default time.Now.
 	Now func() time.Time
-	// Panicked is called after a panic while a question is answered or a document is taken for the log; only that call
-	// fails. It may be called at any time, by several goroutines. Nil: such a panic reaches the caller.
+	// Panicked is called after a panic while a question is answered or a document is prepared for the log; only that
+	// question or write fails. Several goroutines may call it at any time. If it is nil, such a panic reaches the
+	// caller.
 	Panicked func(value any, stack []byte)
 	// SlowSync is how long the disk may take to make a group of records durable before a master gives
 	// its leadership to another copy; default 2 s.
@@ -199,7 +200,7 @@ func (c *Copy) openLog() error {
 		}
 	}
 	at := c.index.Applied()
-	explained := false // damage that the log reported has already been dealt with
+	explained := false // damage that the log reported has already been handled
 	revs := replica.NewRevisions(meta.Horizon)
 	log, err := c.openWAL(&meta, at, &explained, revs)
 	if err != nil {
@@ -208,10 +209,10 @@ func (c *Copy) openLog() error {
 	x := log.Extent()
 	if x.End < at.Seq {
 		if !c.o.Restored {
-			revs.Raise(c.clock.draw(1)) // the index has documents whose revisions are lost with the log
+			revs.Raise(c.clock.draw(1)) // the index has documents whose revisions were lost with the log
 		}
 		if !explained && !c.o.Restored {
-			// What followed in the log is gone, and its size is unknown.
+			// The records after this one are gone, and their number is unknown.
 			meta.Damaged = true
 			err = writeMeta(c.dir, meta)
 		}
@@ -230,7 +231,7 @@ func (c *Copy) openLog() error {
 	return nil
 }
 
-// openWAL opens the log. revs records the records; it may be nil.
+// openWAL opens the log. revs, which may be nil, is given every record.
 func (c *Copy) openWAL(meta *replica.Meta, at index.Applied, explained *bool, revs *replica.Revisions) (*wal.Log, error) {
 	var found func(*wal.Record)
 	if revs != nil {
@@ -259,7 +260,7 @@ func (c *Copy) step(e replica.Event) {
 	c.stepLocked(e)
 }
 
-// stepLocked does so, and carries out the actions that the replica returns. mu is held.
+// stepLocked gives the replica an event and carries out the actions that the replica returns. mu is held.
 func (c *Copy) stepLocked(e replica.Event) {
 	for next := e; next != nil; {
 		var fault replica.Event
@@ -312,7 +313,7 @@ func (c *Copy) act(a replica.Action) replica.Event {
 		return c.append(a)
 	case replica.Truncate:
 		c.gen = a.Gen
-		wake(c.toSync) // what is left may be on disk without the replica knowing
+		wake(c.toSync) // the remaining records may be on disk without the replica knowing
 		for seq := range c.changes {
 			if seq > a.Seq {
 				delete(c.changes, seq)

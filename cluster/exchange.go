@@ -20,7 +20,7 @@ import (
 
 const (
 	fetchTimeout = 2 * time.Second
-	// refusals is how many refused connections in a row mean that the process is gone.
+	// refusals is the number of consecutive refused connections after which the process counts as gone.
 	refusals     = 3
 	refusalPause = 50 * time.Millisecond
 )
@@ -62,7 +62,7 @@ func (c *Copy) Fetch(ctx context.Context, f replica.Fetch) (replica.Reply, error
 	me := c.o.Coordinator.Confirmed()
 	c.mu.Lock()
 	c.stepLocked(replica.Contact{Me: me}) // the answer may grant a lease
-	c.fetches[key] = answer               // no one waits any longer for a fetch of the same number by an earlier incarnation
+	c.fetches[key] = answer               // an earlier incarnation's fetch with the same number has no waiting caller any more
 	c.stepLocked(f)
 	c.mu.Unlock()
 	defer func() {
@@ -94,7 +94,7 @@ func (c *Copy) sendReply(a replica.SendReply) {
 		records, err := c.wal.Read(a.First, a.MaxBytes)
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):
-			r.Kind = replica.Snapshot // it was trimmed a moment ago
+			r.Kind = replica.Snapshot // the log was trimmed a moment ago
 		case errors.Is(err, concordat.ErrCorrupt):
 			c.wg.Go(func() { c.step(replica.Broken{Reason: err.Error()}) })
 			return
@@ -144,7 +144,7 @@ func (c *Copy) install(a replica.Install) {
 	})
 }
 
-// replace replaces the index and the log with the snapshot.
+// replace puts the snapshot in place of the index and the log.
 func (c *Copy) replace() (index.Applied, error) {
 	c.applying.Lock()
 	defer c.applying.Unlock()

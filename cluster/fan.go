@@ -15,7 +15,7 @@ type fan struct {
 
 	mu   sync.Mutex // guards all below
 	view coord.View
-	have bool // that there is a view
+	have bool // signals that there is a view
 	outs map[*fanned]struct{}
 	news chan struct{} // closed, and replaced, with each view
 }

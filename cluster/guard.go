@@ -5,7 +5,7 @@ import (
 	"runtime"
 )
 
-// errFault is all that callers and other nodes learn about a panic; the cause goes to the log.
+// errFault is the only thing that callers and other nodes learn about a panic; its cause is logged.
 var errFault = errors.New("fault: the program failed at this (tell the administrator; the log of the node has the cause)")
 
 // guard calls f and turns a panic into errFault: a question or a document that triggers a fault of the program ends only its own call.

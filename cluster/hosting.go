@@ -55,8 +55,8 @@ func (n *Node) host(id concordat.ShardID, s coord.Shard) {
 // fetchBits is how many bits number the fetches of one copy: enough for a thousand a second in 30 years.
 const fetchBits = 40
 
-// openCopy opens the copy. If it is damaged where nothing can be cut off and other nodes have the shard, it is
-// put aside: an empty copy takes its place, and counts once it has caught up.
+// openCopy opens the copy. If the damage cannot be cut off and other nodes have the shard, the copy is put
+// aside; an empty one takes its place, and counts once it has caught up.
 func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Copy, error) {
 	o := n.o.Copy
 	o.Index, o.Node, o.Coordinator, o.Peers, o.Restored = n.o.Index, n.o.Node.ID, views, n.peers, false
@@ -64,7 +64,7 @@ func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Co
 	o.Ready = func(i coord.Incarnation) { n.readyFor(id, i) }
 	o.Replica.FirstFetch = n.opened.Add(1) << fetchBits
 	dir := n.copyDir(id)
-	// A member that has nothing must have lost it: only in epoch 0 did all members have nothing.
+	// A member whose copy is empty must have lost its records: copies are empty by right only in epoch 0.
 	mine := slices.Contains(s.ISR, n.o.Node.ID) && s.Epoch > 0
 	o.Lost = mine && !exists(dir)
 	others := slices.ContainsFunc(s.ISR, func(m coord.NodeID) bool { return m != n.o.Node.ID })
@@ -111,7 +111,7 @@ func (n *Node) relinquish(id concordat.ShardID) {
 	n.readyFor(id, v.Me)
 }
 
-// drop closes a copy that is no longer wanted and removes its folder, once the coordinator confirms that.
+// drop closes a copy and removes its folder, once the coordinator confirms that the copy is no longer wanted.
 func (n *Node) drop(id concordat.ShardID) {
 	dir := n.copyDir(id)
 	n.mu.Lock()
@@ -171,7 +171,7 @@ func (n *Node) handOver(ctx context.Context) {
 		}
 	}
 	for _, c := range copies {
-		// Leadership that no node takes over ends on closing.
+		// If no node takes over, leadership ends when the copy is closed.
 		_ = c.Await(ctx, func(s replica.Status) bool { return !heir(s) })
 	}
 }

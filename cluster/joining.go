@@ -25,9 +25,9 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Joining: a token, made where the authority's key is, lets one node in once. It contains the address,
-// the hash of the authority's certificate and a secret; anyone who gets it before the intended node uses
-// it can join.
+// Joining: a token, made on the node that has the authority's key, admits one node once. It contains that
+// node's address, the hash of the authority's certificate and a secret. Anyone who obtains the token before
+// the intended node uses it can join.
 
 const (
 	joinPath   = "/cluster/join/1"
@@ -50,7 +50,7 @@ type Token struct {
 	Store string `json:"f,omitempty"`
 }
 
-// String returns the token as people copy it.
+// String returns the token in the form in which people copy it.
 func (t Token) String() string {
 	b, _ := json.Marshal(t) // never fails
 	return base64.RawURLEncoding.EncodeToString(b)
@@ -65,7 +65,7 @@ func ParseToken(s string) (t Token, err error) {
 	return t, nil
 }
 
-// storedToken is a token as its maker keeps it, useless by itself.
+// storedToken is what the maker of a token stores; it does not suffice for joining.
 type storedToken struct {
 	Hash    []byte       `json:"hash"` // SHA-256 of the secret
 	Node    coord.NodeID `json:"node"`
@@ -137,7 +137,8 @@ func mayJoin(n *Node, id coord.NodeID) error {
 	return l.MayJoin(v, id)
 }
 
-// spend removes the token from the file, if it is there: it is valid once. A node that may not join does not use it up.
+// spend removes the token from the file, if it is there, since it is valid once. A node that may not join does not use
+// it up.
 func spend(dir string, node coord.NodeID, secret []byte, now time.Time, mayJoin func(coord.NodeID) error) error {
 	tokensMu.Lock()
 	defer tokensMu.Unlock()
@@ -210,7 +211,7 @@ func (n *Node) letIn(r *http.Request, dir string, files func() (map[string][]byt
 	return out, err
 }
 
-// AddMember lets a node take part whose public key has the given name (see Member.Key). Errors: those of
+// AddMember admits the node whose public key has the given name (see Member.Key). Errors: those of
 // Layout.MayJoin.
 func (n *Node) AddMember(ctx context.Context, id coord.NodeID, zone, key string) error {
 	return ChangeLayout(ctx, n, func(l *Layout) error {
@@ -225,8 +226,9 @@ func (n *Node) AddMember(ctx context.Context, id coord.NodeID, zone, key string)
 	})
 }
 
-// Join obtains a certificate of the cluster for this machine and returns the other files that it needs.
-// The key never leaves it. A failure after the token is spent makes a new token necessary.
+// Join obtains a certificate of the cluster for this machine and returns the other files that it needs. The
+// private key never leaves the machine. After a failure that comes after the token was spent, a new token is
+// needed.
 func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]byte, error) {
 	req, err := request(dir)
 	if err != nil {
@@ -237,8 +239,8 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 		return nil, err
 	}
 	conf := &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}, InsecureSkipVerify: true}
-	// The secret goes only to the cluster: the server's certificate must be signed by the authority that
-	// the token names, whose certificate comes with it.
+	// The secret goes only to the cluster: the server's certificate must be signed by the authority that the
+	// token names. The server sends the authority's certificate too.
 	conf.VerifyConnection = func(cs tls.ConnectionState) error {
 		shown := cs.PeerCertificates
 		if len(shown) != 2 || pin(shown[1].Raw) != [32]byte(t.Pin) {

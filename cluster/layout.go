@@ -20,21 +20,21 @@ type Layout struct {
 	Scheme  concordat.Scheme `json:"scheme"`
 	Shards  int              `json:"shards"` // 1 to 256; never changes
 	Copies  int              `json:"copies"` // that each shard should have
-	// Members are the nodes that joined, live or not.
+	// Members lists the nodes that joined, live or not.
 	Members map[coord.NodeID]Member `json:"members"`
 }
 
 // Member is a node that joined.
 type Member struct {
 	Zone string `json:"zone,omitempty"`
-	// Drained nodes get no copies.
+	// Drained says that the node gets no copies.
 	Drained bool `json:"drained,omitempty"`
-	// Boot names the last start of the node. Its folder says the same, unless the folder is an older
+	// Boot names the last start of the node. Its folder has the same value, unless the folder is an older
 	// copy of itself or another node has taken the name.
 	Boot string `json:"boot,omitempty"`
 	// Key is the SHA-256 of the public key that identifies the node, hexadecimal; empty: it has not been seen yet.
 	Key string `json:"key,omitempty"`
-	// Authority: the node holds the key of the cluster's authority.
+	// Authority says that the node has the key of the cluster's authority.
 	Authority bool `json:"authority,omitempty"`
 }
 
@@ -102,14 +102,14 @@ func CheckNode(n coord.NodeID) error {
 	return nil
 }
 
-// Found makes a cluster of the given members at a coordinator that has none. An interrupted call is
-// finished by another with the same Layout.Cluster. Errors: concordat.ErrExists if there is another.
+// Found makes a cluster of the given members at a coordinator that has none. Another call with the same
+// Layout.Cluster finishes an interrupted one. Errors: concordat.ErrExists if there is another.
 func Found(ctx context.Context, s coord.Session, l Layout) error {
 	return FoundRestored(ctx, s, l, nil)
 }
 
-// FoundRestored is Found for a site whose shards came from a backup. The epochs are those that their copies
-// had reached (see Adopt); the next ones are higher.
+// FoundRestored is Found for a site whose shards came from a backup. epochs holds the epochs that their
+// copies had reached (see Adopt); the shards continue with higher ones.
 func FoundRestored(ctx context.Context, s coord.Session, l Layout, epochs map[concordat.ShardID]uint64) error {
 	l.Format = layoutFormat
 	if err := l.validate(); err != nil {
@@ -153,9 +153,9 @@ func readLayout(ctx context.Context, s coord.Session) (*Layout, error) {
 	}
 }
 
-// Place returns, for each shard, the nodes that should have a copy: Copies of them if enough members
-// are not drained, in different zones if possible, with copies and first places spread evenly over
-// the nodes. The placement in now is changed only where necessary; if now is nil, there is none yet.
+// Place returns, for each shard, the nodes that should have a copy: Copies of them if enough members are not
+// drained, in different zones if possible, with copies and first places spread evenly over the nodes. now is
+// the present placement, which Place changes only where necessary, or nil if there is none yet.
 func Place(l *Layout, now [][]coord.NodeID) [][]coord.NodeID {
 	var nodes []coord.NodeID
 	for n, m := range l.Members {
@@ -208,7 +208,8 @@ func (p *placing) zoneTaken(has []coord.NodeID, n coord.NodeID) bool {
 	return same >= (min(p.layout.Copies, len(p.nodes))+len(zones)-1)/len(zones)
 }
 
-// next returns the best node for one more copy of a shard: of a zone that has none, with the fewest copies.
+// next returns the best node for one more copy of a shard: in the zones with the fewest copies of the shard,
+// the node with the fewest copies of all.
 func (p *placing) next(has []coord.NodeID) coord.NodeID {
 	inZone := func(n coord.NodeID) (c int) {
 		for _, m := range has {
@@ -230,7 +231,8 @@ func (p *placing) next(has []coord.NodeID) coord.NodeID {
 	return best
 }
 
-// lead puts first the node that is first least often: a new shard's first node is its first master.
+// lead moves the node that is first for the fewest shards to the front, since a new shard's first node
+// becomes its first master.
 func (p *placing) lead(nodes []coord.NodeID) {
 	best := 0
 	for i, n := range nodes {
@@ -256,8 +258,8 @@ type Viewer interface {
 	Configure(ctx context.Context, version int64, data []byte) (int64, error)
 }
 
-// ChangeLayout changes the layout by compare-and-swap, and tries again whenever another change came first.
-// change may be called several times.
+// ChangeLayout changes the layout by compare-and-swap, and retries whenever another change came first. change
+// may be called several times.
 func ChangeLayout(ctx context.Context, n Viewer, change func(*Layout) error) error {
 	for {
 		v, news := n.View()

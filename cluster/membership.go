@@ -8,10 +8,10 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Remove takes the node out of the layout: its certificate and name are useless afterwards. It fails with
-// concordat.ErrRefused, and says what to do, while the node is live, has or should have a copy, is the last
-// one, or is the only one with the authority's key, unless lose accepts that no node can ever join again.
-// Errors: concordat.ErrNotFound if there is no such node.
+// Remove removes the node from the layout, which makes its certificate and name useless. It fails with
+// concordat.ErrRefused, and says what to do, while the node is live, has or should have a copy, or is the
+// last one. It also refuses to remove the only node with the authority's key, unless lose accepts that no
+// node can ever join again. Errors: concordat.ErrNotFound if there is no such node.
 func (l *Layout) Remove(v *coord.View, id coord.NodeID, lose bool) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), concordat.ErrRefused)
@@ -51,7 +51,8 @@ func (l *Layout) Remove(v *coord.View, id coord.NodeID, lose bool) error {
 }
 
 // MayJoin returns an error that is concordat.ErrRefused, and says what to do, if the name belongs to a member that was ever
-// started: another machine with that name would displace it. A name that was only entered is free.
+// started: another machine with that name would displace the member. A name is free if its member was entered but never
+// started.
 func (l *Layout) MayJoin(v *coord.View, id coord.NodeID) error {
 	m, ok := l.Members[id]
 	n, live := v.Live[id]

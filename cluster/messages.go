@@ -12,8 +12,8 @@ import (
 	"concordat/cluster/wal"
 )
 
-// The messages of every write have their own byte format: a gob describes its types in each message, which costs more
-// than the index needs for the document. Integers are uvarints (LEB128), strings are preceded by their length.
+// The messages of every write have their own byte format: a gob describes its types in each message, which takes more
+// time than indexing the document. Integers are uvarints (LEB128), strings are preceded by their length.
 
 const (
 	callFetch = "fetch2"
@@ -40,7 +40,7 @@ func (r *reader) uvarints(to ...*uint64) {
 	}
 }
 
-// bits returns the flags as a number, the first in the lowest bit.
+// bits returns the flags as a number, with the first in the lowest bit.
 func bits(flags ...bool) (b uint64) {
 	for i, f := range flags {
 		if f {
@@ -114,7 +114,7 @@ func parseWrite(b []byte) (w wireWrite, ok bool) {
 	return w, r.ok
 }
 
-// wireWritten is the answer.
+// wireWritten is the answer to a wireWrite.
 type wireWritten struct {
 	Seq    uint64
 	Late   []int  // changes that came too late
@@ -129,7 +129,7 @@ func appendWritten(b []byte, w *wireWritten) []byte {
 	return b
 }
 
-// parseWritten is the inverse of appendWritten; the answer is for the given number of changes.
+// parseWritten is the inverse of appendWritten; the answer must be for the given number of changes.
 func parseWritten(b []byte, changes int) (w wireWritten, ok bool) {
 	r := &reader{b, true}
 	r.uvarints(&w.Seq, &w.Newest)

@@ -16,7 +16,7 @@ import (
 const (
 	logName   = "log"          // folder of the write-ahead log
 	metaName  = "replica.json" // what the replica remembers in addition to its log
-	stateName = "cluster.json" // of a single node: what a coordinator would keep
+	stateName = "cluster.json" // of a single node: the state that a coordinator would store
 )
 
 const (
@@ -50,7 +50,7 @@ func readMeta(dir string) (replica.Meta, error) {
 }
 
 // openMeta returns what the copy in dir remembers, after making sure that it is on disk: what a dead process wrote may be in
-// memory only, and from now on it counts.
+// memory only, and from now on the copy relies on it.
 func openMeta(dir string) (replica.Meta, error) {
 	m, err := readMeta(dir)
 	if err != nil || m == (replica.Meta{}) {
@@ -59,7 +59,7 @@ func openMeta(dir string) (replica.Meta, error) {
 	return m, syncDir(dir)
 }
 
-// writeMeta replaces it durably.
+// writeMeta durably replaces what the copy in dir remembers.
 func writeMeta(dir string, m replica.Meta) error {
 	b, err := json.Marshal(storedMeta{metaFormat, m})
 	if err != nil {

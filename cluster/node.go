@@ -32,15 +32,15 @@ type NodeOptions struct {
 	Session coord.Session
 	// Index holds the options of the index of every copy; Shard is ignored.
 	Index index.Options
-	// Client reaches the other nodes, over Scheme; it knows the nodes to trust.
+	// Client makes the calls to other nodes, over Scheme, and checks that they can be trusted.
 	Client *http.Client
 	Scheme string // https by default
 	// Copy holds limits and times for every copy; fields that the Node decides are ignored.
 	Copy CopyOptions
 	// ReadTime and WriteTime bound a call whose context has no deadline; default 30 s and 60 s.
 	ReadTime, WriteTime time.Duration
-	// Fatal is called once, on a goroutine of its own, if the node must not continue, for example
-	// because another process has taken its name. Nil: nothing is called.
+	// Fatal is called once, on a goroutine of its own, if the node must not continue, for example because
+	// another process has taken its name. It may be nil.
 	Fatal func(error)
 	// Key names the public key of the node (see Trust.Key); empty: any key identifies it.
 	Key string
@@ -49,7 +49,7 @@ type NodeOptions struct {
 	// Acknowledged records, outside the nodes, how far shards were acknowledged. Nil: a folder that went back in
 	// time is not detected.
 	Acknowledged Acknowledged
-	// Restart ends the process so that its service manager starts it again. Nil: there is none.
+	// Restart ends the process so that its service manager starts it again; nil if it has none.
 	Restart func()
 }
 
@@ -58,9 +58,9 @@ type NodeOptions struct {
 type Node struct {
 	o      NodeOptions
 	log    *slog.Logger
-	layout Layout // the fixed part, as it was at the start
+	layout Layout // the part that never changes, as read at the start
 	boot   string
-	lost   bool // what is in Dir may be older than it seems
+	lost   bool // the content of Dir may be older than it seems
 	fan    *fan
 	peers  *HTTPPeers
 	ask    asking
@@ -81,8 +81,8 @@ type Node struct {
 	fatal     error
 	reached   time.Time // when the coordinator last confirmed the session; refreshed about every second
 
-	opened   atomic.Uint64 // copies, since the start
-	sessions atomic.Int64  // with the coordinator, since the start
+	opened   atomic.Uint64 // copies opened since the start
+	sessions atomic.Int64  // sessions with the coordinator, since the start
 
 	changed chan struct{} // capacity 1: a copy, a shard or the plan must be examined again
 }
@@ -91,7 +91,7 @@ type Node struct {
 type hosted struct {
 	copy  *Copy // nil while it cannot be opened
 	views *fanned
-	ready coord.Incarnation // the node may announce itself under it
+	ready coord.Incarnation // the incarnation under which the node may announce itself
 	again time.Time         // when opening is tried again
 	err   error             // why it is not open
 	// Only for run: the incarnation under which the copy was compared with what was acknowledged, and the epoch
@@ -182,7 +182,8 @@ func (n *Node) join(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// The folder knows the name of the start before the cluster does: a crash in between does no harm.
+		// The folder records the name of the start before the cluster does, so that a crash in between does
+		// no harm.
 		if !n.lost {
 			if err := writeNodeFile(n.o.Dir, nodeFile{Cluster: l.Cluster, Node: n.o.Node.ID, Boot: me.Boot, Next: n.boot}); err != nil {
 				return err
@@ -194,7 +195,7 @@ func (n *Node) join(ctx context.Context) error {
 			n.fan.pass(v)
 			return n.markLost(v)
 		case errors.Is(err, coord.ErrStale):
-			continue // another view comes
+			continue // another view will come
 		default:
 			return err
 		}
@@ -270,7 +271,7 @@ func (n *Node) runViews() {
 	}
 }
 
-// run brings the copies in line with what the coordinator says, and announces the node.
+// run brings the copies into line with the coordinator's state, and announces the node.
 func (n *Node) run() {
 	t := time.NewTicker(lookAgain)
 	defer t.Stop()
@@ -403,7 +404,7 @@ func (n *Node) Copy(id concordat.ShardID) (*Copy, bool) {
 // Sessions returns how many sessions with the coordinator the node has had; all but the last were lost.
 func (n *Node) Sessions() int64 { return max(1, n.sessions.Load()) }
 
-// Layout returns the layout as it is now.
+// Layout returns the current layout.
 func (n *Node) Layout() (*Layout, error) {
 	v, _ := n.fan.now()
 	return ParseLayout(v.Config)
@@ -463,7 +464,8 @@ func (n *Node) Close() error {
 	n.mu.Unlock()
 	for _, h := range hs {
 		if h.copy != nil {
-			// What the index does not have on disk is in the log: an error only costs time at the next opening.
+			// The log has whatever the index does not have on disk, so an error only costs time at the next
+			// opening.
 			_ = h.copy.Index().Persist(ctx)
 		}
 		n.close(h)

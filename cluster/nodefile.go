@@ -12,13 +12,13 @@ import (
 	"concordat/cluster/coord"
 )
 
-// nodeFile says whose folder it is.
+// nodeFile is the content of the file that says which node a folder belongs to.
 type nodeFile struct {
 	Format  int          `json:"format"`
 	Cluster string       `json:"cluster"`
 	Node    coord.NodeID `json:"node"`
 	Boot    string       `json:"boot"`
-	Next    string       `json:"next,omitempty"` // the start that is being recorded
+	Next    string       `json:"next,omitempty"` // name of the start that is being recorded
 	// Folder is the inode of the folder, which distinguishes it from a copy; 0: it was not recorded.
 	Folder uint64 `json:"folder,omitempty"`
 }

@@ -17,7 +17,7 @@ type operation struct {
 	Sender string // drawn at random at each start of the sending node
 	Number uint64
 	Done   uint64 // all operations of the sender below this one are over
-	Epoch  uint64 // of the intended master; others refuse
+	Epoch  uint64 // of the intended master; other copies refuse the operation
 	Rev    uint64 // revision of the first change; those of the others follow
 }
 
@@ -28,7 +28,7 @@ const (
 	maxSenders = 1024
 )
 
-// operations are the running operations of one copy while it is master.
+// operations holds the operations that one copy carries out while it is master.
 type operations struct {
 	mu      sync.Mutex // guards all below
 	senders map[string]*sender
@@ -125,8 +125,8 @@ func (o *operations) forget(op operation, out *outcome) {
 	}
 }
 
-// operate makes the changes that the operation and its call describe. Errors: those of Write; NotMasterError
-// also if the epoch is a different one.
+// operate makes the changes that the operation and its call describe. Errors: those of Write, and
+// NotMasterError if the epoch is a different one.
 func (c *Copy) operate(ctx context.Context, call string, op operation, changes []index.Change) (uint64, error) {
 	run := c.writeIn
 	if call == callReplace {
@@ -142,7 +142,7 @@ type numbers struct {
 	open map[uint64]struct{}
 }
 
-// begin returns a number above all earlier ones.
+// begin returns a number higher than all earlier ones.
 func (n *numbers) begin() uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()

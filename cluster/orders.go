@@ -68,7 +68,7 @@ func (p *HTTPPeers) Restart(ctx context.Context, to coord.Node) error {
 }
 
 // Purge removes the bytes of deleted and replaced documents from the disks of all nodes. A node that is away
-// still has them: in that case the call does what it can, fails with concordat.ErrUnavailable, and may be
+// keeps them. In that case the call does what it can and fails with concordat.ErrUnavailable; it may be
 // repeated.
 func (n *Node) Purge(ctx context.Context) error {
 	v, _ := n.fan.now()
@@ -80,7 +80,7 @@ func (n *Node) Purge(ctx context.Context) error {
 		s := v.Shards[id]
 		for _, m := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.ISR, s.Replicas)))) {
 			g.Go(func() error {
-				err := n.purgeAt(ctx, v, id, m) // one that fails does not stop the others
+				err := n.purgeAt(ctx, v, id, m) // a node that fails does not stop the others
 				mu.Lock()
 				defer mu.Unlock()
 				errs = append(errs, err)
@@ -147,7 +147,8 @@ func (n *Node) Stats() index.Stats {
 	return out
 }
 
-// Ready returns nil, or why the node cannot do its part: a copy is not open, or the coordinator is out of reach.
+// Ready returns nil, or an error that says why the node cannot do its part: a copy is not open, or the
+// coordinator is out of reach.
 func (n *Node) Ready() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -169,7 +170,8 @@ func (n *Node) Ready() error {
 // Online reports whether the coordinator was reached within the session timeout.
 func (n *Node) Online() bool { return n.fan.Online() }
 
-// SetReplicas asks for copies of the shard on the given nodes; its master sees to that. Errors: those of CAS.
+// SetReplicas requests copies of the shard on the given nodes, which the shard's master will arrange. Errors:
+// those of CAS.
 func SetReplicas(ctx context.Context, c coord.Coordinator, id concordat.ShardID, nodes []coord.NodeID) error {
 	s, err := c.Read(ctx, id)
 	if err != nil {

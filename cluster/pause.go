@@ -22,12 +22,12 @@ import (
 )
 
 // A backup of a site shows one moment: the masters of all shards let no write begin and wait for those under
-// way; a snapshot of the store is taken; the masters continue. Each keeps its index as it was until the copy
-// has been fetched. If the backup dies, a node lets writes continue by itself.
+// way; a snapshot of the store is taken; the masters continue. Each master keeps its index as it was at that
+// moment until the backup has fetched it. If the backup dies, each node lets writes continue by itself.
 
 const (
-	pauseTime  = 10 * time.Second // after which writes continue whatever happens to the backup
-	frozenTime = time.Hour        // after which an index that was not fetched is dropped
+	pauseTime  = 10 * time.Second // after this time, writes continue whatever happens to the backup
+	frozenTime = time.Hour        // after this time, an index that was not fetched is dropped
 )
 
 // frozenIndex is an index as it was at a moment.
@@ -39,7 +39,7 @@ type frozenIndex struct {
 
 var errGivenUp = fmt.Errorf("the snapshot of the index was abandoned, since the copy took too long or was recreated; start again: %w", concordat.ErrUnavailable)
 
-// close waits until a copy that is being written is done.
+// close waits until a copy that is being written is complete.
 func (s *frozenIndex) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +57,7 @@ type writePause struct {
 	over   bool
 }
 
-// add takes over a locked gate; false: time is up, and the gate is open again.
+// add takes over a locked gate. It returns false, and opens the gate, if time is up.
 func (h *writePause) add(c *Copy) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -181,7 +181,7 @@ func (c *Copy) freeze(moment string, epoch uint64) error {
 		c.frozen = map[string]*frozenIndex{}
 	}
 	c.frozen[moment] = &frozenIndex{frozen: f}
-	time.AfterFunc(frozenTime, func() { _ = c.thaw(moment) }) // closed by then, or released
+	time.AfterFunc(frozenTime, func() { _ = c.thaw(moment) }) // it has been closed or released since
 	return nil
 }
 
@@ -257,7 +257,7 @@ func (n *Node) serveDrop(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	n.dropFrozen(moment)
-	_ = gob.NewEncoder(w).Encode(true) // there is nothing left to report
+	_ = gob.NewEncoder(w).Encode(true) // the answer has begun, so nothing more can be reported
 }
 
 // dropFrozen releases the indexes of a moment.
@@ -298,7 +298,7 @@ func (c *Copy) sendFrozenOf(ctx context.Context, w http.ResponseWriter, moment s
 	return c.sendFrozen(ctx, w, s.frozen)
 }
 
-// ShardSnapshot says what a copy of a shard has.
+// ShardSnapshot describes what a copy of a shard contains.
 type ShardSnapshot struct {
 	Shard     concordat.ShardID `json:"shard"`
 	Epoch     uint64            `json:"epoch"`
@@ -333,7 +333,7 @@ func (n *Node) CopyAll(ctx context.Context, dir string, moment func(context.Cont
 				continue
 			}
 			var done bool
-			_ = n.peers.exchange(late, v.Live[id], "-", "drop", name, &done) // otherwise an hour later
+			_ = n.peers.exchange(late, v.Live[id], "-", "drop", name, &done) // otherwise they are released an hour later
 		}
 	}()
 	if err := n.pauseAll(ctx, v, name, by, moment); err != nil {
@@ -404,7 +404,7 @@ func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[
 	if err := release(); err != nil {
 		return err
 	}
-	// A master that was replaced without knowing held no writes.
+	// A master that was replaced without knowing it held back no writes.
 	for _, epochs := range by {
 		for id, epoch := range epochs {
 			if s, err := n.fan.Read(ctx, id); err != nil || s.Epoch != epoch {
@@ -415,7 +415,7 @@ func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[
 	return nil
 }
 
-// fetchFrozen gets the index of the moment and says what it has.
+// fetchFrozen fetches the index of the moment and returns what it contains.
 func (n *Node) fetchFrozen(ctx context.Context, from coord.Node, id concordat.ShardID, moment, dir string) (m ShardSnapshot, err error) {
 	if from.ID == n.o.Node.ID {
 		c, ok := n.Copy(id)
@@ -438,8 +438,8 @@ func (n *Node) fetchFrozen(ctx context.Context, from coord.Node, id concordat.Sh
 
 // Adopt prepares the copies of shards that a backup put into the folder of a node's copies, so that a node that
 // founds a cluster on them treats them as authoritative: each gets a log that begins where its index ends. It
-// returns what they have, in order, or nothing if they have nothing. It may be called again until the node is
-// started.
+// returns what the copies contain, in order, or nothing if there are none. It may be called repeatedly until
+// the node is started.
 func Adopt(dir string) ([]ShardSnapshot, error) {
 	var out []ShardSnapshot
 	for i := range MaxShards {
@@ -469,7 +469,8 @@ func Adopt(dir string) ([]ShardSnapshot, error) {
 	return out, nil
 }
 
-// ReadSnapshot opens the copy of a shard in dir, which shows that it can be opened, and returns what it has.
+// ReadSnapshot opens the copy of a shard in dir, which proves that the copy can be opened, and returns what
+// it contains.
 func ReadSnapshot(dir string, id concordat.ShardID) (m ShardSnapshot, err error) {
 	ix, err := index.Open(dir, index.Options{ReadOnly: true})
 	if err != nil {

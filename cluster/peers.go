@@ -68,13 +68,13 @@ func serveFetch(w http.ResponseWriter, r *http.Request, c *Copy) error {
 	return nil
 }
 
-// HTTPPeers are the other nodes, by HTTP at the addresses that they announced.
+// HTTPPeers reaches the other nodes by HTTP, at the addresses that they announced.
 type HTTPPeers struct {
-	// Client makes the calls; it knows the nodes to trust. Its Timeout must be 0.
+	// Client makes the calls, and checks that the nodes can be trusted. Its Timeout must be 0.
 	Client *http.Client
 	// Scheme of the addresses; default https.
 	Scheme string
-	// Cluster is named in each call; a node of another cluster refuses.
+	// Cluster is named in each call, so that a node of another cluster refuses it.
 	Cluster string
 }
 

@@ -13,8 +13,8 @@ import (
 	"concordat/index"
 )
 
-// Another scheme: every copy is rebuilt in place, from the texts in its own index, while no node runs. The log
-// stays as it is: records that the index does not have yet are profiled again when they are applied.
+// Changing the scheme: every copy is rebuilt in place, from the texts in its own index, while no node runs.
+// The log does not change; records that the index does not have yet are profiled again when they are applied.
 
 const (
 	reindexSuffix = ".reindex"
@@ -26,7 +26,8 @@ const (
 type Reindexing struct {
 	Site   concordat.SiteID
 	Scheme concordat.Scheme
-	// Profile makes the profiles of documents by Scheme, in their order, and may record them elsewhere.
+	// Profile makes the profiles of documents with Scheme, in the order of the documents, and may record them
+	// elsewhere.
 	Profile       func(context.Context, []*concordat.Document) ([]*concordat.Profile, error)
 	StockSegments bool // of the new copies; see index.Options
 	// Progress, if not nil, is called with the number of documents done since the last call.
@@ -115,7 +116,7 @@ func inBatches(docs iter.Seq2[*concordat.Document, error]) iter.Seq2[[]*concorda
 	}
 }
 
-// finishReindex finishes an interrupted exchange, or discards a copy that is not complete.
+// finishReindex finishes an interrupted exchange of the index, or discards a new one that is not complete.
 func finishReindex(dir string) error {
 	next := dir + reindexSuffix
 	if _, err := os.Stat(filepath.Join(next, reindexMarker)); errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +136,7 @@ func moveIndex(next, dir string) error {
 	for _, name := range []string{"store", "shard.json"} {
 		from, to := filepath.Join(next, name), filepath.Join(dir, name)
 		if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
-			continue // moved before the crash
+			continue // already moved before the crash
 		} else if err != nil {
 			return err
 		}

@@ -98,7 +98,7 @@ func Handler(lookup func(name string) (concordat.Index, bool)) http.Handler {
 	return m
 }
 
-// with decodes the question and answers it.
+// with decodes a question and returns its answer.
 func with[T any](d *gob.Decoder, answer func(*T) (any, error)) (any, error) {
 	var q T
 	if err := d.Decode(&q); err != nil {
@@ -107,7 +107,7 @@ func with[T any](d *gob.Decoder, answer func(*T) (any, error)) (any, error) {
 	return answer(&q)
 }
 
-// kinds are the errors that keep their identity across the connection, by their name there.
+// kinds holds the errors that keep their identity across the connection, by the names that they have on it.
 var kinds = map[string]error{
 	"not_found": concordat.ErrNotFound, "exists": concordat.ErrExists, "scheme": concordat.ErrScheme,
 	"unavailable": concordat.ErrUnavailable, "refused": concordat.ErrRefused, "locked": concordat.ErrLocked,
@@ -136,8 +136,8 @@ type remoteError struct {
 func (e *remoteError) Error() string   { return e.words }
 func (e *remoteError) Unwrap() []error { return e.kinds }
 
-// Remote is an index that another process of the site holds. It is a concordat.Index, safe for
-// concurrent use. Calls fail with concordat.ErrUnavailable when the process does not answer.
+// Remote is an index in another process of the site. It is a concordat.Index, safe for concurrent use. Calls
+// fail with concordat.ErrUnavailable when the process does not answer.
 type Remote struct {
 	client *http.Client
 	base   string

@@ -16,14 +16,15 @@ import (
 	"concordat/index"
 )
 
-// The same scheme: documents get new profiles of their texts, one by one, while the site is served. The master of
-// a shard examines each document before it writes, so that neither a deletion nor a newer text is undone; the
+// Keeping the scheme: documents get new profiles of their texts, one by one, while the site is served. The master
+// of a shard examines each document before writing it, so that neither a deletion nor a newer text is undone. The
 // other copies follow through the log.
 
-// Renewer is an index whose documents can get new profiles of the same texts.
+// Renewer is an index that can give its documents new profiles of the same texts.
 type Renewer interface {
-	// Renew puts the profiles whose documents still have the title, time and text that they were made from. What
-	// has been replaced or deleted stays as it is. It returns the number of profiles put, and fails as Put does.
+	// Renew puts each profile whose document still has the title, time and text that the profile was made from.
+	// Documents that have been replaced or deleted stay as they are. It returns the number of profiles put, and
+	// fails as Put does.
 	Renew(ctx context.Context, ps ...*concordat.Profile) (int, error)
 	// Unfit returns which documents are not indexed by meaning as they should be. meaning says how the caller
 	// makes profiles: coord.MeaningOff, or the digest of the cells. It fails with concordat.ErrRefused if a node
@@ -160,8 +161,8 @@ func (a *Alone) Unfit(_ context.Context, _ string, q index.UnfitQuery) (*index.U
 	return a.Shard.Unfit(&q)
 }
 
-// Renew implements Renewer. It continues across a change of master. After an error the documents of some shards may
-// be renewed.
+// Renew implements Renewer. It continues across a change of master. After an error, the documents of some shards
+// may have been renewed.
 func (n *Node) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error) {
 	for _, p := range ps {
 		if (p.Cells != nil) != (n.o.Node.Meaning != coord.MeaningOff) {
@@ -224,8 +225,9 @@ func (n *Node) Unfit(ctx context.Context, meaning string, q index.UnfitQuery) (*
 	return out, nil
 }
 
-// agree fails with concordat.ErrRefused, and says what to do, unless all live nodes index by meaning in the same way: otherwise
-// one would treat what another writes as wrongly made, and a node with an older program may not be able to follow the log.
+// agree fails with concordat.ErrRefused, and says what to do, unless all live nodes index by meaning in the same way.
+// Otherwise, one node would treat another's profiles as wrongly made, and a node with an older program might not be able to
+// follow the log.
 func (n *Node) agree(meaning string) error {
 	v, _ := n.fan.now()
 	var old, off, on, other []string

@@ -27,7 +27,7 @@ type renewRequest struct {
 	Request []byte `json:"request"`
 }
 
-// requestKey names the key that a request is for. Errors: concordat.ErrInvalid.
+// requestKey returns the name of the key that a request is for. Errors: concordat.ErrInvalid.
 func requestKey(request []byte) (string, error) {
 	r, err := x509.ParseCertificateRequest(request)
 	if err != nil {
@@ -39,8 +39,8 @@ func requestKey(request []byte) (string, error) {
 // HasAuthority reports whether the folder of a trust holds the authority's key.
 func HasAuthority(dir string) bool { return exists(filepath.Join(dir, authorityKey)) }
 
-// Renewals answers Renew's calls on a node with the authority's key in dir: only for members, and only
-// for the key that they use.
+// Renewals answers Renew's calls on a node with the authority's key in dir: only members get a certificate,
+// and only for the key that they use.
 func (n *Node) Renewals(dir string, t *Trust) http.Handler {
 	return t.OnlyNodes(n.Member, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		node, cert, err := t.renewal(dir, r)
@@ -75,8 +75,8 @@ func (t *Trust) renewal(dir string, r *http.Request) (coord.NodeID, []byte, erro
 }
 
 // Renew replaces the node's certificate in dir, from which t was loaded, with one that is valid for the full
-// time again, and makes t use it. The authority's key is in dir, or from is a live node that has it. Errors:
-// concordat.ErrRefused, concordat.ErrUnavailable.
+// time again, and makes t use it. The authority's key must be in dir, or from must be a live node that has
+// it. Errors: concordat.ErrRefused, concordat.ErrUnavailable.
 func (t *Trust) Renew(ctx context.Context, dir string, from coord.Node) error {
 	request, err := requestFor(t.own.Load().PrivateKey)
 	if err != nil {
@@ -105,7 +105,7 @@ func (t *Trust) Renew(ctx context.Context, dir string, from coord.Node) error {
 	return nil
 }
 
-// fits refuses a certificate that is not for this node and its key.
+// fits returns an error if the certificate is not for this node and its key.
 func (t *Trust) fits(b []byte) error {
 	block, _ := pem.Decode(b)
 	if block == nil {

@@ -16,9 +16,9 @@ import (
 	"concordat/index"
 )
 
-// How writes reach the masters of their shards.
+// This file brings writes to the masters of their shards.
 
-// tryAgain is the pause before a write is sent again when nothing new is known.
+// tryAgain is the pause before a write is sent again if the view has not changed.
 const tryAgain = 50 * time.Millisecond
 
 // Put implements concordat.Index. Documents of one shard are acknowledged together; after an error, those
@@ -70,13 +70,13 @@ func within(ctx context.Context, d time.Duration) (context.Context, context.Canc
 	return context.WithTimeout(ctx, d)
 }
 
-// redrawTime is how long after its start an operation may draw another revision. If it hung for longer, with its
-// process or its machine, its caller may have given up and gone elsewhere.
+// redrawTime is how long after its start an operation may draw another revision. If it hung for longer, together
+// with its process or its machine, its caller may have given up and asked another node.
 const redrawTime = 2 * time.Second
 
 // writeShard brings the changes to the shard's master until they are acknowledged. If others have written a document
-// with a higher revision, because this node's clock is behind or at the same time, the change is made again with one
-// above that.
+// with a higher revision, because this node's clock is behind or at the same time, the change is made again with a
+// revision above that one.
 func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []index.Change) error {
 	begun := time.Now()
 	for {
@@ -87,10 +87,10 @@ func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []i
 			return err
 		}
 		n.clock.see(late.newest)
-		// The wall clock reveals that the machine was stopped.
+		// Only the wall clock reveals that the machine was stopped.
 		took := max(time.Since(begun), time.Now().Round(0).Sub(begun.Round(0)))
 		if repeated || took > redrawTime {
-			return err // it may have been made once and overwritten
+			return err // the change may have been made and then overwritten
 		}
 		rest := make([]index.Change, len(late.changes))
 		for i, c := range late.changes {
@@ -101,7 +101,7 @@ func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []i
 }
 
 // writeOnce sends the changes to the shard's master, and again whenever another becomes master, until there is
-// an answer. repeated: an earlier message may have been carried out too.
+// an answer. repeated says that an earlier message may have been carried out too.
 func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, call string, rev uint64,
 	changes []index.Change) (repeated bool, err error) {
 	number := n.write.begin()
@@ -139,14 +139,14 @@ func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, call string,
 	}
 }
 
-// cutOff is the error of a write that found no working master, at a node that would not learn of another because the coordinator
-// has been out of reach for a session timeout. last may be nil.
+// cutOff is the error of a write that found no working master, on a node that has not reached the coordinator for a session
+// timeout and so would not learn of another master. last may be nil.
 func cutOff(last error) error {
 	return errors.Join(fmt.Errorf("%w: the coordinator (ZooKeeper) has been out of reach for longer than a session: documents can be searched, and changed again when it is back",
 		concordat.ErrUnavailable), last)
 }
 
-// repeatable reports whether another try may succeed.
+// repeatable reports whether a write that failed with this error may succeed if it is tried again.
 func repeatable(err error) bool {
 	if late := (*lateError)(nil); errors.As(err, &late) {
 		return false

@@ -15,11 +15,11 @@ import (
 	"concordat/index"
 )
 
-// What a Copy does in the background.
+// This file has the work that a Copy does in the background.
 
 func (c *Copy) logDir() string { return filepath.Join(c.dir, logName) }
 
-// runTicks gives the replica its sense of time, watches the free disk space and trims the log.
+// runTicks sends the replica its ticks, watches the free disk space and trims the log.
 func (c *Copy) runTicks() {
 	t := time.NewTicker(tick)
 	defer t.Stop()
@@ -34,7 +34,7 @@ func (c *Copy) runTicks() {
 		c.stepLocked(replica.Contact{Me: me})
 		c.stepLocked(replica.Tick{})
 		if c.syncing != 0 && c.now()-c.syncing > c.o.SlowSync && c.replica.Status().Role == replica.Master {
-			c.stepLocked(replica.StepDown{}) // the coordinator does not notice a hanging disk
+			c.stepLocked(replica.StepDown{}) // the coordinator does not notice if a disk hangs
 		}
 		if n%20 == 0 {
 			c.watchRoom()
@@ -59,7 +59,7 @@ func (c *Copy) watchRoom() {
 	}
 }
 
-// dropLog removes everything in the log so far, once the index has it on disk.
+// dropLog removes all present records from the log, once the index has them on disk.
 func (c *Copy) dropLog(ctx context.Context) error {
 	c.mu.Lock()
 	log := c.wal
@@ -93,7 +93,7 @@ func (c *Copy) trimTo(seq uint64, keep int64) error {
 		return c.failed
 	}
 	if keep > 0 && c.syncing != 0 {
-		return nil // trimming waits for the disk while mu is held, so it is done later
+		return nil // Trim waits for the disk and mu is held here, so the log is trimmed later
 	}
 	if !c.wal.Trimmable(seq, keep) {
 		return nil
@@ -149,7 +149,8 @@ func (c *Copy) runApply() {
 		for c.ctx.Err() == nil {
 			more, err := c.applyNext()
 			if err != nil {
-				// The index may or may not hold the records (Bleve does not say): only reopening it shows that.
+				// The index may or may not have the records (Bleve does not say); only reopening it shows
+				// whether it does.
 				c.mu.Lock()
 				c.fail(fmt.Errorf("apply: %w", err))
 				c.mu.Unlock()
@@ -165,7 +166,7 @@ func (c *Copy) runApply() {
 // readAhead is how many bytes of the log are read at once to apply them.
 const readAhead = 256 << 10
 
-// applyNext applies one batch of what is due.
+// applyNext applies one batch of the records that are due.
 func (c *Copy) applyNext() (more bool, err error) {
 	c.applying.Lock()
 	defer c.applying.Unlock()
@@ -248,7 +249,7 @@ func (c *Copy) reprofile(ch *index.Change) error {
 	return nil
 }
 
-// waitForRoom waits a second; committed records have to be applied in the end.
+// waitForRoom waits a second, since committed records must eventually be applied.
 func (c *Copy) waitForRoom() bool {
 	c.mu.Lock()
 	c.stuck = true
@@ -262,7 +263,7 @@ func (c *Copy) waitForRoom() bool {
 	}
 }
 
-// runViews passes on what the coordinator says, and rereads it from time to time.
+// runViews passes on the coordinator's views, and rereads the shard's state from time to time.
 func (c *Copy) runViews() {
 	id := c.o.Index.Shard
 	for {
@@ -293,7 +294,7 @@ func (c *Copy) onView(id concordat.ShardID, v coord.View) {
 	c.stepLocked(replica.View{Shard: s, Me: v.Me, Live: live})
 }
 
-// cas asks the coordinator and passes the result to the replica.
+// cas sends a compare-and-swap to the coordinator and passes its result to the replica.
 func (c *Copy) cas(a replica.CAS) {
 	ctx, cancel := context.WithTimeout(c.ctx, 5*time.Second)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"concordat"
 )
 
-// The Node as an index: the answers of all shards are merged into one.
+// The Node as an index: it merges the answers of all shards into one.
 
 var _ concordat.Index = (*Node)(nil)
 
@@ -66,7 +66,7 @@ func (n *Node) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer
 	return out, nil
 }
 
-// limited keeps the first most of each group; 0: all.
+// limited returns at most the first most matches of each group; 0 means all.
 func limited[T any](all []T, most int, group func(T) int) []T {
 	if most == 0 {
 		return all
@@ -83,9 +83,9 @@ func limited[T any](all []T, most int, group func(T) int) []T {
 	return out
 }
 
-// countDocuments sets how many documents of all shards hold each matched fingerprint. A shard knows only
-// its own documents, and if those were filtered out, it did not mention the fingerprint at all; so a
-// separate question asks for the fingerprints that were found.
+// countDocuments sets how many documents of all shards have each matched fingerprint. A shard knows only its
+// own documents, and does not mention a fingerprint at all if they were filtered out; so a separate question
+// asks about the fingerprints that were found.
 func (n *Node) countDocuments(ctx context.Context, scheme concordat.Scheme, all []found, missing map[concordat.ShardID]ShardStatus) error {
 	number := map[concordat.Fingerprint]int{}
 	q := &concordat.Query{Scheme: scheme, Limit: 1}
@@ -110,7 +110,7 @@ func (n *Node) countDocuments(ctx context.Context, scheme concordat.Scheme, all 
 		}
 	}
 	for i := range all {
-		// It was deleted since it was found: it held the fingerprint at the time of the answer.
+		// The document was deleted since it was found: it had the fingerprint at the time of the answer.
 		all[i].Documents = max(1, counts[number[all[i].fp]])
 	}
 	return nil

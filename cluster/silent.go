@@ -15,14 +15,14 @@ import (
 )
 
 // A node that vanishes does not end its connections: packets are lost silently, or a stopped process accepts them and never
-// answers. So if a question takes twice as long as usual, a second one follows that needs no work, and if that is not answered
-// either, the question is abandoned. Then other copies are asked, and the node gets no further questions until it answers
-// again.
+// answers. So if a question takes twice as long as usual, it is followed by a second one that needs no work; if that one is
+// not answered either, the first question is abandoned. Then other copies are asked, and the node gets no further questions
+// until it answers again.
 
 const (
 	callAlive   = "alive"
 	leastSilent = 400 * time.Millisecond // before this, no node is doubted
-	aliveTime   = 600 * time.Millisecond // within which a live node says that it lives
+	aliveTime   = 600 * time.Millisecond // the time within which a live node says that it lives
 	aliveAgain  = time.Second            // between two probes of a node that is busy or was silent
 )
 
@@ -51,19 +51,19 @@ func (d *doubts) alive(ctx context.Context, to coord.Node) bool {
 	defer cancel()
 	var yes bool
 	err := d.peers.exchange(ctx, to, "-", callAlive, true, &yes)
-	answer := (*remoteError)(nil) // perhaps from a program that does not know the call
+	answer := (*remoteError)(nil) // even an error is an answer, perhaps of a program that does not know the call
 	return err == nil || errors.As(err, &answer)
 }
 
-// guarded returns a context for a message to another node. It ends, with a cause, when the node leaves the view or falls silent.
-// The caller calls done when there is an answer.
+// guarded returns a context for a message to another node. The context ends, with a cause, when the node leaves the view or
+// falls silent. The caller must call done when the answer has arrived.
 func (d *doubts) guarded(ctx context.Context, to coord.Node) (_ context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	d.wg.Go(func() { cancel(d.watch(ctx, to)) })
 	return ctx, func() { cancel(nil) }
 }
 
-// watch returns when ctx ends, or why a message to the node must be abandoned.
+// watch returns nil when ctx ends, or an error that says why a message to the node must be abandoned.
 func (d *doubts) watch(ctx context.Context, to coord.Node) error {
 	doubt := time.NewTimer(max(leastSilent, 2*d.ask.patience()))
 	defer doubt.Stop()

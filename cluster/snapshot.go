@@ -43,7 +43,7 @@ const (
 	maxSnapName   = 1 << 10
 	syncEvery     = 8 << 20 // bytes of a file after which writing to disk may begin
 	syncsAtOnce   = 4
-	sendingSuffix = ".sending" // of the folders that small files are sent from
+	sendingSuffix = ".sending" // of the folders from which small files are sent
 	maxSnapPieces = 1 << 24    // of one file
 )
 
@@ -53,18 +53,18 @@ func serveSnapshot(w http.ResponseWriter, r *http.Request, c *Copy) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // the file was only read
 	return c.sendFrozen(r.Context(), w, f)
 }
 
-// sendFrozen sends a snapshot of the index in that state. It panics with http.ErrAbortHandler if only a part could be sent,
-// so that the receiver sees that it is incomplete.
+// sendFrozen sends a snapshot of a frozen index. It panics with http.ErrAbortHandler if only a part could be sent, so that
+// the receiver sees that it is incomplete.
 func (c *Copy) sendFrozen(ctx context.Context, w http.ResponseWriter, f *index.Frozen) error {
 	scratch, err := os.MkdirTemp(filepath.Dir(c.dir), filepath.Base(c.dir)+sendingSuffix)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(scratch) }() // the next opening tries again
+	defer func() { _ = os.RemoveAll(scratch) }() // the next opening removes it
 	err = send(ctx, w, c.newestRevision(), func(ctx context.Context, file func(string) io.WriteCloser) error {
 		return f.Send(ctx, scratch, file)
 	})
@@ -75,7 +75,7 @@ func (c *Copy) sendFrozen(ctx context.Context, w http.ResponseWriter, f *index.F
 	return nil
 }
 
-// removeSending removes remains of snapshots that a dead process left.
+// removeSending removes the remains of snapshots that a dead process was sending.
 func removeSending(dir string) error {
 	left, err := filepath.Glob(dir + sendingSuffix + "*")
 	for _, d := range left {
@@ -84,7 +84,7 @@ func removeSending(dir string) error {
 	return err
 }
 
-// send writes a snapshot of the files that each yields.
+// send writes a snapshot that consists of the files that each yields.
 func send(ctx context.Context, to io.Writer, newest uint64, each func(context.Context, func(string) io.WriteCloser) error) error {
 	b := binary.LittleEndian.AppendUint64([]byte(snapshotMagic), newest)
 	if _, err := to.Write(b); err != nil {
@@ -158,7 +158,8 @@ func (f *sentFile) Close() error {
 	return f.err
 }
 
-// receive durably writes what send sends into the folder dir, which must not exist, and returns the highest revision.
+// receive durably writes a snapshot from send into the folder dir, which must not exist, and returns its highest
+// revision.
 func receive(body io.Reader, dir string) (newest uint64, err error) {
 	r := &receiver{in: bufio.NewReaderSize(body, snapshotPiece), dir: dir, dirs: map[string]bool{dir: true}}
 	r.syncs.SetLimit(syncsAtOnce)
@@ -205,7 +206,7 @@ func (r *receiver) all() (newest uint64, err error) {
 	return 0, fmt.Errorf("more than %d files: %w", maxFiles, concordat.ErrInvalid)
 }
 
-// name reads the name of the next file; there is none after the last.
+// name reads the name of the next file, which is empty after the last.
 func (r *receiver) name() (string, error) {
 	var n [2]byte
 	if _, err := io.ReadFull(r.in, n[:]); err != nil {
@@ -252,7 +253,7 @@ func (r *receiver) pieces(out *os.File) error {
 		r.piece = make([]byte, snapshotPiece)
 	}
 	h := sha256.New()
-	busy := make(chan struct{}, 1) // the disk has what was written before
+	busy := make(chan struct{}, 1) // the disk already has what was written before
 	busy <- struct{}{}
 	defer func() { <-busy }()
 	written := 0

@@ -27,7 +27,7 @@ func Listen(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", path, err)
 	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false) // Close would remove it by the short name
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // Close would remove the socket by its short name
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -59,8 +59,8 @@ func Connect(ctx context.Context, path string) (net.Conn, error) {
 	return c, err
 }
 
-// short calls f with a name of path that is short enough for a socket: on Linux, a file can also
-// be named through the descriptor of its open folder.
+// short calls f with a name for path that is short enough for a socket: on Linux, a file can also be named
+// through the descriptor of its open folder.
 func short(path string, f func(string) error) error {
 	if len(path) <= longestSocket || runtime.GOOS != "linux" {
 		return f(path)

@@ -12,24 +12,25 @@ import (
 	"concordat/cluster/coord"
 )
 
-// callState asks a node how it is.
+// callState is the call that asks a node for its state.
 const callState = "state"
 
-// NodeState is the state of a node as it reports it.
+// NodeState is the state that a node reports about itself.
 type NodeState struct {
 	Node   coord.NodeID `json:"node"`
 	Time   time.Time    `json:"time"`
 	Free   uint64       `json:"free_bytes"` // as it is now
 	Online bool         `json:"coordinator"`
-	// Reached is when the coordinator last confirmed the node's session; zero: not since the start.
+	// Reached is when the coordinator last confirmed the node's session; zero if it has not done so since the
+	// start.
 	Reached time.Time   `json:"coordinator_reached,omitzero"`
 	Copies  []CopyState `json:"copies"`
 	Asides  []Aside     `json:"aside,omitempty"`
-	// Fault says why the node stopped taking part; empty: it did not.
+	// Fault says why the node stopped taking part; it is empty unless it did.
 	Fault string `json:"fault,omitempty"`
 }
 
-// CopyState is the state of a copy of a shard as its node reports it.
+// CopyState is the state that a node reports about its copy of a shard.
 type CopyState struct {
 	Shard     concordat.ShardID `json:"shard"`
 	Role      string            `json:"role"`
@@ -46,7 +47,7 @@ func (n *Node) State() NodeState {
 	n.mu.Lock()
 	hs := make(map[concordat.ShardID]hosted, len(n.copies))
 	for id, h := range n.copies {
-		hs[id] = hosted{copy: h.copy, err: h.err} // which run may close and open again after this
+		hs[id] = hosted{copy: h.copy, err: h.err} // run may close and reopen the copy after this
 	}
 	out.Reached = n.reached
 	if n.fatal != nil {
@@ -87,12 +88,13 @@ func freeOn(dir string) uint64 {
 	return st.Bavail * uint64(st.Bsize)
 }
 
-// StateOf asks another node how it is.
+// StateOf asks another node for its state.
 func (p *HTTPPeers) StateOf(ctx context.Context, to coord.Node) (s NodeState, err error) {
 	return s, p.exchange(ctx, to, "-", callState, true, &s)
 }
 
-// States asks all live nodes of the view how they are, concurrently, and returns their answers, and why the others gave none.
+// States asks all live nodes of the view for their states, concurrently. It returns their answers, and for each other node
+// the reason why it gave none.
 func (p *HTTPPeers) States(ctx context.Context, v *coord.View) (map[coord.NodeID]NodeState, map[coord.NodeID]error) {
 	var mu sync.Mutex // guards both
 	states, silent := map[coord.NodeID]NodeState{}, map[coord.NodeID]error{}
@@ -113,7 +115,7 @@ func (p *HTTPPeers) States(ctx context.Context, v *coord.View) (map[coord.NodeID
 	return states, silent
 }
 
-// States asks the other live nodes how they are; the answer has this node's own state too.
+// States asks the other live nodes for their states; the answer includes this node's own.
 func (n *Node) States(ctx context.Context) (map[coord.NodeID]NodeState, map[coord.NodeID]error) {
 	v, _ := n.fan.now()
 	others := coord.View{Live: maps.Clone(v.Live)}

@@ -51,7 +51,7 @@ const (
 	authorityTime = 20 * 365 * 24 * time.Hour
 )
 
-// identity is the name of a node in its certificate.
+// identity is the name that a certificate gives to a node.
 func identity(cluster string, node coord.NodeID) *url.URL {
 	return &url.URL{Scheme: "concordat", Host: cluster, Path: "/node/" + string(node)}
 }
@@ -116,7 +116,7 @@ func requestFor(key any) ([]byte, error) {
 	return x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
 }
 
-// keyName is how a layout names a public key.
+// keyName returns the name of a public key in a layout.
 func keyName(spki []byte) string {
 	sum := sha256.Sum256(spki)
 	return hex.EncodeToString(sum[:])
@@ -149,7 +149,7 @@ func sign(dir, cluster string, node coord.NodeID, request []byte, now time.Time)
 	return pemOf("CERTIFICATE", der), pemOf("CERTIFICATE", pair.Leaf.Raw), nil
 }
 
-// FoundTrust makes the first node's certificate by the authority in the same folder.
+// FoundTrust makes the first node's certificate with the key of the authority in the same folder.
 func FoundTrust(dir, cluster string, node coord.NodeID, now time.Time) error {
 	r, err := request(dir)
 	if err != nil {
@@ -162,7 +162,8 @@ func FoundTrust(dir, cluster string, node coord.NodeID, now time.Time) error {
 	return replaceFile(filepath.Join(dir, nodeCert), cert)
 }
 
-// LoadTrust reads the node's certificate and the authority's: concordat.ErrNotFound if there is none.
+// LoadTrust reads the node's certificate and the authority's. It fails with concordat.ErrNotFound if there is
+// none.
 func LoadTrust(dir string) (*Trust, error) {
 	own, err := tls.LoadX509KeyPair(filepath.Join(dir, nodeCert), filepath.Join(dir, nodeKey))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -177,7 +178,7 @@ func LoadTrust(dir string) (*Trust, error) {
 	}
 	t := &Trust{roots: x509.NewCertPool()}
 	if block, _ := pem.Decode(b); block != nil {
-		own.Certificate = append(own.Certificate, block.Bytes) // for nodes that only know its hash
+		own.Certificate = append(own.Certificate, block.Bytes) // for nodes that know only the hash of the authority
 		t.ca, err = x509.ParseCertificate(block.Bytes)
 	}
 	if t.ca == nil || err != nil {
@@ -191,7 +192,7 @@ func LoadTrust(dir string) (*Trust, error) {
 	return t, nil
 }
 
-// verify returns the node that a certificate of the authority names.
+// verify returns the node that a certificate names, if the authority signed it.
 func (t *Trust) verify(certs []*x509.Certificate) (string, coord.NodeID, error) {
 	if len(certs) == 0 {
 		return "", "", fmt.Errorf("no certificate: %w", concordat.ErrRefused)
@@ -236,14 +237,15 @@ func (t *Trust) Ends() (node, authority time.Time) {
 	return t.own.Load().Leaf.NotAfter, t.ca.NotAfter
 }
 
-// Due reports whether less than a third of the time of the node's certificate is left, and a new one would last longer.
+// Due reports whether less than a third of the lifetime of the node's certificate is left and a new certificate would
+// last longer.
 func (t *Trust) Due(now time.Time) bool {
 	c := t.own.Load().Leaf
 	return c.NotAfter.Sub(now) < c.NotAfter.Sub(c.NotBefore)/3 && c.NotAfter.Before(t.ca.NotAfter)
 }
 
-// ServerTLS returns the configuration of a node's listener. Callers without a certificate reach what OnlyNodes
-// does not guard: joining.
+// ServerTLS returns the configuration of a node's listener. Callers without a certificate reach only what
+// OnlyNodes does not guard, which is joining.
 func (t *Trust) ServerTLS() *tls.Config {
 	c := t.config()
 	c.ClientAuth = tls.RequestClientCert
@@ -281,5 +283,5 @@ func (t *Trust) OnlyNodes(member func(node coord.NodeID, key string) bool, h htt
 	})
 }
 
-// pin names a certificate in a token.
+// pin returns the name of a certificate in a token.
 func pin(der []byte) [32]byte { return sha256.Sum256(der) }

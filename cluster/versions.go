@@ -11,10 +11,10 @@ import (
 	"concordat/cluster/wal"
 )
 
-// While the program is replaced on one node after the other, nodes of two versions talk to each other.
-// Their messages have a version of their own, which rises when a node of the previous version would not
-// understand them; a program still understands OldestProtocol. Log records travel within these messages,
-// but the log format has a separate version, since its files are on disks.
+// While the program is replaced on one node after the other, nodes of two versions talk to each other. Their
+// messages have a separate version, which rises when a node of the previous version would not understand
+// them; a program still understands the messages of OldestProtocol. Log records travel within these messages,
+// but the log format has another version, because its files stay on disks.
 
 const (
 	// Protocol is the version of the messages that this program sends.
@@ -28,7 +28,8 @@ func speak(n *coord.Node) {
 	n.Protocol, n.OldestProtocol, n.Log = cmp.Or(n.Protocol, Protocol), cmp.Or(n.OldestProtocol, OldestProtocol), cmp.Or(n.Log, wal.Version)
 }
 
-// compatible returns concordat.ErrRefused, naming both, if the node cannot work with one of the live nodes.
+// compatible returns concordat.ErrRefused if the node cannot work with one of the live nodes; the error names
+// both versions.
 func compatible(me *coord.Node, live map[coord.NodeID]coord.Node) error {
 	for _, id := range slices.Sorted(maps.Keys(live)) {
 		if id == me.ID {
@@ -41,7 +42,8 @@ func compatible(me *coord.Node, live map[coord.NodeID]coord.Node) error {
 	return nil
 }
 
-// Compatible returns concordat.ErrRefused, naming both versions, if the two nodes cannot work in the same cluster.
+// Compatible returns concordat.ErrRefused if the two nodes cannot work in the same cluster; the error names both
+// versions.
 func Compatible(a, b coord.Node) error {
 	speakOld(&a)
 	speakOld(&b)

@@ -11,7 +11,7 @@ import (
 	"concordat/index"
 )
 
-// write is a waiting call of Write.
+// write is a call of Write that waits for its outcome.
 type write struct {
 	first uint64 // number of the Write event of its first record; those of the others follow
 	late  []int  // changes that came too late
@@ -32,9 +32,9 @@ func (c *Copy) Write(ctx context.Context, changes []index.Change) (uint64, error
 // anyEpoch lets writeIn write as long as the copy is master.
 const anyEpoch = 0
 
-// writeIn is Write, and refuses if the copy is not master of the operation's epoch: a message that was under way
-// for long must have no effect in a later one. The changes have revisions starting with op.Rev; 0: the newest. If
-// it fails with a lateError, the changes that this does not name are acknowledged.
+// writeIn is like Write, but fails if the copy is not master of the operation's epoch: a message that was under
+// way for long must have no effect in a later one. The changes have revisions starting with op.Rev; 0: the
+// newest. If it fails with a lateError, the changes that the error does not name are acknowledged.
 func (c *Copy) writeIn(ctx context.Context, op operation, changes []index.Change) (uint64, error) {
 	if len(changes) == 0 {
 		return 0, nil
@@ -117,7 +117,8 @@ func (c *Copy) records(changes []index.Change) (records []wal.Record, size int, 
 	return records, size, err
 }
 
-// room refuses what the log would refuse: a master that cannot log an accepted write must step down.
+// room returns an error for records that the log would refuse: a master that cannot log an accepted write
+// must step down.
 func (c *Copy) room(size int) error {
 	c.mu.Lock()
 	log := c.wal
@@ -144,10 +145,10 @@ func (c *Copy) answerWrite(id, seq uint64, err error) {
 }
 
 // lateError says that documents have, or may have had, newer revisions than some changes. It is a
-// concordat.ErrUnavailable: with a different revision the changes may succeed. For recomputed profiles it
-// names those whose documents have changed.
+// concordat.ErrUnavailable: with a different revision the changes may succeed. For recomputed profiles, it
+// names those whose documents have changed since.
 type lateError struct {
-	changes []int // that were not made
+	changes []int // changes that were not made
 	newest  uint64
 }
 
@@ -174,7 +175,7 @@ func (c *Copy) refuseWrite(a replica.Refuse) {
 	c.answerWrite(a.ID, 0, refusal(a))
 }
 
-// master returns the master according to the state.
+// master returns the node that is the master according to the state.
 func master(s coord.State) coord.NodeID {
 	if s.Leader == "" || len(s.ISR) == 0 {
 		return ""

@@ -22,8 +22,8 @@ type Passage struct {
 	Document   string   `json:"document"`       // below library/; a row of a table after a #
 	Also       []string `json:"also,omitempty"` // other documents that contain a verbatim passage word for word
 	SourceText string   `json:"source_text"`
-	// Overlap is the share of the passage's pairs of neighbouring words (Chinese: characters) that
-	// the source text also has.
+	// Overlap is the share of the passage's pairs of neighbouring words (in Chinese, characters) that the
+	// source text has too.
 	Overlap float64 `json:"overlap"`
 }
 

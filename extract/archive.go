@@ -16,7 +16,7 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// open yields the members of an archive or a message, and reports whether f is one.
+// open yields the members of an archive or a message, and reports whether f is one of these formats.
 func (w *walker) open(f Format, at, name string, data []byte, depth int) bool {
 	switch f {
 	case ZIP, TAR, GZIP:
@@ -86,7 +86,8 @@ func (w *walker) noFiles() *Error {
 	return &Error{Code: Empty, Detail: "the archive contains no files"}
 }
 
-// member continues with a file of an archive; text read before damage is not presented as the complete text.
+// member reads a file of an archive; if the file is damaged, the text before the damage is not presented as
+// complete.
 func (w *walker) member(p, name string, data []byte, err error, depth int) {
 	if err != nil {
 		w.fail(p, err)
@@ -143,7 +144,7 @@ func (w *walker) openTar(at string, open func() io.Reader, packed int64, depth i
 		data, err := readBounded(tr, h.Name, packed, w.o, w.lim)
 		w.member(p, name, data, err, depth)
 		if err != nil {
-			return // a tar cannot be read further after a damaged entry
+			return // a tar cannot be read beyond a damaged entry
 		}
 	}
 	if !given && !w.done {
@@ -151,7 +152,7 @@ func (w *walker) openTar(at string, open func() io.Reader, packed int64, depth i
 	}
 }
 
-// tarName returns a name in a tar, which does not state its encoding.
+// tarName returns a name in a tar as UTF-8; a tar does not state the encoding of names.
 func tarName(raw string, page encoding.Encoding) string {
 	if utf8.ValidString(raw) {
 		return raw
@@ -196,7 +197,7 @@ func (w *walker) openGzip(at, name string, data []byte, depth int) {
 		inner = strings.TrimSuffix(strings.TrimSuffix(path.Base(name), ".gz"), ".tgz")
 	}
 	head := make([]byte, 512)
-	n, _ := io.ReadFull(zr, head) // the error will show again below
+	n, _ := io.ReadFull(zr, head) // the error will occur again below
 	if n > 262 && string(head[257:262]) == "ustar" {
 		w.openTar(at, func() io.Reader {
 			again, err := gzip.NewReader(bytes.NewReader(data))
@@ -276,7 +277,7 @@ func (w *walker) mailbox(at string, data []byte, depth int) {
 			one = data[:len(data)-len(rest)]
 		}
 		name := fmt.Sprintf("message %d", n)
-		// Without its line "From " it is a message like any other, attachments and all.
+		// Without its line "From ", each is a message like any other, attachments included.
 		if i := bytes.IndexByte(one, '\n'); i >= 0 {
 			w.inner(w.paths.path(at, name), name+".eml", one[i+1:], depth)
 		}
@@ -291,7 +292,7 @@ func (w *walker) attachment(at, name string, i int, data []byte, depth int) {
 	w.inner(w.paths.path(at, name), name, data, depth)
 }
 
-// inner continues with a file inside another, unless it is nested too deeply.
+// inner reads a file inside another one, unless it is nested too deeply.
 func (w *walker) inner(at, name string, data []byte, depth int) {
 	if depth >= w.o.MaxNesting {
 		w.fail(at, limitError("nesting of files in files", "MaxNesting", fmt.Sprintf("deeper than %d", w.o.MaxNesting)))

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// builder gathers paragraphs. A reader writes text, ends paragraphs, names places and raises flags.
+// builder collects paragraphs. A reader uses it to write text, end paragraphs, name places and raise flags.
 type builder struct {
 	res     Result
 	opt     Options
@@ -22,17 +22,17 @@ type builder struct {
 	left    map[string]int // letters left out by a rule, by the code of its flag
 	alts    []string       // text that replaces other text; see alternative
 	altSize int            // bytes of alts
-	// include returns the file that a LaTeX text includes; nil: there are no others.
+	// include returns the file that a LaTeX text includes; nil if there are no other files.
 	include  func(name string) ([]byte, bool)
-	spans    spanFlags   // stretches of para that need a flag
+	spans    spanFlags   // the stretches of para that need a flag
 	places   []paraPlace // places that begin inside para
 	saved    []interrupted
 	scans    []Scan
-	directed bool     // the reader wrote direction controls for elements that have the same effect
+	directed bool     // the reader wrote direction controls in place of elements with the same effect
 	asides   []string // texts above or next to the paragraph
 	nested   int      // how deeply files read as part of the text are nested
 	garbled  bool     // the file does not say what its characters mean
-	// attached are files inside the file that Members reads after it.
+	// attached holds the files inside the file, which Members reads after it.
 	attached []attachedFile
 }
 
@@ -76,7 +76,7 @@ type interrupted struct {
 	places []paraPlace
 }
 
-// interrupt sets the paragraph aside until resume; what is written in between comes before it.
+// interrupt sets the paragraph aside until resume is called; text written before then precedes it.
 func (b *builder) interrupt() {
 	b.saved = append(b.saved, interrupted{bytes.Clone(b.para), slices.Clone(b.spans.open), slices.Clone(b.places)})
 	b.para, b.spans.open, b.places = b.para[:0], b.spans.open[:0], b.places[:0]
@@ -130,7 +130,7 @@ func (b *builder) end() {
 	b.endAsides()
 }
 
-// endAsides writes the texts next to the paragraph after it.
+// endAsides writes the texts above or next to the paragraph after the paragraph.
 func (b *builder) endAsides() {
 	for len(b.asides) > 0 {
 		b.para = append(b.para, b.asides[0]...)
@@ -139,7 +139,7 @@ func (b *builder) endAsides() {
 	}
 }
 
-// cut drops the paragraph's text after byte from, and its flags.
+// cut drops the paragraph's text after byte from, and the flags of that text.
 func (b *builder) cut(from int) {
 	b.para = b.para[:from]
 	b.spans.open = slices.DeleteFunc(b.spans.open, func(s paraSpan) bool { return s.from >= from })
@@ -170,7 +170,7 @@ func (b *builder) endParagraph() {
 	b.spans.open, b.places = b.spans.open[:0], b.places[:0]
 }
 
-// raw appends sep, unless the text is empty so far, and s.
+// raw appends sep, unless the text is still empty, and then s.
 func (b *builder) raw(sep, s string) {
 	if b.full {
 		b.cutOff(s)
@@ -230,7 +230,7 @@ func trimParagraph(s string) string {
 	return strings.Join(kept, "\n")
 }
 
-// place names what follows; the label goes to the next paragraph that has text.
+// place names the place of the text that follows; the next paragraph with text gets the label.
 func (b *builder) place(label string) {
 	b.end()
 	b.label = label
@@ -246,7 +246,7 @@ func (b *builder) offset() int {
 
 func (b *builder) any() bool { return b.out.Len() > 0 || len(b.para) > 0 }
 
-// flag raises f once for its code and detail; the count of an equal one grows.
+// flag raises f, or increases the count of a flag with the same code and detail.
 func (b *builder) flag(f Flag) {
 	f.Count = max(f.Count, 1)
 	if f.Start == 0 && f.End == 0 {
@@ -282,7 +282,7 @@ func (b *builder) missing(f Flag) {
 	b.flag(f)
 }
 
-// pictures flags pictures, which may hold text, with their number and size.
+// pictures flags pictures, which may contain text, and states their number and size.
 func (b *builder) pictures(n int, bytes int64) {
 	b.flag(Flag{Code: FlagPictures, Detail: "pictures are not read; text in them is not checked", Count: n, Missing: true, Bytes: bytes})
 }
@@ -323,7 +323,8 @@ func hasCharacter(s string) bool {
 }
 
 // mathHoles are the codes that the mathematical alphabets leave unassigned because the letter has a different
-// code (Unicode 15, section 22.2), with these letters: programs that compute codes by counting use them.
+// code (Unicode 15, section 22.2), and those letters. Programs that compute codes by counting use the
+// unassigned ones.
 var mathHoles = map[rune]rune{0x1d455: 'ℎ', 0x1d49d: 'ℬ', 0x1d4a0: 'ℰ', 0x1d4a1: 'ℱ', 0x1d4a3: 'ℋ', 0x1d4a4: 'ℐ', 0x1d4a7: 'ℒ',
 	0x1d4a8: 'ℳ', 0x1d4ad: 'ℛ', 0x1d4ba: 'ℯ', 0x1d4bc: 'ℊ', 0x1d4c4: 'ℴ', 0x1d506: 'ℭ', 0x1d50b: 'ℌ', 0x1d50c: 'ℑ', 0x1d515: 'ℜ', 0x1d51d: 'ℨ',
 	0x1d53a: 'ℂ', 0x1d53f: 'ℍ', 0x1d545: 'ℕ', 0x1d547: 'ℙ', 0x1d548: 'ℚ', 0x1d549: 'ℝ', 0x1d551: 'ℤ'}

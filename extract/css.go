@@ -22,7 +22,7 @@ const (
 type styleSheet struct {
 	byKey  map[string][]*styleRule // by the id, class or element that the last part of the selector names
 	rules  int
-	steps  int  // taken so far
+	steps  int  // rules taken so far
 	writes bool // some rule puts text before or after elements
 }
 
@@ -38,7 +38,7 @@ type styleRule struct {
 // selectorPart is a part of a selector that matches one element.
 type selectorPart struct {
 	match cascadia.Sel
-	child bool // the part before it must match the parent, not just any ancestor
+	child bool // the preceding part must match the parent, not just any ancestor
 }
 
 // setting is one declaration.
@@ -55,7 +55,7 @@ func parseStyles(text string) *styleSheet {
 	p := css.NewParser(parse.NewInputString(text[:min(len(text), maxStyleBytes)]), false)
 	var selectors []string
 	var sets []setting
-	var shut []bool // for each open block, whether its rules apply only sometimes
+	var shut []bool // for each open block, whether its rules apply only at times
 	for s.rules < maxStyleRules {
 		kind, _, data := p.Next()
 		switch kind {
@@ -245,7 +245,7 @@ func (s *styleSheet) settingsOf(open []*html.Node, of pseudo) []setting {
 	return sets
 }
 
-// holds reports whether a rule's selector matches the last of the open elements. It takes at most one
+// holds reports whether the selector of a rule matches the last of the open elements. It takes at most one
 // step for each part and element, whatever the selector.
 func (s *styleSheet) holds(r *styleRule, open []*html.Node) bool {
 	last := len(r.parts) - 1

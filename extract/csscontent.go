@@ -59,7 +59,8 @@ func (s *styleSheet) generated(open []*html.Node, at pseudo) string {
 	return text
 }
 
-// contentText returns the text that a value of content shows: its strings and the attributes that it names.
+// contentText returns the text that a value of the property content shows: its strings, and the attributes
+// that it names.
 func contentText(value string, n *html.Node) string {
 	var b strings.Builder
 	lexer := css.NewLexer(parse.NewInputString(value))
@@ -88,7 +89,7 @@ func contentText(value string, n *html.Node) string {
 	}
 }
 
-// cssString returns the text of a string with its quotes (CSS Syntax Module Level 3, section 4.3.5).
+// cssString returns the text of a quoted string (CSS Syntax Module Level 3, section 4.3.5).
 func cssString(s string) string {
 	if len(s) < 2 {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// readJSON reads the strings of JSON, of one value or of several one after the other, each as a paragraph: values, and keys that
-// have several words. Pictures and other packed data, which are strings without a blank, are left out.
+// readJSON reads the strings of JSON, which may be one value or several in succession. Each string becomes a paragraph: values,
+// and keys that have several words. Pictures and other packed data, which are strings without a blank, are left out.
 func readJSON(b *builder, data []byte) error {
 	s, err := b.decodeText(data)
 	if err != nil {
@@ -26,7 +26,7 @@ func readJSON(b *builder, data []byte) error {
 			return nil
 		}
 		if err != nil && !b.any() {
-			b.plainParagraphs(s) // it only has the name of JSON
+			b.plainParagraphs(s) // only its name says that it is JSON
 			return nil
 		}
 		if err != nil {
@@ -77,7 +77,7 @@ func isPacked(s string) bool {
 		len(strings.Fields(s)) <= len(s)/60+1
 }
 
-// isJSON reports whether data is one value of JSON that holds others.
+// isJSON reports whether data is a single JSON value, an object or an array.
 func isJSON(data []byte) bool {
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 	return len(data) > 1 && (data[0] == '{' || data[0] == '[') && json.Valid(data)
@@ -109,7 +109,7 @@ type notebookCell struct {
 	} `json:"outputs"`
 }
 
-// notebookText is a text, or a list of its lines with their ends.
+// notebookText is a text, given as one string or as a list of lines with their line ends.
 type notebookText string
 
 // UnmarshalJSON takes a string or a list of strings; anything else is not text.
@@ -177,7 +177,7 @@ func (b *builder) notebookCell(c notebookCell) error {
 	return nil
 }
 
-// notebookOutput writes what an output shows, in the richest of its forms that is text.
+// notebookOutput writes what an output shows, in the richest of its textual forms.
 func (b *builder) notebookOutput(data map[string]json.RawMessage) {
 	shown := false
 	for _, kind := range []string{"text/html", "text/markdown", "text/latex", "text/plain"} {

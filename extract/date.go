@@ -8,14 +8,17 @@ import (
 	"time"
 )
 
-// metadataDate is how files write a date: 2019-03-14T12:00:00Z, D:20190314120000+01'00', 2019/3, 2019.
+// metadataDate matches the forms in which files write a date: 2019-03-14T12:00:00Z, D:20190314120000+01'00',
+// 2019/3, 2019.
 var metadataDate = regexp.MustCompile(`^(?:D:)?([0-9]{4})(?:[-/.]?([0-9]{2})(?:[-/.]?([0-9]{2}))?)?(?:[^0-9]|[0-9]{6}|[0-9]{4}|$)`)
 
-// defaultDays are days that programs write if they know none: the starting points of their clocks.
+// defaultDays are the days that programs write if they do not know the date: the starting points of their
+// clocks.
 var defaultDays = []string{"1601-01-01", "1858-11-17", "1899-12-30", "1899-12-31", "1900-01-01", "1904-01-01", "1970-01-01", "1980-01-01"}
 
-// defaultTimes are the creation times of templates that libraries ship: a document from such a template keeps them.
-// They are those of python-docx, python-pptx, workbooks of several libraries, PDF without a clock, and Apple's clock.
+// defaultTimes are the creation times of templates that libraries ship; a document made from such a template keeps
+// its time. They are those of python-docx, python-pptx, workbooks of several libraries, PDF without a clock, and
+// Apple's clock.
 var defaultTimes = []string{"20131223T231500", "20130127T091416", "20060916T000000", "20000101T000000", "20010101T000000"}
 
 // isDefaultTime reports whether raw, which begins with a date, is one of defaultTimes to the second.
@@ -26,7 +29,8 @@ func isDefaultTime(raw string) bool {
 	})
 }
 
-// isDefaultDay reports whether raw is midnight of one of defaultDays in some time zone, written in another.
+// isDefaultDay reports whether raw, written in any time zone, is midnight of one of defaultDays in some time
+// zone.
 func isDefaultDay(raw string) bool {
 	at, err := time.Parse(time.RFC3339, raw)
 	if err != nil || at.Minute() != 0 || at.Second() != 0 {
@@ -39,7 +43,7 @@ func isDefaultDay(raw string) bool {
 	})
 }
 
-// dated records the date of the document, if the raw metadata holds one and none was recorded before.
+// dated records the date of the document if the raw metadata contains one and none has been recorded yet.
 func (b *builder) dated(raw string) {
 	m := metadataDate.FindStringSubmatch(strings.TrimSpace(raw))
 	if m == nil || b.res.Date != "" || m[1] < "1000" || isDefaultTime(strings.TrimSpace(raw)) || isDefaultDay(strings.TrimSpace(raw)) {
@@ -66,8 +70,8 @@ var (
 // maxPacket bounds an XMP packet to be searched, in bytes.
 const maxPacket = 1 << 20
 
-// xmpDate returns the date in the packet of a PDF's own metadata, which its catalog names; pictures in a PDF have packets
-// too. If the catalog cannot be found, it is the packet that mentions PDF.
+// xmpDate returns the date in the packet of a PDF's own metadata, which the catalog names; pictures in a PDF have packets
+// too. If the catalog cannot be found, xmpDate uses the packet that mentions PDF.
 func (p *pdfObjects) xmpDate() string {
 	if catalog := p.catalog(); catalog != nil {
 		m := pdfMetadata.FindSubmatch(catalog)

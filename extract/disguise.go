@@ -9,16 +9,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A mark does not belong to a language if it is on this many different consonants with which it forms no letter of any
-// language, and on one in this many letters of the text. Marks of tone and stress are on vowels and on consonants that are
-// sung like them; transcriptions of speech use many marks, but each one rarely.
+// A mark belongs to no language if it appears on this many different consonants with which it forms no letter of any
+// language, and on one in this many letters of the text. Marks of tone and stress appear on vowels and on consonants that
+// are sung like vowels; transcriptions of speech use many marks, but each one rarely.
 const (
 	leastBases = 5
 	oddShare   = 40
 	maxStacked = 2 // marks on one letter beyond those that compose with it
 )
 
-// A text in small capitals has three letters that no transcription of speech uses.
+// A text in small capitals contains three letters that no transcription of speech uses.
 const leastCapitals = 3
 
 // undisguised returns the edits for words of s whose letters or blanks look like others to a reader: small capitals,
@@ -57,7 +57,7 @@ func (d *disguises) survey() bool {
 	letters, blanks, thin, capitals, found := 0, 0, 0, 0, false
 	bases := map[rune]map[rune]bool{} // for each mark, the consonants with which it does not compose
 	count := map[rune]int{}
-	var last rune // with the marks that compose with it
+	var last rune // with the marks that compose with the letter
 	for i, r := range d.s {
 		if r < 0x80 {
 			if r == ' ' {
@@ -103,7 +103,8 @@ func (d *disguises) survey() bool {
 			letters++
 		}
 	}
-	// If thin blanks are the normal blanks of the text, stretches between ordinary blanks are as long as a line.
+	// If the text uses thin blanks as its normal blanks, the stretches between ordinary blanks are as long as
+	// lines.
 	const longestWord, leastThin = 15, 5
 	d.thin = thin >= leastThin && letters < longestWord*(blanks+1)
 	d.small = capitals >= leastCapitals
@@ -141,8 +142,8 @@ func (d *disguises) wordAt(at int) (from, to int) {
 	return from, len(d.s)
 }
 
-// inWord reports whether a blank between last and byte i is inside a word. Mongolian separates its suffixes in
-// this way.
+// inWord reports whether a blank between last and byte i is inside a word. Mongolian separates its suffixes
+// with such blanks.
 func (d *disguises) inWord(last rune, i int) bool {
 	next, _ := utf8.DecodeRuneInString(d.s[i:])
 	return (unicode.IsLetter(last) || unicode.IsMark(last)) && (unicode.IsLetter(next) || unicode.IsMark(next)) &&
@@ -225,8 +226,8 @@ func (d *disguises) unmarked(w string) (string, int) {
 	return norm.NFC.String(string(plain)), removed
 }
 
-// oddMarks returns the marks in this word that belong to no language and are on a letter with which they do not compose,
-// or on every letter.
+// oddMarks returns the marks in this word that belong to no language and appear on a letter with which they do not
+// compose, or on every letter.
 func (d *disguises) oddMarks(w string) map[rune]bool {
 	odd, count := map[rune]bool{}, map[rune]int{}
 	letters := 0
@@ -303,7 +304,7 @@ const sung = "aeiouyæøœəɛɔɪʊɨɯʌɑɒmnŋrlаеёиоуыэюяіїєα
 // maxPairs bounds the pairs of letter and mark that are remembered.
 const maxPairs = 10000
 
-// inheritedMark reports whether r is a combining mark of the blocks that belong to no script (Unicode 15, section 7.9).
+// inheritedMark reports whether r is a combining mark from a block that belongs to no script (Unicode 15, section 7.9).
 func inheritedMark(r rune) bool {
 	return r >= 0x300 && r <= 0x36f && r != 0x34f || r >= 0x1ab0 && r <= 0x1aff || r >= 0x1dc0 && r <= 0x1dff || r >= 0x20d0 && r <= 0x20f0 ||
 		r >= 0xfe20 && r <= 0xfe2f || r == 0x488 || r == 0x489
@@ -335,8 +336,8 @@ func thinBlank(r rune) bool {
 	return false
 }
 
-// smallCapitals are the letters of small capitals, in the order of the alphabet; without those of phonetic
-// transcriptions.
+// smallCapitals are the small capitals in the order of the alphabet, except those that phonetic
+// transcriptions use.
 var smallCapitals = func() map[rune]rune {
 	m := map[rune]rune{}
 	plain := []rune("abcdefghijklmnopqrstuvwyz")

@@ -45,7 +45,7 @@ func readDOCX(b *builder, data []byte) error {
 	return nil
 }
 
-// docxFile is a document of Word whose parts are read one after the other.
+// docxFile is a Word document whose parts are read one after the other.
 type docxFile struct {
 	*parts
 	main   string
@@ -71,7 +71,7 @@ func (d *docxFile) reader(b *builder, part string) *docxReader {
 	return &docxReader{b: b, styles: d.styles, ground: d.ground, file: d, part: part, base: len(b.saved)}
 }
 
-// rest reads or names the parts that no other part refers to, and flags what is not text.
+// rest reads or names the parts to which no other part refers, and flags content that is not text.
 func (d *docxFile) rest() {
 	b, dir := d.b, path.Dir(d.main)
 	for _, part := range d.read {
@@ -103,7 +103,8 @@ func (d *docxFile) rest() {
 	})
 }
 
-// chartData returns the workbooks from which charts were made; the charts themselves hold what they show of them.
+// chartData returns the workbooks from which charts were made; the charts themselves contain the data that they
+// show.
 func (p *parts) chartData() map[string]bool {
 	out := map[string]bool{}
 	for name := range p.byName {
@@ -160,7 +161,7 @@ type docxReader struct {
 	b       *builder
 	styles  *docxStyles
 	skip    int  // nesting depth inside elements that are not text
-	deleted bool // of these, elements of tracked changes
+	deleted bool // of these elements, the tracked changes
 	inText  int  // inside w:t, m:t
 	inRPr   int
 	inCell  int      // inside the properties of a table cell
@@ -170,13 +171,13 @@ type docxReader struct {
 	heading int
 	start0  int // offset where the heading began
 	ruby    officeRuby
-	code    bool // the element is the code of a field, within what is skipped
+	code    bool // the skipped element is the code of a field
 	drop    bool // the paragraph is a letter set large before the next one
 
-	file   *docxFile // nil: a single XML document, without other parts
+	file   *docxFile // nil for a single XML document, which has no other parts
 	part   string    // the part being read
 	rels   map[string]relation
-	base   int // paragraphs that were interrupted when the part began
+	base   int // number of paragraphs that were interrupted when the part began
 	fields docxFields
 	list   docxItem
 	after  []relation // graphics to read after the paragraph
@@ -248,7 +249,7 @@ func (r *docxReader) start(name string, a attrs) {
 	}
 }
 
-// other reads an element other than plain text, and reports whether it was one.
+// other reads an element that is not plain text, and reports whether it did.
 func (r *docxReader) other(name string, a attrs) bool {
 	switch name {
 	case "w:fldChar", "w:ddList", "w:result", "w:listEntry":
@@ -300,7 +301,7 @@ func (r *docxReader) other(name string, a attrs) bool {
 	return true
 }
 
-// relation resolves an identity of the part being read.
+// relation returns the relation with the given identity of the part being read.
 func (r *docxReader) relation(id string) (relation, bool) {
 	if r.file == nil {
 		return relation{}, false
@@ -370,7 +371,7 @@ func (r *docxReader) paragraphStyle(id string) {
 	}
 }
 
-// property reads what can make a run unreadable, and its background.
+// property reads the properties that can make a run unreadable, and its background.
 func (r *docxReader) property(name string, a attrs) {
 	switch {
 	case r.inRPr == 0:
@@ -443,7 +444,7 @@ func (r *docxReader) endParagraph() {
 	}
 }
 
-// maxDropped is the number of letters up to which a frame holds the beginning of a word, set large.
+// maxDropped is the maximum number of letters in a frame that holds the enlarged beginning of a word.
 const maxDropped = 3
 
 func (r *docxReader) chars(s string) {
@@ -457,7 +458,7 @@ func (r *docxReader) chars(s string) {
 	}
 }
 
-// write adds s and remembers where unreadable text is.
+// write appends s and remembers where the text is unreadable.
 func (r *docxReader) write(s string) {
 	if r.fields.hide(s) || r.ruby.take(s) {
 		return
@@ -476,7 +477,7 @@ func (r *docxReader) write(s string) {
 	r.b.spans.write(r.b, s, code, hiddenDetail[code])
 }
 
-// finish ends what damage left open.
+// finish ends the elements that damage left open.
 func (r *docxReader) finish() {
 	for r.b.end(); len(r.b.saved) > r.base; r.b.end() {
 		r.b.resume()

@@ -11,9 +11,9 @@ import (
 // its begin and separator marks and is never visible, whatever elements it consists of.
 type docxFields struct {
 	inCode  []bool       // for each open field
-	codes   []*fieldCode // for each open field; nil: text was shown after its code
+	codes   []*fieldCode // for each open field; nil if text was shown after its code
 	code    strings.Builder
-	ended   *fieldCode // of the field that ended last, if nothing was shown after it
+	ended   *fieldCode // text of the field that ended last, if nothing was shown after it
 	unseen  string     // the text of the codes that ended last
 	choices []string   // of a drop-down field
 	chosen  int
@@ -78,7 +78,7 @@ func (f *docxFields) inside() bool {
 // maxFieldCode bounds the text that is kept of codes, in bytes.
 const maxFieldCode = 1 << 20
 
-// hide reports whether s is part of a code.
+// hide reports whether s is part of a code, which is not shown.
 func (f *docxFields) hide(s string) bool {
 	if !f.inside() {
 		clear(f.codes)
@@ -90,7 +90,7 @@ func (f *docxFields) hide(s string) bool {
 	return true
 }
 
-// unclosed returns the text after the start of a field that has no end: it may be the whole document.
+// unclosed returns the text after the start of a field that has no end; this text may be the whole document.
 func (f *docxFields) unclosed() string {
 	if !f.inside() {
 		return ""

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// docxLists are the numberings of a document (ECMA-376 part 1, section 17.9), as far as their labels contain words: numbers
-// and bullets alone are left out, since they are not text.
+// docxLists holds the numberings of a document (ECMA-376 part 1, section 17.9) whose labels contain words; mere numbers and
+// bullets are left out, since they are not text.
 type docxLists struct {
 	abstract map[string]map[int]*docxLevel // by abstract numbering and level
 	num      map[string]string             // numbering -> abstract numbering
@@ -19,7 +19,7 @@ type docxLists struct {
 	levelNumber       int
 }
 
-// docxLevel is how a level of a list is labelled.
+// docxLevel describes how a level of a list is labelled.
 type docxLevel struct {
 	format, text string
 	start        int
@@ -29,7 +29,7 @@ type docxLevel struct {
 type docxItem struct {
 	id    string
 	level int
-	done  bool // its label is written
+	done  bool // its label has been written
 }
 
 // maxListLevels bounds the levels of a list; Word has nine.
@@ -92,7 +92,7 @@ func (l *docxLists) levelOf(id string, level int) *docxLevel {
 	return l.abstract[l.num[id]][level]
 }
 
-// ofStyle returns the list in which a style puts its paragraphs.
+// ofStyle returns the list to which a style adds its paragraphs.
 func (l *docxLists) ofStyle(id string, styles *docxStyles) docxItem {
 	for range maxBases {
 		if item, ok := styles.list[id]; ok {

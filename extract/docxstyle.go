@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// runStyle is how the text of a run of a word processor is shown, as far as that affects whether it can be read. The zero
-// value sets nothing.
+// runStyle holds those properties of a word processor's run that affect whether its text can be read. The zero value sets
+// nothing.
 type runStyle struct {
 	hidden, tiny     toggle
 	foreground, fill colour // "": not set, or not known
@@ -21,7 +21,7 @@ const (
 	off
 )
 
-// someShade is a background of some colour, on which all text is assumed to be readable.
+// someShade stands for any coloured background; all text on it is assumed to be readable.
 const someShade colour = "shade"
 
 func toggled(set bool) toggle {
@@ -48,7 +48,7 @@ func (r runStyle) over(s runStyle) runStyle {
 	return r
 }
 
-// code is the flag that text of this look needs, or "".
+// code returns the flag that text in this style needs, or "".
 func (r runStyle) code() string {
 	fill := r.fill
 	if fill == "" {
@@ -65,7 +65,7 @@ func (r runStyle) code() string {
 	return ""
 }
 
-// property reads one property of a run, and reports whether it was one.
+// property reads a property of a run, and reports whether the element was one.
 func (r *runStyle) property(name string, a attrs) bool {
 	switch name {
 	case "w:vanish":
@@ -105,12 +105,12 @@ func docxColour(v string) colour {
 	return readColour("#" + v)
 }
 
-// docxStyles are the styles of a document: how their text is shown, and which are headings.
+// docxStyles holds the styles of a document: how each shows its text, and which of them are headings.
 type docxStyles struct {
 	styles map[string]docxStyle
 	level  map[string]int  // 1 = top heading
 	shaded map[string]bool // styles of tables that shade some of their cells
-	normal string          // the style of paragraphs that name none
+	normal string          // the style of paragraphs that name no style
 	list   map[string]docxItem
 	id     string // being read
 	inRPr  int
@@ -196,7 +196,7 @@ func (s *docxStyles) start(name string, a attrs) {
 	}
 }
 
-// ownProperty reads a property that applies to all text of the style.
+// ownProperty reads a property that applies to all text in the style.
 func (s *docxStyles) ownProperty(name string, a attrs) {
 	if s.id == "" || s.inPart > 0 || s.inRPr == 0 && (s.inPPr == 0 || name != "w:shd") {
 		return
@@ -209,7 +209,7 @@ func (s *docxStyles) ownProperty(name string, a attrs) {
 
 func isShade(c colour) bool { return c != "auto" && c != "" && !alike(c, "#ffffff") }
 
-// shades reports whether a table style, or one it is based on, shades cells.
+// shades reports whether a table style, or a style on which it is based, shades cells.
 func (s *docxStyles) shades(id string) bool {
 	for range maxBases {
 		if s.shaded[id] {
@@ -234,7 +234,7 @@ func (s *docxStyles) stop(name string) {
 }
 func (s *docxStyles) chars(string) {}
 
-// docxGround is the colour under the text: of table cells, text boxes and the page.
+// docxGround holds the colours under the text: those of table cells, text boxes and the page.
 type docxGround struct {
 	styles *docxStyles
 	page   colour
@@ -243,7 +243,7 @@ type docxGround struct {
 	boxes  []colour // for each open text box
 	shape  colour   // of the shape being read
 	in     int      // inside the properties of a shape
-	line   int      // inside those of its outline
+	line   int      // inside the properties of its outline
 	shown  bool     // the document shows the colour of its pages
 }
 
@@ -278,7 +278,7 @@ func (g *docxGround) start(name string, a attrs, inCellProperties bool) {
 		g.line++
 	case "a:solidFill", "a:gradFill", "a:blipFill", "a:pattFill":
 		if g.in > 0 && g.line == 0 {
-			g.shape = someShade // until its colour is read
+			g.shape = someShade // this holds until its colour is read
 		}
 	case "a:srgbClr":
 		if c := docxColour(a.get("val")); g.in > 0 && g.line == 0 {
@@ -318,7 +318,7 @@ func (g *docxGround) stop(name string) {
 	}
 }
 
-// under is the background colour at this place, "" if it is white.
+// under returns the background colour at this place, or "" if it is white.
 func (g *docxGround) under() colour {
 	if n := len(g.boxes); n > 0 {
 		return g.boxes[n-1]
@@ -329,7 +329,7 @@ func (g *docxGround) under() colour {
 	return g.page
 }
 
-// docxSettings finds whether a document shows the colour of its pages.
+// docxSettings reads whether a document shows the colour of its pages.
 type docxSettings struct{ ground *docxGround }
 
 func (s *docxSettings) start(name string, a attrs) {

@@ -15,10 +15,10 @@ type eightBit interface {
 
 var _, _ eightBit = (*charmap.Charmap)(nil), (*dosPage)(nil)
 
-// dosPage is a code page of DOS that package charmap lacks: the upper half of its characters.
+// dosPage holds the upper half of the characters of a DOS code page that package charmap lacks.
 type dosPage [128]rune
 
-// The Greek and the Turkish page.
+// The Greek and the Turkish DOS page.
 var (
 	codePage737 = newDOSPage("ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩαβγδεζηθικλμνξοπρσςτυφχψ░▒▓│┤╡╢╖╕╣║╗╝╜╛┐" +
 		"└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀ωάέήϊίόύϋώΆΈΉΊΌΎΏ±≥≤ΪΫ÷≈°∙·√ⁿ²■\u00a0")
@@ -39,9 +39,9 @@ func (p *dosPage) DecodeByte(b byte) rune {
 // NewDecoder returns a decoder to UTF-8.
 func (p *dosPage) NewDecoder() *encoding.Decoder {
 	return &encoding.Decoder{Transformer: transform.Chain(charmap.ISO8859_1.NewDecoder(), runes.Map(func(r rune) rune {
-		return p.DecodeByte(byte(r)) // each is a byte
+		return p.DecodeByte(byte(r)) // each character is one byte
 	}))}
 }
 
-// NewEncoder returns an encoder that changes nothing: names are only read.
+// NewEncoder returns an encoder that changes nothing, because names are only read.
 func (p *dosPage) NewEncoder() *encoding.Encoder { return encoding.Nop.NewEncoder() }

@@ -13,19 +13,19 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// charset is a decided encoding. A nil decoder means UTF-8.
+// charset is the encoding chosen for a file. A nil decoder means UTF-8.
 type charset struct {
 	name string
 	enc  encoding.Encoding
 	bom  int  // bytes to skip
-	sure bool // by a byte order mark, validity or a declaration; otherwise it is a guess
+	sure bool // the choice rests on a byte order mark, validity or a declaration; otherwise it is a guess
 }
 
 // detectWindow is how many bytes the detector reads.
 const detectWindow = 64 << 10
 
-// detectEncoding decides by byte order mark, then validity as UTF-8, then declaration, then the
-// pattern of zero bytes, then letter statistics. It fails with code Binary or Encoding.
+// detectEncoding chooses the encoding by the byte order mark, then by validity as UTF-8, by a declaration, by
+// the pattern of zero bytes, and last by letter statistics. It fails with code Binary or Encoding.
 func detectEncoding(data []byte) (charset, error) {
 	if c, ok := byteOrderMark(data); ok {
 		return c, nil
@@ -82,9 +82,9 @@ func byteOrderMark(b []byte) (charset, bool) {
 	return charset{}, false
 }
 
-// wideWithoutMark recognises UTF-16 and UTF-32 without a byte order mark. In both the bytes of one
-// parity take far fewer values than those of the other: zero for Latin text, a few blocks for any
-// other alphabet; a decoding must also hold no unpaired surrogate and no control.
+// wideWithoutMark recognises UTF-16 and UTF-32 without a byte order mark. In both the bytes of one parity
+// take far fewer values than those of the other: zero for Latin text, a few blocks for any other alphabet; in
+// addition, the decoded text must not contain unpaired surrogates or controls.
 func wideWithoutMark(b []byte) (charset, bool) {
 	if len(b) < 8 {
 		return charset{}, false
@@ -142,11 +142,11 @@ func plausibleUTF16(b []byte, high int) bool {
 	return bad*200 <= units && spaces*100 >= units && swapped*50 <= spaces
 }
 
-// looksBinary reports whether more than 1 in 200 bytes are controls that text does not use. A NUL
-// byte never occurs in 8-bit text, but isolated ones occur in files that look like text.
+// looksBinary reports whether more than 1 in 200 bytes are controls that text does not use. 8-bit text never
+// contains NUL bytes, but files that merely look like text may contain isolated ones.
 func looksBinary(head []byte) bool {
 	bad := 0
-	head = bytes.TrimRight(head, "\x00") // padding of some editors
+	head = bytes.TrimRight(head, "\x00") // padding written by some editors
 	for _, c := range head {
 		if c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != 0x1b && c != '\v' && c != 0x08 && c != 0x1a {
 			bad++
@@ -300,7 +300,7 @@ func decodeHead(data []byte, c charset) string {
 	return s
 }
 
-// decodeText decodes a whole text file and reports to the builder what is uncertain.
+// decodeText decodes a whole text file, and reports to the builder if the encoding is uncertain.
 func (b *builder) decodeText(data []byte) (string, error) {
 	c, err := detectEncoding(data)
 	if err != nil {

@@ -66,7 +66,7 @@ type epubBook struct {
 	locked map[string]bool // parts that are encrypted
 }
 
-// chapter reads one chapter; what identifies it.
+// chapter reads one chapter; what identifies the chapter.
 func (e *epubBook) chapter(name, what string) {
 	b := e.b
 	if e.locked[partName(name)] {
@@ -90,7 +90,7 @@ func (e *epubBook) chapter(name, what string) {
 	})
 }
 
-// beside reads what a reading program shows next to the text, if the text lacks it.
+// beside reads content that a reading program shows next to the text, if the text lacks it.
 func (e *epubBook) beside(name, what string) {
 	if e.locked[partName(name)] {
 		e.used[partName(name)] = true
@@ -128,7 +128,7 @@ func (r *epubLocks) start(name string, a attrs) {
 func (r *epubLocks) stop(string)  {}
 func (r *epubLocks) chars(string) {}
 
-// styleSheets returns all style sheets of a book; each chapter is assumed to use them all.
+// styleSheets returns all style sheets of a book; every chapter is assumed to use all of them.
 func (p *parts) styleSheets(opf *epubSpine) string {
 	var out strings.Builder
 	for _, href := range opf.styles {
@@ -163,7 +163,7 @@ type epubSpine struct {
 	styles []string
 }
 
-// path is the name of the part of an item.
+// path returns the name of an item's part.
 func (r *epubSpine) path(id string) string {
 	href := r.item[id]
 	if plain, err := url.PathUnescape(href); err == nil {

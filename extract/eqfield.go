@@ -5,10 +5,10 @@ import (
 	"unicode"
 )
 
-// An EQ field contains the text that it shows in its code (Word's field codes, "EQ"): readings above Chinese and Japanese words,
-// letters in circles, fractions.
+// The code of an EQ field contains the text that the field shows (Word's field codes, "EQ"): readings above Chinese and Japanese
+// words, letters in circles, fractions.
 
-// eqPiece is text that an EQ field shows, with the reading above it.
+// eqPiece is a text that an EQ field shows, with the reading above it.
 type eqPiece struct{ text, reading string }
 
 // maxEQ bounds the code of an EQ field, in bytes, and maxEQDepth the nesting of its groups.
@@ -36,7 +36,7 @@ func (f *fieldCode) writeEQ(b *builder, write func(string)) {
 	}
 }
 
-// eqPieces returns what the code of an EQ field shows; nil: it is not an EQ field.
+// eqPieces returns what the code of an EQ field shows, or nil if it is not an EQ field.
 func eqPieces(code string) []eqPiece {
 	code = strings.TrimSpace(code)
 	if len(code) < 3 || !strings.EqualFold(code[:2], "EQ") || code[2] != ' ' && code[2] != '\\' {
@@ -106,8 +106,8 @@ func (p *eqParser) format() {
 	}
 }
 
-// element reads switches with their numbers and the arguments in brackets. Of letters set above one another, the raised ones are
-// the reading; signs that enclose a letter are left out.
+// element reads switches with their numbers, and the arguments in brackets. If letters are set above one another, the raised
+// ones are the reading; signs that enclose a letter are left out.
 func (p *eqParser) element(depth int) []eqPiece {
 	from := p.i
 	for p.i < len(p.s) && p.s[p.i] != '(' {
@@ -120,7 +120,7 @@ func (p *eqParser) element(depth int) []eqPiece {
 	}
 	var args [][]eqPiece
 	for {
-		p.i++ // the bracket, or a separator
+		p.i++ // skips the bracket or a separator
 		args = append(args, p.list(depth+1))
 		if p.i >= len(p.s) || p.s[p.i] == ')' {
 			p.i++

@@ -14,7 +14,7 @@ const (
 	Unsupported = "unsupported"   // a known format without a reader
 	Limit       = "limit"         // a limit of Options was exceeded
 	Timeout     = "timeout"       // the time limit was exceeded (sandbox)
-	Crashed     = "crashed"       // the child process ended without an answer (sandbox)
+	Crashed     = "crashed"       // the child process ended without answering (sandbox)
 	Binary      = "binary"        // not text, and no known format
 	Encoding    = "encoding"      // text, but its encoding could not be determined
 	Archive     = "archive"       // several files; use Members
@@ -24,10 +24,10 @@ const (
 
 // Error says why a file gave no text. Find it with errors.As.
 type Error struct {
-	Code   string `json:"code"`             // one of the constants
-	Detail string `json:"detail,omitempty"` // what was found in this file
+	Code   string `json:"code"`             // one of the constants above
+	Detail string `json:"detail,omitempty"` // what is wrong in this file
 	Advice string `json:"advice,omitempty"` // what to do; empty: the code's general advice
-	// NoEngine says that the file is a PDF and Options.PDF is nil.
+	// NoEngine says that the file is a PDF but Options.PDF is nil.
 	NoEngine bool `json:"-"`
 }
 
@@ -43,7 +43,8 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Reason returns the code, the detail and the advice of the error, as Error writes them, for the cause of a task.
+// Reason returns the code, the detail and the advice of the error as Error writes them; a task records them as
+// the cause of its failure.
 func (e *Error) Reason() (code, detail, advice string) { return e.Code, e.Detail, e.advice() }
 
 func (e *Error) advice() string {
@@ -82,16 +83,16 @@ func (e *Error) WithAdvice() *Error {
 	return &c
 }
 
-// LimitError is the error of a limit of Options, given by its name: its advice names the key of the
-// configuration that sets it.
+// LimitError returns the error for exceeding the named limit of Options. Its advice names the configuration
+// key that sets the limit.
 func LimitError(what, option, detail string) *Error {
 	return &Error{Code: Limit, Detail: what + ": " + detail, Advice: "raise " + SettingOf(option) + " to allow it"}
 }
 
 func limitError(what, option, detail string) *Error { return LimitError(what, option, detail) }
 
-// SettingOf names the key of the configuration that sets an option such as MaxRatio, and the variable of
-// the environment that overrides it.
+// SettingOf returns the names of the configuration key that sets an option such as MaxRatio, and of the
+// environment variable that overrides it.
 func SettingOf(option string) string {
 	var key strings.Builder
 	for i, r := range option {

@@ -10,10 +10,11 @@ import (
 type Options struct {
 	// MaxInput is the largest file, in bytes; default 256 MiB.
 	MaxInput int64
-	// MaxText is the maximum length of the text kept, in bytes of UTF-8; default 32 MiB. Text
-	// beyond it is cut off and the result is partial.
+	// MaxText is the maximum length of the text, in bytes of UTF-8; default 32 MiB. Text beyond it is cut
+	// off, and the result is partial.
 	MaxText int64
-	// MaxPages is how many pages of a PDF are read at most; default 5000. Further pages make the result partial.
+	// MaxPages is the maximum number of pages of a PDF that are read; default 5000. Further pages make the
+	// result partial.
 	MaxPages int
 	// MaxEntries is the maximum number of entries of a zip or tar archive, including nested ones; default 10000.
 	MaxEntries int
@@ -24,18 +25,18 @@ type Options struct {
 	MaxRatio int
 	// MaxDepth is the deepest nesting of XML or HTML elements and RTF groups; default 256.
 	MaxDepth int
-	// MaxNesting is how deeply archives may be nested; default 3.
+	// MaxNesting is the maximum depth to which archives may be nested; default 3.
 	MaxNesting int
-	// MaxScans is how many pages without a text layer Members keeps as pictures for character
-	// recognition, at most; default 0, none.
+	// MaxScans is the maximum number of pages without a text layer that Members keeps as pictures for
+	// character recognition; default 0, none.
 	MaxScans int
-	// PDF reads PDF files; nil: they are refused as unsupported.
+	// PDF reads PDF files; if it is nil, they are refused as unsupported.
 	PDF *PDF `json:"-"`
 }
 
 const minRatioBytes = 4 << 20
 
-// Validate reports every field that is out of range, or nil.
+// Validate returns an error that names every field out of range, or nil.
 func (o Options) Validate() error {
 	var errs []error
 	for _, f := range []struct {
@@ -80,18 +81,18 @@ func (o Options) WithDefaults() Options {
 type Result struct {
 	Text     string `json:"text"`
 	Format   string `json:"format"`             // for example docx; see Format
-	Encoding string `json:"encoding,omitempty"` // of text formats, IANA name in lower case
+	Encoding string `json:"encoding,omitempty"` // for text formats, the IANA name in lower case
 	Title    string `json:"title,omitempty"`
 	Author   string `json:"author,omitempty"`
-	// Date is the document's date according to the metadata of its file, unverified: YYYY,
-	// YYYY-MM or YYYY-MM-DD; empty: the file does not state one.
+	// Date is the document's date according to the metadata of its file, unverified: YYYY, YYYY-MM or
+	// YYYY-MM-DD. It is empty if the file does not state one.
 	Date    string  `json:"date,omitempty"`
 	Places  []Place `json:"places,omitempty"` // in order of Offset
 	Flags   []Flag  `json:"flags,omitempty"`
 	Partial bool    `json:"partial,omitempty"` // some part is missing; a flag says which
 }
 
-// Place says where in the file the text from Offset is.
+// Place says where in the file the text starting at Offset is.
 type Place struct {
 	Offset int    `json:"offset"` // in bytes of Result.Text
 	Label  string `json:"label"`  // for example "page 3" or "slide 2"
@@ -114,14 +115,14 @@ type Flag struct {
 	Code   string `json:"code"`             // stable; one of the Flag constants
 	Detail string `json:"detail,omitempty"` // a plain sentence
 	Count  int    `json:"count,omitempty"`
-	// Missing: something that a reader may see is not in the text because it could not be read. Otherwise a rule left out what
-	// Letters counts.
+	// Missing says that something a reader may see is not in the text because it could not be read. Otherwise, a rule left out
+	// the characters that Letters counts.
 	Missing bool `json:"missing,omitempty"`
-	// Letters counts the letters, marks and digits of the file that are not in the text for this reason, and Bytes is the size of
-	// missing content whose letters cannot be counted; 0: nothing, or not known.
+	// Letters counts the letters, marks and digits of the file that are not in the text for this reason. Bytes is the size of
+	// missing content whose letters cannot be counted. Both are 0 if nothing is missing or the number is unknown.
 	Letters int   `json:"letters,omitempty"`
 	Bytes   int64 `json:"bytes,omitempty"`
-	// Start and End are bytes of Result.Text, half-open; both 0: the flag has no place.
+	// Start and End delimit bytes of Result.Text, half-open; both are 0 if the flag has no place.
 	Start int `json:"start,omitempty"`
 	End   int `json:"end,omitempty"`
 }
@@ -156,7 +157,7 @@ func checkInput(name string, data []byte, o Options) (Format, error) {
 	return Sniff(name, data)
 }
 
-// read runs the reader of one format and finishes the result. The member has no path yet.
+// read runs the reader for one format and completes the result, a member without a path.
 func read(f Format, data []byte, o Options, lim *budget) Member {
 	return readWith(f, readers(f), data, o, lim)
 }
@@ -172,7 +173,7 @@ func readWith(f Format, reader func(*builder, []byte) error, data []byte, o Opti
 	}()
 	if err := reader(b, data); err != nil {
 		e := asError(err)
-		// What was read before the damage is worth showing, but the damage must not be hidden.
+		// The text before the damage is worth showing, but the damage must not be hidden.
 		if !b.any() || e.Code == Encrypted || e.Code == Binary || e.Code == Unsupported {
 			return Member{Err: e, Scans: b.scans, attached: b.attached}
 		}
@@ -243,7 +244,7 @@ func readers(f Format) func(*builder, []byte) error {
 	}
 }
 
-// cleanTitle makes a title or author fit for one line.
+// cleanTitle turns a title or author into a single line.
 func cleanTitle(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 	s = strings.ReplaceAll(s, "\x00", "")

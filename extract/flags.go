@@ -1,6 +1,6 @@
 package extract
 
-// Codes of Flag. The codes of Error serve as well, for a part that could not be read.
+// Codes of Flag. The codes of Error are used too, for a part that could not be read.
 const (
 	FlagTextLimit   = "text_limit"    // the text was cut off at MaxText
 	FlagPageLimit   = "page_limit"    // pages after MaxPages were not read

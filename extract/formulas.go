@@ -13,7 +13,7 @@ import (
 // A page shows a formula once but contains it two or three times: as MathML, drawn letter by letter with aria-hidden
 // (KaTeX, MathJax), as a picture with its TeX (MediaWiki), and as TeX again in an annotation, which no browser shows.
 
-// formulas records the last formula of a paragraph, or its drawing.
+// formulas records the last formula of a paragraph, in text or as a drawing.
 type formulas struct {
 	from, to int  // bytes of the paragraph
 	math     bool // MathML, not a drawing
@@ -36,7 +36,8 @@ func isFormula(t html.Token) bool {
 	return false
 }
 
-// ended removes a formula, which begins at byte from of the paragraph, if another form of it precedes it.
+// ended removes a formula that begins at byte from of the paragraph, if another form of the same formula
+// precedes it.
 func (t *formulas) ended(b *builder, from int, math bool) {
 	if from >= len(b.para) {
 		return
@@ -65,7 +66,7 @@ func (t *formulas) before(b *builder, from int) bool {
 }
 
 // formulaLetters returns the letters and digits of a formula in order of their codes, since its forms write
-// them in different orders. TeX commands are not included.
+// them in different orders. It leaves out TeX commands.
 func formulaLetters(s string) []rune {
 	var out []rune
 	command := false

@@ -15,8 +15,8 @@ import (
 
 var hzEncoding encoding.Encoding = simplifiedchinese.HZGB2312
 
-// singleBytes are the 8-bit encodings that guessEncoding considers; of two with equal results, the likelier
-// comes first.
+// singleBytes lists the 8-bit encodings that guessEncoding considers, the likelier first in case of equal
+// results.
 var singleBytes = []struct {
 	name string
 	enc  *charmap.Charmap
@@ -66,8 +66,8 @@ func multiByte(data []byte) (charset, bool) {
 	return charset{}, false
 }
 
-// lettersFile has a line per language: its name, and letter pairs each with a letter for its
-// frequency (letters_gen.go).
+// lettersFile has one line for each language: its name, and letter pairs, each followed by a letter for the
+// pair's frequency (letters_gen.go).
 //
 //go:embed letters.txt
 var lettersFile string
@@ -101,7 +101,7 @@ func spaceFor(r rune) rune {
 	return r
 }
 
-// Bits of surprise for what the model has not seen.
+// Bits of surprise for pairs that the model has not seen.
 const (
 	unseenPair   = 13.0 // two letters that the language's sample never puts together
 	unseenLetter = 20.0 // a letter that the language does not have
@@ -109,7 +109,7 @@ const (
 	commonSign   = 9.0  // quotation marks, dashes and the like
 	wrongCase    = 6.0  // a capital after a small letter, in addition
 	unlike       = 12.0 // per pair, above which a reading is not language
-	rareEncoding = 30.0 // for the whole text, if the encoding is of DOS or the old Macintosh
+	rareEncoding = 30.0 // for the whole text, if the encoding is one of DOS or of the old Macintosh
 )
 
 // bytePairs counts pairs of neighbouring bytes, at least one of which is not ASCII.
@@ -158,14 +158,14 @@ func singleByte(data []byte) (charset, bool) {
 	return charset{name: singleBytes[at].name, enc: singleBytes[at].enc}, true
 }
 
-// readingCost is the lowest surprise, in bits, of the pairs in encoding c, over all languages. It
-// fails if c leaves some of their bytes undefined.
+// readingCost is the lowest surprise, in bits, of the pairs in encoding c, over all languages. It fails if
+// some bytes of the pairs are undefined in c.
 func readingCost(pairs map[[2]byte]int, c eightBit) (float64, bool) {
 	type pair struct {
 		key [2]rune
 		n   float64
 	}
-	fixed := 0.0 // the part that is the same for all languages
+	fixed := 0.0 // the part of the cost that is the same for all languages
 	var letters []pair
 	undefined, total := 0, 0
 	for p, n := range pairs {
@@ -215,7 +215,8 @@ func (l *language) cost(pair [2]rune) float64 {
 	return unseenPair
 }
 
-// pairRune returns r as the model knows it, a small letter or, for every sign, a space, with the sign's cost.
+// pairRune returns r in the form that the model uses: a small letter or, for every sign, a space. It also
+// returns the cost of a sign.
 func pairRune(r rune) (rune, float64) {
 	switch {
 	case unicode.IsLetter(r), unicode.IsMark(r):

@@ -28,8 +28,8 @@ type htmlState struct {
 	skip    int // nesting depth inside elements whose text is not content
 	pre     int
 	stack   []htmlTag    // open elements, at most MaxDepth deep
-	nodes   []*html.Node // the same, in the form that selectors need
-	styles  *styleSheet  // nil: the page has none
+	nodes   []*html.Node // the same elements, in the form that selectors need
+	styles  *styleSheet  // nil if the page has none
 	title   bool
 	tooDeep bool
 
@@ -61,7 +61,7 @@ func (st *htmlState) style() textStyle {
 // htmlText writes the text of s.
 func (b *builder) htmlText(s string) { b.styledText(s, "") }
 
-// styledText writes the text of s, applying the given style sheets in addition to its own.
+// styledText writes the text of s, applying the given style sheets in addition to those in s.
 func (b *builder) styledText(s, styles string) {
 	z := html.NewTokenizer(strings.NewReader(s))
 	z.SetMaxBuf(0) // the input is already in memory
@@ -72,7 +72,7 @@ func (b *builder) styledText(s, styles string) {
 	st.read(z)
 }
 
-// read writes what the tokenizer returns.
+// read writes the text of the tokens that the tokenizer returns.
 func (st *htmlState) read(z *html.Tokenizer) {
 	b := st.b
 	for !b.full {
@@ -96,7 +96,7 @@ func (st *htmlState) read(z *html.Tokenizer) {
 	}
 }
 
-// ownStyles returns the style sheets anywhere in a page: they apply to all of it.
+// ownStyles returns the style sheets from anywhere in a page, since they apply to the whole page.
 func ownStyles(s string) string {
 	if !strings.Contains(s, "<style") && !strings.Contains(s, "<STYLE") && !strings.Contains(s, "<Style") {
 		return ""
@@ -126,7 +126,8 @@ func ownStyles(s string) string {
 	return out.String()
 }
 
-// leaveHead ends a head when something appears that can only be in a body, as browsers do (HTML, 13.2.6.4.4).
+// leaveHead ends a head, as browsers do, when something appears that can only be in a body (HTML,
+// 13.2.6.4.4).
 func (st *htmlState) leaveHead() {
 	if n := len(st.stack); n > 0 && st.stack[n-1].name == atom.Head {
 		st.pop(n - 1)
@@ -157,7 +158,7 @@ func (st *htmlState) text(s string) {
 		return
 	}
 	if n := len(st.stack); n > 0 && st.stack[n-1].name == atom.Noscript {
-		st.within(s, FlagHidden) // the tokenizer treats it as plain text, as browsers with scripts do
+		st.within(s, FlagHidden) // the tokenizer treats it as plain text, as browsers with scripts enabled do
 		return
 	}
 	if st.dropped {
@@ -202,8 +203,8 @@ func (st *htmlState) turn(s string) {
 	}
 }
 
-// ordersText reports whether the direction of an element changes the order of its text. That of a block only sets the
-// paragraph's direction; within it, people still read in the direction of its letters.
+// ordersText reports whether the direction of an element changes the order of its text. The direction of a block only
+// sets that of the paragraph, which people still read in the direction of its letters.
 func (t *htmlTag) ordersText() bool {
 	return isInline(t.name) || t.style.turn == bidiRLO || t.style.turn == bidiLRO
 }
@@ -364,7 +365,7 @@ func (st *htmlState) push(t html.Token) {
 	}
 }
 
-// closeImplied closes an open element of one of the names that the new one ends (<li>a<li>b).
+// closeImplied closes an open element with one of the names that the new element ends (<li>a<li>b).
 func (st *htmlState) closeImplied(names ...atom.Atom) {
 	if n := len(st.stack); n > 0 && slices.Contains(names, st.stack[n-1].name) {
 		st.pop(n - 1)
@@ -435,7 +436,7 @@ func (st *htmlState) ended(t *htmlTag) {
 	st.ruby.stop(st.b, t.name)
 }
 
-// meta takes the author; the encoding was determined earlier.
+// meta takes the author from a meta element; the encoding was determined earlier.
 func (st *htmlState) meta(t html.Token) {
 	var name, content string
 	for _, a := range t.Attr {
@@ -456,7 +457,7 @@ func (st *htmlState) meta(t html.Token) {
 	}
 }
 
-// alternative writes the alternative text of a picture, as a reader without pictures sees it.
+// alternative writes the alternative text of a picture, which readers see if pictures are not shown.
 func (st *htmlState) alternative(t html.Token) {
 	if st.skip > 0 {
 		return

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// within reads a piece of HTML inside the page, with its own flag if code is not empty.
+// within reads a piece of HTML inside the page, and raises the flag code for its text unless code is empty.
 func (st *htmlState) within(s, code string) {
 	if st.skip > 0 || st.b.nested >= st.b.opt.MaxNesting {
 		if st.skip == 0 && strings.TrimSpace(s) != "" {
@@ -41,7 +41,7 @@ func isShadowRoot(t html.Token) bool {
 	return false
 }
 
-// frame reads the page in a frame if it is in the file, and otherwise names it.
+// frame reads the page in a frame if the file contains it, and otherwise reports its name.
 func (st *htmlState) frame(t html.Token) {
 	if st.skip > 0 {
 		return
@@ -88,7 +88,7 @@ func (st *htmlState) frame(t html.Token) {
 	}
 }
 
-// own reads a separate page inside this one.
+// own reads a page that is embedded in this one.
 func (st *htmlState) own(s string) {
 	if st.b.nested >= st.b.opt.MaxNesting {
 		st.b.partial(FlagPart, "pages in pages, too deep to be read")

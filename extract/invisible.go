@@ -21,8 +21,8 @@ func invisible(r rune) bool {
 		r >= 0x1bca0 && r <= 0x1bca3 || r >= 0x1d173 && r <= 0x1d17a || r >= 0xe0001 && r <= 0xe007f || r >= 0xe0100 && r <= 0xe01ef
 }
 
-// ordinary reports whether an invisible character between two others is normal in their scripts: scripts without
-// spaces mark where a line may break, others how letters join, and formulas what is multiplied.
+// ordinary reports whether an invisible character between two others is normal in their scripts. Scripts without
+// spaces mark where a line may break, others mark how letters join, and formulas mark products.
 func ordinary(r, before, after rune) bool {
 	switch {
 	case r == 0xad: // where a word may be divided, in scripts that divide words
@@ -41,7 +41,7 @@ func ordinary(r, before, after rune) bool {
 		return conjoining(before) || conjoining(after)
 	case r >= 0x180b && r <= 0x180f:
 		return unicode.In(before, unicode.Mongolian, unicode.Phags_Pa)
-	case r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0100 && r <= 0xe01ef: // which of several forms a character has
+	case r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0100 && r <= 0xe01ef: // selects one of several forms of a character
 		return unicode.In(before, unicode.Han, unicode.Mongolian, unicode.Myanmar, unicode.Phags_Pa, unicode.Manichaean)
 	}
 	return false
@@ -52,8 +52,8 @@ func conjoining(r rune) bool {
 	return r >= 0x1100 && r <= 0x11ff || r >= 0xa960 && r <= 0xa97f || r >= 0xd7b0 && r <= 0xd7ff
 }
 
-// scanControls flags invisible characters inside words and direction controls if nothing is
-// written from right to left.
+// scanControls flags invisible characters inside words. It flags direction controls if no text is written
+// from right to left.
 func scanControls(b *builder, s string) {
 	if strings.IndexFunc(s, func(r rune) bool { return invisible(r) || isBidi(r) }) < 0 {
 		return

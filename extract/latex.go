@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// readLaTeX returns what LaTeX prints as running text: headings, paragraphs, captions, notes, and the
-// text of the document's own simple macros. It knows no TeX arithmetic; of an unknown command it drops
+// readLaTeX returns what LaTeX prints as running text: headings, paragraphs, captions, notes, and the text of
+// the document's own simple macros. It does not evaluate TeX arithmetic. If a command is unknown, it drops
 // the name and keeps the argument.
 func readLaTeX(b *builder, data []byte) error {
 	s, err := b.decodeText(data)
@@ -37,7 +37,7 @@ type latex struct {
 	macros  map[string]macro
 	notes   []string // footnotes of the paragraph
 	missing []string
-	fuel    int // characters that macros and includes may still add
+	fuel    int // number of characters that macros and includes may still add
 	body    bool
 	depth   int
 }
@@ -122,7 +122,7 @@ func (x *latex) includeMacros(name string) {
 	}
 }
 
-// define reads a macro definition; those with an optional argument are kept without it.
+// define reads a macro definition; an optional argument of the macro is ignored.
 func (x *latex) define(kind string, p *latexScan) {
 	p.star()
 	name, args := "", 0
@@ -152,7 +152,7 @@ func (x *latex) define(kind string, p *latexScan) {
 	}
 }
 
-// plain returns the text of s as one line.
+// plain returns the printed text of s as one line.
 func (x *latex) plain(s string) string {
 	y := &latex{b: newBuilder(LaTeX, x.b.opt, x.b.lim), macros: x.macros, fuel: min(len(s)*10+1000, x.fuel), body: true, depth: x.depth + 1}
 	if y.depth < maxLatexDepth {
@@ -236,7 +236,7 @@ func (x *latex) command(p *latexScan) {
 			p.argument()
 		}
 		if k := len(x.b.para); p.i < len(p.s) && strings.IndexByte(",.;:)", p.s[p.i]) >= 0 && k > 0 && x.b.para[k-1] == ' ' {
-			x.b.para = x.b.para[:k-1] // the space before a reference that is left out completely
+			x.b.para = x.b.para[:k-1] // drops the space before a reference that is left out completely
 		}
 		return
 	}

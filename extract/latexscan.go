@@ -76,7 +76,7 @@ func (p *latexScan) optional() (string, bool) {
 		p.i = at
 		return "", false
 	}
-	// Brackets need not come in pairs; without a closing one nearby it is text.
+	// Brackets need not come in pairs; one without a closing bracket nearby is text.
 	if j := strings.IndexByte(p.s[p.i:min(len(p.s), p.i+4096)], ']'); j < 0 {
 		p.i = at
 		return "", false
@@ -111,7 +111,7 @@ func (p *latexScan) balanced(open, close byte) string {
 	return p.s[from:]
 }
 
-// until reads to the end of the next mark, or to the end of the text.
+// until reads to the end of the next occurrence of mark, or to the end of the text.
 func (p *latexScan) until(mark string) string {
 	rest := p.s[p.i:]
 	if j := strings.Index(rest, mark); j >= 0 {
@@ -194,7 +194,7 @@ func latexKnown(name string) bool {
 	return dropped || sign || name == "section" || name == "item" || name == "begin" || name == "end"
 }
 
-// latexDropped has, for each command, the number of arguments that are not printed.
+// latexDropped holds, for each command, the number of its arguments that are not printed.
 var latexDropped = map[string]int{
 	"label": 1, "ref": 1, "eqref": 1, "pageref": 1, "autoref": 1, "cref": 1, "Cref": 1, "cite": 1, "citep": 1, "citet": 1, "citealp": 1,
 	"citeauthor": 1, "citeyear": 1, "nocite": 1, "parencite": 1, "textcite": 1, "footcite": 1, "index": 1, "vspace": 1, "hspace": 1,
@@ -224,7 +224,7 @@ var latexAccents = map[string]rune{
 	"u": 0x306, "v": 0x30c, "H": 0x30b, "c": 0x327, "k": 0x328, "r": 0x30a, "d": 0x323, "b": 0x331,
 }
 
-// latexMath are the signs of formulas that text also uses.
+// latexMath holds the signs of formulas that occur in text too.
 var latexMath = map[string]string{
 	"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "zeta": "ζ", "eta": "η", "theta": "θ",
 	"iota": "ι", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ",

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// leftDetail says what was left out, by the codes of the flags for letters that a rule leaves out of the text, in the
-// order of reporting.
+// leftDetail lists the codes of the flags for letters that a rule leaves out of the text, in the order of reporting,
+// each with a description of what was left out.
 var leftDetail = []struct{ code, detail string }{
 	{FlagHeaders, "page headers, footers and page numbers left out"},
 	{FlagComments, "comments are left out"},
@@ -20,7 +20,8 @@ var leftDetail = []struct{ code, detail string }{
 	{FlagAlternatives, "text for programs that cannot show the rest is left out: it has other words"},
 }
 
-// characters counts the letters, marks and digits of s: what reports count.
+// characters returns the number of letters, marks and digits in s, which are the characters that reports
+// count.
 func characters(s string) int {
 	n := 0
 	for _, r := range s {
@@ -88,7 +89,7 @@ func (b *builder) compareAlternatives() {
 	b.alts = nil
 }
 
-// takeLeft adds what was left out of a piece of the file that was read separately.
+// takeLeft adds the counts of what was left out of a piece of the file that was read separately.
 func (b *builder) takeLeft(apart *builder) {
 	apart.res.Text = apart.out.String()
 	apart.compareAlternatives()
@@ -110,7 +111,7 @@ func onlyCharacters(s string) string {
 	}, s)
 }
 
-// htmlWords returns the character data of a piece of HTML, one line for each stretch of it.
+// htmlWords returns the character data of a piece of HTML, with one line for each stretch.
 func htmlWords(s string) string {
 	var out strings.Builder
 	z := html.NewTokenizer(strings.NewReader(s))

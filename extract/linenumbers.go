@@ -13,7 +13,7 @@ import (
 const (
 	leastNumberedWidth = 24 // mean width of a line of running text, in characters; an East Asian one counts twice
 	runsOnShare        = 0.5
-	sameStartShare     = 0.34 // share of lines with the same first word: a list
+	sameStartShare     = 0.34 // share of lines with the same first word that makes the text a list
 	mostNumberDigits   = 5
 )
 
@@ -21,14 +21,14 @@ const (
 type lineNumber struct {
 	line, value int
 	from, to    int  // bytes of the text
-	alone       bool // there are no words in the line
+	alone       bool // the line has no words
 }
 
 // numberedLines holds the lines of a text that are not empty.
 type numberedLines struct {
 	s     string
 	lines [][2]int
-	words []int // how many lines before this one have more than a number
+	words []int // for each line, how many before it have more than a number
 }
 
 // lineNumbers finds the line numbers that were copied with the text.
@@ -146,7 +146,7 @@ func (n *numberedLines) follows(a, b lineNumber) bool {
 	return step > 0 && (step == b.line-a.line || step == n.words[b.line]-n.words[a.line])
 }
 
-// counts reports whether the numbers of a run are those of lines.
+// counts reports whether the numbers of a run are line numbers.
 func (n *numberedLines) counts(run []lineNumber) bool {
 	first, last := run[0], run[len(run)-1]
 	if len(run) < leastLineNumbers || last.line-first.line+1 < leastNumbered {
@@ -176,7 +176,7 @@ func (n *numberedLines) counts(run []lineNumber) bool {
 	return runOn(texts)
 }
 
-// runOn reports whether lines are those of running text, broken where they were full.
+// runOn reports whether lines are those of running text, which are broken where they are full.
 func runOn(lines []string) bool {
 	total, widest := 0, 0
 	starts := map[string]int{}

@@ -13,7 +13,7 @@ type PageSpan struct {
 	Start, End int
 }
 
-// Located says where a passage is on the pages of its original.
+// Located is the place of a passage on the pages of its original.
 type Located struct {
 	Spans []PageSpan // in the order of the passage
 	Share float64    // 0 to 1: share of the passage's letters that were found there
@@ -23,18 +23,18 @@ type Located struct {
 // extraction treated them differently, for example a page header within the passage.
 const SureShare = 0.8
 
-// Sure reports whether the place can be shown as that of the passage.
+// Sure reports whether the place is certain enough to be shown as that of the passage.
 func (l Located) Sure() bool { return l.Share >= SureShare }
 
 const (
-	// anchorRunes is the minimum number of letters of a piece of a passage that is found by itself.
+	// anchorRunes is the minimum number of letters in a piece of a passage that can be found by itself.
 	anchorRunes = 12
 	// maxGap is how many letters there may be between two pieces on the pages: a header, a
 	// footnote, a table.
 	maxGap = 3000
 	// maxAnchors bounds the pieces that are put in order, which takes time quadratic in their number.
 	maxAnchors = 2000
-	// maxPlacerAnchors does the same for a Placer, which is asked for thousands of passages.
+	// maxPlacerAnchors is the same bound for a Placer, which has to find thousands of passages.
 	maxPlacerAnchors = 400
 )
 
@@ -58,11 +58,11 @@ func Locate(pages []string, passage string, near float64) Located {
 // Placer finds many passages among the letters of one document. It is safe for concurrent use.
 type Placer struct {
 	all    []rune
-	starts []int  // start of each page in all, and the end
+	starts []int  // start of each page in all, and the end of the last
 	grams  []gram // letters of all pages, in order
 }
 
-// gram is the place of anchorRunes letters by the hash of them.
+// gram is a place of anchorRunes letters, with their hash.
 type gram struct{ hash, at uint32 }
 
 // maxGrams bounds the letters among which a Placer finds passages: a thousand pages of dense print.
@@ -93,7 +93,8 @@ func shortHash(h uint64) uint32 { return uint32(h ^ h>>32) }
 // Bytes returns approximately how much memory p takes.
 func (p *Placer) Bytes() int { return 4*len(p.all) + 8*len(p.starts) + 8*len(p.grams) }
 
-// mostPlaces is how many places of the same letters are examined for one passage: those nearest to where it is expected.
+// mostPlaces is the maximum number of places with the same letters that are examined for one passage: those nearest to
+// where it is expected.
 const mostPlaces = 8
 
 // Locate finds a passage as the function Locate does, at a cost that is linear in the passage. Passages of fewer than
@@ -162,7 +163,7 @@ func (p *Placer) located(chain []anchor, letters int) Located {
 func anchors(want, all []rune, k int) []anchor {
 	at := map[uint64][]int{}
 	eachHash(want, k, func(i int, h uint64) {
-		if len(at[h]) < 8 { // for a passage that repeats itself, some are enough
+		if len(at[h]) < 8 { // for a passage that repeats itself, some anchors are enough
 			at[h] = append(at[h], i)
 		}
 	})
@@ -228,7 +229,7 @@ func best(as []anchor, near float64, size int) []anchor {
 	before := make([]int, len(as))
 	top := -1
 	for x, a := range as {
-		// Less than a letter: it only decides between equal scores.
+		// The distance counts less than one letter: it only decides between equal scores.
 		d := (float64(a.there) - near) / float64(size+1)
 		score[x], before[x] = float64(a.n)-d*d/2, -1
 		for y := range x {

@@ -24,7 +24,7 @@ type mailPart struct {
 	data                          []byte
 }
 
-// readMail reads a message: subject, sender, the bodies. Attachments are members.
+// readMail reads the subject, the sender and the bodies of a message. Attachments are members.
 func readMail(b *builder, data []byte) error {
 	msg, err := readMessage(data)
 	if err != nil {
@@ -145,8 +145,8 @@ func multiParts(kind, boundary string, body io.Reader, o Options, lim *budget, d
 	return all, nil
 }
 
-// preferred marks which of two alternatives is not shown. The later one that can be read is shown; by RFC 2046,
-// it is the richer one.
+// preferred marks which of two alternatives is not shown. Of those that can be read, the later one is shown,
+// which according to RFC 2046 is the richer one.
 func preferred(old, next []mailPart) []mailPart {
 	if len(old) == 0 {
 		return next
@@ -190,7 +190,7 @@ func (c *base64Cleaner) Read(p []byte) (int, error) {
 	}
 }
 
-// shownParts drops pictures, text that belongs to the layout of a page, and alternatives, and records what they hold.
+// shownParts drops pictures, text that belongs to the layout of a page, and alternatives, and records their content.
 func (b *builder) shownParts(parts []mailPart) []mailPart {
 	var out []mailPart
 	for _, p := range parts {
@@ -251,7 +251,7 @@ func (b *builder) bodyText(p mailPart) error {
 	return nil
 }
 
-// plainParagraphs writes plain text among other text: its empty lines end paragraphs.
+// plainParagraphs writes plain text that is part of another text; its empty lines end paragraphs.
 func (b *builder) plainParagraphs(s string) {
 	for _, l := range strings.Split(cleanPlain(s), "\n") {
 		if strings.TrimSpace(l) == "" {

@@ -34,8 +34,8 @@ func (b *builder) markdownText(s string) error {
 	})
 }
 
-// deepMarkdown reports whether a line opens more than depth levels, which would make the parser's
-// recursion, and ours, equally deep.
+// deepMarkdown reports whether a line opens more than depth levels, since the recursion of the parser, and
+// ours, would be equally deep.
 func deepMarkdown(src []byte, depth int) bool {
 	level := 0
 	for _, c := range src {
@@ -95,7 +95,7 @@ func (b *builder) markdownNode(n ast.Node, enter bool, src []byte) (ast.WalkStat
 	return ast.WalkContinue, nil
 }
 
-// headingText returns the last paragraph written, which is the heading just ended.
+// headingText returns the last paragraph written, which is the heading that has just ended.
 func headingText(b *builder) string {
 	s := b.out.String()
 	return s[strings.LastIndex(s, "\n\n")+1:]

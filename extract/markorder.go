@@ -12,8 +12,8 @@ import (
 const maxMarks = 4
 
 // reordered returns the edits that put the marks of letters into the order in which they compose. Marks above and below a letter
-// look the same in either order (Unicode Standard Annex 15, "Canonical Ordering"). Two marks above a letter differ in which one is
-// inside, but if a letter exists with them in only one order, that order is meant.
+// look the same in either order (Unicode Standard Annex 15, "Canonical Ordering"). If two marks are above a letter, their order
+// shows which one is nearer to it; but if a letter with these marks exists in only one order, that order is meant.
 func reordered(s string) []edit {
 	var edits []edit
 	for at := 0; at < len(s); {
@@ -85,7 +85,7 @@ func composedInTurn(letter string) string {
 	return out.String() + last
 }
 
-// permuted calls f with every order of the first n runes (Heap 1963).
+// permuted calls f with every permutation of the first n runes (Heap 1963).
 func permuted(runes []rune, n int, f func([]rune)) {
 	if n <= 1 {
 		f(runes)

@@ -19,7 +19,8 @@ type Member struct {
 	Err    *Error  `json:"error,omitempty"`
 	Scans  []Scan  `json:"scans,omitempty"` // pages without a text layer; see Options.MaxScans
 
-	// LeftOut are lock files and system files near this member in its archive. All members together name each file once.
+	// LeftOut lists lock files and system files near this member in its archive. Across all members, each such file is
+	// named once.
 	LeftOut concordat.LeftOut `json:"left_out,omitzero"`
 
 	attached []attachedFile
@@ -53,14 +54,14 @@ type walker struct {
 	o     Options
 	lim   *budget
 	yield func(Member) bool
-	done  bool // the caller has had enough
+	done  bool // the caller has stopped the iteration
 
-	deep   int    // archives that are nested too deeply to be opened
+	deep   int    // number of archives that are nested too deeply to be opened
 	deepAt string // the first of them
 
 	paths   memberPaths
 	leftOut concordat.LeftOut // lock files and system files, not reported yet
-	holds   bool              // the last member is held back until what is left out after it is known
+	holds   bool              // the last member is held back until the files left out after it are known
 	held    *Member
 }
 
@@ -125,8 +126,9 @@ func (w *walker) walk(path, name string, data []byte, depth int) {
 	w.attachments(f, path, data, depth)
 }
 
-// MayHoldPDF reports whether an archive or a message seems to contain a PDF at first sight: by the
-// names in a zip, or by the signature, plain or in base64. False proves nothing.
+// MayHoldPDF reports whether an archive or a message seems at first sight to contain a PDF, judging by the
+// names in a zip or by the signature of PDF, plain or in base64. If it returns false, there may be a PDF all
+// the same.
 func MayHoldPDF(data []byte) bool {
 	if !bytes.HasPrefix(data, []byte("PK")) {
 		return bytes.Contains(data, []byte("%PDF-")) || bytes.Contains(data, []byte("JVBERi0"))

@@ -25,7 +25,7 @@ func oleStreams(data []byte, want func(path []string, name string) bool) (map[st
 	for n := 0; n < 100000; n++ {
 		e, err := doc.Next()
 		if err != nil {
-			break // the end, or damage: missing streams are noticed below
+			break // the end, or damage; missing streams are noticed below
 		}
 		key := strings.ToLower(strings.Join(append(append([]string(nil), e.Path...), e.Name), "/"))
 		if !want(e.Path, e.Name) || got[key] != nil {
@@ -128,7 +128,7 @@ func (w *wordFile) pieces(table []byte) ([]wordPiece, error) {
 		return nil, &Error{Code: Damaged, Detail: "the Word file's piece table is missing"}
 	}
 	clx := table[at : at+n]
-	for len(clx) >= 3 && clx[0] == 1 { // it is the formatting of pieces
+	for len(clx) >= 3 && clx[0] == 1 { // the entry has the formatting of pieces
 		skip := 3 + int(binary.LittleEndian.Uint16(clx[1:]))
 		if skip > len(clx) {
 			break
@@ -211,8 +211,8 @@ func (w *wordFile) write(pieces []wordPiece) error {
 	return damaged
 }
 
-// headers leaves out short page headers and footers, and keeps long ones, and those of a document
-// without other text.
+// headers leaves out short page headers and footers. It keeps long ones, and those of a document without
+// other text.
 func (w *wordFile) headers(field *wordField, units []uint16) {
 	letters := 0
 	for _, u := range units {
@@ -251,7 +251,7 @@ func (w *wordFile) units(raw []byte, wide bool) []uint16 {
 	return u
 }
 
-// wordField writes characters; of a field, it writes only the result.
+// wordField writes characters, but only the result of a field.
 type wordField struct {
 	b     *builder
 	depth []bool       // for each open field, whether its instruction is being read
@@ -315,7 +315,7 @@ func (f *wordField) flush() {
 	f.units = f.units[:0]
 }
 
-// finish ends a part of the text; fields do not extend beyond it.
+// finish ends a part of the text, because fields do not extend beyond a part.
 func (f *wordField) finish() {
 	f.flush()
 	f.b.end()

@@ -58,12 +58,12 @@ func readODF(b *builder, data []byte) error {
 	return nil
 }
 
-// odfHeaders collects the text of page headers and footers and of what is on all slides, which the file keeps
-// among the styles.
+// odfHeaders collects the text of page headers and footers, and the text that is on all slides; the file
+// keeps both among the styles.
 type odfHeaders struct {
 	text   strings.Builder
 	inside int
-	holder int // open elements that each slide fills in
+	holder int // open elements whose content each slide fills in
 }
 
 func (h *odfHeaders) start(name string, a attrs) {
@@ -193,8 +193,8 @@ type odfReader struct {
 	b       *builder
 	styles  odfStyles
 	skip    int
-	left    string     // the flag for what is skipped; empty: it is not text
-	meta    bool       // the element says who wrote something, and when
+	left    string     // the flag for the skipped content; empty if it is not text
+	meta    bool       // the element says who wrote something and when
 	depth   int        // of open paragraphs
 	open    []runStyle // per open element
 	slide   int
@@ -272,7 +272,7 @@ func (r *odfReader) start(name string, a attrs) {
 	}
 }
 
-// styleOf returns how text inside the element is shown.
+// styleOf returns the style of the text inside the element.
 func (r *odfReader) styleOf(name string, a attrs) runStyle {
 	var l runStyle
 	if n := len(r.open); n > 0 {

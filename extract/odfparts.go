@@ -8,7 +8,8 @@ import (
 	"unicode"
 )
 
-// odfLevel is how a level of a list or of headings is labelled (OpenDocument 1.3 part 3, section 16.34).
+// odfLevel describes how a level of a list or of headings is labelled (OpenDocument 1.3 part 3, section
+// 16.34).
 type odfLevel struct {
 	prefix, suffix, format string
 	start                  int
@@ -23,7 +24,7 @@ type odfList struct {
 // outlineList is the numbering of headings among the list styles.
 const outlineList = "\x00"
 
-// level reads how a level is labelled.
+// level reads the label format of a level.
 func (s *odfStyles) level(a attrs) {
 	if s.lists[s.list] == nil {
 		s.lists[s.list] = map[string]odfLevel{}
@@ -35,8 +36,8 @@ func (s *odfStyles) level(a attrs) {
 	s.lists[s.list][a.get("level")] = odfLevel{a.get("num-prefix"), a.get("num-suffix"), a.get("num-format"), start}
 }
 
-// labelOf returns the label of the n-th item of a level, followed by a blank, if it contains a word: numbers and bullets alone
-// are not text.
+// labelOf returns the label of the n-th item of a level, followed by a blank, if the label contains a word; numbers and
+// bullets alone are not text.
 func (s *odfStyles) labelOf(style string, level, n int) string {
 	l, ok := s.lists[style][strconv.Itoa(level)]
 	if !ok || strings.IndexFunc(l.prefix+l.suffix, unicode.IsLetter) < 0 {
@@ -60,7 +61,7 @@ func (r *odfReader) headingLabel(a attrs) {
 	r.label = r.styles.labelOf(outlineList, level, r.outline[level])
 }
 
-// other reads what is not a paragraph.
+// other reads an element that is not a paragraph.
 func (r *odfReader) other(name string, a attrs) {
 	switch name {
 	case "text:list":
@@ -133,7 +134,7 @@ func (r *odfReader) objectsAfter() {
 	r.after = r.after[:0]
 }
 
-// objects reads the objects that nothing refers to.
+// objects reads the objects to which nothing refers.
 func (r *odfReader) objects() {
 	r.objectsAfter()
 	for _, f := range r.parts.zip.File {

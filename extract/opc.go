@@ -18,7 +18,7 @@ type relation struct {
 	external bool
 }
 
-// relations returns what a part points to, in the order of its list; "" is the package itself.
+// relations returns the relations of a part, in the order of its list; the part "" is the package itself.
 func (p *parts) relations(part string) []relation {
 	if known, ok := p.rels[part]; ok {
 		return known
@@ -70,8 +70,8 @@ func (r *relReader) start(name string, a attrs) {
 func (r *relReader) stop(string)  {}
 func (r *relReader) chars(string) {}
 
-// targets returns the parts of some kinds that a part points to; if there are none, the part with the usual
-// name, if it exists.
+// targets returns the parts of the given kinds to which a part points. If there are none, it returns the part
+// with the usual name, if that exists.
 func (p *parts) targets(of string, usual string, kinds ...string) []string {
 	var out []string
 	for _, r := range p.relations(of) {
@@ -95,7 +95,7 @@ func (p *parts) mainPart(usual string) string {
 	return usual
 }
 
-// coreProperties reads title, author and date of the package.
+// coreProperties reads the title, author and date of the package.
 func (p *parts) coreProperties() {
 	for _, name := range p.targets("", "docProps/core.xml", "core-properties") {
 		_ = p.part(name, true, func(d []byte) error { return walkXML(p.b, d, &coreProperties{b: p.b}) })
@@ -122,7 +122,7 @@ func (p *parts) graphic(kind, name string) {
 	case "diagramData", "chartUserShapes":
 		b.place("diagram")
 		_ = p.part(name, false, func(d []byte) error { return walkSlide(b, d, slideSize{}) })
-	case "diagramDrawing": // how the diagram was last drawn, with the same words or others
+	case "diagramDrawing": // the diagram as it was last drawn, with the same words or others
 		_ = p.part(name, false, func(d []byte) error {
 			probe := newBuilder(DOCX, b.opt, b.lim)
 			err := walkSlide(probe, d, slideSize{})
@@ -135,7 +135,7 @@ func (p *parts) graphic(kind, name string) {
 // graphicKinds are the kinds of relations that graphic follows, a diagram's data before its drawing.
 var graphicKinds = []string{"chart", "chartEx", "diagramData", "diagramDrawing", "chartUserShapes"}
 
-// graphics reads everything that a part points to and graphic can read.
+// graphics reads everything to which a part points and that graphic can read.
 func (p *parts) graphics(part string) {
 	rels := p.relations(part)
 	for _, kind := range graphicKinds {
@@ -158,7 +158,8 @@ func (b *builder) unlessThere(s string) {
 	}
 }
 
-// chartReader reads the words that a chart shows: titles, names of series and categories, labels. Numbers are left out.
+// chartReader reads the words that a chart shows: titles, names of series and categories, and labels. It leaves out
+// numbers.
 type chartReader struct {
 	b           *builder
 	numbers     int // open elements of cached numbers
@@ -227,7 +228,7 @@ func (p *parts) embeddedObjects(part string) {
 	}
 }
 
-// looseObjects does the same for objects that no part points to.
+// looseObjects does the same for objects to which no part points.
 func (p *parts) looseObjects() {
 	charts := p.chartData()
 	for _, f := range p.zip.File {
@@ -273,7 +274,8 @@ func oleObject(data []byte) []byte {
 		if !strings.HasSuffix(name, "ole10native") {
 			return stream
 		}
-		// [MS-OLEDS] 2.3.6; the content is a packager's: two names, a path, then the file with its length.
+		// [MS-OLEDS] 2.3.6; the content was written by the packager: two names, a path, then the length of
+		// the file and the file.
 		at := 6
 		for range 2 {
 			n := bytes.IndexByte(stream[min(at, len(stream)):], 0)
@@ -302,8 +304,8 @@ func uint32At(b []byte, at int) uint32 {
 // wasRead reports whether a part was read.
 func (p *parts) wasRead(name string) bool { return p.used[partName(name)] }
 
-// census names the parts that hold text and were not read, with how many letters they have. silent names the parts that hold
-// no text of the document, by their names or a piece of them.
+// census names the parts that hold text and were not read, with their numbers of letters. silent lists names, or pieces of
+// names, of parts that hold no text of the document.
 func (p *parts) census(silent func(name string) bool) {
 	for _, f := range p.zip.File {
 		name := partName(f.Name)
@@ -344,7 +346,7 @@ func (p *parts) comments(name string) {
 	}
 }
 
-// neverText reports whether a part holds no text in any container.
+// neverText reports whether a part holds no text, whatever the format of the package.
 func neverText(name string) bool {
 	switch ext(name) {
 	case "rels", "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "emf", "wmf", "wdp", "ico", "webp", "odttf", "fntdata", "ttf",
@@ -361,8 +363,9 @@ func neverText(name string) bool {
 		strings.HasPrefix(name, "_xmlsignatures/") || strings.HasPrefix(name, "meta-inf/")
 }
 
-// lettersOf counts the letters, marks and digits of a part that a reader could show: the character data of XML and HTML, or text;
-// 0: none is a letter. For a separate document it returns the size in bytes.
+// lettersOf counts the letters, marks and digits of a part that a reader could show, which are those of plain text or of the
+// character data of XML and HTML. It returns 0 if none of them is a letter. For a separate document, it returns the size in
+// bytes.
 func lettersOf(name string, data []byte) (letters, bytesOf int) {
 	s, err := decodeXML(data)
 	if err != nil || !strings.HasPrefix(strings.TrimLeft(s, "\ufeff \t\r\n"), "<") {
@@ -371,7 +374,7 @@ func lettersOf(name string, data []byte) (letters, bytesOf int) {
 			return 0, 0
 		}
 		if f != Text && f != RTF && f != EML && f != MHTML {
-			return 0, len(data) // a separate document: its letters are not known
+			return 0, len(data) // a separate document, whose letters are not known
 		}
 		return ifWords(string(data)), 0
 	}

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Page is one page of a PDF as people see it, with the places of its letters. Those that Pages returns have no picture.
+// Page is one page of a PDF as people see it, with the places of its letters. Pages from the method Pages have no
+// picture.
 type Page struct {
 	Number int     `json:"number"` // from 1
 	Pages  int     `json:"pages"`  // of the document
@@ -33,7 +34,8 @@ type Box struct {
 }
 
 const (
-	// maxBoxes bounds the letters of a page whose places are given; a page of dense print has 10,000.
+	// maxBoxes is the maximum number of letters of a page whose places are given; a page of dense print has
+	// 10,000.
 	maxBoxes = 100_000
 	// maxPageSide and leastPageSide bound the sides of a page's picture, in pixels.
 	maxPageSide   = 4000
@@ -92,7 +94,7 @@ func (p *PDF) Letters(data []byte, o Options) ([]string, error) {
 	return out, nil
 }
 
-// document opens a PDF in its own instance, which the caller closes.
+// document opens a PDF in a separate instance, which the caller closes.
 func (p *PDF) document(data []byte) (*pdfium, uint64, int, error) {
 	_, data = newPDFObjects(data, Options{PDF: p}.WithDefaults()).asDrawn(func(Flag) {})
 	f, err := p.open()
@@ -161,7 +163,7 @@ func (p *PDF) Page(data []byte, n, width int) (*Page, error) {
 	return out, nil
 }
 
-// MaxPlaced is how many pages can have their letters placed at once.
+// MaxPlaced is the maximum number of pages whose letters can be placed in one call.
 const MaxPlaced = 16
 
 // Pages returns up to n pages, at most MaxPlaced, from page number from, which counts from 1: their sizes and letters, without
@@ -200,7 +202,7 @@ func placeLetters(f *pdfium, page uint64, out *Page) {
 	f.call("FPDFText_ClosePage", text)
 }
 
-// place records the letters of the page and where they are.
+// place records the letters of the page and their places.
 func (p *Page) place(chars []pdfChar) {
 	var b strings.Builder
 	for _, c := range chars {

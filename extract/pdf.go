@@ -92,7 +92,7 @@ func (f *pdfium) metaText(doc uint64, key string) string {
 type pdfChar struct {
 	r                        rune
 	index                    int     // index in PDFium's text of the page
-	left, right, low, high   float64 // loose box: the line's height, whatever the letter
+	left, right, low, high   float64 // loose box, which has the line's height for every letter
 	generated, bad           bool
 	white, invisible, hyphen bool
 	covered                  bool // covered by a box or a picture, or cut off
@@ -107,16 +107,16 @@ type pdfPage struct {
 	numberDigits  int      // digits of the line numbers that were left out
 	pictures      int      // picture objects
 	shapes        int      // filled or stroked paths
-	notes         []string // text of annotations and form fields that is shown on the page
+	notes         []string // text of annotations and form fields, which is shown on the page
 	scan          bool     // one picture covers most of the page
 	failed        bool
 	files         bool // an annotation holds a file
 	chars         int
-	bad           int  // characters without a known meaning
-	objects       int  // objects counted
+	bad           int  // number of characters without a known meaning
+	objects       int  // number of objects counted
 	texts         int  // text objects that are drawn
 	numbers       int  // line numbers left out
-	astray        bool // drawn in an order other than that of reading
+	astray        bool // drawn in an order other than that in which it is read
 }
 
 type pdfDoc struct {
@@ -125,7 +125,7 @@ type pdfDoc struct {
 	doc    uint64
 	pages  []pdfPage
 	widens bool // see widen
-	// fileNotes are the pages, from 0, with annotations that hold a file.
+	// fileNotes lists the pages, counted from 0, with annotations that hold a file.
 	fileNotes []int
 }
 
@@ -204,8 +204,8 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 	return p
 }
 
-// mirror reverses a page that is read from right to left, so that lines begin at their left edge: the
-// layout handles no others.
+// mirror reverses a page that is read from right to left, so that its lines begin at the left edge: the
+// layout handles no other lines.
 func (p *pdfPage) mirror(chars []pdfChar) {
 	if !mostlyRightToLeft(chars) {
 		return
@@ -218,7 +218,7 @@ func (p *pdfPage) mirror(chars []pdfChar) {
 	}
 }
 
-// geometry turns page coordinates into those of the page as shown.
+// geometry converts coordinates of a page into those of the page as shown.
 type geometry struct {
 	left, low     float64
 	width, height float64 // as shown
@@ -239,7 +239,7 @@ func (f *pdfium) pageGeometry(page uint64, w, h float64) geometry {
 	return g
 }
 
-// shown maps a box on the page to the page as shown.
+// shown converts a box on the page into one on the page as shown.
 func (g geometry) shown(l, r, lo, hi float64) (float64, float64, float64, float64) {
 	l, r, lo, hi = l-g.left, r-g.left, lo-g.low, hi-g.low
 	switch g.rotation {
@@ -256,8 +256,8 @@ func (g geometry) shown(l, r, lo, hi float64) (float64, float64, float64, float6
 // lowHalf marks the second half of a character given as two (UTF-16).
 const lowHalf = -1
 
-// unicode returns character i of a page: PDFium returns those above U+FFFF as two halves; the first half is
-// reported for both.
+// unicode returns character i of a page. PDFium returns characters above U+FFFF as two halves; unicode
+// returns the whole character for the first one.
 func (f *pdfium) unicode(text, i uint64) rune {
 	r := rune(uint32(f.call("FPDFText_GetUnicode", text, i)))
 	if !utf16.IsSurrogate(r) {
@@ -356,7 +356,8 @@ func (f *pdfium) pictures(page uint64, p *pdfPage) {
 	})
 }
 
-// countObjects counts n objects, including those inside forms: scanners put the picture of a page into one.
+// countObjects counts n objects, including those inside forms, since scanners put the picture of a page into
+// a form.
 func (f *pdfium) countObjects(p *pdfPage, depth, n int, object func(i uint64) uint64) {
 	for i := range max(min(n, maxObjects-p.objects), 0) {
 		o := object(uint64(i))
@@ -373,7 +374,8 @@ func (f *pdfium) countObjects(p *pdfPage, depth, n int, object func(i uint64) ui
 			p.shapes++
 		case pdfObjectImage:
 			p.pictures++
-			// Bounds inside a form are in the form's own coordinates; there only the count of characters decides.
+			// Bounds inside a form are in the form's own coordinates, so only the count of characters decides
+			// there.
 			p.scan = p.scan || depth == 0 && f.area(o) > 0.5*p.width*p.height
 		case pdfObjectForm:
 			p.scan = p.scan || depth == 0 && p.pictures == 0 && f.area(o) > 0.9*p.width*p.height && f.formIsPicture(o)

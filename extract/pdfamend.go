@@ -20,11 +20,11 @@ var (
 type pdfEnd struct {
 	dictionary []byte // of the trailer
 	place      int    // of the table
-	isTable    bool   // not a stream
-	size       int    // of all tables: every object number is smaller. 0: there is no table that an update could build on
+	isTable    bool   // the table is not a stream
+	size       int    // of all tables: every object number is smaller. It is 0 if there is no table on which an update could build
 }
 
-// fromHeader returns the file starting with its header, from which places are counted.
+// fromHeader returns the file from its header on, where the counting of offsets starts.
 func (p *pdfObjects) fromHeader() []byte {
 	const within = 1024
 	return p.data[max(bytes.Index(p.data[:min(len(p.data), within)], []byte("%PDF")), 0):]
@@ -56,13 +56,14 @@ func (p *pdfObjects) lastTrailer() pdfEnd {
 		}
 	}
 	if size := pdfSize.FindSubmatch(end.dictionary); size != nil {
-		end.size, _ = strconv.Atoi(string(size[1])) // digits; too large a number is beyond PDFium's range
+		end.size, _ = strconv.Atoi(string(size[1])) // the match consists of digits; a number that is too large is beyond PDFium's range
 	}
 	return end
 }
 
 // amended returns the file with objects replaced or added, as an update after its end (ISO 32000-1, section 7.5.6). If there is no
-// table that it can build on, the file ends without one, and PDFium searches for objects; of several, the last one counts.
+// table on which the update can build, the file ends without one, and PDFium searches for objects; of several with the same
+// number, the last one counts.
 func (p *pdfObjects) amended(objects map[int][]byte) []byte {
 	end := p.lastTrailer()
 	places, numbers := map[int]int{}, slices.Sorted(maps.Keys(objects))

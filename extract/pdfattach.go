@@ -16,7 +16,7 @@ type attachedFile struct {
 // attachFileAnnotation is the subtype of annotations that hold a file, fpdf_annot.h.
 const attachFileAnnotation = 17
 
-// attachments takes the files that the document holds, those of its list and those of annotations.
+// attachments takes the files that the document holds, both those in its list and those of annotations.
 func (d *pdfDoc) attachments(data []byte) {
 	f := d.f
 	n := max(f.integer("FPDFDoc_GetAttachmentCount", d.doc), 0)
@@ -71,7 +71,7 @@ func (d *pdfDoc) pageAttachments(index int) bool {
 	return true
 }
 
-// attach takes one file within the limits, and reports whether to continue. A file that cannot be taken is flagged.
+// attach takes one file within the limits, and reports whether to continue. It flags a file that it cannot take.
 func (d *pdfDoc) attach(file uint64) bool {
 	f, b := d.f, d.b
 	if f.err != nil {

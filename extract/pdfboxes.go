@@ -6,11 +6,11 @@ import (
 	"sort"
 )
 
-// PDFium's loose box of a character has the height that its font states; if a font states none, for
-// example one drawn by procedures, it is the box of the glyph. Lines of such boxes have no common height.
+// PDFium's loose box of a character has the height that its font states; if a font states none, for example a
+// font drawn by procedures, it is the box of the glyph. The boxes in a line of such a font differ in height.
 const (
 	tightSpread = 1.3 // ratio of the ninth decile to the first of the heights of a line's characters
-	tightLeast  = 10  // characters of a line that is judged
+	tightLeast  = 10  // minimum number of characters of a line that is judged
 )
 
 // tightBoxes reports whether most lines have characters of many heights.

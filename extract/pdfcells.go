@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// The distance between two characters of a line that may separate cells of a table, in type sizes. It
-// does if it is a multiple of the line's other blanks, since justified lines have wide ones, or if the
-// line before or after has gaps at the same places.
+// The distance between two characters of a line that may separate cells of a table, in type sizes. The gap
+// separates cells if it is a multiple of the line's other blanks, since justified lines have wide ones, or if
+// the line before or after has gaps at the same places.
 const (
 	cellGap    = 2.0
 	cellBlanks = 3.0
@@ -37,7 +37,7 @@ func wideGaps(chars []pdfChar) []wideGap {
 			p := chars[last]
 			if size := max(c.high-c.low, p.high-p.low); size > 0 {
 				left, right := p.right, c.left
-				if c.right < p.left { // written from right to left
+				if c.right < p.left { // the text is written from right to left
 					left, right = c.right, p.left
 				}
 				gap := (right - left) / size
@@ -60,8 +60,8 @@ func wideGaps(chars []pdfChar) []wideGap {
 	return gaps
 }
 
-// meet reports whether every gap is at the same place as one of others, which must be sure unless there
-// are equally many gaps.
+// meet reports whether every gap is at the same place as one of the gaps others. The latter must be sure,
+// unless there are equally many.
 func meet(gaps, others []wideGap) bool {
 	for _, g := range gaps {
 		found := false

@@ -15,7 +15,7 @@ const maxCodes = 1 << 16
 // toUnicode is the ToUnicode table of a font (ISO 32000-1, section 9.10.3): what each code means.
 type toUnicode map[int]string
 
-// readToUnicode reads a table. It leaves out what it cannot read. room is the number of codes that ranges may still name.
+// readToUnicode reads a table, leaving out what cannot be read. room is the number of codes that ranges may still name.
 func readToUnicode(data []byte, room *int) toUnicode {
 	t := toUnicode{}
 	var operands [][]byte // operands since the last operator; nil: a bracket
@@ -139,7 +139,7 @@ func (t toUnicode) ranges(operands [][]byte, room *int) {
 	}
 }
 
-// codeOf returns the number of a code of one or two bytes, or -1.
+// codeOf returns the code in one or two bytes as a number, or -1.
 func codeOf(code []byte) int {
 	switch len(code) {
 	case 1:
@@ -176,7 +176,7 @@ func (t toUnicode) stream(width int) []byte {
 	return fmt.Appendf(nil, "<</Length %d>>stream\n%s\nendstream", len(body), body)
 }
 
-// write returns the content of that stream.
+// write returns the content of the stream that stream returns.
 func (t toUnicode) write(width int) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /Seen def /CMapType 2 def\n"+

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Columns are found by blanks at least as wide as a letter, at the same place in this many consecutive rows,
-// with lines of text on both sides.
+// Columns are separated by blanks that are at least as wide as a letter, are at the same place in this many
+// consecutive rows, and have lines of text on both sides.
 const (
 	columnRows  = 5
 	columnWidth = 10.0 // type sizes
@@ -18,7 +18,7 @@ const (
 
 // findColumns divides the rows into bands and finds the columns of each.
 func (o *pageOrder) findColumns() {
-	plain := 0 // first row that is in no band yet
+	plain := 0 // first row that is not in a band yet
 	for k := 0; k < len(o.rows); {
 		to, gutters := o.bandFrom(k)
 		if len(gutters) == 0 {
@@ -51,8 +51,8 @@ func (o *pageOrder) findColumns() {
 // blank is a stretch of a row without words.
 type blank struct{ left, right float64 }
 
-// bandFrom follows the blanks of row k downwards and returns where the last of those that separate columns ends,
-// and these blanks.
+// bandFrom follows the blanks of row k downwards. It returns the row at which the last blank that separates
+// columns ends, and the blanks that do so.
 func (o *pageOrder) bandFrom(k int) (to int, gutters []float64) {
 	blanks := o.blanks(k)
 	var best []float64

@@ -12,7 +12,7 @@ import (
 )
 
 // Many PDFs are encrypted only to prevent printing or changes, and can be read without a password. PDFium reads them; tables
-// of fonts and metadata, for which this package searches by itself, are found in a decrypted copy.
+// of fonts and metadata, which this package finds by itself, are read from a decrypted copy.
 
 // pdfCopy takes the bytes of a document that PDFium writes.
 type pdfCopy struct {
@@ -53,8 +53,8 @@ func writeCopy(ctx context.Context, m api.Module, stack []uint64) {
 	}
 }
 
-// decrypted returns a copy of the document without encryption; the document itself if it is not encrypted, or
-// needs a password.
+// decrypted returns a copy of the document without encryption, or the document itself if it is not encrypted
+// or needs a password.
 func (p *pdfObjects) decrypted() (*pdfObjects, error) {
 	if !bytes.Contains(p.data, []byte("/Encrypt")) {
 		return p, nil

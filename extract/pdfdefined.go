@@ -18,7 +18,7 @@ var pdfDefined = regexp.MustCompile(`/Encoding\s*/(Uni(?:GB|CNS|JIS|JISX0213|KS)
 	`GB-EUC|GBpc-EUC|GBK-EUC|GBKp-EUC|GBK2K|B5pc|ETen-B5|ETenms-B5|(?:83pv|90ms|90msp|90pv|Add|Ext)-RKSJ|EUC|KSC-EUC|KSCms-UHC|KSCpc-EUC)` +
 	`(?:-HW)?-[HV]\b`)
 
-// definedLetters returns the letter of each code of such an encoding, of which pdfDefined gives the name.
+// definedLetters returns the letter of each code of such an encoding, given its name as found by pdfDefined.
 func definedLetters(name string) func(code int) []rune {
 	var page encoding.Encoding
 	switch {

@@ -26,9 +26,9 @@ func mostlyRightToLeft(chars []pdfChar) bool {
 	return right > left
 }
 
-// rightToLeft puts the pieces of a line into the order in which it is read. PDFium returns each stretch
-// of letters of one direction in its own order, but may misjudge the line's direction: then a full stop
-// at the left end comes first.
+// rightToLeft puts the pieces of a line into the order in which they are read. PDFium returns each stretch of
+// letters of one direction in its own order, but may misjudge the line's direction: then a full stop at the
+// left end comes first.
 func rightToLeft(chars []pdfChar) []pdfChar {
 	if !mostlyRightToLeft(chars) {
 		return chars
@@ -75,8 +75,8 @@ func turnLigatures(chars []pdfChar) []pdfChar {
 	return out
 }
 
-// oneGlyph reports whether two neighbouring letters share one glyph: both have its box, or each has a part of
-// it, with the later one on the right.
+// oneGlyph reports whether two neighbouring letters share one glyph: both have the glyph's box, or each has a
+// part of it, with the part of the later letter on the right.
 func oneGlyph(a, b pdfChar) bool {
 	const play = 0.02 // points
 	if b.right <= b.left || a.low != b.low || a.high != b.high {
@@ -140,7 +140,7 @@ func directionOf(r rune) int {
 
 // stand rotates the places of the characters of a page whose lines run up or down, so that they run from the left as the
 // layout expects: text on a rotated page, and Chinese or Japanese in columns from the right. It reports whether width and
-// height are swapped; for a page that is upside down or mirrored they are not.
+// height are swapped, which is not so for a page that is upside down or mirrored.
 func stand(chars []pdfChar, width, height float64) bool {
 	along, back, up, down := 0, 0, 0, 0
 	rise := 0 // number of lines that follow one another upwards, less those downwards

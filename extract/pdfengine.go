@@ -18,7 +18,7 @@ import (
 
 // packedWasm is PDFium compiled to WebAssembly, as go-pdfium carries it, packed: 2 MB instead of 5 (data/README.md). go-pdfium's
 // own wrapper looks every function up by name and allocates four times for one character's box, which makes geometry by
-// character too slow to use; so the module is driven directly, and only the bytes are taken.
+// character too slow to use; so this package calls the module directly, and takes only its bytes from go-pdfium.
 //
 //go:embed data/pdfium.wasm.zst
 var packedWasm []byte
@@ -41,7 +41,8 @@ type PDFOptions struct {
 	// Cache keeps the compiled PDFium; without it every NewPDF compiles for about two seconds. Make
 	// it with wazero.NewCompilationCacheWithDir; the caller closes it, after the PDF.
 	Cache wazero.CompilationCache
-	// MemoryPages is the most memory one document may use, in pages of 64 KiB; default 8192 (512 MiB).
+	// MemoryPages is the maximum memory that one document may use, in pages of 64 KiB; default 8192 (512
+	// MiB).
 	MemoryPages uint32
 }
 
@@ -92,14 +93,14 @@ func (p *PDF) load(ctx context.Context) error {
 // Close frees the engine. No documents may be read afterwards.
 func (p *PDF) Close() error { return p.runtime.Close(context.Background()) }
 
-// pdfium is one instance of the module, for one document, used by one goroutine.
+// pdfium is one instance of the module, for one document and one goroutine.
 type pdfium struct {
 	ctx     context.Context
 	mod     api.Module
 	fn      map[string]api.Function
 	stack   [8]uint64
 	scratch uint32 // 64 bytes for results by pointer
-	err     error  // first failure of a call; later calls do nothing
+	err     error  // error of the first call that failed; later calls do nothing
 }
 
 // Warm makes the instance for the next document ahead of time.

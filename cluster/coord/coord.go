@@ -1,6 +1,6 @@
-// Package coord says what the nodes of a site agree on through a coordinator, and what a coordinator
-// must do for them. A coordinator holds no documents: for each shard, a few names and a number decide
-// who may lead.
+// Package coord defines what the nodes of a site agree on through a coordinator, and what a coordinator must
+// do for them. A coordinator holds no documents: for each shard, a few names and a number decide who may
+// lead.
 //
 // Start from Coordinator, which a replica's driver uses, and Session, which a node holds. The safety of
 // the cluster depends only on CAS: views may be late, and Online may be wrong for a while.
@@ -39,7 +39,7 @@ type Node struct {
 	// Meaning says how the node indexes documents by their meaning: MeaningOff, or the digest of the cells. Empty: its program
 	// does not say.
 	Meaning string `json:"meaning,omitempty"`
-	// Supervised: a service manager starts the process again when it ends.
+	// Supervised means that a service manager restarts the process when it ends.
 	Supervised bool `json:"supervised,omitempty"`
 }
 
@@ -50,14 +50,14 @@ const MeaningOff = "off"
 type State struct {
 	// Epoch numbers the tenures of masters; it never falls.
 	Epoch uint64 `json:"epoch"`
-	// ISR are the nodes whose copies hold every acknowledged write, the master first. Only they may
-	// be elected, and a write is acknowledged when all of them have it on disk.
+	// ISR lists the nodes whose copies have every acknowledged write, the master first. Only they may be
+	// elected, and a write is acknowledged when all of them have it on disk.
 	ISR []NodeID `json:"isr"`
-	// Hold are members of ISR that may not lead for now, because they lost a part of their log.
+	// Hold lists the members of ISR that may not lead for now, because they lost a part of their log.
 	Hold []NodeID `json:"hold,omitempty"`
 	// Leader is the incarnation in which ISR[0] won the epoch; empty if it gave the shard up.
 	Leader Incarnation `json:"leader_inc"`
-	// Replicas are the nodes that should have a copy. The master sees to that.
+	// Replicas lists the nodes that should have a copy; the master ensures that they get one.
 	Replicas []NodeID `json:"replicas"`
 }
 
@@ -135,20 +135,20 @@ func (v *View) Leads(s State) bool {
 // Errors of a coordinator in addition to concordat's. After ErrStale, ErrSession,
 // concordat.ErrUnavailable, concordat.ErrNotFound and concordat.ErrInvalid nothing has changed.
 var (
-	// ErrStale: the given version is not the current one.
+	// ErrStale means that the given version is not the current one.
 	ErrStale = errors.New("changed by another node in the meantime")
-	// ErrSession: the given incarnation is not live.
+	// ErrSession means that the given incarnation is not live.
 	ErrSession = errors.New("the node's session is over")
-	// ErrUnknown: the change was sent, and may or may not have been made. Read shows which.
+	// ErrUnknown means that the change was sent, and may or may not have been made. Read shows whether it
+	// was.
 	ErrUnknown = errors.New("result unknown")
 )
 
 // A Coordinator is the part of a Session that replicas need. Safe for concurrent use.
 type Coordinator interface {
-	// View returns the channel of views, always the same. It holds at most one view, the newest that
-	// was not received: a view never follows a newer one, and a slow receiver misses some. The first
-	// arrives soon after the session begins. Close closes the channel. Views may be arbitrarily
-	// late.
+	// View returns the channel of views, always the same. It holds at most one view, the newest that has not
+	// been received: views arrive in order, and a slow receiver misses some. The first arrives soon after the
+	// session begins. Close closes the channel. Views may be arbitrarily late.
 	View() <-chan View
 	// Read returns the shard as it is after every change that was acknowledged, to any node, before
 	// the call. Errors: concordat.ErrNotFound, concordat.ErrUnavailable, those of ctx.
@@ -161,9 +161,9 @@ type Coordinator interface {
 	// Online reports whether the session was confirmed within one session timeout. After that time
 	// it is false, by the node's own monotonic clock.
 	Online() bool
-	// Confirmed returns the incarnation whose session is Online and will remain so for another tenth of
-	// the session timeout, or "". While it returns one, no node has been told that the incarnation is
-	// gone, unless the coordinator ended the session early.
+	// Confirmed returns the incarnation whose session is Online and will remain so for another tenth of the
+	// session timeout, or "". While it returns an incarnation, no node has been told that this one is gone,
+	// unless the coordinator ended the session early.
 	Confirmed() Incarnation
 }
 
@@ -172,12 +172,12 @@ type Coordinator interface {
 // incarnation.
 type Session interface {
 	Coordinator
-	// Announce makes the node live under its present incarnation, or changes its description;
-	// n.Incarnation must be View.Me, or the call fails with ErrSession. Entries of older
-	// incarnations of the node are removed: the caller's lock on its folder proves that they are
-	// dead.
+	// Announce makes the node live under its present incarnation, or changes its description. It fails with
+	// ErrSession unless n.Incarnation is View.Me. Entries of older incarnations of the node are removed: the
+	// caller's lock on its folder proves that they are dead.
 	Announce(ctx context.Context, n Node) error
-	// Create makes the shards with version 0, all or none: concordat.ErrExists if one is there.
+	// Create makes the shards with version 0, all or none. It fails with concordat.ErrExists if one of them
+	// exists.
 	Create(ctx context.Context, shards map[concordat.ShardID]State) error
 	// Configure replaces Config if its version is the given one, and returns the new version,
 	// version+1. Its errors are those of CAS.

@@ -27,7 +27,7 @@ type Hub struct {
 	sessions map[*Session]struct{}
 }
 
-// disk is the content of the file.
+// disk is the content of a Hub's file.
 type disk struct {
 	Format       int                               `json:"format"`
 	Incarnations uint64                            `json:"incarnations"` // given out so far
@@ -80,7 +80,7 @@ func Open(path string) (*Hub, error) {
 	return h, nil
 }
 
-// save makes next durable, and then the current state. mu is held.
+// save makes next durable, and then makes it the current state. mu is held.
 func (h *Hub) save(next disk) error {
 	next.Format = format
 	if h.path != "" {
@@ -141,7 +141,7 @@ func (h *Hub) Join(node coord.NodeID) (*Session, error) {
 	return s, nil
 }
 
-// incarnate gives the session an incarnation that no other session has or had. mu is held.
+// incarnate gives the session an incarnation that no other session has or ever had. mu is held.
 func (h *Hub) incarnate(s *Session) error {
 	next := h.disk
 	next.Incarnations++
@@ -159,7 +159,7 @@ func (h *Hub) changed() {
 	}
 }
 
-// of calls f with each session of the node, then notifies every session.
+// of calls f with each session of the node, and then notifies every session.
 func (h *Hub) of(node coord.NodeID, f func(*Session)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -171,7 +171,8 @@ func (h *Hub) of(node coord.NodeID, f func(*Session)) {
 	h.changed()
 }
 
-// Cut takes the coordinator away from the node, or gives it back; it is for tests. The node's session lives on.
+// Cut disconnects the node from the coordinator, or reconnects it; it is for tests. The node's session lives
+// on.
 func (h *Hub) Cut(node coord.NodeID, cut bool) { h.of(node, func(s *Session) { s.cut = cut }) }
 
 // Expire ends the node's session and begins another, as if the node had been silent for too long; it
@@ -214,7 +215,7 @@ func (s *Session) publish() {
 	s.views <- v // there is no other sender
 }
 
-// lock locks the hub for a call, if the session can reach it.
+// lock locks the hub for a call if the session can reach the hub.
 func (s *Session) lock(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -27,7 +27,7 @@ const (
 	maxClients = 1024
 )
 
-// call is everything that a client may ask for, and answer everything that it may be told.
+// call is a question of a client, whatever it asks for; answer is the reply.
 type call struct {
 	Node    coord.NodeID                      `json:"node,omitempty"`
 	Client  string                            `json:"client,omitempty"`
@@ -62,7 +62,7 @@ var kinds = map[string]error{
 	"exists": concordat.ErrExists, "invalid": concordat.ErrInvalid, "unavailable": concordat.ErrUnavailable, "client": errClient,
 }
 
-// errClient: the server no longer knows the client.
+// errClient means that the server no longer knows the client.
 var errClient = errors.New("client is forgotten")
 
 // Server answers Dial's calls for a Hub.
@@ -91,7 +91,7 @@ func NewServer(h *Hub, timeout time.Duration) *Server {
 	return &Server{hub: h, timeout: timeout, clients: map[string]*served{}}
 }
 
-// Until ctx ends, Run ends sessions that fall silent.
+// Run ends sessions that fall silent, until ctx ends.
 func (s *Server) Run(ctx context.Context) error {
 	t := time.NewTicker(s.timeout / 20)
 	defer t.Stop()
@@ -101,7 +101,7 @@ func (s *Server) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case now := <-t.C:
-			late := now.Sub(last) > s.timeout/2 // this process was stopped: the silence is its own
+			late := now.Sub(last) > s.timeout/2 // this process was stopped, so the silence was its own
 			last = now
 			if err := s.sweep(now, late); err != nil {
 				return err
@@ -292,7 +292,7 @@ func (c *Client) join(ctx context.Context) error {
 	return nil
 }
 
-// run takes views until Close.
+// run receives views until Close is called.
 func (c *Client) run() {
 	defer close(c.views)
 	seen := int64(0)
@@ -385,7 +385,7 @@ func (c *Client) call(ctx context.Context, path string, in call) (out answer, er
 	return out, err
 }
 
-// changing sends a call that changes something. A client that was forgotten has no session.
+// changing sends a call that changes something. If the server has forgotten the client, the session is gone.
 func (c *Client) changing(ctx context.Context, path string, in call) (answer, error) {
 	out, err := c.call(ctx, path, in)
 	if errors.Is(err, errClient) {

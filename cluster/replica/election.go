@@ -15,7 +15,7 @@ type electing struct {
 	suspected coord.NodeID  // the last suspect,
 	shortcut  time.Duration // and the time until which it is not suspected again
 	forced    bool
-	promised  time.Duration // others rely on this copy not being a candidate before then
+	promised  time.Duration // others rely on this copy not standing as a candidate before then
 	careful   time.Duration // what an earlier incarnation promised may be valid until then
 }
 
@@ -25,7 +25,7 @@ const suspicionPause = 5 * time.Second
 
 func (r *Replica) onUnreachable(e Unreachable) {
 	if !r.fetch.out || e.ID != r.fetch.id {
-		return // it may be about an earlier incarnation of the node
+		return // the report may concern an earlier incarnation of the node
 	}
 	r.fetch.out, r.fetch.notUntil = false, r.now+r.cfg.Retry
 	if r.known && r.role == Follower && e.Node == r.shard.ISR[0] && (r.now >= r.shortcut || e.Node != r.suspected) {
@@ -33,11 +33,13 @@ func (r *Replica) onUnreachable(e Unreachable) {
 	}
 }
 
-// silence is how long a master may leave a follower that has heard from it without an answer. By then a master that
-// reaches the coordinator has removed the follower from the set, so it must be the master that is cut off or stopped.
+// silence is how long a master may leave a follower without an answer, once the follower has heard from it. By then,
+// a master that reaches the coordinator has removed the follower from the set, so the master must be cut off or
+// stopped.
 func (r *Replica) silence() time.Duration { return r.cfg.Lag + r.cfg.Lag/4 }
 
-// doubtMaster treats a master that fell silent like one whose process is gone (R16), whatever its session says.
+// doubtMaster treats a master that fell silent like one whose process is gone (R16), even if its session is
+// alive.
 func (r *Replica) doubtMaster() {
 	m := r.hint()
 	if r.role != Follower || m == "" || m == r.cfg.Me || m == r.suspect || r.offline || r.heardAt == 0 || r.now-r.heardAt < r.silence() ||
@@ -56,9 +58,9 @@ func (r *Replica) stand() {
 	if !r.gone {
 		r.gone, r.goneSince = true, r.now
 	}
-	full := r.full && len(r.shard.ISR) > 1 // another copy would be better, but a single copy must at least be readable
+	full := r.full && len(r.shard.ISR) > 1 // another copy would be a better master, but a copy that is alone must at least be readable
 	if full && r.shard.ISR[0] == r.cfg.Me && r.shard.Leader != "" && r.role == Follower {
-		s := r.shard.Clone() // the others wait for it
+		s := r.shard.Clone() // the other copies wait for this one
 		s.Leader = ""
 		r.change(s, r.me)
 		return
@@ -78,8 +80,8 @@ func (r *Replica) stand() {
 	}
 }
 
-// bound reports whether others may still answer questions because this copy said that it cannot be a
-// candidate, or under a lease that it granted as a master without a coordinator.
+// bound reports whether others may still answer questions, either because this copy said that it cannot be a
+// candidate or under a lease that it granted as a master without a coordinator.
 func (r *Replica) bound() bool {
 	if r.now >= r.promised && r.now >= r.careful {
 		return false
@@ -96,11 +98,11 @@ func (r *Replica) bound() bool {
 // masterThere reports whether the master that the shard names seems to be working.
 func (r *Replica) masterThere() bool {
 	m := r.shard.ISR[0]
-	// This copy is not: it would be Master.
+	// This copy is not the master: its role would be Master.
 	return m != r.cfg.Me && m != r.suspect && !slices.Contains(r.shard.Hold, m) && r.shard.Leader != "" && r.live[m] == r.shard.Leader
 }
 
-// turn returns how many others come before this copy. False: it may not lead at all (R3, R7).
+// turn returns how many others come before this copy, or false if it may not lead at all (R3, R7).
 func (r *Replica) turn() (int, bool) {
 	if r.forced {
 		return 0, true
@@ -131,7 +133,7 @@ func (r *Replica) candidacy() coord.State {
 	for _, n := range s.ISR {
 		switch {
 		case n == r.cfg.Me:
-		case r.live[n] != "" && n != r.suspect: // writes would wait for one whose process is gone
+		case r.live[n] != "" && n != r.suspect: // otherwise, writes would wait for a member whose process is gone
 			there = append(there, n)
 		default:
 			gone = append(gone, n)

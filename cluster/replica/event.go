@@ -12,69 +12,72 @@ type Event interface{ event() }
 
 // Events.
 type (
-	// Tick: time has passed. It is needed about every 50 ms.
+	// Tick says that time has passed. It is needed about every 50 ms.
 	Tick struct{}
-	// View: what the coordinator says. Live holds the nodes that announced themselves, by incarnation.
+	// View is the coordinator's present state. Live holds the nodes that announced themselves, by
+	// incarnation.
 	View struct {
 		Shard coord.Shard
 		Me    coord.Incarnation
 		Live  map[coord.NodeID]coord.Incarnation
 	}
-	// Contact: the incarnation that the coordinator has Confirmed, or "".
+	// Contact names the incarnation that the coordinator has Confirmed, or "".
 	Contact struct{ Me coord.Incarnation }
-	// Disk: whether there is room for more.
+	// Disk says whether there is room for more records.
 	Disk struct{ Full bool }
-	// Write: a caller wants the record appended; its Seq and Epoch are not set. It is answered by
-	// one Acknowledge or Refuse with the ID.
+	// Write says that a caller wants the record appended, with Seq and Epoch not set. Exactly one Acknowledge
+	// or Refuse with its ID answers it.
 	Write struct {
 		ID     uint64
 		Record wal.Record
 	}
-	// Durable: the disk has the log up to Seq, of the generation of the Append that wrote it.
+	// Durable says that the log is on disk up to Seq, in the generation of the Append that wrote it.
 	Durable struct{ Gen, Seq uint64 }
-	// Applied: the index holds the records up to Seq.
+	// Applied says that the index has the records up to Seq.
 	Applied struct{ Seq uint64 }
-	// CASResult: the outcome of a CAS.
+	// CASResult is the outcome of a CAS.
 	CASResult struct {
 		ID      uint64
 		Outcome Outcome
 	}
-	// Installed: a snapshot is in place, or could not be obtained; the log begins after Seq.
+	// Installed says that a snapshot is in place, or could not be obtained; the log begins after Seq.
 	Installed struct {
 		Gen, Seq, Epoch uint64
 		Newest          uint64 // no document of the snapshot has a higher revision
 		Failed          bool
 	}
-	// Reopened: the log failed and was opened again as generation Gen, which is above all earlier ones.
+	// Reopened says that the log failed and was opened again as generation Gen, which is higher than all
+	// earlier ones.
 	Reopened struct {
 		Gen     uint64
 		Log     wal.Extent
 		Damaged bool
 	}
-	// Trimming: the log is about to lose records, all at or below Seq.
+	// Trimming says that records will be removed from the log, all of them numbered Seq or below.
 	Trimming struct{ Seq uint64 }
-	// Trimmed: the log lost its records up to Base, which had the Epoch.
+	// Trimmed says that the records up to Base, whose epoch was Epoch, were removed from the log.
 	Trimmed struct{ Base, Epoch uint64 }
-	// Unreachable: three connections to the node were refused within 150 ms, for the fetch of the ID: its
-	// process is gone, whatever its session says.
+	// Unreachable says that three connections to the node were refused within 150 ms, for the fetch with the
+	// ID: the node's process is gone even if its session is alive.
 	Unreachable struct {
 		Node coord.NodeID
 		ID   uint64
 	}
-	// Lost: no answer to the fetch of the ID will come.
+	// Lost says that no answer to the fetch with the ID will come.
 	Lost struct{ ID uint64 }
-	// Behind: the copy lacks acknowledged records because its folder is an older copy. It comes before the node
-	// announces itself under the incarnation of the last View; Ready follows once more.
+	// Behind says that the copy lacks acknowledged records because its folder is an older copy of itself. This
+	// event comes before the node announces itself under the incarnation of the last View; Ready follows once
+	// more.
 	Behind struct{}
-	// Broken: the copy's index or log turned out to be damaged.
+	// Broken says that the copy's index or log turned out to be damaged.
 	Broken struct{ Reason string }
-	// StepDown: the node is leaving, or an operator wants another master.
+	// StepDown says that the node is leaving, or that an operator wants another master.
 	StepDown struct{}
-	// Force: an operator makes this copy the master, whatever it may lack.
+	// Force says that an operator makes this copy the master, whatever records it may lack.
 	Force struct{}
 
-	// Fetch asks the master for the records that follow. Its Next says that everything before
-	// it is on the follower's disk, so it is also the acknowledgement.
+	// Fetch asks the master for the records that follow. Everything before Next is on the follower's disk, so
+	// the fetch is also an acknowledgement.
 	Fetch struct {
 		From      coord.NodeID
 		Life      coord.Incarnation // of the follower
@@ -84,13 +87,13 @@ type (
 		LastEpoch uint64 // of the record before Next
 		Full      bool   // the follower has no room and fetches only to stay in touch
 		Away      bool   // the follower has no contact with the coordinator
-		Heard     uint64 // ID of the newest fetch whose answer had come when this one was sent
+		Heard     uint64 // ID of the newest fetch that had been answered when this one was sent
 	}
 	// Reply answers the Fetch of the same ID.
 	Reply struct {
 		From       coord.NodeID
 		ID         uint64
-		Epoch      uint64 // of the fetch; in a Fenced reply the higher of the two
+		Epoch      uint64 // of the fetch; in a Fenced reply, the higher epoch of the two nodes
 		Next       uint64 // of the fetch
 		Kind       ReplyKind
 		Records    []wal.Record
@@ -99,21 +102,22 @@ type (
 		EpochStart uint64 // number of the first record of the epoch
 		To         uint64 // Diverged: the last record that both may have,
 		ToEpoch    uint64 // and its epoch in the master's log
-		// Lease is how long the follower may answer questions, counted from when it sent the fetch; 0: it may not.
+		// Lease is how long the follower may answer questions, counted from when it sent the fetch; with 0 it may
+		// not answer any.
 		Lease time.Duration
 		Away  bool // the lease is valid without contact with the coordinator, and only then
 	}
 )
 
-// ReplyKind says what a Reply is.
+// ReplyKind is the kind of a Reply.
 type ReplyKind uint8
 
 // The kinds of replies.
 const (
-	Records  ReplyKind = iota // what follows, or nothing yet
+	Records  ReplyKind = iota // the records that follow, or none yet
 	Diverged                  // the records after To differ from the master's: cut them and fetch again
 	Snapshot                  // the master's log does not reach back that far
-	Fenced                    // not the master of that epoch
+	Fenced                    // the copy is not the master of that epoch
 )
 
 // Outcome of a CAS.
@@ -122,7 +126,7 @@ type Outcome uint8
 // The outcomes.
 const (
 	Made    Outcome = iota
-	Stale           // the version has moved; a View follows
+	Stale           // the version has changed; a View follows
 	Over            // the incarnation is dead
 	Unsent          // the coordinator was not reached; this attempt changed nothing
 	Unknown         // it may or may not have been made, or may still be made
@@ -164,22 +168,22 @@ type (
 		State   coord.State
 		By      coord.Incarnation
 	}
-	// Acknowledge: the write is on every copy in sync and in this one's index.
+	// Acknowledge says that the write is on every copy in sync and in this one's index.
 	Acknowledge struct{ ID, Seq uint64 }
-	// Refuse: the write was not taken or, with WriteUnknown, may still be.
+	// Refuse says that the write was not accepted or, with WriteUnknown, may still be.
 	Refuse struct {
 		ID     uint64
 		Why    Refusal
-		Master coord.NodeID // who may know better
+		Master coord.NodeID // the node that may be the master
 	}
 	// Install replaces the copy with a snapshot of the master's. Installed follows.
 	Install struct {
 		Gen  uint64
 		From coord.NodeID
 	}
-	// Ready: the node may announce itself under the incarnation, as far as this copy is concerned.
+	// Ready says that this copy allows the node to announce itself under the incarnation.
 	Ready struct{ Incarnation coord.Incarnation }
-	// Alarm: something that an operator should know.
+	// Alarm reports something that an operator should know.
 	Alarm struct {
 		Reason      string
 		Quarantined bool // the copy answers no queries until a snapshot is in place

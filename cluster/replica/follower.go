@@ -12,19 +12,21 @@ type following struct {
 	fetch       fetch
 	installing  bool
 	quarantined bool
-	// healAt: once the log reaches it, the copy has recovered everything that it may have lost. 0: not known yet.
+	// healAt is the record from which the copy has recovered everything that it may have lost; 0 if it is not
+	// known yet.
 	healAt uint64
-	// lease: the copy may answer questions until then; leaseAway: only while it has no contact with the coordinator.
+	// lease is the time until which the copy may answer questions; with leaseAway, it may do so only while it has no
+	// contact with the coordinator.
 	lease     time.Duration
 	leaseAway bool
-	// heardAt is when the master's last answer came, in this session and epoch; 0: none did.
+	// heardAt is when the master's last answer in this session and epoch came; 0 if none did.
 	heardAt time.Duration
 }
 
 // fetch is the one exchange with the master.
 type fetch struct {
 	id       uint64
-	heard    uint64 // of the answered ones
+	heard    uint64 // of the fetches that were answered
 	out      bool
 	epoch    uint64
 	next     uint64
@@ -32,8 +34,8 @@ type fetch struct {
 	notUntil time.Duration
 }
 
-// follow adopts the master's commit, as far as the records are on disk: an index that is ahead of its
-// log could not be brought back to it.
+// follow adopts the master's commit index up to the records that are on disk: an index that is ahead of its
+// log cannot be brought back in line with it.
 func (r *Replica) follow() {
 	r.commitTo(min(r.heard, r.log.Durable))
 	if r.meta.Damaged && r.healAt > 0 && r.log.Durable >= r.healAt && !r.installing && !r.quarantined {
@@ -75,7 +77,7 @@ func (r *Replica) onReply(m Reply) {
 	}
 	if r.cfg.without&r5 == 0 && (!r.fetch.out || m.ID != r.fetch.id || m.From != r.hint() || m.Next != r.log.End+1 || m.Kind != Fenced &&
 		m.Epoch != r.fetch.epoch) {
-		return // R5: this answers something else
+		return // R5: this reply answers another fetch
 	}
 	r.fetch.out, r.fetch.heard = false, max(r.fetch.heard, m.ID)
 	if m.Kind != Fenced {
@@ -101,7 +103,8 @@ func (r *Replica) onReply(m Reply) {
 	}
 }
 
-// cut removes what the master does not have (R6: by epochs, and before the commit index rises).
+// cut removes the records that the master does not have (R6: it compares epochs, and acts before the commit
+// index rises).
 func (r *Replica) cut(m Reply) {
 	to, _, ok := r.log.EndOf(m.ToEpoch)
 	if to = min(to, m.To); !ok && r.applied <= m.To {
@@ -113,7 +116,8 @@ func (r *Replica) cut(m Reply) {
 		return
 	}
 	if !ok || to < max(r.applied, r.commit) {
-		// R8: what the index holds was committed and cannot be undone. Either this copy or the master is wrong.
+		// R8: the records in the index were committed and cannot be undone. Either this copy or the master is
+		// wrong.
 		r.quarantine("the master lacks records that were committed here")
 		return
 	}
@@ -140,7 +144,7 @@ func (r *Replica) take(m Reply) {
 	for i := range m.Records {
 		rec := &m.Records[i]
 		if rec.Seq != log.End+1 || rec.Epoch < log.EpochAt(log.End) || rec.Epoch > m.Epoch {
-			r.fetch.notUntil = r.now + r.cfg.Retry // this is not what was asked for
+			r.fetch.notUntil = r.now + r.cfg.Retry // these are not the records that were requested
 			return
 		}
 		log.Extend(rec.Epoch)
@@ -154,7 +158,7 @@ func (r *Replica) take(m Reply) {
 	}
 	r.heard = max(r.heard, m.Commit)
 	if r.meta.Damaged && r.healAt == 0 {
-		// The end of the master's log, which reaches into its epoch, covers whatever was committed before.
+		// The master's log reaches into its epoch, so its end covers everything that was committed before.
 		r.healAt = max(m.End, m.EpochStart)
 	}
 }

@@ -10,11 +10,11 @@ import (
 // R13: which copies may answer questions. The log of a copy in sync holds every acknowledged write, but a copy
 // cannot know that it is still in sync, so it answers under a lease (Gray and Cheriton 1989). The master grants the
 // lease with each answer to a fetch, and does not remove the follower from the set before the lease ends. The
-// master itself answers as long as no other node can have been elected: while its session certainly lives, or while
-// all nodes whose vote would count say that they cannot reach the coordinator either.
+// master itself answers as long as no other node can have been elected: while its session is certainly alive, or
+// while all nodes that could stand say that they cannot reach the coordinator either.
 
-// sure reports whether every write acknowledged before now, to anyone, is in this copy's log, up to its
-// end; for a master, also in the index.
+// sure reports whether every write acknowledged before now, to anyone, is in this copy's log, up to its end;
+// for a master, also in its index.
 func (r *Replica) sure() bool {
 	switch {
 	case !r.known || r.quarantined || r.installing || r.meta.Damaged:
@@ -24,7 +24,7 @@ func (r *Replica) sure() bool {
 	case r.role == Master:
 		return r.unchallenged() && r.applied >= r.epochStart
 	case r.role == Follower:
-		// Without contact, it would not see that another master continued without it.
+		// Without contact, this copy would not see that another master continued without it.
 		return r.now < r.lease && r.offline == r.leaseAway && slices.Contains(r.shard.ISR, r.cfg.Me)
 	}
 	return false
@@ -39,9 +39,9 @@ func (r *Replica) unchallenged() bool {
 	return !r.offline && r.now-r.contacted <= r.cfg.Retry && r.vouchedFor() || r.offline && r.now < r.witnessed()
 }
 
-// vouchedFor reports whether no follower can have judged this master silent (R16): each one that may be in sync and is live heard an
-// answer a short while ago. One that is not live cannot be a candidate, and one that never heard from this master in its session does
-// not doubt it.
+// vouchedFor reports whether no follower can have judged this master silent (R16): each live follower that may be in sync received an
+// answer a short while ago. A follower that is not live cannot be a candidate, and one that has never heard from this master in its
+// session does not doubt it.
 func (r *Replica) vouchedFor() bool {
 	if r.cfg.without&r16 != 0 {
 		return true
@@ -55,8 +55,8 @@ func (r *Replica) vouchedFor() bool {
 	})
 }
 
-// voters are the copies that may be in sync; one of them would have to be the candidate. They include those of a state that may
-// have been written without this master knowing it yet.
+// voters returns the copies that may be in sync; only one of them can be a candidate. It includes those in sync according to a
+// state that may have been written without this master knowing it yet.
 func (r *Replica) voters() []coord.NodeID {
 	if c := &r.cas; c.inFlight {
 		return slices.Concat(r.shard.ISR, c.state.ISR)
@@ -64,8 +64,8 @@ func (r *Replica) voters() []coord.NodeID {
 	return r.shard.ISR
 }
 
-// witnessed returns the time until which no other copy is a candidate: all others in sync were out of the
-// coordinator's reach when they last asked, and do not become candidates within Lag of that.
+// witnessed returns the time until which no other copy will be a candidate: all others in sync could not
+// reach the coordinator when they last asked, and do not become candidates within Lag of that.
 func (r *Replica) witnessed() time.Duration {
 	until := r.now + r.cfg.Lag
 	for _, n := range r.voters() {
@@ -89,7 +89,8 @@ func (r *Replica) lend(n coord.NodeID, p *peer) time.Duration {
 		return 0
 	}
 	if r.offline {
-		// A copy that has confirmed this does not become a candidate before then; nor does this copy.
+		// A copy that has confirmed this lease does not become a candidate before it ends; nor does this
+		// copy.
 		if left = min(left, r.witnessed()-r.now); left <= 0 {
 			return 0
 		}

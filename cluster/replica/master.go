@@ -12,36 +12,37 @@ import (
 type leading struct {
 	epochStart uint64
 	peers      map[coord.NodeID]*peer
-	waiting    []waiting // writes, by number
+	waiting    []waiting // waiting writes, by number
 	leaving    bool      // hands over leadership
 }
 
-// waiting is a write without its acknowledgement.
+// waiting is a write that has not been acknowledged yet.
 type waiting struct{ id, seq uint64 }
 
-// peer is a follower as its master knows it.
+// peer is what a master knows about a follower.
 type peer struct {
 	life    coord.Incarnation
 	fetchID uint64 // the newest seen in that incarnation
-	// pos is the last record that the follower has on disk and that is the same as the master's;
-	// valid if met, which the first matching fetch of the epoch sets.
+	// pos is the last record that the follower has on disk and that is the same as the master's; it is valid
+	// if met is set, which the first matching fetch of the epoch does.
 	pos  uint64
 	met  bool
 	full bool
 	lost bool // it acknowledged more than it has
-	// doubt: the node may have removed the copy since it last fetched, so a fetch may be about a copy that is gone.
+	// doubt means that the node may have removed the copy since its last fetch, so a fetch may come from a copy
+	// that is gone.
 	doubt bool
 	end   uint64
-	level time.Duration // when it last had everything that the master had at its previous fetch
+	level time.Duration // the last time it had everything that the master had had at the follower's previous fetch
 	held  *Fetch        // not answered yet
 	since time.Duration // since when it is held
-	told  uint64        // commit in the last answer
-	// The last answer to it: a fetch that confirms it was sent after that.
+	told  uint64        // commit index in the last answer
+	// The last answer to the follower; a fetch that confirms this answer was sent after it.
 	answered   uint64
 	answeredAt time.Duration
 	away       bool          // at its newest fetch it had no contact with the coordinator
-	asked      time.Duration // that fetch was sent then or later
-	vouched    time.Duration // it heard an answer given then, and will not stand as a candidate until silence has passed since
+	asked      time.Duration // that fetch was sent at this time or later
+	vouched    time.Duration // it received an answer given then, and will not stand as a candidate until silence has passed since
 	lent       time.Duration // it may answer questions until then
 }
 
@@ -52,7 +53,7 @@ func (r *Replica) lead() {
 	r.leading = leading{epochStart: r.log.End + 1, peers: map[coord.NodeID]*peer{}}
 	r.forced = false
 	if r.meta.Damaged {
-		r.meta.Damaged = false // forced: an operator declared its records authoritative
+		r.meta.Damaged = false // forced: an operator declared this copy's records authoritative
 		r.do(Save{r.meta})
 	}
 	r.append(wal.Record{Kind: wal.Noop})
@@ -136,7 +137,8 @@ func (r *Replica) onFetch(f Fetch) {
 		p = &peer{level: r.now}
 		r.peers[f.From] = p
 	}
-	// A fetch that was under way for long is about the past: another incarnation, or the time before a newer fetch.
+	// A fetch that was under way for long is out of date: it belongs to another incarnation, or to the time before
+	// a newer fetch.
 	if life, there := r.live[f.From]; !there || life != f.Life || f.Life == p.life && f.ID <= p.fetchID {
 		return
 	}
@@ -144,7 +146,7 @@ func (r *Replica) onFetch(f Fetch) {
 		p.answered, p.doubt, p.vouched = 0, false, 0
 	}
 	p.life, p.fetchID, p.full = f.Life, f.ID, f.Full
-	// Only a copy that exists can have heard what was answered since the doubt.
+	// Only a copy that exists can have received an answer sent since the doubt arose.
 	p.doubt = p.doubt && !(p.answered > 0 && f.Heard == p.answered)
 	p.away = f.Away && p.answered > 0 && f.Heard == p.answered // the fetch itself may have been under way for long
 	p.asked = p.answeredAt
@@ -154,7 +156,8 @@ func (r *Replica) onFetch(f Fetch) {
 	r.place(p, f)
 }
 
-// place finds out what the follower has, and answers at once if that is not a part of the master's log.
+// place finds out which records the follower has, and answers at once if they are not a part of the master's
+// log.
 func (r *Replica) place(p *peer, f Fetch) {
 	p.held = nil
 	reply := Reply{From: r.cfg.Me, ID: f.ID, Epoch: f.Epoch, Next: f.Next, Commit: r.commit, End: r.log.End, EpochStart: r.epochStart}
@@ -185,8 +188,8 @@ func (r *Replica) place(p *peer, f Fetch) {
 	p.held, p.since = &f, r.now
 }
 
-// doubtLeavers forgets what nodes have that, with the state after was, left the in-sync set or are no longer
-// wanted: they may remove their copies, and make empty ones when wanted again (R15).
+// doubtLeavers forgets which records a node has if the node left the in-sync set, or is no longer wanted,
+// since the state was. Such a node may remove its copy, and make an empty one when wanted again (R15).
 func (r *Replica) doubtLeavers(was coord.Shard) {
 	if r.role != Master {
 		return
@@ -232,7 +235,8 @@ func (r *Replica) commitTo(seq uint64) {
 	}
 }
 
-// answerFetches answers the fetches for which there is something, and those that have waited long enough.
+// answerFetches answers the fetches for which there are records or news, and those that have waited long
+// enough.
 func (r *Replica) answerFetches() {
 	for _, n := range r.peerNames() {
 		p := r.peers[n]
@@ -256,7 +260,7 @@ func (r *Replica) answerFetches() {
 	}
 }
 
-// peerNames returns the followers in a fixed order: a state machine must not depend on a map's.
+// peerNames returns the followers in a fixed order: a state machine must not depend on the order of a map.
 func (r *Replica) peerNames() []coord.NodeID {
 	names := make([]coord.NodeID, 0, len(r.peers))
 	for n := range r.peers {
@@ -321,7 +325,7 @@ func (r *Replica) release(s *coord.State) bool {
 	return false
 }
 
-// expel removes a member that is silent, behind, or no longer wanted; if the floor forbids that, a
+// expel removes a member that is silent, is behind or is no longer wanted. If the floor forbids that, a
 // member that lost records is at least barred from leading.
 func (r *Replica) expel(s *coord.State) bool {
 	for i, n := range s.ISR {

@@ -1,7 +1,7 @@
-// Package replica is one copy of a shard as a state machine: who leads, what is acknowledged, and
-// what a copy that was away must fetch or give up. It is pure: it knows no clock, file, network or
-// goroutine. Step takes what happened and returns what to do, so the same code runs in a simulation
-// of thousands of faults and in a real node.
+// Package replica is one copy of a shard as a state machine: who leads, what is acknowledged, and what a copy
+// that was away must fetch or give up. It is pure: it knows no clock, file, network or goroutine. Step takes
+// an event and returns the actions to carry out, so the same code runs in a simulation of thousands of faults
+// and in a real node.
 //
 // Start from Replica. doc/cluster.md describes the protocol; R1 to R15 in comments are its rules.
 package replica
@@ -24,7 +24,7 @@ type Config struct {
 	Lag time.Duration
 	// Patience is how long a candidate waits for each node before it in the list; default 2 s.
 	Patience time.Duration
-	// Wait is how long a master holds a fetch that it has nothing for; default 500 ms.
+	// Wait is how long a master holds a fetch for which it has no records; default 500 ms.
 	Wait time.Duration
 	// FirstFetch is one less than the number of the copy's first fetch; default 0. A node that opens a copy of the
 	// shard again within one session starts above the fetches of its earlier copies: to a master they are all one
@@ -48,7 +48,7 @@ const (
 	r2                   // additions count only once they are confirmed
 	r3                   // a copy that is not in sync may be elected
 	r4                   // a restarted master continues
-	r5                   // any answer is taken to be the awaited one
+	r5                   // any answer is taken for the awaited one
 	r7                   // a damaged copy may lead
 	r13                  // a copy that believes itself in sync answers questions
 	r14                  // a master takes writes that come too late
@@ -57,13 +57,13 @@ const (
 
 // Meta is the durable state of a Replica other than its log. It starts as the zero Meta.
 type Meta struct {
-	// Epoch is the highest that the copy has seen; a state with a lower one is refused (R9).
+	// Epoch is the highest epoch that the copy has seen; a state with a lower one is refused (R9).
 	Epoch uint64 `json:"epoch"`
-	// Damaged: acknowledged records may be missing; the copy must not lead (R7).
+	// Damaged means that acknowledged records may be missing; the copy must not lead (R7).
 	Damaged bool `json:"damaged,omitempty"`
 	// Aside says why the copy must be put aside before another takes its place; empty: it need not be.
 	Aside string `json:"aside,omitempty"`
-	// Horizon: no record that was removed from the log has a higher revision.
+	// Horizon bounds the revisions of records that were removed from the log: none is higher.
 	Horizon uint64 `json:"horizon,omitempty"`
 }
 
@@ -83,17 +83,17 @@ func (r Role) String() string { return [...]string{"follower", "candidate", "mas
 type Replica struct {
 	cfg  Config
 	meta Meta
-	log  wal.Extent // as it will be when all actions are done, but with Durable as confirmed
+	log  wal.Extent // as it will be when all actions have been carried out, but with Durable as confirmed
 	revs *Revisions // of the records of log
 	gen  uint64     // of the log: rises when records are removed, so that late confirmations are recognised
 	now  time.Duration
 	out  []Action
 
 	commit  uint64 // every record up to here is on all copies in sync
-	applied uint64 // the index holds these
+	applied uint64 // the index has the records up to here
 	heard   uint64 // a follower's: the highest commit that a master sent
 
-	shard coord.Shard // the last one confirmed
+	shard coord.Shard // the last state confirmed by the coordinator
 	known bool        // whether shard is known
 	me    coord.Incarnation
 	live  map[coord.NodeID]coord.Incarnation
@@ -118,7 +118,7 @@ type Replica struct {
 type change struct {
 	id       uint64
 	sends    int
-	inFlight bool // from sending until the version has moved, or certainly will not
+	inFlight bool // from when it is sent until the version has changed, or certainly will not
 	version  int64
 	state    coord.State
 	by       coord.Incarnation
@@ -166,10 +166,10 @@ type Status struct {
 	Offline    bool
 	Full       bool
 	Installing bool
-	// Sure: every write acknowledged before now is in the log up to End; see sure. It is valid at
-	// the moment of the last event.
+	// Sure says that every write acknowledged before now is in the log up to End; see sure. It is valid at
+	// the time of the last event.
 	Sure bool
-	// Quarantined: the copy must not answer questions; a snapshot is awaited.
+	// Quarantined means that the copy must not answer questions; it awaits a snapshot.
 	Quarantined bool
 	Waiting     int // writes
 }
@@ -183,9 +183,9 @@ func (r *Replica) Status() Status {
 	}
 }
 
-// Step takes one event at the time now, which never falls, and returns the actions to carry out, in
-// this order: an action after a Save, an Append or a Truncate must not be carried out before that
-// one is done.
+// Step takes one event at the time now, which never decreases, and returns the actions to carry out, in
+// order: an action that follows a Save, an Append or a Truncate must not be carried out before the latter is
+// done.
 func (r *Replica) Step(now time.Duration, e Event) []Action {
 	r.now = max(r.now, now)
 	if !r.begun {
@@ -243,7 +243,7 @@ func (r *Replica) Step(now time.Duration, e Event) []Action {
 	return out
 }
 
-// advance does everything that the present state asks for.
+// advance does everything that the present state requires.
 func (r *Replica) advance() {
 	if !r.known {
 		return
@@ -293,7 +293,7 @@ func (r *Replica) onView(v View) {
 // adopt takes a state that the coordinator has confirmed.
 func (r *Replica) adopt(s coord.Shard) {
 	if r.known && s.Version <= r.shard.Version {
-		return // R2: the same version again reveals nothing about a change in flight
+		return // R2: seeing the same version again reveals nothing about a change in flight
 	}
 	if s.Epoch < r.meta.Epoch {
 		r.do(Alarm{Reason: "the coordinator went back to an older epoch"}) // R9
@@ -307,7 +307,7 @@ func (r *Replica) adopt(s coord.Shard) {
 		r.do(Save{r.meta})
 	}
 	if r.cas.inFlight && s.Version > r.cas.version {
-		r.cas.inFlight = false // it was made, or never will be
+		r.cas.inFlight = false // the change was made, or never will be
 	}
 	if moved {
 		r.lease, r.heardAt = 0, 0
@@ -379,8 +379,8 @@ func (r *Replica) onCAS(e CASResult) {
 		}
 		fallthrough // an earlier attempt may still be under way
 	case Stale, Unknown:
-		// R2, R10: it counts as under way, and the same change is asked for again, until the version
-		// has moved.
+		// R2, R10: it counts as under way, and the same change is requested again, until the version has
+		// changed.
 		r.cas.again = r.now + r.cfg.Retry
 	}
 }
@@ -404,8 +404,8 @@ func (r *Replica) minISR() int {
 	return 1
 }
 
-// quarantine gives up the copy: either its content or the master's cannot be trusted. It is put aside, and another is
-// built from the master's.
+// quarantine gives up the copy: either its content or the master's cannot be trusted. It is put aside, and a new one
+// is built from the master's.
 func (r *Replica) quarantine(reason string) {
 	if !r.meta.Damaged || r.meta.Aside == "" {
 		r.meta.Damaged, r.meta.Aside = true, reason
@@ -437,7 +437,7 @@ func (r *Replica) onTrimming(e Trimming) {
 	}
 }
 
-// onReopened takes the log after a fault of the disk: this is like a restart within a session.
+// onReopened adopts the log after a fault of the disk, like a restart within a session.
 func (r *Replica) onReopened(e Reopened) {
 	r.stepDown()
 	r.lease = 0
@@ -446,7 +446,7 @@ func (r *Replica) onReopened(e Reopened) {
 	r.revs.cut(r.log.End)
 	r.fetch.out = false
 	if e.Damaged {
-		r.meta.Damaged = true // Reopened comes after it was saved
+		r.meta.Damaged = true // Reopened comes after the Meta was saved
 	}
 	if r.log.End < r.applied {
 		r.quarantine("the log ends before what the index holds")

@@ -7,8 +7,8 @@ import (
 )
 
 // Revisions holds the revisions of documents that a copy knows, to decide which writes come too late. Only a
-// master asks, before it appends; the log then holds what counts, in order, and no copy has to decide again.
-// The zero Revisions knows nothing. It is not safe for concurrent use.
+// master consults it, before appending; the log then holds the accepted writes in order, and no copy has to
+// decide again. The zero Revisions is empty. It is not safe for concurrent use.
 //
 // It remembers the documents of the newest records. A write that may be older than a forgotten one is
 // refused too, so nothing depends on clocks and the memory of deleted documents is bounded: the sender
@@ -16,7 +16,7 @@ import (
 type Revisions struct {
 	horizon uint64            // no record that is not in ring has a higher revision
 	ring    []revised         // the newest records that have a revision, by number
-	from    int               // ring begins here; earlier records are forgotten
+	from    int               // index of the oldest record in ring; those before it are forgotten
 	last    map[uint64]uint64 // revision of the newest of them by document
 	newest  uint64            // never falls
 	most    int               // records remembered; 0: maxRevisions
@@ -118,8 +118,8 @@ const (
 	late                 // the log has, or may have had, a newer write of the document
 )
 
-// judge decides what happens to a write; one without a revision is not judged. Two writes with the same revision are the same
-// write if their content is the same: senders draw revisions at random.
+// judge decides what happens to a write; it accepts a write without a revision. Two writes with the same revision are the
+// same write if their content is the same: senders draw revisions at random.
 func (v *Revisions) judge(rec *wal.Record) verdict {
 	rev := rec.Rev
 	if rev == 0 || v.without {

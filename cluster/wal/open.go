@@ -21,9 +21,9 @@ const (
 	oldSuffix       = ".old" // of the folder that it replaces
 )
 
-// Open opens the log in the folder dir, or makes an empty one there. A torn end is cut off; then everything
-// is synced to disk once more (what a dead process wrote may be in memory only, and from now on it counts).
-// It fails with a CorruptError, and changes nothing, if records in the middle are damaged.
+// Open opens the log in the folder dir, or makes an empty one there. It cuts off a torn end, and then syncs
+// everything to disk once more, since what a dead process wrote may be in memory only. It fails with a
+// CorruptError, and changes nothing, if records in the middle are damaged.
 func Open(dir string, o Options) (*Log, error) {
 	if o.SegmentBytes == 0 {
 		o.SegmentBytes = defaultSegment
@@ -63,13 +63,13 @@ func Open(dir string, o Options) (*Log, error) {
 	return l, nil
 }
 
-// finishReset finishes an interrupted Reset, or the interrupted creation of the first log: the old log is there, or the new
-// one is complete, or there is none. Its name is on disk afterwards: a rename by a dead process may be in memory only.
+// finishReset finishes an interrupted Reset, or the interrupted creation of the first log: afterwards there is the old log,
+// the complete new one, or none. Its name is on disk afterwards: a rename by a dead process may be in memory only.
 func finishReset(dir string, o Options) error {
 	next, old := dir+newSuffix, dir+oldSuffix
 	_, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		// The new one is complete only if the old one was moved away: it was made durable before that.
+		// The new log is complete if the old one was moved away, because it was made durable before that.
 		if _, err = os.Stat(old); errors.Is(err, fs.ErrNotExist) {
 			return os.RemoveAll(next)
 		}
@@ -149,7 +149,7 @@ func (l *Log) load(bases []uint64) error {
 			continue
 		}
 		if !last && bases[i+1] == l.extent.End && bad.Offset > 0 {
-			continue // the mark after the last record was torn; it is never synced
+			continue // the mark after the last record was torn, since marks are not synced by themselves
 		}
 		if !last {
 			return bad
@@ -167,7 +167,8 @@ func (l *Log) load(bases []uint64) error {
 	return syncDir(l.dir, l.o.sync)
 }
 
-// loadSegment reads s up to its end or to the first bad byte, which it describes. first: no segment came before.
+// loadSegment reads s up to its end or to the first bad byte, which it describes. first says that no segment
+// came before.
 func (l *Log) loadSegment(s *segment, first bool) (*CorruptError, error) {
 	shard, version, ok := s.readHeader(l.o.Shard)
 	switch {
@@ -184,7 +185,7 @@ func (l *Log) loadSegment(s *segment, first bool) (*CorruptError, error) {
 	case first:
 		l.extent = Extent{Base: s.base, BaseEpoch: s.baseEpoch, End: s.base}
 	case s.base != l.extent.End || s.baseEpoch != l.extent.EpochAt(l.extent.End):
-		// Not the last segment's fault: an older one has lost its end.
+		// The last segment is not damaged: an older one has lost its end.
 		return nil, &CorruptError{s.path, 0, l.extent.End + 1, fmt.Sprintf("the file before ends at record %d, this one begins after %d",
 			l.extent.End, s.base)}
 	}
@@ -236,9 +237,9 @@ func (l *Log) mend(s *segment, bad *CorruptError) error {
 		if err := s.file.Truncate(s.size); err != nil {
 			return err
 		}
-		return nil // load syncs
+		return nil // load syncs the segment
 	}
-	// Not even the header is there.
+	// Not even the header is complete.
 	l.segments = l.segments[:len(l.segments)-1]
 	if err := s.remove(); err != nil {
 		return err
@@ -253,9 +254,8 @@ func (l *Log) mend(s *segment, bad *CorruptError) error {
 	return err
 }
 
-// acknowledged looks for marks after the first bad byte, and returns the highest record above end that
-// one of them covers: 0 if the bad part was never acknowledged.
-// header is the length of the segment's header.
+// acknowledged looks for marks after the first bad byte, and returns the highest record above end that one of
+// them covers, or 0 if the bad part was never acknowledged. header is the length of the segment's header.
 func (s *segment) acknowledged(bad *CorruptError, end uint64, header int) (uint64, error) {
 	b, err := os.ReadFile(s.path)
 	if err != nil && !errors.Is(err, io.EOF) {

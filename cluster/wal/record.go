@@ -28,7 +28,7 @@ type Record struct {
 	Slot  uint8  // slot of the document: which part of the site's documents it belongs to
 	Rev   uint64 // revision of the document
 	ID    string // document, at most MaxID bytes
-	// Payload belongs to the record: neither side changes it.
+	// Payload must not be changed, neither by the caller nor by the log.
 	Payload []byte
 }
 
@@ -65,8 +65,8 @@ func (r *Record) append(b []byte, salt uint32) []byte {
 	return b
 }
 
-// parse reads the record at the start of b. Its payload is a part of b. It returns the record's size,
-// or false if b does not begin with a complete record.
+// parse reads the record at the start of b. Its payload is a part of b. It also returns the record's size, or
+// false if b does not begin with a complete record.
 func parse(b []byte, salt uint32) (Record, int, bool) {
 	if len(b) < frame+fixed {
 		return Record{}, 0, false

@@ -22,13 +22,13 @@ type segment struct {
 	base, baseEpoch uint64 // of the record before its first
 	salt            uint32
 	offsets         []int64 // of the epochs of its records
-	size            int64   // where the next group goes
+	size            int64   // where the next group will be written
 }
 
 // Version is the version of the format of the log.
 const Version = 1
 
-var magic = []byte("concwal\x01") // the last byte is Version
+var magic = []byte("concwal\x01") // the last byte of magic is Version
 
 const (
 	extension = ".wal"
@@ -95,8 +95,8 @@ func openSegment(dir string, base uint64) (*segment, error) {
 	return s, err
 }
 
-// readHeader fills in what the header says. It returns the shard's name there; false if the header is
-// damaged or states another base than the file's name. Afterwards size is the length of the header.
+// readHeader fills in what the header says. It returns the shard's name, or false if the header is damaged or
+// its base differs from that in the file's name. Afterwards size is the length of the header.
 func (s *segment) readHeader(want concordat.ShardID) (shard concordat.ShardID, version byte, ok bool) {
 	var b [headerFixed]byte
 	if n, _ := s.file.ReadAt(b[:], 0); n < len(b) || string(b[:7]) != string(magic[:7]) {
@@ -139,8 +139,8 @@ func (s *segment) read(seq, last uint64, maxBytes int) ([]Record, error) {
 	return rs, nil
 }
 
-// end returns where record i of the segment ends, with a mark after it if there is one: parsing stops where
-// the record says that it ends.
+// end returns where record i of the segment ends, with a mark after it if there is one: parsing a record
+// stops at the end that its length states.
 func (s *segment) end(i uint64) int64 {
 	if i+1 < uint64(len(s.offsets)) {
 		return s.offsets[i+1]
@@ -163,7 +163,7 @@ func (s *segment) cut(seq uint64, sync func(*os.File) error) error {
 
 func (s *segment) remove() error { return errors.Join(s.file.Close(), os.Remove(s.path)) }
 
-// syncDir makes the names in dir durable.
+// syncDir makes the names of the files in dir durable.
 func syncDir(dir string, sync func(*os.File) error) error {
 	d, err := os.Open(dir)
 	if err != nil {

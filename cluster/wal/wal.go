@@ -1,15 +1,15 @@
-// Package wal is the write-ahead log of one copy of a shard: what was acknowledged and must survive.
+// Package wal is the write-ahead log of one copy of a shard. It has the records that were acknowledged and
+// must survive.
 //
 // Start from Open. Append adds records to the current group, Sync writes the group and waits for the
 // disk; records are acknowledged after that. Read returns them by number, for an index that is
 // behind and for other nodes. The log knows neither documents nor who may write; doc/cluster.md
 // describes every stored byte.
 //
-// The marks decide what a bad record means. The log never starts a group before the previous one is on
-// disk, and then writes a mark that says so. A bad record that no mark follows belongs to a group that was
+// The marks decide what a bad record means. The log never starts a group before the previous one is on disk,
+// and writes a mark that says so after each. A bad record that no mark follows belongs to a group that was
 // never acknowledged: it is a torn write, and is cut off silently. A bad record that a mark covers was
-// acknowledged and is damaged. (Alagappan et al. 2018, Protocol-Aware Recovery, distinguish the two as
-// well.)
+// acknowledged and is damaged. (Alagappan et al. 2018, Protocol-Aware Recovery, distinguish the two as well.)
 package wal
 
 import (
@@ -25,27 +25,27 @@ import (
 
 // Options of a log.
 type Options struct {
-	// Shard is the copy's shard; a log of another one is refused.
+	// Shard is the copy's shard; a log of another shard is refused.
 	Shard concordat.ShardID
 	// SegmentBytes is about the size of a file; default 16 MiB, at least 4 KiB.
 	SegmentBytes int64
 	// LowWater is the minimum number of free bytes that Append leaves on the disk; default 64 MiB.
 	LowWater uint64
-	// Free returns the free bytes of the disk; default: the file system of the folder is asked.
+	// Free returns the free bytes of the disk; by default, the file system of the folder is asked.
 	Free func() (uint64, error)
-	// Damaged is called when acknowledged records at the end of the log, up to the number lost, turn
-	// out to be damaged, before they are cut off. The caller records durably that this copy must not
-	// lead; Open fails with its error. Nil: Open fails instead, and nothing is cut off.
+	// Damaged is called when acknowledged records at the end of the log, up to the number lost, turn out to
+	// be damaged, before they are cut off. The caller records durably that this copy must not lead; Open
+	// fails with its error. If Damaged is nil, Open fails and cuts nothing off.
 	Damaged func(lost uint64) error
-	// Found is called while opening with each record that the log has, in order. Its strings and bytes
-	// are valid only during the call. Nil: nothing is called.
+	// Found is called while opening with each record that the log has, in order. Its strings and bytes are
+	// valid only during the call. It may be nil.
 	Found func(*Record)
 
 	sync func(*os.File) error // tests let it fail; default (*os.File).Sync
 }
 
-// ErrFailed is the error of a log that could not write, or was not sure that it did. What Sync
-// had confirmed is safe; the rest may or may not be there. Open the log again to find out.
+// ErrFailed is the error of a log that could not write, or could not be sure that it did. Records that Sync
+// had confirmed are safe; the others may or may not be there. Open the log again to find out.
 var ErrFailed = errors.New("log failed")
 
 // CorruptError says where acknowledged records are damaged so that the copy cannot be used. It is a
@@ -64,10 +64,10 @@ func (e *CorruptError) Error() string {
 // Unwrap makes errors.Is(e, concordat.ErrCorrupt) true.
 func (e *CorruptError) Unwrap() error { return concordat.ErrCorrupt }
 
-// Epoch is a range of records of one master: from First to the next Epoch's.
+// Epoch is the range of records of one master, from First up to the First of the next Epoch.
 type Epoch struct{ Epoch, First uint64 }
 
-// Extent says what a log holds.
+// Extent describes the records of a log.
 type Extent struct {
 	// Base is the number of the last record that has been removed, and BaseEpoch its epoch; both 0
 	// in a log that was never trimmed.
@@ -141,11 +141,11 @@ type Log struct {
 	segments []*segment   // oldest first; the last one grows
 	extent   Extent
 	written  uint64   // records up to here are in the segments
-	pending  []Record // written+1 to extent.End: the current group and the one being written
+	pending  []Record // records written+1 to extent.End: the current group and the one being written
 	failed   error
 }
 
-// Extent returns what the log holds.
+// Extent returns the extent of the log.
 func (l *Log) Extent() Extent {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -364,7 +364,8 @@ func (l *Log) Truncate(seq uint64) error {
 	return nil
 }
 
-// truncate does so, newest file first, so that a crash or a power cut only leaves the log shorter. flush and mu are held.
+// truncate removes the records after seq, newest file first, so that a crash or a power cut only leaves the log shorter.
+// flush and mu are held.
 func (l *Log) truncate(seq uint64) error {
 	l.extent.Truncate(seq)
 	if seq >= l.written {
@@ -482,7 +483,7 @@ func (l *Log) reset(base, epoch uint64) error {
 	return nil
 }
 
-// Close writes nothing: what was not synced is not acknowledged. Calls after it fail.
+// Close writes nothing, since records that were not synced are not acknowledged. Later calls fail.
 func (l *Log) Close() error {
 	l.flush.Lock()
 	defer l.flush.Unlock()

@@ -11,7 +11,7 @@ import (
 	"concordat"
 )
 
-// Account is a user of ZooKeeper's digest scheme. Printing and logging it shows the user only.
+// Account is a user of ZooKeeper's digest scheme. When printed or logged, it shows only the user.
 type Account struct {
 	User     string
 	password string
@@ -29,8 +29,9 @@ func NewAccount(text string) (Account, error) {
 	return Account{user, password}, nil
 }
 
-// ReadAccount returns the account in the file at path or, if path is empty, that of the environment, or the
-// zero Account if there is neither. The file must not be readable by everyone. Errors: concordat.ErrInvalid.
+// ReadAccount returns the account in the file at path. If path is empty, it returns the account in the
+// environment, or the zero Account if there is none. The file must not be readable by everyone. Errors:
+// concordat.ErrInvalid.
 func ReadAccount(path string) (Account, error) {
 	if path == "" {
 		if text := os.Getenv(AccountVariable); text != "" {

@@ -12,10 +12,10 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Read implements coord.Coordinator. ZooKeeper's server is brought up to date with its leader first; if
-// the connection changes in between, the new server may be behind, and the read is repeated. A deposed
-// leader that does not know it yet may answer for the duration of ZooKeeper's syncLimit: then the
-// version is old, and a CAS with it fails.
+// Read implements coord.Coordinator. First, ZooKeeper's server is brought up to date with its leader. If the
+// connection changes in between, the new server may be behind, so the read is repeated. A deposed leader that
+// does not know it yet may answer for the duration of ZooKeeper's syncLimit: then the version is old, and a
+// CAS with it fails.
 func (s *Session) Read(ctx context.Context, id concordat.ShardID) (coord.Shard, error) {
 	what := "shard " + string(id)
 	if err := checkName(string(id)); err != nil {
@@ -49,7 +49,7 @@ func (s *Session) multi(ctx context.Context, l *link, ops ...any) ([]zkclient.Mu
 // refusedAt returns which change of a multi ZooKeeper refused, and why; -1: none is known to be refused.
 func refusedAt(answers []zkclient.MultiResponse) (int, error) {
 	for i, a := range answers {
-		if a.Error != nil { // those before it have none, those after it another error
+		if a.Error != nil { // changes before it have no error, and those after it have another one
 			return i, a.Error
 		}
 	}
@@ -136,7 +136,7 @@ var errRace = errors.New("the entries of nodes change")
 func (s *Session) announce(ctx context.Context, l *link, n coord.Node) error {
 	names, err := call(ctx, l, func(c *zkclient.Conn) ([]string, error) { names, _, err := c.Children(s.t.live()); return names, err })
 	if err != nil {
-		return fmt.Errorf("%w: %w", errDown, err) // nothing was changed
+		return fmt.Errorf("%w: %w", errDown, err) // nothing has been changed
 	}
 	own := escape(string(n.Incarnation))
 	var ops []any
@@ -219,9 +219,9 @@ func (s *Session) Nodes(ctx context.Context) ([]coord.NodeID, error) {
 	return all, nil
 }
 
-// Forget makes the name of a node free for another installation. It fails with concordat.ErrRefused
-// for a live node and for one in the in-sync set of a shard: whatever took its name would be assumed
-// to have every acknowledged write.
+// Forget makes the name of a node free for another installation. It fails with concordat.ErrRefused if the
+// node is live, or in the in-sync set of a shard: a new node with its name would be assumed to have every
+// acknowledged write.
 func (s *Session) Forget(ctx context.Context, node coord.NodeID) error {
 	l, err := s.use()
 	if err != nil {

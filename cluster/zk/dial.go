@@ -15,8 +15,8 @@ import (
 	zkclient "github.com/go-zookeeper/zk"
 )
 
-// hosts hands the servers to the client library by name, so that the names are looked up at each
-// connection; the library's own provider does that once.
+// hosts gives the servers to the client library by name, so that the names are looked up at each connection;
+// the library's own provider looks them up only once.
 type hosts struct {
 	mu      sync.Mutex // guards all below
 	servers []string
@@ -59,11 +59,12 @@ func (h *hosts) Connected() {
 // dial connects to a server, with TLS if configured.
 func (l *link) dial(network, address string, limit time.Duration) (net.Conn, error) {
 	if l.isDead() {
-		return nil, errDead // nothing may be sent in another session
+		return nil, errDead // nothing may be sent in a session other than that of the link
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), l.wanted/3)
 	defer cancel()
-	// A host that is gone must cost less than one that hangs: the session has to reach the next in time.
+	// A host that is gone must cost less time than one that hangs: the session must reach the next one before
+	// it expires.
 	connect, stop := context.WithTimeout(ctx, limit)
 	raw, err := l.open(connect, network, address)
 	stop()
@@ -136,7 +137,8 @@ func (c *clipped) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// grant records the session timeout of an answer. The library accepts any, and panics at some.
+// grant records the session timeout of an answer. The library accepts any timeout, and panics at some of
+// them.
 func (c *clipped) grant(milliseconds uint32) error {
 	const least, most = 100, 10 * 60 * 1000
 	switch {

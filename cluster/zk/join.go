@@ -25,7 +25,7 @@ type memory struct {
 	Cluster  string       `json:"cluster"`  // of siteRecord
 	Node     coord.NodeID `json:"node"`     // whose folder this is
 	Instance string       `json:"instance"` // of nodeRecord
-	Config   int64        `json:"config"`   // highest version of the configuration that was seen
+	Config   int64        `json:"config"`   // highest version of the configuration seen so far
 }
 
 const memoryFormat = 1
@@ -82,7 +82,7 @@ func (m memory) write(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// twice is the error of a node whose entry was removed while its session lived.
+// twice is the error of a node whose entry was removed while its session was alive.
 func twice(node coord.NodeID) error {
 	return fmt.Errorf("another process announced itself as node %s: two processes have the same name and folder, or a copy "+
 		"of it. Stop one of them, and restart this one if it is the right one: %w", node, ErrIdentity)
@@ -105,8 +105,8 @@ func final(err error) bool {
 	return false
 }
 
-// connect returns an established link whose cluster is this node's. It tries until ctx ends, with pauses
-// that grow to the session timeout and differ from node to node.
+// connect returns an established link to this node's cluster. It tries until ctx ends, with pauses that grow
+// to the session timeout and differ from node to node.
 func (s *Session) connect(ctx context.Context) (*link, error) {
 	pause := s.o.Timeout / 20
 	for {
@@ -193,7 +193,7 @@ func (s *Session) belong(ctx context.Context, l *link) error {
 	return nil
 }
 
-// siteOf reads the znode site and compares.
+// siteOf reads the znode site and compares it with what this node remembers.
 func (s *Session) siteOf(ctx context.Context, l *link, seen memory) (siteRecord, error) {
 	z, err := l.get(ctx, s.t.site())
 	if errors.Is(err, zkclient.ErrNoNode) {
@@ -254,7 +254,7 @@ func (s *Session) found(ctx context.Context, l *link, seen memory) error {
 		ops = append(ops, &zkclient.CreateRequest{Path: p, Acl: s.t.acl})
 	}
 	_, err := call(ctx, l, func(c *zkclient.Conn) ([]zkclient.MultiResponse, error) { return c.Multi(ops...) })
-	if err != nil && !errors.Is(err, zkclient.ErrNodeExists) { // another node may have been faster: its record is compared
+	if err != nil && !errors.Is(err, zkclient.ErrNodeExists) { // another node may have been faster; its record is then compared
 		return fmt.Errorf("found cluster at %s: %w", s.t.root, err)
 	}
 	return nil
@@ -285,7 +285,7 @@ func (s *Session) known(ctx context.Context, l *link, next *memory) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("enter node %s: %w", s.o.Node, err) // it is tried again, and then compared
+			return fmt.Errorf("enter node %s: %w", s.o.Node, err) // the next attempt compares the record
 		}
 		return nil
 	case err != nil:
@@ -306,7 +306,7 @@ func (s *Session) known(ctx context.Context, l *link, next *memory) error {
 	return nil
 }
 
-// remember durably makes m what the node knows of the cluster.
+// remember durably stores m as what the node knows of the cluster.
 func (s *Session) remember(m memory) error {
 	if err := m.write(s.o.Identity); err != nil {
 		return err

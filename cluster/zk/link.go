@@ -35,8 +35,8 @@ const (
 )
 
 // link is one session with ZooKeeper over one client of the library. When a session has expired, the
-// library's client begins another by itself, and sends in it what was meant for the old one. A link does
-// not: once it is dead, its dialer refuses.
+// library's client begins another by itself, and sends in it what was meant for the old one. A link prevents
+// that: once it is dead, its dialer refuses to connect.
 type link struct {
 	conn   *zkclient.Conn
 	me     coord.Incarnation // set once the session is known
@@ -50,7 +50,7 @@ type link struct {
 	up       atomic.Bool   // connected, as far as the library knows
 	connects atomic.Int64  // connections so far
 	deaf     atomic.Bool   // for tests: watches report nothing
-	slots    chan struct{} // holds one for each call that the library has not ended
+	slots    chan struct{} // holds one value for each call that the library has not ended
 
 	dead     chan struct{}
 	deadOnce sync.Once
@@ -81,7 +81,7 @@ func newLink(o *Options) (*link, error) {
 	return l, nil
 }
 
-// libraryLog writes the library's lines to the log, as debug details.
+// libraryLog writes the library's messages to the log, at debug level.
 type libraryLog struct{ log *slog.Logger }
 
 // Printf implements zkclient.Logger.
@@ -171,7 +171,7 @@ func (l *link) isDead() bool {
 	}
 }
 
-// kill makes the link dead: it sends nothing more.
+// kill makes the link dead; a dead link sends nothing more.
 func (l *link) kill() { l.deadOnce.Do(func() { close(l.dead) }) }
 
 // close kills the link and ends its session, if ZooKeeper is reached. The library's Close has been known
@@ -234,14 +234,14 @@ func call[T any](ctx context.Context, l *link, f func(*zkclient.Conn) (T, error)
 	}
 }
 
-// run1 is call for functions that only return an error.
+// run1 is like call, for functions that return only an error.
 func run1(ctx context.Context, l *link, f func(*zkclient.Conn) error) error {
 	_, err := call(ctx, l, func(c *zkclient.Conn) (struct{}, error) { return struct{}{}, f(c) })
 	return err
 }
 
-// confirm asks the ensemble's leader whether the session lives: Sync passes through it. It returns the
-// time at which the request was sent.
+// confirm asks the ensemble's leader whether the session is alive: a Sync passes through the leader. It
+// returns the time at which the request was sent.
 func (l *link) confirm(ctx context.Context, path string) (time.Time, error) {
 	sent := time.Now()
 	err := run1(ctx, l, func(c *zkclient.Conn) error { _, err := c.Sync(path); return err })
@@ -282,7 +282,7 @@ func (l *link) establish(ctx context.Context, o *Options, root string) error {
 	if err != nil {
 		return err
 	}
-	// The session's number alone could recur after ZooKeeper lost its data.
+	// The session's number alone is not enough: it could recur if ZooKeeper lost its data.
 	var draw [4]byte
 	_, _ = rand.Read(draw[:]) // never fails
 	l.me = coord.Incarnation(fmt.Sprintf("%s:%016x.%s", o.Node, uint64(l.conn.SessionID()), hex.EncodeToString(draw[:])))

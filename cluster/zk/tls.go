@@ -13,7 +13,7 @@ import (
 // certificate is not empty, the node's own certificate and key (PEM; key empty: in the same file), which are
 // read again at each handshake, so that a renewed one needs no restart. Errors: concordat.ErrInvalid.
 func ReadTLS(ca, certificate, key string) (*tls.Config, error) {
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12} // ZooKeeper 3.8 of older Java has no 1.3
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12} // ZooKeeper 3.8 on older Java lacks TLS 1.3
 	if ca != "" {
 		b, err := os.ReadFile(ca)
 		if err != nil {

@@ -60,7 +60,7 @@ func unescape(level string) (string, bool) {
 // Formats of the content of znodes.
 const treeFormat = 1
 
-// siteRecord is the znode site.
+// siteRecord is the content of the znode site.
 type siteRecord struct {
 	Format  int              `json:"format"`
 	Site    concordat.SiteID `json:"site"`
@@ -68,7 +68,7 @@ type siteRecord struct {
 	Cluster string           `json:"cluster"` // 32 hexadecimal digits, drawn at random when it was founded
 }
 
-// nodeRecord is a znode of nodes: which installation has the name.
+// nodeRecord is the content of a znode below nodes: the installation that has the name.
 type nodeRecord struct {
 	Instance string `json:"instance"` // 32 hexadecimal digits, drawn at random at its first start
 }
@@ -147,7 +147,7 @@ func (t tree) document(d Document) string { return t.root + "/" + string(d) }
 // past returns the znode of one version of the document at p.
 func past(p string, version int64) string { return fmt.Sprintf("%s/%010d", p, version) }
 
-// parsePast returns the version in a name that past made.
+// parsePast returns the version in a name from past.
 func parsePast(level string) (int64, bool) {
 	v, err := strconv.ParseInt(level, 10, 64)
 	return v, err == nil && v > 0 && len(level) == 10

@@ -14,8 +14,8 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Two documents of a site are kept in versions: what the nodes agree on among themselves, coord.Config, and
-// what an operator sets for all of them.
+// Two documents of a site have versions: coord.Config, on which the nodes agree among themselves, and the
+// settings that an operator makes for all of them.
 
 // Document is one of the two.
 type Document string
@@ -40,9 +40,9 @@ func (s *Session) SetSettings(ctx context.Context, version int64, data []byte) (
 	return s.edit(ctx, Settings, version, data)
 }
 
-// Settings returns the channel of what an operator set for all nodes; it is always the same channel. It
-// holds at most one version, the newest that was not received; the first comes with the first view, and
-// has version 0 if nothing was ever set. Close closes the channel.
+// Settings returns the channel of the settings that an operator made for all nodes, always the same. It holds
+// at most one version, the newest that has not been received. The first version comes with the first view,
+// and is 0 if nothing was ever set. Close closes the channel.
 func (s *Session) Settings() <-chan coord.Config { return s.settings }
 
 // edit replaces a document of a given version with the next version.
@@ -68,7 +68,7 @@ func (s *Session) edit(ctx context.Context, d Document, version int64, data []by
 		return 0, changeError(string(d), err)
 	}
 	if old := version + 1 - kept; old > 0 {
-		// A leftover does no harm: History leaves out what exceeds the number kept.
+		// Old versions that remain do no harm: History returns no more than the number kept.
 		_ = run1(ctx, l, func(c *zkclient.Conn) error { return c.Delete(past(p, old), -1) })
 	}
 	return version + 1, nil
@@ -101,7 +101,7 @@ func (s *Session) History(ctx context.Context, d Document, limit int) ([]Past, e
 		}
 		z, err := l.get(ctx, p+"/"+name)
 		if errors.Is(err, zkclient.ErrNoNode) {
-			continue // it has been removed
+			continue // the version has been removed
 		}
 		if err != nil {
 			return nil, readError(string(d), err)

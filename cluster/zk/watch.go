@@ -35,7 +35,7 @@ func (s *Session) run(ctx context.Context) {
 		<-l.dead
 		l.close()
 		if s.Err() != nil {
-			<-ctx.Done() // the last view remains unchanged
+			<-ctx.Done() // the last view stays in effect
 			return
 		}
 		if l = s.successor(ctx); l == nil {
@@ -68,7 +68,7 @@ func (s *Session) successor(ctx context.Context) *link {
 	return nil
 }
 
-// serve keeps views and the session's confirmation fresh until the link is dead.
+// serve keeps the views and the confirmation of the session up to date until the link is dead.
 func (s *Session) serve(ctx context.Context, l *link, w *watcher) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -108,7 +108,8 @@ func (s *Session) serve(ctx context.Context, l *link, w *watcher) {
 	<-beats
 }
 
-// stumble records what kept s from reading, and waits: the same cause would wake it again at once.
+// stumble records the error that kept s from reading, and waits, because the same cause would wake s again at
+// once.
 func (s *Session) stumble(ctx context.Context, l *link, err error, pause time.Duration) {
 	if !l.isDead() && l.up.Load() && ctx.Err() == nil {
 		s.log.Warn("reading from ZooKeeper", "error", err)
@@ -125,7 +126,7 @@ func (s *Session) stumble(ctx context.Context, l *link, err error, pause time.Du
 func (s *Session) beat(ctx context.Context, l *link) {
 	t := time.NewTicker(l.timeout() / 4)
 	defer t.Stop()
-	const patience = 12 // beats without an answer: three session timeouts. They are counted, since a process that was
+	const patience = 12 // beats without an answer, worth three session timeouts. They are counted, because a process that was
 	// stopped for an hour has not been without an answer for an hour.
 	for missed := 0; ; {
 		select {

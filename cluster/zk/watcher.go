@@ -12,7 +12,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// What a session knows about the znodes, and the views made from that.
+// A watcher holds what a session knows about the znodes, and makes views from it.
 
 // entry is the content of one znode as it was read.
 type entry[T any] struct {
@@ -30,7 +30,7 @@ type watcher struct {
 	live   map[string]entry[coord.Node] // by the names of znodes
 	shards map[string]entry[coord.Shard]
 	config coord.Config
-	// settings are the published ones; version -1: none yet.
+	// settings are the published settings; their version is -1 if there are none yet.
 	settings coord.Config
 	armed    map[string]bool // paths with a watch
 	plain    bool            // no watches wanted
@@ -43,7 +43,7 @@ func (w *watcher) begin(l *link) {
 	l.soilAll()
 }
 
-// refresh reads what is dirty and publishes a view if that changed something.
+// refresh reads the znodes that are dirty and publishes a view if something has changed.
 func (w *watcher) refresh(ctx context.Context) error {
 	dirty, all := w.l.take()
 	if !w.l.up.Load() || len(dirty) == 0 && !all {
@@ -58,7 +58,7 @@ func (w *watcher) refresh(ctx context.Context) error {
 		delete(w.armed, p)
 	}
 	if all {
-		// A server may be behind what another one showed; after this it is not.
+		// A server may be behind one that was read earlier; after this call, it is not.
 		if err := w.s.confirm(ctx, w.l); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (w *watcher) refresh(ctx context.Context) error {
 	return nil
 }
 
-// checkSite refuses a cluster that became another one.
+// checkSite returns an error if the cluster is no longer the same one.
 func (w *watcher) checkSite(ctx context.Context) error {
 	w.s.mu.Lock()
 	seen := w.s.seen
@@ -128,8 +128,8 @@ func (w *watcher) list(ctx context.Context, dir string) ([]string, error) {
 	return names, err
 }
 
-// read reads a znode, and watches it. The library keeps a channel for every requested watch until it
-// fires, so one is set only if there is none.
+// read reads a znode, and watches it. The library keeps a channel for every requested watch until the watch
+// fires, so a watch is set only if the znode has none.
 func (w *watcher) read(ctx context.Context, p string) (znode, error) {
 	if w.plain || w.armed[p] {
 		return w.l.get(ctx, p)
@@ -150,7 +150,7 @@ func (w *watcher) missed(p string) {
 	}
 }
 
-// readDir brings what is known of a znode's children up to date.
+// readDir updates what is known about a znode's children.
 func readDir[T any](ctx context.Context, w *watcher, dir string, dirty map[string]struct{}, all bool, known map[string]entry[T],
 	decode func(name string, z znode) (T, error)) (changed bool, err error) {
 	var names []string
@@ -232,7 +232,7 @@ func (w *watcher) readShards(ctx context.Context, dirty map[string]struct{}, all
 	})
 }
 
-// document reads one of the two documents, if it is dirty. It returns old, or a newer version.
+// document reads one of the two documents, if it is dirty. It returns old or a newer version.
 func (w *watcher) document(ctx context.Context, d Document, dirty map[string]struct{}, all bool, old coord.Config) (coord.Config, error) {
 	p := w.s.t.document(d)
 	_, told := dirty[p]

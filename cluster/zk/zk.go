@@ -8,8 +8,8 @@
 // coord.ErrUnknown if its answer was lost; a hanging server or a wedged connection is abandoned for
 // another; watches are hints, and everything is reread from time to time.
 //
-// It refuses to take part where it does not belong: with another site, another scheme, a ZooKeeper that
-// lost its data or went back to older data, or a node of the same name on another machine.
+// A session refuses to take part if the site or the scheme is another one, if ZooKeeper has lost its data or
+// gone back to older data, or if a node on another machine has the same name.
 package zk
 
 import (
@@ -30,15 +30,16 @@ import (
 
 // Options says which ZooKeeper to use, and for which node.
 type Options struct {
-	// Servers are the addresses host:port of the ensemble's servers, 1 to 16. Names are looked up at
-	// each connection.
+	// Servers lists the addresses host:port of the ensemble's servers, 1 to 16. Names are looked up at each
+	// connection.
 	Servers []string
 	// Root is the znode below which everything of the site is kept; default "/concordat/" and the site.
 	Root string
 	// Site and Scheme must be those of the cluster. An empty Scheme is not compared.
 	Site   concordat.SiteID
 	Scheme string
-	// Node names this machine; empty: an observer, which changes nothing of its own accord and cannot Announce.
+	// Node names this machine. If it is empty, the session is an observer, which changes nothing of its own
+	// accord and cannot Announce.
 	Node coord.NodeID
 	// Identity is the file that records a node's cluster. The caller holds the folder's lock. It is
 	// required with Node.
@@ -47,7 +48,7 @@ type Options struct {
 	Found bool
 	// Account has the credentials for ZooKeeper; the zero Account leaves the znodes open to everyone.
 	Account Account
-	// TLS, if set, is used with every server; ServerName is filled in with the host's name.
+	// TLS, if set, is used with every server; its ServerName is set to the host's name.
 	TLS *tls.Config
 	// Timeout is the session timeout asked for, 1 s to 5 min; default 10 s. ZooKeeper may grant another.
 	Timeout time.Duration
@@ -113,8 +114,8 @@ func (o Options) Validate() error {
 	return err
 }
 
-// ErrIdentity is a reason for ErrRefused: this node, or this ZooKeeper, is not the one that the other expects.
-// An operator has to decide; the error's text names the alternatives.
+// ErrIdentity is a reason for ErrRefused: the node is not the one that ZooKeeper knows, or ZooKeeper is not
+// the one that the node knows. An operator has to decide; the error's text names the alternatives.
 var ErrIdentity = fmt.Errorf("the node does not belong here: %w", concordat.ErrRefused)
 
 // Session is one node's link to ZooKeeper. Safe for concurrent use.
@@ -131,7 +132,7 @@ type Session struct {
 
 	mu        sync.Mutex // guards all below
 	link      *link
-	next      *link     // takes the place of a link that was abandoned, if set
+	next      *link     // if set, takes the place of a link that was abandoned
 	confirmed time.Time // when the request that last confirmed link's session was sent
 	announced bool      // under link's incarnation
 	closed    bool
@@ -142,9 +143,9 @@ type Session struct {
 var _ coord.Session = (*Session)(nil)
 
 // Open begins a session and returns when ZooKeeper has confirmed it and the node's right to it. Errors:
-// concordat.ErrInvalid; ErrIdentity and concordat.ErrRefused, concordat.ErrScheme, which trying again does
-// not repair; concordat.ErrNotFound if there is no such cluster and Found is false; concordat.ErrUnavailable
-// if ctx ended, or three session timeouts passed, before ZooKeeper answered.
+// concordat.ErrInvalid; ErrIdentity with concordat.ErrRefused, and concordat.ErrScheme, which a retry does
+// not cure; concordat.ErrNotFound if there is no such cluster and Found is false; concordat.ErrUnavailable if
+// ctx ended, or three session timeouts passed, before ZooKeeper answered.
 func Open(ctx context.Context, o Options) (*Session, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -173,7 +174,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// adopt makes l the session's link. The one before is dead.
+// adopt makes l the session's link; the previous link must be dead.
 func (s *Session) adopt(l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +184,7 @@ func (s *Session) adopt(l *link) {
 // View implements coord.Coordinator.
 func (s *Session) View() <-chan coord.View { return s.views }
 
-// Online implements coord.Coordinator. The time runs from when the confirming request was sent, so
+// Online implements coord.Coordinator. The time counts from when the confirming request was sent, so
 // ZooKeeper's own timeout ends later.
 func (s *Session) Online() bool {
 	s.mu.Lock()
@@ -249,7 +250,8 @@ func (s *Session) use() (*link, error) {
 	return s.link, nil
 }
 
-// Close implements coord.Session. It returns when ZooKeeper has confirmed, after 5 s at the latest.
+// Close implements coord.Session. It returns when ZooKeeper has confirmed the end of the session, but after 5
+// s at the latest.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	if s.closed {

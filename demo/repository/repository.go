@@ -1,6 +1,6 @@
 // Package repository is the small repository of the demonstration: four works, served by OAI-PMH as Dublin Core, each with a page
-// whose links lead to its text (Signposting). Open repository.go. It is only for the demonstration on one machine: it lists
-// everything on one page, and knows no dates.
+// whose links lead to its text (Signposting). Open repository.go. It is meant only for the demonstration on one machine: it lists
+// everything on one page, and ignores dates.
 package repository
 
 import (
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// work is a record of the repository. DOIs have the prefix reserved for tests, so they lead nowhere.
+// work is a record of the repository. Its DOIs have the prefix reserved for tests, so they lead nowhere.
 type work struct {
 	ID, Title, Creator, Language string
 	File                         string // of the folder with the texts
@@ -125,5 +125,5 @@ func escaped(s string) string {
 	return b.String()
 }
 
-// write answers a reader that may have disconnected.
+// write sends an answer to a reader that may have disconnected.
 func write(w io.Writer, s string) { _, _ = io.WriteString(w, s) }
