@@ -65,7 +65,7 @@ func ParseToken(s string) (t Token, err error) {
 	return t, nil
 }
 
-// storedToken is what the maker of a token stores; it does not suffice for joining.
+// storedToken is the record that the maker of a token stores; it does not suffice for joining.
 type storedToken struct {
 	Hash    []byte       `json:"hash"` // SHA-256 of the secret
 	Node    coord.NodeID `json:"node"`

@@ -15,13 +15,13 @@ import (
 )
 
 // Files that leave the site's folder are encrypted in the format age-encryption.org/v1, which other programs can also read. A file is
-// encrypted to recipients, which are public, and opens with an identity, which is secret. Writing needs no secret, so a timer can make
-// backups that its machine cannot read.
+// encrypted to recipients, which are public, and opened with an identity, which is secret. Writing needs no secret, so a timer can
+// make backups that its machine cannot read.
 
 // Recipients are the public keys to which files are encrypted. The zero value has no recipient and is refused. It is
 // safe for concurrent use.
 type Recipients struct {
-	names []string // sorted, each once
+	names []string // sorted, without duplicates
 	keys  []age.Recipient
 }
 
@@ -103,7 +103,7 @@ func (r Recipients) FileName(key [32]byte, content [32]byte) string {
 // Opener opens files encrypted to its identities. The zero value opens none. It is safe for concurrent use.
 type Opener struct{ identities []age.Identity }
 
-// ErrNotRecipient: the file is encrypted to others.
+// ErrNotRecipient means that the file is encrypted to other recipients.
 var ErrNotRecipient = errors.New("encrypted to other recipients")
 
 // maxIdentities is the largest size in bytes of a file of identities.
@@ -148,7 +148,8 @@ func (o Opener) Open(r io.Reader) (io.Reader, error) {
 	return content, nil
 }
 
-// Costs of scrypt: for new files, the same as in the age program (a second and 256 MiB), and the most for files that are read (1 GiB).
+// Costs of scrypt: the one for new files, which is that of the age program (a second and 256 MiB), and the maximum for files that are
+// read (1 GiB).
 const (
 	scryptLog    = 18
 	maxScryptLog = 20
@@ -182,7 +183,8 @@ func NewLockedIdentity(s Secret) (Recipients, []byte, error) {
 	return r, file.Bytes(), err
 }
 
-// openWithPassphrase fails with ErrPassphrase if the passphrase is wrong, and with ErrFormat.
+// openWithPassphrase opens a file of identities encrypted with a passphrase. It fails with ErrPassphrase if
+// the passphrase is wrong, and with ErrFormat.
 func openWithPassphrase(b []byte, s Secret) ([]byte, error) {
 	if s.kind != kindPassphrase {
 		return nil, ErrPassphrase

@@ -12,7 +12,7 @@ import (
 type Head struct {
 	Site      SiteID
 	Seq       uint64
-	Hash      [32]byte // of the entry Seq, zeros for an empty audit
+	Hash      [32]byte // hash of the entry Seq; zeros for an empty audit
 	At        time.Time
 	KeyEpoch  uint32
 	Signature []byte

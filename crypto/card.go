@@ -24,7 +24,7 @@ type Suite uint8
 // MLKEM1024-P384 with AES-256-GCM, 3 for hybrid signatures.
 const SuiteXWing Suite = 1
 
-// Modes are the modes in which a site answers, as bits.
+// Modes is the set of modes in which a site answers, as bits.
 type Modes uint8
 
 // The modes.
@@ -62,13 +62,13 @@ func CardName(name string) string {
 // CardFields are the fields of a card other than the keys: a site's description of itself.
 type CardFields struct {
 	Name    string   `json:"name"` // 1 to 200 bytes of printable UTF-8
-	URLs    []string `json:"urls"` // at most 8, https, at most 1,024 bytes each; none: no partner can reach the site
+	URLs    []string `json:"urls"` // at most 8, https, at most 1,024 bytes each; if there are none, no partner can reach the site
 	Contact string   `json:"contact"`
 	Modes   Modes    `json:"modes"`
 }
 
-// Card is a site's signed card, which tells partners about the site. It was checked against the root key in it, so it comes from Site;
-// Valid checks whether it is in force. Cards are never changed.
+// Card is a site's signed card, which tells partners about the site. Its signature was checked with the root key in it, so it comes
+// from Site; Valid checks whether it is in force. Cards are never changed.
 type Card struct {
 	CardFields
 	Site      SiteID
@@ -97,15 +97,16 @@ func (k PublicKey) term() term { return term{k.Epoch, k.From, k.To} }
 
 const (
 	cardMagic = "CCDC"
-	// A card of version 1 has the pins of TLS keys without a proof. Sites with earlier versions make such cards.
+	// A card of version 1 has the pins of TLS keys without a proof. Earlier versions of the program make such
+	// cards.
 	oldCard     = 1
 	cardVersion = 2
 )
 
 // MakeCard returns a new card, in force from now for CardLife, and the identity with the card's serial and with signing and TLS keys for
-// all that time. Both must be kept, the identity first. root is the seed of the root key, nil if the identity has it. Sealing keys are made
-// for SealingAhead, since a new card is made every week, and for all of CardLife if root is given by hand each time, so that a thief of the
-// keystore cannot read further ahead. If there are more signing keys than a card has room for, it names the newest.
+// that whole period. Both must be stored, the identity first. root is the seed of the root key, nil if the identity has it. Sealing keys
+// are made for SealingAhead, since a new card is made every week, and for all of CardLife if root is given by hand each time, so that a
+// thief of the keystore cannot read further ahead. If there are more signing keys than a card has room for, it names the newest.
 //
 // The serial is the time in milliseconds, or one more than the last serial if that is larger: then the cards of a site restored from an old
 // backup still follow its earlier ones.
@@ -202,7 +203,8 @@ func (f CardFields) validate() error {
 	return errors.Join(errs...)
 }
 
-// checkURL refuses everything but plain https addresses: no user, no query, nothing a client could take for another scheme.
+// checkURL refuses everything except plain https addresses: they have no user, no query, and nothing that a client could
+// take for another scheme.
 func checkURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || len(s) > 1024 || !printable(s) || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
@@ -245,7 +247,7 @@ func ParseCard(b []byte) (*Card, error) {
 	for i := range c.Sealing {
 		k := &c.Sealing[i]
 		if k.Suite != SuiteXWing {
-			continue // a suite of a later version: which this version cannot use
+			continue // a suite of a later version, which this version cannot use
 		}
 		var err error
 		if k.sealing, err = kem.NewPublicKey(k.Key); err != nil {
@@ -363,10 +365,10 @@ func Accept(site SiteID, held *Card, b []byte, now time.Time) (*Card, error) {
 	return c, nil
 }
 
-// errAddress: the card belongs to a site that only signs and has no partners.
+// errAddress means that the card belongs to a site that only signs and has no partners.
 var errAddress = fmt.Errorf("%w: it names no address", ErrCard)
 
-// PinnedTLS reports whether the key of a certificate is one of the card's.
+// PinnedTLS reports whether the key of a certificate is one of the TLS keys that the card names.
 func (c *Card) PinnedTLS(p Pin) bool { return slices.Contains(c.TLS, p) }
 
 // Shows reports whether a certificate was made by the card's site for a TLS key that the card names; the certificate's serial number says
@@ -377,7 +379,7 @@ func (c *Card) Shows(cert *x509.Certificate) bool {
 	return ok && c.PinnedTLS(tlsPin(key)) && cert.SerialNumber.Cmp(serialOf(labelSite, c.Site, key)) == 0
 }
 
-// sealTo returns the newest sealing key of the suite in force.
+// sealTo returns the newest sealing key of the suite that is in force.
 func (c *Card) sealTo(s Suite, now time.Time) (*PublicKey, error) {
 	for i := len(c.Sealing) - 1; i >= 0; i-- {
 		if k := &c.Sealing[i]; k.Suite == s && k.term().covers(now) {
@@ -387,7 +389,7 @@ func (c *Card) sealTo(s Suite, now time.Time) (*PublicKey, error) {
 	return nil, fmt.Errorf("sealing key of %s: %w", c.Site.Short(), ErrNoKey)
 }
 
-// verifier returns the signing key of the epoch, if it is in force at the time on either clock.
+// verifier returns the signing key of the epoch, if the key is in force at the time by either site's clock.
 func (c *Card) verifier(epoch uint32, at time.Time) (ed25519.PublicKey, bool) {
 	for _, k := range c.Signing {
 		if k.Epoch == epoch && k.term().near(at) {

@@ -9,10 +9,10 @@ import (
 	"fmt"
 )
 
-// CellKey is the key under which codes of meaning leave a member of the epoch.
+// CellKey returns the key with which a member of the epoch encrypts the cells of meaning that it sends.
 func (e FederationEpoch) CellKey() []byte { return e.derive("cells", "") }
 
-// Geometry of CellCipher: a cell has two halves, and each round changes one of them with the other.
+// Geometry of CellCipher: a cell has two halves, and each round changes one half depending on the other.
 const (
 	cellBits    = 20
 	halfBits    = cellBits / 2
@@ -21,9 +21,9 @@ const (
 	maxCellBand = 255
 )
 
-// CellCipher replaces each cell of meaning in one message by another cell of the same 20 bits, and back: a Feistel network (Luby and
+// CellCipher replaces each cell of meaning in a message with another cell of 20 bits, and reverses this: a Feistel network (Luby and
 // Rackoff 1988) whose rounds are AES-256 under a key of the epoch and the job. It is a different permutation for each place in the message,
-// so equal cells, in one message or in two, are replaced by different ones, and someone without the epoch's secret can neither look up a
+// so equal cells, in one message or in two, are replaced with different ones, and someone without the epoch's secret can neither look up a
 // cell nor count how often it occurs. It is safe for concurrent use.
 type CellCipher struct{ block cipher.Block }
 
@@ -73,7 +73,8 @@ func blocks(at, band int) (in, out []byte) {
 	return in, out
 }
 
-// round is the function of a round: 10 bits of the AES encryption of place (8 bytes), band (1), round (1), 2 zero bytes and half (4).
+// round returns the value of the round function: 10 bits of the AES encryption of place (8 bytes), band (1), round (1), 2 zero bytes
+// and half (4).
 func (c *CellCipher) round(in, out []byte, round int, half uint32) uint32 {
 	in[9] = byte(round)
 	binary.BigEndian.PutUint32(in[12:], half)

@@ -27,7 +27,8 @@ const (
 	receiptSize  = 4 + 1 + 1 + 32 + 32 + 4 + 8 + ed25519.SignatureSize
 )
 
-// CheckInviter checks that the card belongs to the inviting site and is in force, and that the invitation has not expired.
+// CheckInviter returns an error unless the card belongs to the inviting site and is in force, and the invitation has not
+// expired.
 func (i *Invitation) CheckInviter(c *Card, now time.Time) error {
 	if c.Site != i.Site {
 		return fmt.Errorf("%w: the card there is of %s, the invitation of %s", ErrInvitation, c.Site, i.Site)
@@ -77,7 +78,7 @@ func enrolInfo(inviter SiteID, head []byte) []byte {
 	return slices.Concat([]byte(labelEnrol), inviter[:], head)
 }
 
-// redeemProof proves that the sender of the card has the token and refers to these two cards.
+// redeemProof returns the proof that the sender of the card has the token and refers to these two cards.
 func redeemProof(token, nonce [16]byte, own, inviter *Card) [32]byte {
 	h := hmac.New(sha256.New, token[:])
 	h.Write([]byte(labelRedeem))
@@ -132,7 +133,7 @@ func (id *Identity) ReadEnrolment(b []byte, now time.Time) (*Enrolment, error) {
 	return e, e.Card.Valid(now)
 }
 
-// TokenHash names the invitation being redeemed.
+// TokenHash identifies the invitation being redeemed.
 func (e *Enrolment) TokenHash() [32]byte { return tokenHash(e.token) }
 
 // Check fails with ErrInvitation if the request does not prove the token for its card and for a card of the inviting site that the asker
@@ -166,7 +167,7 @@ func (id *Identity) Receipt(e *Enrolment, now time.Time) ([]byte, error) {
 	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(k.seed), append([]byte(labelEnrolled), b...))...), nil
 }
 
-// Accepted checks that the card's site made the receipt for the request.
+// Accepted returns an error unless the card's site made the receipt for the request.
 func (r *Redemption) Accepted(receipt []byte, inviter *Card, now time.Time) error {
 	if len(receipt) != receiptSize {
 		return fmt.Errorf("receipt: %w: %d bytes", ErrFormat, len(receipt))
@@ -195,8 +196,8 @@ var wordFile string
 func WordList() []string { return strings.Fields(wordFile) }
 
 // Words returns the six words of a pairing: the first 66 bits of SHA-256 over both sites, the invitation and the asker's nonce, eleven a
-// word. The nonce comes last and from the asker, so a man in the middle must match 66 given bits and cannot search for a pair of messages
-// that agree.
+// word. The nonce comes from the asker, and comes last, so a man in the middle must match 66 given bits and cannot search for a pair of
+// messages that agree.
 func Words(inviter, asker SiteID, invitation [32]byte, nonce [16]byte) [6]string {
 	b := slices.Concat([]byte(labelWords), inviter[:], asker[:], invitation[:], nonce[:])
 	sum := sha256.Sum256(b)

@@ -34,7 +34,7 @@ const (
 	TypeLeads          MessageType = 16
 )
 
-// MessageID is random and identifies one of its sender's messages.
+// MessageID is a random number that identifies one of its sender's messages.
 type MessageID [16]byte
 
 // Header is the part of an envelope that travels in the clear.
@@ -42,7 +42,7 @@ type Header struct {
 	Suite        Suite
 	Type         MessageType
 	From, To     SiteID
-	SealingEpoch uint32 // of the recipient's sealing key; 0: the one-time key of a request
+	SealingEpoch uint32 // of the recipient's sealing key; 0 means the one-time key of a request
 	SigningEpoch uint32
 	ID           MessageID
 	Issued       time.Time
@@ -65,7 +65,7 @@ const (
 // MaxPayload is the largest payload of a message: the largest padded size that fits an envelope, less the request's own fields.
 const MaxPayload = (MaxEnvelope-8192)/padStep*padStep - 4 - 2 - sealKeySize
 
-// The one suite of version 1.
+// The only suite of version 1.
 var (
 	kem  = hpke.MLKEM768X25519()
 	kdf  = hpke.HKDFSHA256()
@@ -107,7 +107,7 @@ func (h *Header) append(b []byte) []byte {
 	return append(b, h.ReplyTo[:]...)
 }
 
-// ParseHeader reads the header of an envelope without any proof of it: the header says whose card to look up. It fails with ErrEnvelope for
+// ParseHeader reads the header of an envelope without verifying it; the header says whose card to look up. It fails with ErrEnvelope for
 // anything but an envelope of version 1.
 func ParseHeader(env []byte) (Header, error) {
 	var h Header
@@ -162,7 +162,7 @@ func signed(b []byte) []byte {
 	return append([]byte(labelSign), sum[:]...)
 }
 
-// Request is the content of a sealed request.
+// Request is the content of a request to be sealed.
 type Request struct {
 	Type    MessageType
 	TTL     time.Duration // above 0, at most MaxTTL
@@ -199,10 +199,10 @@ func (id *Identity) SealRequest(r Request, to *Card, now time.Time, random io.Re
 	return env, p, nil
 }
 
-// Policy is the fixed choice of a site for a partner: nothing is negotiated on the wire.
+// Policy describes the messages that a site accepts from a partner; nothing is negotiated on the wire.
 type Policy struct {
-	Suites []Suite       // empty: SuiteXWing
-	Types  []MessageType // of accepted requests; empty: none
+	Suites []Suite       // empty means SuiteXWing
+	Types  []MessageType // of accepted requests; empty means none
 }
 
 func (p Policy) suite(s Suite) bool {
@@ -212,11 +212,13 @@ func (p Policy) suite(s Suite) bool {
 	return len(p.Suites) == 0 || slices.Contains(p.Suites, s)
 }
 
-// Verified is an unopened envelope with a proven sender and a valid time. The cache of replays must be searched for it before it is opened.
+// Verified is an unopened envelope with a proven sender and a valid time. The caller must look it up in its cache of replays before opening
+// it.
 type Verified struct {
 	Header
 	Digest [32]byte // SHA-256 of the envelope
-	// Until is the time up to which the cache must remember From, ID and Digest: after that the envelope is refused for its age.
+	// Until is the time until which the cache must remember From, ID and Digest; after that, the envelope is refused because of
+	// its age.
 	Until   time.Time
 	id      *Identity
 	env     []byte
@@ -228,8 +230,9 @@ type Verified struct {
 // signature and with ErrStale after it. from must be the card of the partner that ParseHeader names,
 // nil if there is none; a card that is not in force is as good as none.
 //
-// Afterwards, the caller looks up (From, ID) in its cache: with the same Digest the stored reply is sent again and nothing runs; with
-// another one the envelope is refused. Otherwise it calls Open, and enters the message into the cache only when that succeeded.
+// Afterwards, the caller looks up (From, ID) in its cache: if the Digest is the same, it sends the stored reply again and runs
+// nothing; if it differs, it refuses the envelope. Otherwise it calls Open, and enters the message into the cache only when that
+// succeeded.
 func (id *Identity) VerifyRequest(env []byte, from *Card, p Policy, now time.Time) (*Verified, error) {
 	v, err := id.verify(env, from, p, now, func(h Header) bool { return slices.Contains(p.Types, h.Type) && h.ReplyTo == [32]byte{} })
 	if err != nil {
@@ -266,7 +269,7 @@ func (id *Identity) verify(env []byte, from *Card, p Policy, now time.Time, allo
 		return nil, fmt.Errorf("%w: layout", ErrEnvelope)
 	}
 	body, sig := env[:len(env)-ed25519.SignatureSize], env[len(env)-ed25519.SignatureSize:]
-	// The key must have been in force at the time of use that the sender states; the time check below compares that time with our clock.
+	// The key must have been in force at the time that the sender states; the check below compares that time with our clock.
 	key, ok := from.verifier(h.SigningEpoch, h.Issued)
 	if !ok || !ed25519.Verify(key, signed(body), sig) {
 		return nil, fmt.Errorf("%w: %w", ErrEnvelope, ErrSignature)
@@ -287,7 +290,7 @@ func (v *Verified) timely(now time.Time) error {
 	return nil
 }
 
-// open decrypts with the key.
+// open decrypts the message with the key.
 func (v *Verified) open(key hpke.PrivateKey) ([]byte, error) {
 	header := v.env[:headerSize]
 	plain, err := decrypt(key, v.enc, append([]byte(labelSeal), header...), header, v.ct)
@@ -309,8 +312,8 @@ type Opened struct {
 	replyKey hpke.PublicKey
 }
 
-// Open decrypts the request. It fails with ErrOpen. The message must then not be remembered, or an honest sender's next attempt with the
-// same bytes would be taken for a replay.
+// Open decrypts the request. It fails with ErrOpen. In that case, the message must not be remembered; otherwise an honest sender's next
+// attempt with the same bytes would be taken for a replay.
 func (v *Verified) Open() (*Opened, error) {
 	key, err := v.id.opener(v.SealingEpoch)
 	if err != nil {

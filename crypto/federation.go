@@ -18,8 +18,8 @@ const (
 	EpochOverlap = 14 * 24 * time.Hour
 	// EpochSpacing is the least time between the beginnings of two epochs.
 	EpochSpacing = 24 * time.Hour
-	// EpochAge is the age that an epoch must reach before the next begins, unless an administrator of each site agrees otherwise: every
-	// epoch reveals another sketch of the same sentences.
+	// EpochAge is the age that an epoch must reach before the next one begins, unless an administrator of each site agrees otherwise,
+	// because every epoch reveals another sketch of the same sentences.
 	EpochAge = 30 * 24 * time.Hour
 	// maxOpen is the largest number of epochs of a federation served at once.
 	maxOpen = 2
@@ -29,21 +29,22 @@ const (
 	MaxMembers = 1024
 )
 
-// ErrEpoch: an epoch of a federation outside these bounds. The error's text says which epoch, and from when it would be accepted.
+// ErrEpoch means that an epoch of a federation is outside these bounds. The error's text says which epoch it is, and from when it
+// would be accepted.
 var ErrEpoch = errors.New("epoch refused")
 
-// Federation holds the secrets of a federation that the site is a member of.
+// Federation holds the secrets of a federation of which the site is a member.
 type Federation struct {
 	Name   string // 1 to 64 of a-z, 0-9 and hyphens
 	Epochs []FederationEpoch
 }
 
-// FederationEpoch is one key period. All members hold its secret: it protects fingerprints from outsiders, thieves of backups and matchers
-// in the cloud, but not from members.
+// FederationEpoch is one key period. All members have its secret, which protects fingerprints from outsiders, from thieves of backups and
+// from matchers in the cloud, but not from members.
 type FederationEpoch struct {
 	Number uint32 // from 1
 	From   time.Time
-	To     time.Time // zero: open
+	To     time.Time // zero if the end is open
 	secret [32]byte
 }
 
@@ -88,22 +89,22 @@ func (e FederationEpoch) Serves(now time.Time) bool {
 	return !now.Before(e.From) && (e.To.IsZero() || now.Before(e.To))
 }
 
-// FingerprintKey is the key of the hash functions (profile.Options.Key) for a scheme, given by its name with the public key: each recipe
-// has its own key.
+// FingerprintKey returns the key of the hash functions (profile.Options.Key) for a scheme, which is given by its name with the public
+// key. Each recipe has its own key.
 func (e FederationEpoch) FingerprintKey(scheme string) []byte { return e.derive("fingerprint", scheme) }
 
-// SketchKey is the key of word sketches and edge words (align.Text.Sketch and Order) that owner shows to asker. Every pair of sites has its
-// own key, so that sketches of different pairs cannot be compared directly; a member can still compute any of these keys, as it holds the
-// epoch's secret.
+// SketchKey returns the key of the word sketches and edge words (align.Text.Sketch and Order) that owner shows to asker. Every pair of
+// sites has its own key, so that sketches of different pairs cannot be compared directly; a member can still compute any of these keys
+// from the epoch's secret.
 func (e FederationEpoch) SketchKey(asker, owner SiteID) []byte {
 	return e.derive("sketch", string(asker[:])+string(owner[:]))
 }
 
-// AuthorKey is the key under which members compare names of authors.
+// AuthorKey returns the key with which members compare names of authors.
 func (e FederationEpoch) AuthorKey() []byte { return e.derive("author", "") }
 
-// derive is HKDF with SHA-256 (RFC 5869), extracted under the label of federations and expanded with the purpose and the SHA-256 of its
-// object.
+// derive returns a key by HKDF with SHA-256 (RFC 5869), extracted under the label of federations and expanded with the purpose and the
+// SHA-256 of object.
 func (e FederationEpoch) derive(purpose, of string) []byte {
 	sum := sha256.Sum256([]byte(of))
 	return expand(e.secret, labelFederation, purpose+"\x00"+string(sum[:]))
@@ -112,19 +113,21 @@ func (e FederationEpoch) derive(purpose, of string) []byte {
 func expand(secret [32]byte, salt, info string) []byte {
 	b, err := hkdf.Key(sha256.New, secret[:], []byte(salt), info, 32)
 	if err != nil {
-		panic("crypto: HKDF of 32 bytes: " + err.Error()) // only if lengths are out of range
+		panic("crypto: HKDF of 32 bytes: " + err.Error()) // fails only if lengths are out of range
 	}
 	return b
 }
 
-// HandleKey is the key of the pseudonyms under which the asker sees this site's documents. It comes from a secret of this site alone:
-// otherwise a member, knowing the federation's secret, could compute another asker's pseudonyms of documents whose identity it guesses.
+// HandleKey returns the key of the pseudonyms under which the asker sees this site's documents. It is derived from a secret of this
+// site alone; otherwise a member, who knows the federation's secret, could guess the identity of a document and compute its pseudonym
+// for another asker.
 func (id *Identity) HandleKey(asker SiteID, federation string, epoch uint32) []byte {
 	info := "handle\x00" + string(asker[:]) + string(binary.BigEndian.AppendUint32(nil, epoch)) + federation
 	return expand(id.secret, labelSecret, info)
 }
 
-// LocalKey returns a key for a purpose within this site. It stays the same as long as the site's secret does.
+// LocalKey returns a key for a purpose within this site. The key stays the same as long as the site's secret
+// does.
 func (id *Identity) LocalKey(of string) [32]byte {
 	return [32]byte(expand(id.secret, labelSecret, "local\x00"+of))
 }
@@ -155,7 +158,8 @@ func (id *Identity) NewEpoch(name string, from time.Time, overlap time.Duration,
 	return id.EpochAfter(0, name, from, overlap, random)
 }
 
-// EpochAfter is NewEpoch for a federation whose secrets may be lost: if the identity holds none, the new epoch has the number after last.
+// EpochAfter is like NewEpoch, for a federation whose secrets may be lost: if the identity has none of them, the new epoch has the number
+// after last.
 func (id *Identity) EpochAfter(last uint32, name string, from time.Time, overlap time.Duration, random io.Reader) (*Identity, error) {
 	if !federationName(name) || overlap < 0 || overlap > EpochOverlap {
 		return nil, fmt.Errorf("federation %q, overlap %v: %w", name, overlap, ErrFormat)
@@ -185,21 +189,22 @@ func (id *Identity) EpochAfter(last uint32, name string, from time.Time, overlap
 	return id.with(f), nil
 }
 
-// bound ends each of the first n epochs when maxOpen later ones have begun.
+// bound ends each of the first n epochs at the time when maxOpen later ones have begun.
 func bound(es []FederationEpoch, n int) {
 	for i := range min(n, len(es)-maxOpen) {
 		Federation{Epochs: es[i : i+1]}.close(es[i+maxOpen].From)
 	}
 }
 
-// Bounded returns the federation with at most two epochs served at once: versions without this rule could begin more.
+// Bounded returns the federation with at most two epochs served at once, since versions of the program without this
+// rule could begin more.
 func (f Federation) Bounded() Federation {
 	c := f.clone()
 	bound(c.Epochs, len(c.Epochs))
 	return c
 }
 
-// spaced fails with ErrEpoch if next begins less than EpochSpacing after last.
+// spaced returns an ErrEpoch if next begins less than EpochSpacing after last.
 func spaced(last, next FederationEpoch) error {
 	if earliest := last.From.Add(EpochSpacing); next.From.Before(earliest) {
 		return fmt.Errorf("%w: epoch %d began at %s, and the next can begin at %s at the earliest, a day later", ErrEpoch, last.Number,
@@ -211,7 +216,7 @@ func spaced(last, next FederationEpoch) error {
 // newest returns the last maxEpochs of the epochs.
 func newest(es []FederationEpoch) []FederationEpoch { return es[max(len(es)-maxEpochs, 0):] }
 
-// crowded fails with ErrEpoch if the epochs, in ascending order, include more than maxOpen that are served at once.
+// crowded returns an ErrEpoch if the epochs, in ascending order, include more than maxOpen that are served at once.
 func crowded(es []FederationEpoch) error {
 	for i, e := range es {
 		open := 0
@@ -272,7 +277,7 @@ type FederationGrant struct {
 
 const grantMagic = "CCDG"
 
-// Bytes returns the payload of the grant. It holds the secrets: seal it and do not store it.
+// Bytes returns the payload of the grant. The payload contains the secrets: seal it, and do not store it.
 func (g *FederationGrant) Bytes() ([]byte, error) {
 	f := g.Federation
 	if !federationName(f.Name) || len(f.Epochs) == 0 || len(f.Epochs) > maxEpochs || len(g.Members) > MaxMembers {
@@ -338,8 +343,8 @@ func ParseFederationGrant(b []byte) (*FederationGrant, error) {
 	return g, d.end("federation grant")
 }
 
-// Early returns the first epoch of the grant that f does not have and that begins less than EpochAge after the one before it. It is zero if
-// f is empty: a site that joins a federation takes the grant unchanged.
+// Early returns the first epoch of the grant that f does not have and that begins less than EpochAge after the one before it. It returns
+// the zero epoch if f is empty, since a site that joins a federation takes the grant unchanged.
 func (f Federation) Early(g *FederationGrant) (FederationEpoch, bool) {
 	n := len(f.Epochs)
 	if n == 0 {
@@ -359,9 +364,9 @@ func (f Federation) Early(g *FederationGrant) (FederationEpoch, bool) {
 }
 
 // Join returns the identity with the epochs of the grant. A grant may not change an epoch's secret or postpone an end; Join fails with
-// ErrFormat if it tries to. Join fails with ErrEpoch if the grant has too many new epochs, or new epochs that are too close to one another,
-// or too many that are served at once. Epochs before the newest one held are not added again, and those missing from the grant end when the
-// second epoch after them begins.
+// ErrFormat if it tries to. It fails with ErrEpoch if the grant has too many new epochs, new epochs that are too close to one another, or
+// too many epochs that are served at once. Epochs before the newest one held are not added again, and those missing from the grant end when
+// the second epoch after them begins.
 func (id *Identity) Join(g *FederationGrant) (*Identity, error) {
 	held, err := id.Federation(g.Federation.Name)
 	if err != nil {

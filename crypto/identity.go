@@ -13,8 +13,8 @@ import (
 // Rotate, Expire, MakeCard and the like return a new one, which the caller keeps in the keystore.
 type Identity struct {
 	rootPublic  ed25519.PublicKey
-	root        []byte // seed; nil: kept elsewhere
-	serial      uint64 // of the last card made
+	root        []byte // seed; nil if it is kept elsewhere
+	serial      uint64 // serial of the last card made
 	secret      [32]byte
 	issued      [3]uint32    // last epoch of signing, sealing and TLS keys: no epoch is used twice
 	signing     []signingKey // ascending by epoch, as are the next two
@@ -36,7 +36,7 @@ type term struct {
 
 func (k term) covers(now time.Time) bool { return !now.Before(k.from) && now.Before(k.to) }
 
-// near is covers for a time by another clock.
+// near is like covers, for a time by another clock.
 func (k term) near(now time.Time) bool {
 	return !now.Before(k.from.Add(-Skew)) && now.Before(k.to.Add(Skew))
 }
@@ -44,7 +44,7 @@ func (k term) near(now time.Time) bool {
 type signingKey struct {
 	term
 	public ed25519.PublicKey
-	seed   []byte // nil: destroyed; the public key stays in the card to check old statements
+	seed   []byte // nil if destroyed; the public key stays in the card to check old statements
 }
 
 type sealingKey struct {
@@ -99,7 +99,7 @@ func Resume(root []byte, last *Card, now time.Time, random io.Reader) (*Identity
 		for _, k := range last.Signing {
 			t := k.term()
 			if t.to.After(now) {
-				t.to = milli(now) // its private half is gone
+				t.to = milli(now) // the private half is gone
 			}
 			if t.to.After(t.from) {
 				id.signing = append(id.signing, signingKey{term: t, public: ed25519.PublicKey(k.Key)})
@@ -116,7 +116,7 @@ func Resume(root []byte, last *Card, now time.Time, random io.Reader) (*Identity
 // Site returns the identity's name.
 func (id *Identity) Site() SiteID { return siteOf(id.rootPublic) }
 
-// HasRoot reports whether the root key is here, so that MakeCard does not need to be given it.
+// HasRoot reports whether the identity has the root key, so that MakeCard need not be given it.
 func (id *Identity) HasRoot() bool { return id.root != nil }
 
 // Root returns the seed of the root key, 32 bytes, or ErrNoKey. Whoever has it can act as the site.
@@ -152,13 +152,13 @@ func (id *Identity) clone() *Identity {
 	return &c
 }
 
-// Ready returns the identity with keys for every moment from now to until, creating any that are missing: the next key begins one overlap
-// before the last one ends.
+// Ready returns the identity with keys for every moment from now to until, and creates any that are missing. Each new key begins one
+// overlap before the previous one ends.
 func (id *Identity) Ready(now, until time.Time, random io.Reader) (*Identity, error) {
 	return id.ready(now, until, until, random)
 }
 
-// ready is Ready with another end for sealing keys.
+// ready is like Ready, with a separate end for sealing keys.
 func (id *Identity) ready(now, until, sealed time.Time, random io.Reader) (*Identity, error) {
 	c := id.clone()
 	for {
@@ -242,7 +242,7 @@ func (id *Identity) Rotate(now time.Time, random io.Reader) (*Identity, error) {
 	return c.Ready(start, start, random)
 }
 
-// lasting returns how many keys have not ended.
+// lasting returns the number of keys that have not ended.
 func lasting[K termed](keys []K, now time.Time) int {
 	n := 0
 	for _, k := range keys {
@@ -263,10 +263,10 @@ func curtail[K termed](keys []K, start time.Time, overlap time.Duration, end fun
 	return keys
 }
 
-// Replace returns the identity with new working keys from now on in place of all old ones, for a site whose keystore someone has seen.
-// Messages in transit are lost, and the card no longer confirms statements signed so far. The root key stays; if it was seen too, create a
-// new site. The secrets of federations stay too, since all members share them: someone who saw the keystore can test guesses against
-// fingerprints until the leader of each federation begins a new epoch.
+// Replace returns the identity with new working keys from now on in place of all old ones, for a site whose keystore someone else has
+// seen. Messages in transit are lost, and the card no longer confirms statements signed so far. The root key stays; if it was seen too,
+// create a new site. The secrets of federations stay too, since all members share them: someone who saw the keystore can test guesses
+// against fingerprints until the leader of each federation begins a new epoch.
 func (id *Identity) Replace(now time.Time, random io.Reader) (*Identity, error) {
 	secret, err := draw(random, 32)
 	if err != nil {
@@ -279,7 +279,7 @@ func (id *Identity) Replace(now time.Time, random io.Reader) (*Identity, error) 
 }
 
 // Expire returns the identity without the private keys that have expired: signing and TLS keys at their end, sealing keys SealingGrace
-// after it. changed reports whether there were any; if so, the keystore must be written.
+// after it. changed reports whether there were any such keys; if so, the keystore must be written.
 func (id *Identity) Expire(now time.Time) (c *Identity, changed bool) {
 	c = id.clone()
 	before := len(c.sealing) + len(c.tls) + len(c.signing)
@@ -338,7 +338,7 @@ func (id *Identity) signer(now time.Time) (*signingKey, error) {
 	return nil, fmt.Errorf("signing key: %w", ErrNoKey)
 }
 
-// opener returns the sealing key of the epoch, which exists until Expire removes it.
+// opener returns the sealing key of the epoch, which stays available until Expire removes it.
 func (id *Identity) opener(epoch uint32) (hpke.PrivateKey, error) {
 	for _, k := range id.sealing {
 		if k.epoch == epoch {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// InvitationLife is how long an invitation can be redeemed unless its creator chooses another time.
+// InvitationLife is how long an invitation can be redeemed unless its creator chooses a different period.
 const InvitationLife = 72 * time.Hour
 
 const invitationPrefix = "concordat-invite-1."
@@ -40,7 +40,7 @@ func (i *Invitation) bytes() []byte {
 	b = append(b, i.Token[:]...)
 	b = append(appendTime(b, i.Expiry), i.URL...)
 	sum := sha256.Sum256(append([]byte(labelInvitation), b...))
-	return append(b, sum[:4]...) // invitations are copied by hand: a truncated one must be noticed
+	return append(b, sum[:4]...) // invitations are copied by hand, so a truncated one must be noticed
 }
 
 // String returns the text to hand over.
@@ -75,12 +75,12 @@ func ParseInvitation(text string) (*Invitation, error) {
 	return i, checkURL(i.URL)
 }
 
-// TokenHash is the hash by which the inviting site recognises the token.
+// TokenHash returns the hash by which the inviting site recognises the token.
 func (i *Invitation) TokenHash() [32]byte { return tokenHash(i.Token) }
 
 func tokenHash(token [16]byte) [32]byte {
 	return sha256.Sum256(append([]byte(labelRedeem), token[:]...))
 }
 
-// Digest identifies the invitation in the six words.
+// Digest returns the value that identifies the invitation in the six words.
 func (i *Invitation) Digest() [32]byte { return sha256.Sum256(i.bytes()) }

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// Secret opens a keystore.
+// Secret is a secret that opens a keystore.
 type Secret struct {
 	kind byte
 	key  []byte
@@ -53,8 +53,8 @@ const (
 	holdsRoot     = 2
 )
 
-// Lock returns the keystore's bytes: the identity, encrypted. It reads them back and fails with ErrFormat unless they hold this identity,
-// so that no unreadable keystore is written.
+// Lock returns the bytes of a keystore that holds the identity, encrypted. It reads them back and fails with ErrFormat unless they
+// contain this identity, so that no unreadable keystore is written.
 func (id *Identity) Lock(s Secret, random io.Reader) ([]byte, error) {
 	plain := id.plain()
 	held, err := parseIdentity(plain)
@@ -67,7 +67,7 @@ func (id *Identity) Lock(s Secret, random io.Reader) ([]byte, error) {
 	return lock(holdsIdentity, id.Site(), plain, s, random)
 }
 
-// LockRoot returns a keystore with nothing but the root key, to be kept somewhere else.
+// LockRoot returns a keystore that contains only the root key, to be kept elsewhere.
 func (id *Identity) LockRoot(s Secret, random io.Reader) ([]byte, error) {
 	root, err := id.Root()
 	if err != nil {
@@ -105,7 +105,8 @@ func lock(what byte, site SiteID, plain []byte, s Secret, random io.Reader) ([]b
 	return b, nil
 }
 
-// wrapping returns the encryption key: Argon2id of a passphrase (RFC 9106), HKDF of a raw key.
+// wrapping returns the encryption key, derived from a passphrase by Argon2id (RFC 9106) or from a raw key by
+// HKDF.
 func (s Secret) wrapping(salt []byte, memory, passes uint32, lanes byte) []byte {
 	if s.kind == kindPassphrase {
 		return argon2.IDKey(s.key, salt, passes, memory, lanes, chacha20poly1305.KeySize)
@@ -155,7 +156,7 @@ func holds(what byte) string {
 	return "something else"
 }
 
-// NeedsPassphrase reports whether a keystore opens with a passphrase, as its header says.
+// NeedsPassphrase reports whether a keystore opens with a passphrase, according to its header.
 func NeedsPassphrase(keystore []byte) bool { return len(keystore) > 6 && keystore[6] == kindPassphrase }
 
 // Unlock opens a keystore. It fails with ErrPassphrase or ErrFormat.
@@ -216,7 +217,7 @@ func (k term) append(b []byte) []byte {
 	return appendTime(appendTime(binary.BigEndian.AppendUint32(b, k.epoch), k.from), k.to)
 }
 
-// appendSeed writes whether there is a seed, and the seed.
+// appendSeed appends whether there is a seed, and the seed if there is one.
 func appendSeed(b, seed []byte) []byte {
 	if seed == nil {
 		return append(b, 0)
@@ -257,7 +258,7 @@ func parseIdentity(b []byte) (*Identity, error) {
 	}
 	for n := d.u16(); n > 0 && !d.bad; n-- {
 		f := readFederation(d, math.MaxUint8)
-		f.Epochs = newest(f.Epochs) // earlier versions wrote any number
+		f.Epochs = newest(f.Epochs) // earlier versions of the program wrote any number
 		id.federations = append(id.federations, f)
 	}
 	return id, d.end("keystore")

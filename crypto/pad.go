@@ -37,7 +37,8 @@ func pad(parts ...[]byte) []byte {
 	return b[:cap(b)][:padded(4+n)]
 }
 
-// unpad is the inverse of pad. It refuses padding that is not zero or has the wrong size: every message has exactly one form.
+// unpad is the inverse of pad. It refuses padding that is not zero or has the wrong size, so that every message has exactly
+// one form.
 func unpad(b []byte) ([]byte, error) {
 	d := &decoder{b: b}
 	n := uint64(d.u32())

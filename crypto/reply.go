@@ -42,7 +42,7 @@ type Pending struct {
 	To     SiteID
 	ID     MessageID
 	Digest [32]byte  // of the request's envelope
-	Until  time.Time // no reply is accepted after it
+	Until  time.Time // no reply is accepted after this time
 	seed   []byte
 }
 
@@ -102,5 +102,5 @@ func ParsePending(b []byte) (*Pending, error) {
 	return p, d.end("pending request")
 }
 
-// DigestOf returns SHA-256, by which statements and audit records name payloads.
+// DigestOf returns the SHA-256 of a payload, by which statements and audit records refer to it.
 func DigestOf(b []byte) [32]byte { return sha256.Sum256(b) }

@@ -48,11 +48,11 @@ func (s SiteID) String() string {
 	return b.String()
 }
 
-// Short returns the first group, for tables. It proves nothing.
+// Short returns the first group, for tables. It does not prove the identity.
 func (s SiteID) Short() string { return s.String()[:7] }
 
-// checkChar returns the check character of part i. It is a hash and not a weighted sum, so it detects any change with the same chance, 31
-// in 32. It also detects swapped parts, since i is hashed too.
+// checkChar returns the check character of part i. The character is a hash and not a weighted sum, so it detects every change with the
+// same probability, 31 in 32. It also detects swapped parts, since i is hashed too.
 func checkChar(part string, i int) byte {
 	h := sha256.Sum256(append([]byte(labelSiteCheck), append([]byte{byte(i)}, part...)...))
 	return "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[h[0]>>3]
@@ -84,7 +84,7 @@ func ParseSiteID(text string) (SiteID, error) {
 		return s, fmt.Errorf("site: %w", ErrFormat)
 	}
 	copy(s[:], b)
-	if base32Site.EncodeToString(s[:]) != plain.String() { // bits beyond the 256th
+	if base32Site.EncodeToString(s[:]) != plain.String() { // the bits beyond the 256th
 		return SiteID{}, fmt.Errorf("site: %w", ErrFormat)
 	}
 	return s, nil

@@ -14,8 +14,8 @@ type Answer struct {
 	Kind       string    // 1 to 32 lower-case ASCII letters and hyphens
 	At         time.Time // in whole milliseconds, truncated
 	Asker      SiteID
-	Job        [16]byte // of the request; zero: the request has no job
-	Commitment [32]byte // to the submission, if the request carries one; else zero
+	Job        [16]byte // of the request; zero if the request has no job
+	Commitment [32]byte // commitment to the submission if the request carries one, or else zero
 	Request    [32]byte // SHA-256 of the request's payload or, for a refusal, of the request's envelope
 	Payload    []byte
 }
@@ -58,8 +58,8 @@ func (id *Identity) SignStatement(kind string, at time.Time, request [32]byte, p
 	})
 }
 
-// VerifyStatement checks a statement against the card of its site, as [Card.VerifyAnswer] does. Answers from versions that did not sign the
-// asker can also be verified with it.
+// VerifyStatement checks a statement against the card of its site, as [Card.VerifyAnswer] does. It can also verify answers from versions of
+// the program that did not sign the asker.
 func (c *Card) VerifyStatement(epoch uint32, kind string, at time.Time, request [32]byte, payload, signature []byte) error {
 	b, err := statement(labelStatement, c.Site, epoch, kind, at)
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *Card) VerifyStatement(epoch uint32, kind string, at time.Time, request 
 	return c.verify(epoch, at, digests(b, request, payload), signature)
 }
 
-// sign signs the bytes that signed returns for the epoch of the key in force.
+// sign signs the bytes that the function signed returns for the epoch of the key in force.
 func (id *Identity) sign(at time.Time, signed func(epoch uint32) ([]byte, error)) (uint32, []byte, error) {
 	k, err := id.signer(at)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // Pin is the SHA-256 of a TLS key as encoded in a certificate (SubjectPublicKeyInfo, DER).
 type Pin [32]byte
 
-// TLS returns the certificate (DER) and key that the site currently shows, as client or server.
+// TLS returns the certificate (DER) and key that the site currently shows as client and server.
 func (id *Identity) TLS(now time.Time) (cert []byte, key ed25519.PrivateKey, err error) {
 	for i := len(id.tls) - 1; i >= 0; i-- {
 		if k := id.tls[i]; k.covers(now) {
@@ -76,7 +76,7 @@ func selfSigned(key ed25519.PrivateKey, serial *big.Int, t term, random io.Reade
 
 // GuestTLS returns a certificate (DER) and key, made for one visit to the site: the caller fetches the card from a server that is still
 // unknown, and must not show a key that identifies the caller. To anyone who knows the site's name, the certificate shows that its bearer
-// knows it too. It reveals nothing else, since each certificate has a new key.
+// also knows this name. It reveals nothing else, since each certificate has a new key.
 func GuestTLS(to SiteID, now time.Time, random io.Reader) (cert []byte, key ed25519.PrivateKey, err error) {
 	seed, err := draw(random, ed25519.SeedSize)
 	if err != nil {

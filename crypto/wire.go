@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// decoder reads fixed layouts. The first read beyond the end makes it bad; from then on reads return
-// zeros, so callers check once, with end.
+// decoder reads fixed layouts. The first read beyond the end marks it as failed; from then on, reads return
+// zeros, so callers check only once, with end.
 type decoder struct {
 	b   []byte
 	bad bool
 }
 
-// take returns the next n bytes, in the input's memory.
+// take returns the next n bytes, which share the input's memory.
 func (d *decoder) take(n int) []byte {
 	if d.bad || n < 0 || n > len(d.b) {
 		d.bad = true
@@ -84,7 +84,7 @@ func (d *decoder) text(n int) string {
 	return s
 }
 
-// count reads a byte and refuses one above most.
+// count reads a byte and refuses a value above most.
 func (d *decoder) count(most int) int {
 	n := int(d.u8())
 	if n > most {
@@ -108,7 +108,7 @@ func appendTime(b []byte, t time.Time) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(min(max(t.UnixMilli(), 0), maxMillis)))
 }
 
-// milli returns t as it is stored: in whole milliseconds, UTC.
+// milli returns t in the form in which it is stored: in whole milliseconds, UTC.
 func milli(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 func printable(s string) bool {

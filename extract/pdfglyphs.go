@@ -9,13 +9,13 @@ import (
 	"unicode"
 )
 
-// A font in a file may itself say which letters its glyphs are: in the table that programs use to choose glyphs (cmap), or by
-// the names of its glyphs (table post, CFF). PDFs need neither, and half of the fonts in them have neither.
+// A font in a file may itself say which letters its glyphs show, either in the table by which programs choose glyphs (cmap)
+// or by the names of its glyphs (table post, CFF). PDFs need neither, and half of the fonts in them have neither.
 
 // fontLetters holds the characters of each glyph of a font. Several characters may share a glyph.
 type fontLetters struct {
 	of map[int][]rune // by glyph
-	// glyph maps CIDs to glyphs in a CFF font with CIDs; nil: they are equal.
+	// glyph maps CIDs to glyphs in a CFF font with CIDs; nil if they are equal.
 	glyph map[int]int
 }
 
@@ -35,7 +35,7 @@ func readFont(r io.Reader) (fontLetters, error) {
 		return f, err
 	}
 	if head[0] == 1 && head[1] == 0 && head[2] >= 4 && head[2] < 32 && head[3] >= 1 && head[3] <= 4 {
-		rest, _ := io.ReadAll(io.LimitReader(r, maxFont)) // what can be read counts
+		rest, _ := io.ReadAll(io.LimitReader(r, maxFont)) // the letters that can be read count
 		err := f.readCFF(append(head, rest...))
 		return f, err
 	}
@@ -57,7 +57,7 @@ func (f *fontLetters) readTables(head []byte, r io.Reader) error {
 	places, end := map[string]place{}, 0
 	for t := list; len(t) > 0; t = t[16:] {
 		name, from, n := string(t[:4]), int(binary.BigEndian.Uint32(t[8:])), int(binary.BigEndian.Uint32(t[12:]))
-		if name == "post" && n <= 32 { // without names
+		if name == "post" && n <= 32 { // a version without names
 			continue
 		}
 		if (name == "cmap" || name == "post" || name == "CFF ") && from <= maxFont && n <= maxFont-from {
@@ -82,7 +82,7 @@ func (f *fontLetters) readTables(head []byte, r io.Reader) error {
 	return nil
 }
 
-// add records that glyph is r.
+// add records that glyph shows r.
 func (f *fontLetters) add(glyph int, r rune) {
 	if glyph > 0 && unicode.IsGraphic(r) {
 		f.of[glyph] = append(f.of[glyph], r)
@@ -106,7 +106,8 @@ func u16(b []byte, i int) int {
 
 func u32(b []byte, i int) int { return u16(b, i)<<16 | u16(b, i+2) }
 
-// readCmap reads the Unicode subtables (OpenType 1.9, "cmap"): those of other encodings give codes and not letters.
+// readCmap reads the Unicode subtables (OpenType 1.9, "cmap"), since those of other encodings give codes instead of
+// letters.
 func (f *fontLetters) readCmap(t []byte) {
 	room := maxFontChars
 	seen := map[int]bool{}
@@ -155,8 +156,8 @@ func (f *fontLetters) readCmap4(s []byte, room *int) {
 	}
 }
 
-// readPost reads the names of glyphs (OpenType 1.9, "post", version 2.0). Of the names that the format defines, those of letters
-// count.
+// readPost reads the names of glyphs (OpenType 1.9, "post", version 2.0). Of the names that the format defines, it uses those of
+// letters.
 func (f *fontLetters) readPost(t []byte) {
 	if u32(t, 0) != 0x20000 {
 		return
@@ -171,7 +172,7 @@ func (f *fontLetters) readPost(t []byte) {
 		own = append(own, string(t[at+1:end]))
 		at = end
 	}
-	const standard, capitals, small = 258, 36, 68 // of the list of the Macintosh
+	const standard, capitals, small = 258, 36, 68 // a name from the list of the Macintosh
 	for glyph := range n {
 		switch i := u16(t, 34+2*glyph); {
 		case i >= standard && i-standard < len(own):

@@ -11,7 +11,7 @@ import (
 // edgeShare is the part of the page height, at top and bottom, where running headers are.
 const edgeShare = 0.12
 
-// edgePlay is how far, in points, a running header may be from its usual height: first pages differ.
+// edgePlay is how far, in points, a running header may be from its usual height, since first pages differ.
 const edgePlay = 24
 
 // edgeLine is a line in a margin.
@@ -65,8 +65,8 @@ func (d *pdfDoc) dropHeaders() {
 	}
 }
 
-// A stamp is a line in smaller type than the page's text that occurs this often with the same words among its lines:
-// it says who fetched the file, and when.
+// A stamp is a line in smaller type than the page's text that occurs at least this often, with the same words, among
+// the lines of the page. It says who fetched the file and when.
 const (
 	leastStamps  = 3
 	stampLetters = 16
@@ -143,7 +143,7 @@ func (p *pdfPage) edgeLines(n int) (top, bottom []int) {
 	return top, bottom
 }
 
-// insertBy inserts into list, keeping it ordered and at most n long.
+// insertBy inserts a line into list, which stays ordered and at most n lines long.
 func insertBy(list []int, v, n int, less func(a, b int) bool) []int {
 	at := len(list)
 	for at > 0 && less(v, list[at-1]) {
@@ -155,7 +155,7 @@ func insertBy(list []int, v, n int, less func(a, b int) bool) []int {
 	return list[:min(len(list), n)]
 }
 
-// headerKey is equal for lines that differ only in numbers and blanks.
+// headerKey returns a key that is equal for lines that differ only in numbers and blanks.
 func headerKey(text string) string {
 	var s strings.Builder
 	digit := false

@@ -13,8 +13,8 @@ import (
 )
 
 // Codes of a Type0 font are mostly numbers of glyphs, and only ToUnicode says what they mean. If the font itself knows its letters
-// and disagrees, one of the two is wrong. Then the file is read both ways: the font's version counts if it is as much like a
-// language.
+// and disagrees, one of the two is wrong. Then the file is read both ways, and the font's version counts if it is at least as much
+// like a language.
 
 var (
 	pdfIdentity    = regexp.MustCompile(`/Encoding\s*/Identity-[HV]\b`)
@@ -25,8 +25,8 @@ var (
 	pdfGlyphMap    = regexp.MustCompile(`/CIDToGIDMap\s+(\d+)\s+\d+\s+R`)
 )
 
-// Bounds for a document, on the fonts that are examined, the bytes of fonts and of tables that are unpacked, and the codes that
-// ranges of tables name.
+// Bounds for each document: on the number of fonts that are examined, on the unpacked bytes of fonts and of tables, and on the
+// codes that ranges of tables name.
 const (
 	maxPDFFonts      = 2000
 	maxPDFFontBytes  = 128 << 20
@@ -43,7 +43,7 @@ func newFontRoom() fontRoom {
 	return fontRoom{fonts: maxPDFFonts, bytes: maxPDFFontBytes, tableBytes: maxPDFTableBytes, codes: maxPDFCodes}
 }
 
-// isSpent reports whether fonts may have been left out.
+// isSpent reports whether the room is used up, so that fonts may have been left out.
 func (r *fontRoom) isSpent() bool {
 	return r.fonts < 0 || r.bytes <= 0 || r.tableBytes <= 0 || r.codes <= 0
 }
@@ -76,7 +76,8 @@ func (p *pdfObjects) trueTables() []byte {
 	return p.corrected(pdfIdentity, func(said toUnicode, font []byte) bool { return said.correct(p.glyphLetters(font)) })
 }
 
-// definedTables is trueTables for fonts whose encoding is defined by the format: what it says of a code is certain.
+// definedTables does the same as trueTables for fonts whose encoding the PDF format defines, so that the letter of
+// each code is certain.
 func (p *pdfObjects) definedTables() []byte {
 	return p.corrected(pdfDefined, func(said toUnicode, font []byte) bool {
 		shown := definedLetters(string(pdfDefined.FindSubmatch(font)[1]))
@@ -158,7 +159,7 @@ func (p *pdfObjects) fontHolders() []int {
 	return slices.Compact(out)
 }
 
-// dictionaryAt returns the innermost dictionary of an object around a place, or the object.
+// dictionaryAt returns the innermost dictionary around a place in an object or, if there is none, the object.
 func dictionaryAt(object []byte, at int) []byte {
 	var open []int
 	for i := 0; i < len(object); i++ {
@@ -229,7 +230,8 @@ const (
 	partFont   = 256 // glyphs
 )
 
-// correct gives codes the meaning of what is shown, if enough letters contradict the table, and reports whether it did.
+// correct gives codes the meaning of the letters shown if enough letters contradict the table, and reports whether it
+// did.
 func (t toUnicode) correct(shown func(code int) []rune, glyphs int) bool {
 	if wrong, _ := t.against(shown); wrong < leastFalse && (glyphs > partFont || len(t)*2 >= glyphs) {
 		return false
@@ -238,8 +240,8 @@ func (t toUnicode) correct(shown func(code int) []rune, glyphs int) bool {
 	return true
 }
 
-// against counts the letters to which a table gives another meaning than is shown, and those to which it gives this one. Letters that
-// look alike count as the same, and so do compatibility forms.
+// against returns how many letters a table gives a meaning other than the letter shown, and how many it gives that letter. Letters
+// that look alike count as the same, and so do compatibility forms.
 func (t toUnicode) against(shown func(code int) []rune) (wrong, right int) {
 	for code, meaning := range t {
 		switch letters := shown(code); {
@@ -253,7 +255,7 @@ func (t toUnicode) against(shown func(code int) []rune) (wrong, right int) {
 	return wrong, right
 }
 
-// replace gives codes the meaning of what is shown.
+// replace gives codes the meaning of the letters shown.
 func (t toUnicode) replace(shown func(code int) []rune) {
 	for code := range maxCodes {
 		if letters := shown(code); len(letters) > 0 && !means(t[code], letters, Fold) {
@@ -279,7 +281,7 @@ func means(meaning string, shown []rune, fold func(string) string) bool {
 
 func isLetterOrDigit(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// lookedAt folds s and turns letters of other scripts into the Latin ones that look alike.
+// lookedAt folds s and replaces letters of other scripts with the Latin letters that they look like.
 func lookedAt(s string) string {
 	return Fold(strings.Map(func(r rune) rune {
 		if l := lookAlikes[r]; l != 0 {
@@ -297,7 +299,7 @@ const (
 )
 
 // asDrawn returns the objects of the document, without encryption, and the document with the words that it draws. It reports where
-// these differ from the stored words, and what was not checked.
+// these words differ from the stored ones, and what was not checked.
 func (p *pdfObjects) asDrawn(tell func(Flag)) (plain *pdfObjects, document []byte) {
 	say := func(detail string) { tell(Flag{Code: FlagGlyphs, Detail: detail}) }
 	lied, document := false, p.data
@@ -337,8 +339,8 @@ func (p *pdfObjects) asDrawn(tell func(Flag)) (plain *pdfObjects, document []byt
 	return p, document
 }
 
-// judge reports whether the words of the amended document can be seen in the document, and the first and the last page that could
-// not be compared. It reads both in a separate instance, which may run out of memory.
+// judge reports whether the words of the amended document are those that can be seen, and returns the first and the last page
+// that could not be compared. It reads both documents in a separate instance, which may run out of memory.
 func (p *pdfObjects) judge(amended []byte) (isSeen bool, unchecked []int, err error) {
 	f, err := p.opt.PDF.open()
 	if err != nil {
@@ -365,7 +367,7 @@ func (p *pdfObjects) judge(amended []byte) (isSeen bool, unchecked []int, err er
 }
 
 // seenIn reports whether reading the first pages of the document by the letters of its fonts yields words that differ from the
-// file's text and are as much like a language; it also returns after how many pages that is certain.
+// file's text and are as much like a language. It also returns the number of pages after which that is certain.
 func (f *pdfium) seenIn(drawn, said uint64, pages int) (isSeen bool, compared int) {
 	var a, b strings.Builder // of pages that differ
 	const enough = 20_000    // bytes
@@ -398,8 +400,8 @@ const (
 	likePlay  = 0.07
 )
 
-// believable reports whether what a font shows is as much like language as what the file says. If neither can be judged, the font
-// is believed.
+// believable reports whether the text that a font shows is as much like language as the text of the file. If neither can be
+// judged, the font is believed.
 func believable(drawn, said string) bool {
 	d, dLatin := likeLanguage(drawn)
 	s, sLatin := likeLanguage(said)
@@ -412,9 +414,9 @@ func believable(drawn, said string) bool {
 	return d >= max(leastLike, s-likePlay)
 }
 
-// likeLanguage returns how much folded text is like language, from 0 to 1; -1: it cannot be judged. For Latin letters, it is the
-// share of neighbouring pairs with one vowel; for others, it is how far the letter pairs of a language reduce a surprise of 20
-// bits.
+// likeLanguage returns how similar folded text is to language, from 0 to 1, or -1 if it cannot be judged. For Latin letters, it
+// is the share of neighbouring pairs with one vowel; for others, it is how far the letter pairs of a language reduce a surprise
+// of 20 bits.
 func likeLanguage(s string) (share float64, isLatin bool) {
 	pairs, latinLetters, total, turns := map[[2]rune]int{}, 0, 0, 0
 	last := ' '

@@ -22,8 +22,8 @@ type pdfLine struct {
 	squeezed               bool         // most of its letters are too narrow to read
 	off                    bool         // outside the visible page
 	hyphen                 bool         // ends in a hyphen that PDFium took for that of a divided word
-	full                   bool         // it reaches the right edge of a column of running text
-	indented               bool         // it begins right of its column's left edge
+	full                   bool         // the line reaches the right edge of a column of running text
+	indented               bool         // the line begins to the right of its column's left edge
 	drop                   bool         // a running header, footer or page number
 	solid                  int          // characters that are not spaces
 	spread                 bool         // its letters are spaced apart
@@ -36,7 +36,7 @@ type unseenPart struct {
 	code     string
 }
 
-// unseen is the flag that a character needs, or "".
+// unseen returns the flag that a character needs, or "".
 func (c *pdfChar) unseen() string {
 	switch {
 	case c.covered, c.invisible:
@@ -99,8 +99,8 @@ func splitLines(chars []pdfChar) []pdfLine {
 	return lines
 }
 
-// beside reports whether m is right of l on the same line: raised signs and marks above letters make
-// PDFium end a line where a reader sees none.
+// beside reports whether m is to the right of l on the same line. Raised signs and marks above letters make
+// PDFium end a line where a reader sees no line end.
 func (l *pdfLine) beside(m *pdfLine) bool {
 	if l.solid == 0 || m.solid == 0 || l.hyphen || l.size() <= 0 || m.size() <= 0 {
 		return false
@@ -204,7 +204,7 @@ func splitLigatures(s string) string {
 	return ligatures.Replace(s)
 }
 
-// manyShapes is the number of drawn shapes from which a page without text may show text all the same.
+// manyShapes is the number of drawn shapes from which a page without a text layer is assumed to show text.
 const manyShapes = 100
 
 // write turns the pages into paragraphs.
@@ -275,7 +275,8 @@ func (d *pdfDoc) write() {
 	}
 }
 
-// writePage writes one page. prev is the last line of the previous page, whose paragraph may continue.
+// writePage writes one page. prev is the last line of the previous page; its paragraph may continue on this
+// one.
 func (d *pdfDoc) writePage(p *pdfPage, prev *pdfLine, words *vocabulary) *pdfLine {
 	b := d.b
 	p.lines = slices.DeleteFunc(p.lines, func(l pdfLine) bool { return l.drop })
@@ -324,7 +325,7 @@ func (d *pdfDoc) placePage(label string, prev *pdfLine, joined bool) {
 	d.b.places = append(d.b.places, paraPlace{len(d.b.para), label})
 }
 
-// writeLine appends a line to the paragraph, with a space, nothing, or a word joined.
+// writeLine appends a line to the paragraph: after a space, after nothing, or joining a divided word.
 func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words *vocabulary) {
 	b := d.b
 	if joined {
@@ -335,7 +336,7 @@ func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words *voc
 			d.joinWord(l.text, words)
 		case isUnspaced(before) && isUnspaced(after), isUnspaced(before) && !unicode.IsLetter(after) && !unicode.IsDigit(after):
 		case prev.spread && l.spread:
-			b.line() // not a blank between spaced letters
+			b.line() // the blank is not one between spaced letters
 		default:
 			b.space()
 		}
@@ -350,7 +351,7 @@ func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words *voc
 	switch {
 	case l.off:
 		b.spans.add(FlagOffPage, "text outside the visible page", from, len(b.para))
-	case l.invisible && !p.scan: // over the picture of a page it is the output of character recognition
+	case l.invisible && !p.scan: // over the picture of a page, invisible text is the output of character recognition
 		b.spans.add(FlagHidden, "text drawn without ink", from, len(b.para))
 	case l.covered && !p.scan:
 		b.spans.add(FlagHidden, "text under a box or a picture, or cut off", from, len(b.para))
@@ -363,7 +364,7 @@ func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words *voc
 	}
 }
 
-// pdfDetail says what the flag of a stretch of a line means.
+// pdfDetail explains the flag of a stretch of a line.
 var pdfDetail = map[string]string{
 	FlagHidden: "text without ink, under a box or a picture, or cut off",
 	FlagWhite:  "text in the colour of its ground",
@@ -433,12 +434,12 @@ func firstWord(s string) string {
 
 // vocabulary decides what a hyphen at a line end means.
 type vocabulary struct {
-	have    map[string]bool // words that are complete within a line of the document, including hyphenated ones
+	have    map[string]bool // words, including hyphenated ones, that are complete within a line of the document
 	divided bool            // the document divides words at line ends
 }
 
-// dividedLines is the minimum share of lines that end in a hyphen, one in this many, in a document that
-// divides words; if only words' own hyphens are there, it is one in 60 or less.
+// A document divides words if at least one in dividedLines of its lines ends in a hyphen; if only hyphens
+// that belong to words end lines, it is one in 60 or fewer.
 const dividedLines = 40
 
 func (d *pdfDoc) vocabulary() *vocabulary {

@@ -6,15 +6,15 @@ import (
 	"strconv"
 )
 
-// A page has line numbers if this many numbers in a margin count this many of its lines.
+// A page has line numbers if at least this many numbers in a margin count at least this many of its lines.
 const (
 	leastLineNumbers = 3
 	leastNumbered    = 5
 	copiedNumber     = 0.7 // share of the width of the widest number that shorter ones leave free before the words
 )
 
-// dropLineNumbers removes line numbers in the margins from the page's characters, and returns the number of line numbers and of
-// their digits.
+// dropLineNumbers removes line numbers in the margins from the page's characters. It returns how many line numbers it removed
+// and how many digits they had.
 func (o *pageOrder) dropLineNumbers() (numbers, digits int) {
 	var drop []int
 	for _, side := range []int{-1, 1} {
@@ -99,14 +99,14 @@ func (o *pageOrder) textRows(a, b int) int {
 	return n
 }
 
-// sameEdge reports whether two numbers are one below the other.
+// sameEdge reports whether one of two numbers is below the other.
 func (o *pageOrder) sameEdge(a, b int) bool {
 	x, y := &o.words[a], &o.words[b]
 	play := 0.5 * max(x.size(), y.size())
 	return math.Abs(x.right-y.right) < play || math.Abs(x.left-y.left) < play
 }
 
-// inMargin reports whether numbers are next to lines of running text that do not reach as far.
+// inMargin reports whether numbers are next to lines of running text that do not extend to them.
 func (o *pageOrder) inMargin(numbers []int, side int) bool {
 	if len(numbers) < leastLineNumbers || o.words[numbers[len(numbers)-1]].row-o.words[numbers[0]].row < leastNumbered {
 		return false
@@ -125,7 +125,7 @@ func (o *pageOrder) inMargin(numbers []int, side int) bool {
 		}
 		first, end := &o.words[r[0]], &o.words[r[len(r)-1]]
 		for _, i := range numbers {
-			n := &o.words[i] // numbers that were copied with the lines are where the words began, and push the words aside
+			n := &o.words[i] // numbers that were copied with the lines are where the words began, and have pushed the words aside
 			if play := copiedNumber * (n.right - n.left); side < 0 && n.right-play > first.left || side > 0 && n.left+play < end.right {
 				return false
 			}

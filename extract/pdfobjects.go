@@ -21,9 +21,9 @@ import (
 type pdfObjects struct {
 	data   []byte
 	opt    Options
-	places []uint32             // where the bodies of objects begin, by number; 0: nowhere; nil: not looked for
-	packed map[int]packedObject // objects inside streams, by number; nil: not read
-	order  []int                // of the numbers in packed
+	places []uint32             // where the bodies of objects begin, by number; 0 if nowhere; nil if not searched yet
+	packed map[int]packedObject // objects inside streams, by number; nil if not read yet
+	order  []int                // the numbers in packed, in order
 	fonts  fontRoom
 	cut    bool // objects inside streams were left out
 	// tooLarge says that tables of fonts contradict their letters in a document that is too large to be copied.
@@ -33,7 +33,7 @@ type pdfObjects struct {
 // packedObject is an object inside a stream.
 type packedObject struct {
 	body []byte
-	at   int // where its stream is
+	at   int // place of its stream
 }
 
 // Bounds on an object, on the unpacked size of a stream, on all object streams together and the objects in them, and on object
@@ -78,7 +78,7 @@ func (p *pdfObjects) find(number string) int {
 	return p.place(n)
 }
 
-// place is find for a number as an integer.
+// place is like find, for a number given as an integer.
 func (p *pdfObjects) place(number int) int {
 	if p.places == nil {
 		p.places = []uint32{0}
@@ -101,7 +101,8 @@ func (p *pdfObjects) place(number int) int {
 	return -1
 }
 
-// objectNumber returns the number of the object whose head, for example "12 0 obj", is at the end of before, or -1.
+// objectNumber returns the number of the object whose head, for example "12 0 obj", is at the end of before, or -1
+// if there is none.
 func objectNumber(before []byte) int {
 	head := before[max(len(before)-24, 0):]
 	var number []byte
@@ -128,7 +129,7 @@ func (p *pdfObjects) object(number string) []byte {
 	return p.numbered(n)
 }
 
-// numbered is object for a number as an integer.
+// numbered is like object, for a number given as an integer.
 func (p *pdfObjects) numbered(number int) []byte {
 	p.unpack()
 	at := p.place(number)
@@ -144,7 +145,7 @@ func (p *pdfObjects) numbered(number int) []byte {
 	return body
 }
 
-// payload returns where the bytes of a stream object are; from == to: it is not a stream.
+// payload returns where the bytes of a stream object are; from equals to if it is not a stream.
 func (p *pdfObjects) payload(number string) (from, to int) {
 	at := p.find(number)
 	if at < 0 {
@@ -173,7 +174,7 @@ func (p *pdfObjects) payloadAt(at int) (from, to int) {
 
 // stream returns the unpacked content of a stream object.
 func (p *pdfObjects) stream(number string) []byte {
-	out, _ := io.ReadAll(io.LimitReader(p.reader(number), maxPDFStream)) // what was unpacked before the damage counts
+	out, _ := io.ReadAll(io.LimitReader(p.reader(number), maxPDFStream)) // the bytes unpacked before the damage count
 	return out
 }
 
@@ -223,7 +224,7 @@ func (p *pdfObjects) packedObjects() iter.Seq2[int, []byte] {
 	}
 }
 
-// unpack reads the objects inside streams, once.
+// unpack reads the objects inside streams, the first time that it is called.
 func (p *pdfObjects) unpack() {
 	if p.packed != nil {
 		return
@@ -254,7 +255,7 @@ func (p *pdfObjects) unpack() {
 		if m == nil {
 			continue
 		}
-		first, _ := strconv.Atoi(string(m[1])) // digits; a number too large is beyond the end
+		first, _ := strconv.Atoi(string(m[1])) // these are digits; a number that is too large is beyond the end
 		body, _ := io.ReadAll(io.LimitReader(unpackPDF(dictionary, p.data[begin:end]), int64(room)))
 		if room -= len(body); first <= 0 || first >= len(body) {
 			continue
@@ -291,7 +292,8 @@ func (p *pdfObjects) take(heads, body []byte, at int) {
 	note(len(body))
 }
 
-// firstNumber removes the first word and returns its number; -1: it is not a number, or too large. ok: there is a word.
+// firstNumber removes the first word and returns its number, or -1 if it is not a number or is too large. ok reports
+// whether there is a word.
 func firstNumber(words *[]byte) (number int, ok bool) {
 	s := bytes.TrimLeft(*words, " \t\r\n\f\x00")
 	if len(s) == 0 {

@@ -2,17 +2,17 @@ package extract
 
 import "sort"
 
-// pdfWord holds the characters of a page between two blanks, as the file draws them one after the other.
+// pdfWord holds the characters of a page that the file draws between two blanks.
 type pdfWord struct {
 	from, to               int // of the page's characters
 	left, right, low, high float64
-	row, at                int // the row, and which of its words from the left
+	row, at                int // number of the row, and of the word within the row from the left
 	column                 int // of the row's band, from 0
 }
 
 func (w *pdfWord) size() float64 { return w.high - w.low }
 
-// pdfRow holds the words of one height, from left to right.
+// pdfRow holds the words at one height, from left to right.
 type pdfRow struct {
 	words     []int
 	low, high float64
@@ -28,21 +28,21 @@ const (
 	wordBlank = 0.12 // share of the type size: the minimum distance that separates words
 )
 
-// pageOrder holds where the words of a page are.
+// pageOrder holds the words of a page and their places.
 type pageOrder struct {
 	chars []pdfChar
 	words []pdfWord // in the order in which they are drawn
 	rows  []pdfRow  // from the top
 	bands []pdfBand
-	// standing: the lines run up or down. PDFium then returns them from the left, so that Chinese and Japanese lines come in
-	// reverse order.
+	// standing says that the lines run up or down. PDFium then returns them from left to right, so Chinese and Japanese
+	// lines come in reverse order.
 	standing bool
 }
 
 // pdfBand is a stretch of rows with the same columns.
 type pdfBand struct {
 	from, to int       // rows
-	gutters  []float64 // the middle of each blank between two columns; none: one column
+	gutters  []float64 // the middle of each blank between two columns; empty if there is one column
 }
 
 func newPageOrder(chars []pdfChar) *pageOrder {
@@ -52,7 +52,8 @@ func newPageOrder(chars []pdfChar) *pageOrder {
 	return o
 }
 
-// findWords divides the characters at blanks, at line ends, and where one does not follow the last.
+// findWords divides the characters at blanks, at line ends, and wherever a character is not next to the
+// previous one.
 func (o *pageOrder) findWords() {
 	open := false
 	for i, c := range o.chars {
@@ -81,11 +82,12 @@ func (o *pageOrder) findWords() {
 	}
 }
 
-// smallType is the share of the usual type size below which a word may be a raised or lowered sign, or be between lines.
+// smallType is the share of the usual type size below which a word may be a raised or lowered sign, or a word between
+// lines.
 const smallType = 0.85
 
-// findRows puts words that overlap in height by half into one row: those of the usual size, then smaller ones, which
-// join a row if it has room for them.
+// findRows puts words that overlap by half of their height into one row: first those of the usual size, and then
+// smaller ones, which join a row if it has room for them.
 func (o *pageOrder) findRows() {
 	order := make([]int, len(o.words))
 	sizes := make([]float64, len(o.words))
@@ -146,7 +148,8 @@ func (o *pageOrder) join(rows []pdfRow, from, i int) []pdfRow {
 	return append(rows, pdfRow{words: []int{i}, low: w.low, high: w.high})
 }
 
-// fits reports whether a word is at the height of a row and, if room is requested, next to its words.
+// fits reports whether a word is at the height of a row and, if room is requested, whether there is room for
+// it next to the words of the row.
 func (o *pageOrder) fits(r *pdfRow, w *pdfWord, room bool) bool {
 	if min(r.high, w.high)-max(r.low, w.low) <= 0.5*min(r.high-r.low, w.size()) {
 		return false
@@ -206,7 +209,7 @@ func (o *pageOrder) wordsAstray() bool {
 	return odd >= fewSteps && float64(odd) > oddSteps*float64(len(o.words)-1)
 }
 
-// endsLine reports whether no word of its column closely follows w.
+// endsLine reports whether no word in the column of w closely follows w.
 func (o *pageOrder) endsLine(w *pdfWord) bool {
 	r := o.rows[w.row].words
 	return w.at+1 == len(r) || o.words[r[w.at+1]].column != w.column || o.words[r[w.at+1]].left-w.right > 2*w.size()
@@ -217,13 +220,14 @@ func (o *pageOrder) beginsLine(w *pdfWord) bool {
 	return w.at == 0 || o.words[r[w.at-1]].column != w.column || w.left-o.words[r[w.at-1]].right > 2*w.size()
 }
 
-// lineOf names a line: a row of a column.
+// lineOf identifies a line, which is a row within a column.
 type lineOf struct{ row, column int }
 
 // longLine is the number of characters from which a line counts as text.
 const longLine = 25
 
-// linesAstray reports whether lines of text are drawn in an order other than that in which they appear, and whether that is backwards.
+// linesAstray reports whether lines of text are drawn in an order other than that in which they appear, and whether this order is
+// backwards.
 func (o *pageOrder) linesAstray() (astray, backwards bool) {
 	long, few := longLine, fewLines
 	if o.standing {

@@ -13,7 +13,7 @@ type layout struct {
 	lines []pdfLine
 	edge  []float64       // right edge of the column of each line
 	start []float64       // left edge of it
-	pitch map[int]float64 // usual distance between lines of one paragraph, in line heights, by class of size
+	pitch map[int]float64 // usual distance between lines of one paragraph, in line heights, by class of type size
 }
 
 func newLayout(lines []pdfLine) *layout {
@@ -57,14 +57,14 @@ func usualPitch(pitches []float64) float64 {
 			return pitches[i]
 		}
 	}
-	return pitches[0] // there is at least one
+	return pitches[0] // the page has at least one such distance
 }
 
 // near is how many lines before and after are examined to find a column's edges.
 const near = 60
 
-// column returns the right and left edges of the lines around line i that are set like it: they
-// overlap with it and begin at about the same place.
+// column returns the right and left edges of the lines around line i that are in the same column: they
+// overlap with line i and begin at about the same place.
 func (y *layout) column(i int) (right, left float64) {
 	l := &y.lines[i]
 	right, left = l.right, l.left
@@ -109,12 +109,12 @@ func (y *layout) continues(i int) bool {
 	}
 	em := size * 0.8
 	if startsItem(b.text) && (startsItem(a.text) || !a.full || endsSentence(a.text) || endsInDigit(a.text) || math.Abs(a.left-b.left) > em/2) {
-		return false // otherwise it is a number in the middle of a sentence
+		return false // otherwise this is a number in the middle of a sentence
 	}
 	drop := (a.low - b.low) / size
 	switch {
 	case math.Abs(drop) < 0.3 && !a.hyphen:
-		return false // next to it: cells of a table
+		return false // next to line a: cells of a table
 	case drop < -1 || !y.sameColumn(j, i):
 		// The next column, or adjacent text: the paragraph continues only if the words show it.
 		return goesOn(a, b) && a.right-a.left > 0.6*(y.edge[j]-y.start[j]) || drop < -1 && runsOn(a, b)

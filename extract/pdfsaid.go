@@ -18,13 +18,14 @@ import (
 // saidDetail is the sentence of the flag.
 const saidDetail = "the stored letters differ from those drawn; the drawn ones are compared"
 
-// otherWords is the share of its groups of three letters in which what a page says may differ from what it draws.
+// otherWords is the share of a page's groups of three letters in which the text that it states may differ from
+// the text that it draws.
 const otherWords = 0.05
 
 // leastOther is the number of groups of letters below which nothing is concluded.
 const leastOther = 20
 
-// undoActualText removes the ActualText of a page's objects and reports whether there was any.
+// undoActualText removes the ActualText of a page's objects and reports whether they had any.
 func (f *pdfium) undoActualText(page uint64) bool {
 	const name = "ActualText"
 	key := f.malloc(len(name) + 1)
@@ -47,7 +48,8 @@ func (f *pdfium) undoActualText(page uint64) bool {
 	return found
 }
 
-// drawnWords reads the page again from what it draws if its ActualText says something else; otherwise it returns nil.
+// drawnWords reads the page again, without ActualText, if its ActualText differs from what it draws; otherwise it
+// returns nil.
 func (f *pdfium) drawnWords(page uint64, said []pdfChar, g geometry, ground *pdfGround) []pdfChar {
 	if !f.undoActualText(page) {
 		return nil
@@ -122,8 +124,8 @@ var (
 	cmapRange      = regexp.MustCompile(`<([0-9A-Fa-f]{2})>\s*<([0-9A-Fa-f]{2})>\s*<([0-9A-Fa-f]{4})>`)
 )
 
-// falseMappings returns the file without ToUnicode tables that give letters of a defined encoding the meaning of
-// others, or nil if no font has one.
+// falseMappings returns the file without those ToUnicode tables that give letters of a defined encoding the
+// meaning of other letters, or nil if no font has such a table.
 func (p *pdfObjects) falseMappings() []byte {
 	var out []byte
 	change := func() []byte {
@@ -149,7 +151,7 @@ func (p *pdfObjects) falseMappings() []byte {
 	return out
 }
 
-// tables returns the objects outside streams that name a ToUnicode table, and where they name it.
+// tables returns the objects outside streams that name a ToUnicode table, and the places where they do.
 func (p *pdfObjects) tables() iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		for from := 0; ; {
@@ -199,7 +201,7 @@ func (p *pdfObjects) liesAbout(font []byte) (table string, lies bool) {
 				code, _ = strconv.Atoi(item) // digits
 				continue
 			}
-			delete(letters, byte(code)) // a name that says nothing
+			delete(letters, byte(code)) // a name that says nothing about its letter
 			if name := item[1:]; len(name) == 1 && unicode.IsLetter(rune(name[0])) {
 				letters[byte(code)] = rune(name[0])
 			}
@@ -238,7 +240,7 @@ func contradicts(table []byte, letters map[byte]rune) bool {
 	return wrong >= leastFalse && wrong*20 > right
 }
 
-// hexNumber reads up to four digits, which are valid.
+// hexNumber reads up to four digits, which must be valid.
 func hexNumber(digits []byte) int {
 	n, _ := strconv.ParseInt(string(digits), 16, 32)
 	return int(n)

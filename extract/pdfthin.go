@@ -7,9 +7,10 @@ import (
 
 // PDFium leaves a text object out if its box has no width. The box of a single letter, or of a line that runs down, has none if
 // the font is not in the file and no available font has the letter, as with the East Asian fonts that every viewer supplies. A
-// drawn outline widens the box; so such objects get one before the text is read, and lose it afterwards.
+// drawn outline widens the box; so such objects are given an outline before the text is read, and lose it afterwards.
 
-// pdfOrdering is how fonts name the collections of East Asian characters (ISO 32000-1, section 9.7.3).
+// pdfOrdering matches the names by which fonts refer to collections of East Asian characters (ISO 32000-1,
+// section 9.7.3).
 var pdfOrdering = regexp.MustCompile(`/Ordering\s*\(\s*(?:Japan1|Japan2|GB1|CNS1|Korea1|KR)\s*\)`)
 
 // widens reports whether the file has such fonts.
@@ -28,7 +29,7 @@ func (p *pdfObjects) widens() bool {
 // renderStroke is the render mode of outlines, fpdf_edit.h.
 const renderStroke = 1
 
-// thinObject is a text object that was given an outline, with its own mode.
+// thinObject is a text object that was given an outline, with its original render mode.
 type thinObject struct {
 	object uint64
 	mode   int
@@ -65,7 +66,7 @@ func (f *pdfium) widen(depth, n int, object func(i uint64) uint64) []thinObject 
 	return out
 }
 
-// restore restores the original mode of objects.
+// restore restores the original render mode of objects.
 func (f *pdfium) restore(objects []thinObject) {
 	for _, t := range objects {
 		f.call("FPDFTextObj_SetTextRenderMode", t.object, uint64(t.mode))

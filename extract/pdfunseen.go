@@ -7,8 +7,8 @@ import (
 // pdfBox is a filled shape or a picture of a page.
 type pdfBox struct {
 	left, right, low, high float64
-	at                     int  // among the page's objects, in the order in which they are drawn
-	known                  bool // it is of one colour
+	at                     int  // its position among the page's objects, in the order in which they are drawn
+	known                  bool // it has a single colour
 	colour                 [3]byte
 	opaque                 bool
 }
@@ -19,7 +19,7 @@ type pdfGround struct {
 	drawn map[uint64]int // for each text object, its position among the page's objects
 }
 
-// leastBox is the minimum side of a box that letters can be on, in points; thinner boxes are lines.
+// leastBox is the minimum side, in points, of a box on which letters can be; thinner boxes are lines.
 const leastBox = 2
 
 // maxBoxesDrawn bounds the boxes of a page that are examined.
@@ -47,7 +47,7 @@ func (f *pdfium) readGround(page uint64, g geometry) *pdfGround {
 	return gr
 }
 
-// box reads an object that fills its place.
+// box reads an object that fills its bounds.
 func (f *pdfium) box(o uint64, kind int, g geometry) (pdfBox, bool) {
 	var b pdfBox
 	s := uint64(f.scratch)
@@ -124,13 +124,13 @@ func nearColour(a, b [3]byte) bool {
 	return true
 }
 
-// clip is the rectangle outside which an object is invisible.
+// clip is a rectangle; the object to which it applies is invisible outside.
 type clip struct {
 	left, right, low, high float64
 	set                    bool
 }
 
-// Clipping paths have few points if they are rectangles; others are not followed.
+// Clipping paths that are rectangles have few points; longer ones are not followed.
 const (
 	maxClips      = 4
 	maxClipPoints = 6
@@ -173,7 +173,7 @@ func (f *pdfium) clipOf(object uint64, g geometry) clip {
 	return c
 }
 
-// hides reports whether the middle of a character is outside.
+// hides reports whether the middle of a character is outside the clip.
 func (c *clip) hides(x *pdfChar) bool {
 	if !c.set {
 		return false

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// readText passes plain text through with its own line structure, line ends as "\n".
+// readText passes plain text through with its line structure, writing line ends as "\n".
 func readText(b *builder, data []byte) error {
 	s, err := b.decodeText(data)
 	if err != nil {

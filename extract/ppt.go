@@ -63,7 +63,7 @@ type pptRecord struct {
 	body           []byte
 }
 
-// record reads the record at the start of s and returns what follows it.
+// record reads the record at the start of s and returns the bytes after it.
 func record(s []byte) (pptRecord, []byte, bool) {
 	if len(s) < 8 {
 		return pptRecord{}, nil, false
@@ -88,8 +88,8 @@ func (f *pptFile) recordAt(offset int) (pptRecord, bool) {
 // maxEdits bounds the chain of saves.
 const maxEdits = 10000
 
-// directory follows the saves from the last to the first; the newest location of a part counts.
-// It returns the part number of the document.
+// directory follows the saves from the last to the first, and keeps the newest location of each part. It
+// returns the part number of the document.
 func (f *pptFile) directory(edit int) (uint32, error) {
 	document := uint32(0)
 	for n := 0; n < maxEdits; n++ {

@@ -66,7 +66,8 @@ func walkSlide(b *builder, data []byte, size slideSize) error {
 	return err
 }
 
-// slideGrounds reads what layouts and masters put on every slide based on them: short text is left out like a page header.
+// slideGrounds reads the text that layouts and masters put on every slide based on them, and leaves it out, like a page
+// header, if it is short.
 func (p *parts) slideGrounds(slides []string, size slideSize) {
 	read := func(name string) {
 		_ = p.part(name, true, func(d []byte) error {
@@ -102,7 +103,8 @@ func (p *parts) slideGrounds(slides []string, size slideSize) {
 	}
 }
 
-// slideOrder returns the slides' part names in the order of the show, or by number if that is damaged.
+// slideOrder returns the part names of the slides in the order of the show, or by number if the order of the
+// show is damaged.
 func (p *parts) slideOrder(main string) []string {
 	byID := map[string]string{}
 	for _, r := range p.relations(main) {
@@ -172,7 +174,7 @@ type slideReader struct {
 	size   slideSize
 }
 
-// slideSize is the size of all slides, in English Metric Units; 0: not known.
+// slideSize is the size of all slides, in English Metric Units; 0 if unknown.
 type slideSize struct{ width, height int64 }
 
 // slideShape is the shape being read.
@@ -190,7 +192,7 @@ func (s *slideSize) start(name string, a attrs) {
 func (s *slideSize) stop(string)  {}
 func (s *slideSize) chars(string) {}
 
-// place reads what can hide a slide or a shape.
+// place reads the properties that can hide a slide or a shape.
 func (r *slideReader) place(name string, a attrs) {
 	switch name {
 	case "p:sld":

@@ -5,15 +5,15 @@ import (
 	"unicode"
 )
 
-// longQuotation is the length in bytes from which a quotation in strange marks is flagged, and
-// maxQuotation the length beyond which its closing mark is taken to belong to another quotation.
-// Reports do not treat such text as a quotation either, nor text of several paragraphs.
+// A quotation in strange marks is flagged if it has at least longQuotation bytes. If it has more than
+// maxQuotation bytes, its closing mark is taken to belong to another quotation. Reports do not treat such
+// text as a quotation either, nor text of several paragraphs.
 const (
 	longQuotation = 300
 	maxQuotation  = 3000
 )
 
-// strangeQuote says in which text a quotation mark is strange.
+// strangeQuote says in which texts a quotation mark is strange.
 type strangeQuote struct {
 	closers string
 	to      quoteTo
@@ -22,9 +22,9 @@ type strangeQuote struct {
 type quoteTo uint8
 
 const (
-	toAll       quoteTo = iota // no typographic tradition uses it like this
-	toAlphabets                // only Chinese, Japanese and Korean use it
-	toEnglish                  // other languages of Europe use it
+	toAll       quoteTo = iota // used like this in no typographic tradition
+	toAlphabets                // used only in Chinese, Japanese and Korean
+	toEnglish                  // used in other languages of Europe
 )
 
 // strangeQuotes are marks that make a copied passage look quoted to a program, but not, or not at once, to

@@ -14,7 +14,8 @@ const (
 	readingMore    = 12
 )
 
-// reading leaves out the reading of base and counts it. Text too long for one becomes a paragraph after this one.
+// reading leaves out the reading of base and counts its letters. Text that is too long for a reading becomes a
+// paragraph after this one.
 func (b *builder) reading(base, s string) {
 	n := countLetters(s)
 	if n == 0 {
@@ -43,7 +44,7 @@ func countLetters(s string) int {
 // readings collects the readings of an HTML page.
 type readings struct {
 	base string          // the paragraph's text up to the ruby, or up to its last reading
-	text strings.Builder // of the reading that is open
+	text strings.Builder // text of the reading that is open
 	open int             // elements rt and rtc
 }
 
@@ -57,7 +58,7 @@ func (r *readings) start(a atom.Atom, para []byte) {
 	}
 }
 
-// add takes text that is not shown in the line.
+// add collects text that is not shown in the line.
 func (r *readings) add(s string) {
 	if r.open > 0 && r.text.Len() < 1<<16 {
 		r.text.WriteString(s)
@@ -95,7 +96,7 @@ func (r *officeRuby) start(name string, at int) {
 	}
 }
 
-// take holds s back if it belongs to a reading.
+// take withholds s if it belongs to a reading.
 func (r *officeRuby) take(s string) bool {
 	if r.open && r.text.Len() < 1<<16 {
 		r.text.WriteString(s)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// edit is a change of the finished text: bytes [from, to) become text, with a flag of the code, if any.
+// edit is a change to the finished text: bytes [from, to) become text, with a flag unless code is empty.
 type edit struct {
 	from, to           int
 	text, code, detail string
@@ -21,7 +21,7 @@ func (b *builder) asSeen() {
 		b.rewrite(reordered(b.res.Text))
 	}
 	b.rewrite(turned(b.res.Text, b.directed))
-	if !b.garbled { // otherwise they are not letters
+	if !b.garbled { // otherwise the characters are not the letters that they seem to be
 		b.rewrite(undisguised(b.res.Text))
 	}
 }
@@ -63,7 +63,7 @@ func (b *builder) rewrite(edits []edit) {
 	for i := range b.res.Flags {
 		if f := &b.res.Flags[i]; f.End > 0 {
 			f.Start, f.End = moved(f.Start, false), moved(f.End, true)
-			if f.Start >= f.End { // nothing is left of the text it was about
+			if f.Start >= f.End { // nothing is left of the text that it concerned
 				f.Start, f.End = 0, 0
 			}
 		}

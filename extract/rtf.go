@@ -35,7 +35,7 @@ type rtfState struct {
 	hidden bool
 	white  bool
 	size   int    // half points; 0: default
-	aside  string // the flag of text that is left out: headers, comments, deletions; empty: it is not left out
+	aside  string // the flag of text that is left out, such as headers, comments and deletions; empty if it is not left out
 }
 
 type rtfDest int
@@ -49,10 +49,10 @@ const (
 	rtfAuthor
 	rtfInfo // other fields of the information group
 	rtfCreated
-	rtfObject // an object, of which only the result is shown
+	rtfObject // an object, which shows only its result
 	rtfLabel  // of a list
 	rtfCode   // of a field
-	rtfTwice  // text in two forms; the second, in Unicode, is shown
+	rtfTwice  // text in two forms, of which the second, in Unicode, is shown
 )
 
 type rtfReader struct {
@@ -93,7 +93,7 @@ func (r *rtfReader) read() error {
 			r.flush()
 			r.drop = 0
 			if len(r.stack) == 0 {
-				return nil // the rest is not part of the document
+				return nil // the rest of the file is not part of the document
 			}
 			before := r.stack[len(r.stack)-1]
 			r.leaveAside(before.aside)
@@ -252,7 +252,7 @@ func (r *rtfReader) symbol(c byte) {
 	}
 }
 
-// put writes s after anything pending.
+// put writes s after any pending text.
 func (r *rtfReader) put(s string) {
 	if r.drop > 0 {
 		r.drop--
@@ -294,7 +294,7 @@ var rtfSigns = map[string]string{
 	"emspace": " ", "enspace": " ", "qmspace": " ", "zwj": "\u200d", "zwnj": "\u200c", "ltrmark": "\u200e", "rtlmark": "\u200f",
 }
 
-// word carries out a control word. n counts only when has is true.
+// word carries out a control word. n is valid only if has is true.
 func (r *rtfReader) word(w string, n int, has bool) {
 	star := r.star
 	r.star = false
@@ -374,7 +374,7 @@ func (r *rtfReader) word(w string, n int, has bool) {
 	}
 }
 
-// group handles words that name the destination of the group's text, and colours.
+// group handles control words that name the destination of the group's text, and colours.
 func (r *rtfReader) group(w string, n int) {
 	switch w {
 	case "red":
@@ -413,7 +413,7 @@ func (r *rtfReader) unicode(n int) {
 	if n < 0 {
 		n += 1 << 16
 	}
-	if n >= 0x10000 { // not allowed, but written
+	if n >= 0x10000 { // not allowed, but some programs write it
 		r.put(string(rune(n)))
 	} else {
 		r.units = append(r.units, uint16(n))
@@ -484,7 +484,7 @@ func rtfCharset(n int) encoding.Encoding {
 	return nil
 }
 
-// isRTF reports whether data begins like RTF, ignoring blanks.
+// isRTF reports whether data begins like RTF after any blanks.
 func isRTF(data []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n\xef\xbb\xbf"), []byte(`{\rtf`))
 }

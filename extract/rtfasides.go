@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// rtfAsides are destinations whose text is counted, and kept if it is long.
+// rtfAsides lists the destinations whose text is counted, and kept if it is long.
 var rtfAsides = map[string]string{"annotation": FlagComments, "header": FlagHeaders, "headerl": FlagHeaders, "headerr": FlagHeaders,
 	"headerf": FlagHeaders, "footer": FlagHeaders, "footerl": FlagHeaders, "footerr": FlagHeaders, "footerf": FlagHeaders}
 
-// pageHeaders leaves out short headers and footers of pages, and keeps long ones, and those of a document without other text.
+// pageHeaders leaves out short headers and footers of pages. It keeps long ones, and those of a document without other text.
 func (r *rtfReader) pageHeaders() {
 	for _, s := range r.headers {
 		if utf8.RuneCountInString(s) <= shortHeader && r.b.any() {

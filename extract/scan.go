@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// scanText looks in the finished text for means of deceiving a comparison: look-alike letters,
-// invisible characters, letters spaced out, rare quotation marks. Nothing is changed; matching
-// normalises, and the flags are evidence for people.
+// scanText looks in the finished text for means of deceiving a comparison: look-alike letters, invisible
+// characters, letters spaced out, rare quotation marks. It changes nothing: matching normalises the text, and
+// the flags are evidence for people.
 func scanText(b *builder) {
 	s := b.res.Text
 	if !isASCII([]byte(s)) {
-		if b.counts[FlagGuess] == 0 { // a wrong guess would mix scripts by itself
+		if b.counts[FlagGuess] == 0 { // a wrongly guessed encoding would mix scripts by itself
 			scanWords(b, s)
 		}
 		scanControls(b, s)
@@ -30,7 +30,7 @@ func scanText(b *builder) {
 // given in doc/evaluation/extract.md); after most permutations of the letters, fewer are. Private
 // characters have no meaning at all.
 const (
-	leastWords   = 200 // number of Latin words of three letters or more below which nothing is concluded
+	leastWords   = 200 // number of Latin words of three letters or more, below which nothing is concluded
 	maxVowelless = 30  // per cent of them without a vowel
 	leastVowels  = 28  // per cent of their letters
 	maxPrivate   = 5   // per cent of characters that have no public meaning
@@ -79,7 +79,7 @@ func scanLanguage(b *builder, s string) {
 	}
 }
 
-// script is one of the scripts whose letters are distinguished; 0 for any other.
+// script is one of the scripts that are distinguished, or 0 for any other.
 type script byte
 
 const (
@@ -122,9 +122,9 @@ func scriptOf(r rune) script {
 	return 0
 }
 
-// lookAlikes holds, for letters of other scripts that a reader takes for a Latin one, that Latin
-// letter. The pairs are from Unicode Technical Standard 39, confusables.txt, reduced to letters
-// that print alike in common fonts.
+// lookAlikes maps letters of other scripts that a reader takes for Latin ones to those Latin letters. The
+// pairs are from Unicode Technical Standard 39, confusables.txt, reduced to letters that print alike in
+// common fonts.
 var lookAlikes = func() map[rune]rune {
 	m := map[rune]rune{}
 	for _, p := range []string{
@@ -147,15 +147,15 @@ var lookAlikes = func() map[rune]rune {
 type word struct {
 	from, to  int
 	count     [allScripts]int // letters by script
-	alike     [allScripts]int // of them, letters that look like Latin ones
+	alike     [allScripts]int // of these, letters that look like Latin ones
 	firstRune [allScripts]rune
 }
 
-// scanWords flags words in which look-alike letters of another script are among the word's own. A
-// word written entirely in look-alikes is flagged only if the text has no real word of that
-// script, because the same letters spell ordinary Russian and Greek words. Some languages are
-// commonly typed with a borrowed letter for one that the keyboard lacks; a letter whose twin the
-// text never uses is such a habit, not a disguise.
+// scanWords flags words in which look-alike letters of another script are among the word's own. A word
+// written entirely in look-alikes is flagged only if the text has no real word of that script, because the
+// same letters spell ordinary Russian and Greek words. In some languages, people commonly type a borrowed
+// letter for one that the keyboard lacks; if the text never uses the twin of a letter, that letter is such a
+// habit and not a disguise.
 func scanWords(b *builder, s string) {
 	k := &wordScan{s: s, runes: map[rune]int{}}
 	for _, r := range s {
@@ -236,7 +236,7 @@ func rarer(w word, main script) script {
 	return 0
 }
 
-// borrowed reports whether every odd letter of w replaces a twin that the text does not use.
+// borrowed reports whether the text does not use the twins of the odd letters of w.
 func (k *wordScan) borrowed(w word) bool {
 	if k.letters[latin] >= k.letters[foreign(w)] {
 		return false // no Latin text does without a, e, o or c
@@ -254,7 +254,7 @@ func (k *wordScan) borrowed(w word) bool {
 	return true
 }
 
-// foreign returns the script of w that is not Latin.
+// foreign returns the script in w that is not Latin.
 func foreign(w word) script {
 	for sc := cyrillic; sc < allScripts; sc++ {
 		if w.count[sc] > 0 {
@@ -306,9 +306,9 @@ var twins = func() map[script]map[rune]bool {
 
 func hasTwin(r rune, sc script) bool { return twins[sc][r] }
 
-// mathematical reports whether a word of two scripts is more likely a formula: capitals, or single
-// letters of both scripts alternating. A disguised word is in lower case with at most one capital,
-// or all in capitals.
+// mathematical reports whether a word of two scripts is more likely to be a formula: it has capitals, or
+// single letters of both scripts alternate. A disguised word is in lower case with at most one capital, or
+// all in capitals.
 func mathematical(s string) bool {
 	upper, lower, changes := 0, 0, 0
 	first := true
@@ -375,7 +375,7 @@ var hanTwins = func() map[rune]bool {
 	return m
 }()
 
-// leastTwins is the minimum number of such letters in a text: fewer may be mere slips.
+// leastTwins is the minimum number of such letters in a text, since fewer may be mere slips.
 const leastTwins = 3
 
 // scanTwins flags katakana among the characters of a Chinese text, and Chinese characters inside words of katakana.

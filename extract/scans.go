@@ -8,8 +8,8 @@ import (
 	"image/png"
 )
 
-// Scan is a page without a text layer, or a picture submitted as a file, as a grey PNG for
-// character recognition. The bytes are made by us, whatever the file contained.
+// Scan is a page without a text layer, or a picture submitted as a file, as a grey PNG for character
+// recognition. This package encodes the picture itself, whatever the file contained.
 type Scan struct {
 	Page int    `json:"page"` // from 1
 	PNG  []byte `json:"png"`
@@ -18,7 +18,7 @@ type Scan struct {
 const (
 	scanDPI      = 200
 	maxScanSide  = 6000     // pixels
-	maxScanBytes = 64 << 20 // total for all pages of a file, as PNG
+	maxScanBytes = 64 << 20 // total size of all pages of a file, as PNG
 )
 
 // keepScan adds a picture if there is still room for it.
@@ -28,7 +28,7 @@ func (b *builder) keepScan(page int, img image.Image) {
 	}
 	var buf bytes.Buffer
 	if err := png.Encode(&buf, img); err != nil {
-		return // one picture less to recognise; the page is still named as one without text
+		return // there is one picture less to recognise, but the page is still named as one without text
 	}
 	total := buf.Len()
 	for _, s := range b.scans {

@@ -9,7 +9,7 @@ import (
 type scholarly struct {
 	b    *builder
 	path []string
-	skip int // nesting depth inside elements that are not text of the document
+	skip int // nesting depth inside elements whose content is not text of the document
 
 	heading strings.Builder // of the section that begins
 	author  strings.Builder
@@ -77,7 +77,8 @@ func (r *scholarly) start(name string, a attrs) {
 	}
 }
 
-// inCitation reports whether the innermost element is in a reference, whose elements are words of one paragraph.
+// inCitation reports whether the innermost element is in a reference, which is a single paragraph whatever its
+// elements.
 func (r *scholarly) inCitation() bool {
 	n := len(r.path) - 1
 	for _, p := range r.path[:max(n, 0)] {
@@ -112,7 +113,7 @@ func (r *scholarly) stop(name string) {
 		r.b.end()
 		r.b.resume()
 	case r.inCitation():
-		if r.inside("element-citation", "biblStruct") { // whose parts have no signs between them
+		if r.inside("element-citation", "biblStruct") { // elements whose parts have no signs between them
 			r.b.space()
 		}
 	case scholarlyBlocks[n]:
@@ -135,7 +136,7 @@ func (r *scholarly) chars(s string) {
 	front := r.inside("front", "teiHeader")
 	switch {
 	case r.skip > 0:
-		if !r.inside("tex-math") { // the source of a formula that is read
+		if !r.inside("tex-math") { // the source of a formula that has been read
 			r.b.leave(FlagMetadata, s)
 		}
 	case r.inside("contrib") || front && r.inside("author"):

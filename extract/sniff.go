@@ -90,7 +90,7 @@ const maxSniffed = 20000
 // sniffZip looks for the parts that distinguish office formats.
 func sniffZip(name string, data []byte) (Format, error) {
 	if declaredEntries(data) > maxSniffed {
-		return ZIP, nil // whose reader refuses it before it builds the directory
+		return ZIP, nil // the reader refuses such a file before it builds the directory
 	}
 	zr, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -153,7 +153,8 @@ func mimeFormat(f *zip.File) (Format, bool) {
 	return "", false
 }
 
-// byExtension decides only if the content leaves the format open.
+// byExtension holds the formats for which file extensions stand; they decide only if the content leaves the
+// format open.
 var byExtension = map[string]Format{
 	"txt": Text, "text": Text, "md": Markdown, "markdown": Markdown, "html": HTML, "htm": HTML, "xhtml": HTML,
 	"docx": DOCX, "docm": DOCX, "dotx": DOCX, "doc": DOC, "pptx": PPTX, "odt": ODT, "odp": ODP, "rtf": RTF,
@@ -167,7 +168,7 @@ func ext(name string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Ext(strings.ReplaceAll(name, "\\", "/")), "."))
 }
 
-// sniffText distinguishes text formats, and text from binary.
+// sniffText distinguishes text formats from one another, and text from binary data.
 func sniffText(name string, data []byte) (Format, error) {
 	enc, err := detectEncoding(data)
 	if err != nil {
@@ -199,7 +200,7 @@ func sniffText(name string, data []byte) (Format, error) {
 		}
 		return JSON, nil
 	case f == RTF && strings.HasPrefix(head, "{\\"):
-		return RTF, nil // a piece of RTF without its head
+		return RTF, nil // a piece of RTF without its header
 	case known && (f == Text || f == Markdown || f == HTML || f == LaTeX || f == XML || f == MHTML || f == EML || f == FB2):
 		return f, nil
 	case strings.Contains(head, "\\documentclass"), strings.Contains(head, "\\begin{document}"):
@@ -211,8 +212,8 @@ func sniffText(name string, data []byte) (Format, error) {
 // otherRoot finds the first element of XML without a declaration, which names its namespace.
 var otherRoot = regexp.MustCompile(`^<[a-z_][\w.-]*(?::[\w.-]+)?\s[^<>]*xmlns(?::[\w.-]+)?\s*=`)
 
-// isXML reports whether lower-cased text that is not HTML begins like XML: with its declaration, a document type, or an element
-// of a namespace.
+// isXML reports whether lower-cased text that is not HTML begins like XML: with an XML declaration, a document type, or an
+// element in a namespace.
 func isXML(head string) bool {
 	return strings.HasPrefix(head, "<?xml") || strings.HasPrefix(head, "<!doctype ") || otherRoot.MatchString(head)
 }

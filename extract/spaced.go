@@ -10,9 +10,9 @@ import (
 // Typography spaces words out too, and so do figures read by a program: text is flagged if one in
 // fifty of its characters is such a letter, or if a run is as long as a sentence.
 const (
-	leastSpacedAll = 24 // letters of all runs together, if the dictionary does not know their words
-	spacedSentence = 40 // letters of a run that is flagged whatever the length of the text
-	spacedShare    = 50 // shorter runs together must make up one in this many characters
+	leastSpacedAll = 24 // minimum number of letters of all runs together, if the dictionary does not know their words
+	spacedSentence = 40 // minimum number of letters of a run that is flagged whatever the length of the text
+	spacedShare    = 50 // together, shorter runs must make up one in this many characters
 )
 
 // scanSpaced flags words whose letters are written apart. Matching joins the same runs.

@@ -38,13 +38,14 @@ func (f *spanFlags) add(code, detail string, from, to int) {
 	}
 }
 
-// show removes the flags from the text after byte from of the paragraph, because a copy of it is visible.
+// show removes the flags from the text after byte from of the paragraph, because a copy of that text is
+// visible.
 func (f *spanFlags) show(from int) {
 	f.open = slices.DeleteFunc(f.open, func(s paraSpan) bool { return s.from >= from })
 }
 
-// raise raises the flags of a paragraph that is at offset at of the text and lost lead bytes
-// before its first letter.
+// raise raises the flags of a paragraph at offset at of the text, from which lead bytes before the first
+// letter were removed.
 func (f *spanFlags) raise(b *builder, at, lead, end int) {
 	for _, s := range f.open {
 		from, to := max(at+s.from-lead, at), min(at+s.to-lead, end)

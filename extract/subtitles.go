@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	// cueTime begins a cue of SubRip or WebVTT (W3C, WebVTT, section 4.1).
+	// cueTime matches the line that begins a cue of SubRip or WebVTT (W3C, WebVTT, section 4.1).
 	cueTime = regexp.MustCompile(`^(?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}\s*-->\s*`)
 	cueTag  = regexp.MustCompile(`</?[a-zA-Z0-9][^<>]*>|\{\\[^}]*\}`)
 )

@@ -18,24 +18,24 @@ var hidingProperties = map[string]bool{
 	"direction": true, "unicode-bidi": true,
 }
 
-// textStyle is how the text of an element is shown, as far as that affects whether it can be read.
+// textStyle holds those properties of an element that affect whether its text can be read.
 type textStyle struct {
-	gone       string // flag code of an element that hides everything in it, or ""
+	gone       string // flag code of an enclosing element that hides everything in it, or ""
 	invisible  bool   // visibility, which an element inside may reset
 	size       float64
 	foreground colour
 	background colour
 	fromRight  bool // direction: rtl
-	turn       rune // the direction control for what the element itself requests; 0: none
+	turn       rune // the direction control for the direction that the element itself requests; 0 if it requests none
 }
 
-// colour is a colour in a form that can be compared; "": not known.
+// colour is a colour in a form that can be compared, or "" if it is unknown.
 type colour string
 
 // pageStyle is the style of a page without any style: black on white, 16 pixels.
 var pageStyle = textStyle{size: 16, foreground: "#000000", background: "#ffffff"}
 
-// code is the flag that text of this style needs, or "".
+// code returns the flag that text in this style needs, or "".
 func (l *textStyle) code() string {
 	switch {
 	case l.gone != "":
@@ -53,7 +53,7 @@ func (l *textStyle) code() string {
 // tinyPixels is tinyPoints at 96 pixels per inch.
 const tinyPixels = tinyPoints * 96 / 72.0
 
-// htmlDetail says what a flag of a page's text means.
+// htmlDetail explains a flag of a page's text.
 var htmlDetail = map[string]string{
 	FlagHidden:  "text that a browser does not show",
 	FlagWhite:   "text in the colour of its ground",
@@ -68,7 +68,8 @@ type box struct {
 	away, small                       sides
 }
 
-// sides are properties, as bits; several together can move a box out of sight or make it small.
+// sides is a set of properties, as bits; several of them together can move a box out of sight or make it
+// small.
 type sides uint8
 
 var (
@@ -82,7 +83,7 @@ func (s *sides) note(bit int, on bool) {
 	}
 }
 
-// of returns the look of an element inside l to which sets apply, the strongest last.
+// of returns the look of an element inside l to which the declarations sets apply, the strongest last.
 func (l textStyle) of(n *html.Node, sets []setting) textStyle {
 	var b box
 	outer := l
@@ -123,7 +124,7 @@ func (b *box) control(fromRight bool) rune {
 	return 0
 }
 
-// attributes reads the old attributes that colour and hide text, which any style overrides.
+// attributes reads the old attributes that colour and hide text; any style overrides them.
 func (l *textStyle) attributes(n *html.Node, b *box) {
 	for _, a := range n.Attr {
 		switch a.Key {
@@ -242,7 +243,8 @@ func isFar(v string) bool {
 	return n <= -900 || n >= 9000
 }
 
-// readSize reads a length in pixels, relative ones to base; it returns otherwise if v is not a length.
+// readSize returns the length v in pixels, taking relative lengths as relative to base. If v is not a length,
+// it returns otherwise.
 func readSize(v string, base, otherwise float64) float64 {
 	switch v {
 	case "xx-small":
@@ -290,7 +292,7 @@ func readSize(v string, base, otherwise float64) float64 {
 	return otherwise
 }
 
-// colourNames are the names of CSS 1 and near-white ones; others are compared by name.
+// colourNames holds the colour names of CSS 1 and the near-white ones; others are compared by name.
 var colourNames = map[string]colour{
 	"white": "#ffffff", "black": "#000000", "red": "#ff0000", "lime": "#00ff00", "blue": "#0000ff", "yellow": "#ffff00", "aqua": "#00ffff",
 	"cyan":    "#00ffff",
@@ -301,7 +303,7 @@ var colourNames = map[string]colour{
 	"floralwhite": "#fffaf0", "whitesmoke": "#f5f5f5", "mintcream": "#f5fffa", "azure": "#f0ffff", "transparent": "transparent",
 }
 
-// readColour reads a colour; "": it is unknown.
+// readColour returns the colour that v names, or "" if it is unknown.
 func readColour(v string) colour {
 	v = strings.ToLower(strings.TrimSpace(v))
 	if c, ok := colourNames[v]; ok {

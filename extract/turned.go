@@ -20,8 +20,8 @@ const turnedDetail = "stored in an order other than the one shown; what is seen 
 const maxTurns = 125
 
 // turned returns the stretches of s that direction controls show in an order other than the stored one, in the order
-// in which they are read: letters under an override are reversed, and isolated stretches within one of the other
-// direction change places. Text that continues over lines is reordered line by line. If clean is set, controls
+// in which they are read: letters under an override are reversed, and isolated stretches within a stretch of the
+// other direction change places. Text that continues over lines is reordered line by line. If clean is set, controls
 // without effect are removed too.
 func turned(s string, clean bool) []edit {
 	if !clean && !strings.Contains(s, string(bidiRLO)) && !strings.Contains(s, string(bidiLRO)) && !strings.Contains(s, string(bidiRLI)) &&
@@ -55,7 +55,7 @@ func (b *builder) turn(override, fromRight bool) {
 	}
 }
 
-// bidiStretch holds what is between an opening control and its end: text and further stretches.
+// bidiStretch holds the content between an opening control and its end: text and further stretches.
 type bidiStretch struct {
 	opener   rune // 0: the line itself
 	from, to int  // bytes with the controls
@@ -92,7 +92,7 @@ func turnedLine(s string, from, to int, clean bool, edits []edit) []edit {
 // parseBidi finds the stretches of a line that begins at byte at.
 func parseBidi(line string, at int) *bidiStretch {
 	open := []*bidiStretch{{from: at, to: at + len(line)}}
-	text := 0 // first byte of the text that is not in a part
+	text := 0 // first byte of the text that is not in a part yet
 	put := func(i int) {
 		if t := open[len(open)-1]; i > text {
 			t.parts = append(t.parts, bidiPart{text: line[text:i]})
@@ -154,8 +154,8 @@ func (t *bidiStretch) stored() string {
 	return out.String()
 }
 
-// seen returns the text of the stretch in the order in which people read what is shown: from the left, unless all its
-// letters belong to scripts that are read from the right.
+// seen returns the text of the stretch in the order in which people read it on the screen: from the left, unless all
+// its letters belong to scripts that are read from the right.
 func (t *bidiStretch) seen() string {
 	left, right := directions(t.stored())
 	parts := make([]string, 0, len(t.parts))

@@ -100,7 +100,7 @@ func (w *workbook) start(name string, a attrs) {
 func (w *workbook) stop(string)  {}
 func (w *workbook) chars(string) {}
 
-// sharedStrings reads the strings to which cells point by number.
+// sharedStrings reads the strings to which cells refer by number.
 type sharedStrings struct {
 	list     []string
 	one      strings.Builder
@@ -140,7 +140,7 @@ func (r *sharedStrings) chars(s string) {
 	}
 }
 
-// sheetReader reads the cells of one sheet.
+// sheetReader reads the cells of a single sheet.
 type sheetReader struct {
 	b                 *builder
 	words             []string

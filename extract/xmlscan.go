@@ -20,16 +20,16 @@ const (
 )
 
 // xmlScan splits XML into tokens, as encoding/xml does with Strict false and the entities of HTML, in a fifth of the time:
-// nothing is copied unless an entity or a line end asks for it. TestXMLScan compares the two. The version and the encoding
+// nothing is copied unless an entity or a line end requires it. TestXMLScan compares the two. The version and the encoding
 // of an XML declaration are ignored, because s is decoded already.
 type xmlScan struct {
 	s  string
 	at int
 
 	name  xml.Name   // of a start or a stop
-	attrs []xml.Attr // of a start; overwritten by the next
+	attrs []xml.Attr // of a start; the next start overwrites them
 	text  string     // of character data
-	empty bool       // the opened element is empty: its stop comes next
+	empty bool       // the opened element is empty, so its stop comes next
 }
 
 // errXMLEnds means that a token is truncated.
@@ -125,7 +125,7 @@ func (x *xmlScan) docType() error {
 			if c == quote {
 				quote = 0
 			}
-		case first: // whatever it is, it does not end the declaration
+		case first: // whatever this is, it does not end the declaration
 		case c == '\'' || c == '"':
 			quote = c
 		case c == '>' && depth == 0:
@@ -264,7 +264,7 @@ func (x *xmlScan) qualified() (xml.Name, error) {
 	return xml.Name{Space: s[:colon], Local: s[colon+1:]}, nil
 }
 
-// word reads a name; "": there is none.
+// word reads a name and returns it, or "" if there is none.
 func (x *xmlScan) word() (string, error) {
 	n := wordBytes(x.s[x.at:])
 	if x.at+n >= len(x.s) {
@@ -308,8 +308,8 @@ func isXMLName(s string) bool {
 	return true
 }
 
-// plainChars resolves entities and line ends in s. more: the file continues after s. ends: the end of a CDATA section is a
-// fault.
+// plainChars resolves entities and line ends in s. more says that the file continues after s; ends says that the end of a
+// CDATA section in s is a fault.
 func plainChars(s string, more, ends bool) (string, error) {
 	if ends && strings.Contains(s, "]]>") {
 		return "", errors.New("the end of CDATA without its beginning")
@@ -335,7 +335,7 @@ func plainChars(s string, more, ends bool) (string, error) {
 	return legalChars(out.String())
 }
 
-// entity resolves the entity at the start of s, and returns its size; an unknown entity is text.
+// entity resolves the entity at the start of s, and returns its size. An unknown entity is text.
 func entity(s string) (string, int) {
 	if len(s) > 1 && s[1] == '#' {
 		n, base := 2, 10
@@ -377,7 +377,7 @@ func entity(s string) (string, int) {
 	return s[:n+1], n + 1
 }
 
-// lineEnds makes every line end one character.
+// lineEnds replaces every line end with "\n".
 func lineEnds(s string) string {
 	if strings.IndexByte(s, '\r') < 0 {
 		return s
@@ -387,7 +387,7 @@ func lineEnds(s string) string {
 
 func cleanChars(s string) (string, error) { return legalChars(lineEnds(s)) }
 
-// legalChars refuses what XML cannot hold (XML 1.0, production 2).
+// legalChars refuses characters that XML must not contain (XML 1.0, production 2).
 func legalChars(s string) (string, error) {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {

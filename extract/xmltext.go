@@ -2,9 +2,9 @@ package extract
 
 import "strings"
 
-// readXML reads XML in a vocabulary without its own reader: all character data, with each element
-// a paragraph unless it is in the middle of text. Word and OpenDocument files in a single XML
-// document go to their readers.
+// readXML reads XML in a vocabulary that has no reader: it takes all character data, and makes each element a
+// paragraph unless it is in the middle of text. Word and OpenDocument files in a single XML document go to
+// their readers.
 func readXML(b *builder, data []byte) error {
 	c, err := detectEncoding(data)
 	if err != nil {
@@ -14,7 +14,7 @@ func readXML(b *builder, data []byte) error {
 	switch {
 	case strings.Contains(head, "<office:document"):
 		b.res.Format = string(ODT)
-		_ = walkXML(b, data, &coreProperties{b: b}) // the damage will show again below
+		_ = walkXML(b, data, &coreProperties{b: b}) // the damage will be found again below
 		r := newODFReader(b)
 		err := walkXML(b, data, r)
 		b.end()
@@ -46,7 +46,7 @@ func readXML(b *builder, data []byte) error {
 // xmlText writes all character data.
 type xmlText struct {
 	b     *builder
-	mixed []bool // for each open element, whether it holds text of its own
+	mixed []bool // for each open element, whether it contains text directly
 	data  strings.Builder
 }
 

@@ -80,11 +80,11 @@ var namespaces = map[string]string{
 	"http://schemas.openxmlformats.org/officeDocument/2006/extended-properties": "ep",
 }
 
-// unknownNamespace is a namespace that is in none of the tables here.
+// unknownNamespace stands for a namespace that is in none of the tables here.
 const unknownNamespace = "?"
 
-// officeExtensions are the namespaces beyond the standard that today's office programs understand, so they show a Choice that
-// requires them (ECMA-376 part 3, section 7.6; [MS-DOCX] and [MS-PPTX], section 2.1).
+// officeExtensions lists the namespaces beyond the standard that today's office programs understand, so that they show a
+// Choice that requires one (ECMA-376 part 3, section 7.6; [MS-DOCX] and [MS-PPTX], section 2.1).
 var officeExtensions = func() map[string]bool {
 	out := map[string]bool{"urn:schemas-microsoft-com:office:office": true, "urn:schemas-microsoft-com:office:word": true,
 		"urn:schemas-microsoft-com:office:powerpoint": true, "urn:schemas-microsoft-com:office:excel": true}
@@ -201,7 +201,7 @@ func walkDecoded(b *builder, s string, r xmlReader) error {
 	sc := &xmlScope{short: map[string]string{}, names: map[xml.Name]string{}}
 	alt := &alternatives{scope: sc}
 	var names []string
-	skipped := 0 // number of open elements up to the outermost one that no program shows; 0: none
+	skipped := 0 // number of open elements up to the outermost one that no program shows; 0 if there is none
 	for !b.full {
 		kind, err := x.next()
 		if errors.Is(err, io.EOF) {
@@ -265,7 +265,8 @@ type alternatives struct {
 	lost    strings.Builder // text of the alternative that is not shown
 }
 
-// skips reports whether the element, the last of names, called raw in the file, is not shown with everything in it.
+// skips reports whether the element that is the last of names, called raw in the file, is not shown, and neither is
+// anything in it.
 func (a *alternatives) skips(name string, raw xml.Name, list []xml.Attr, names []string) bool {
 	for _, x := range list {
 		switch {
@@ -305,7 +306,7 @@ func (a *alternatives) understands(required string) bool {
 	return len(prefixes) > 0
 }
 
-// leave closes the last of names.
+// leave closes the last of the elements names.
 func (a *alternatives) leave(names []string) {
 	if n := len(a.taken); n > 0 && names[len(names)-1] == "mc:AlternateContent" {
 		a.taken = a.taken[:n-1]
@@ -322,7 +323,7 @@ func addWords(set map[string]bool, words string) map[string]bool {
 	return set
 }
 
-// coreProperties reads title, author and date of OOXML, OpenDocument and EPUB metadata.
+// coreProperties reads the title, author and date from OOXML, OpenDocument and EPUB metadata.
 type coreProperties struct {
 	b     *builder
 	field *string

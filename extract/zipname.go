@@ -21,11 +21,11 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// zipPages are the code pages in which programs write names into zip files, with a handicap in bits: Windows uses the
-// page of its DOS box, other programs that of its windows.
+// zipPages are the code pages in which programs write names into zip files, with a handicap in bits: Windows itself
+// uses the DOS code page, and other programs use the Windows one.
 var zipPages = []struct {
 	enc  encoding.Encoding
-	wide *wideScript // nil: an 8-bit page, judged by pairs of letters
+	wide *wideScript // nil for an 8-bit page, which is judged by pairs of letters
 	odd  float64
 }{
 	{charmap.CodePage437, nil, 0}, {charmap.CodePage850, nil, 0}, {charmap.CodePage852, nil, 0}, {charmap.CodePage866, nil, 0},
@@ -38,10 +38,10 @@ var zipPages = []struct {
 	{traditionalchinese.Big5, &traditional, 0},
 }
 
-// wideScript says how likely the characters of a script are in a name.
+// wideScript describes how likely the characters of a script are in a name.
 type wideScript struct {
-	common   map[rune]bool      // those that names hold most
-	ordinary func([2]byte) bool // whether two bytes are in the part of the page that schools teach
+	common   map[rune]bool      // the characters that are most frequent in names
+	ordinary func([2]byte) bool // reports whether two bytes are in the part of the page that schools teach
 }
 
 func newWide(common string, ordinary func([2]byte) bool) wideScript {
@@ -163,7 +163,7 @@ func zipNames(files []*zip.File) []string {
 	return names
 }
 
-// zipPage returns the code page that suits names, separated by slashes, best.
+// zipPage returns the code page that best suits names, which are separated by slashes.
 func zipPage(names []byte) encoding.Encoding {
 	pairs := bytePairs(names)
 	var each []map[[2]byte]int
@@ -179,7 +179,7 @@ func zipPage(names []byte) encoding.Encoding {
 		switch page := p.enc.(type) {
 		case eightBit:
 			cost, ok = readingCost(pairs, page)
-			apart := otherLanguage * float64(len(each)-1) // names of people come from many languages
+			apart := otherLanguage * float64(len(each)-1) // people's names come from many languages
 			for _, one := range each {
 				c, fits := readingCost(one, page)
 				apart += c
@@ -205,7 +205,7 @@ const (
 	otherLanguage = 4.0
 )
 
-// surelyUTF8 reports whether a name is UTF-8 that no other page would produce by chance.
+// surelyUTF8 reports whether a name is UTF-8 and could hardly be so by chance in any other code page.
 func surelyUTF8(name string) bool {
 	if !utf8.ValidString(name) {
 		return false
@@ -234,7 +234,7 @@ func unicodePath(f *zip.File) (string, bool) {
 	return "", false
 }
 
-// memberPaths returns unique paths of members: of two members with the same name, the second becomes, for
+// memberPaths returns unique paths of members. If two members have the same name, the second becomes, for
 // example, "essay (2).txt".
 type memberPaths struct{ taken map[string]bool }
 

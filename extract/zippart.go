@@ -27,7 +27,7 @@ type parts struct {
 	zip    *zip.Reader
 	byName map[string]*zip.File  // by lower-case name with forward slashes
 	used   map[string]bool       // parts that were read
-	rels   map[string][]relation // what parts point to, as far as it was requested
+	rels   map[string][]relation // relations of the parts for which they were requested
 }
 
 // openZip checks the directory of a zip: number of entries, declared sizes. Headers may
@@ -81,8 +81,8 @@ func checkedZip(data []byte, o Options, lim *budget) (*zip.Reader, error) {
 	return zr, nil
 }
 
-// declaredEntries returns the number of entries that the end record declares; 0 without a
-// record. This avoids building a directory of millions of entries only to refuse it.
+// declaredEntries returns the number of entries that the end record declares, or 0 if there is no record.
+// This avoids building a directory of millions of entries only to refuse it.
 func declaredEntries(data []byte) int {
 	tail := data[max(0, len(data)-66000):]
 	i := bytes.LastIndex(tail, []byte("PK\x05\x06"))
@@ -139,8 +139,8 @@ func readBounded(r io.Reader, name string, packed int64, o Options, lim *budget)
 	return data, nil
 }
 
-// part reads one part and passes it to use. A part that cannot be read completely makes the
-// result partial. A missing part is not a fault if it is optional.
+// part reads one part and calls use with it. A part that cannot be read completely makes the result partial.
+// A missing part is not a fault if it is optional.
 func (p *parts) part(name string, optional bool, use func([]byte) error) error {
 	data, err := p.read(name)
 	if errors.Is(err, errNoPart) && optional {

@@ -10,18 +10,18 @@ import (
 )
 
 // In TLS 1.3 a client writes its request before the server has decided on its certificate. A site that does not know the key, because the
-// partner was revoked there, is pending or unknown, answers with an alert and closes. The request then meets a closed connection, and the
-// caller sees the error that is noticed first. alertedConn ensures that this is the alert, which says that the request was refused and not
-// that the site is down.
+// partner was revoked there, is pending or unknown, answers with an alert and closes. The client then writes to a closed connection, and
+// its caller sees whichever error is noticed first. alertedConn ensures that this error is the alert, which says that the request was
+// refused and not that the site is down.
 
-// alertFor is how long a failed write waits for anything that the other end sent before it closed. A broken connection causes no wait:
-// reading fails at once.
+// alertFor is how long a failed write waits for anything that the other end sent before it closed the connection. A broken connection
+// causes no wait: reading fails at once.
 const alertFor = 2 * time.Second
 
 // alertedConn is a TLS connection that always has a reader, as in net/http.
 type alertedConn struct {
 	*tls.Conn
-	once  sync.Once // closes ended
+	once  sync.Once // makes ended close only once
 	ended chan struct{}
 	err   error // error that ended reading; set before ended is closed
 }

@@ -11,7 +11,7 @@ import (
 	"concordat/federation/wire"
 )
 
-// Epochs knows the epochs of the federations that the site is a member of. Its methods are safe for
+// Epochs knows the epochs of the federations of which the site is a member. Its methods are safe for
 // concurrent use.
 type Epochs interface {
 	// Scheme returns the scheme of the epoch's fingerprints, or false if the site does not currently serve it.
@@ -21,7 +21,7 @@ type Epochs interface {
 	Grant(ctx context.Context, to concordat.SiteID, f concordat.FederationID) ([]byte, error)
 }
 
-// answers turns the payloads of requests into payloads of replies.
+// answers turns payloads of requests into payloads of replies.
 type answers struct {
 	answerer concordat.Answerer
 	epochs   Epochs
@@ -52,7 +52,7 @@ func (s *answers) answer(ctx context.Context, from concordat.SiteID, t crypto.Me
 	return nil, &concordat.Refusal{Reason: concordat.ReasonFault}, err
 }
 
-// malformed refuses an unreadable request.
+// malformed returns the refusal of an unreadable request.
 func malformed(err error) *concordat.Refusal {
 	if errors.Is(err, wire.ErrVersion) {
 		return &concordat.Refusal{Reason: concordat.ReasonFault,
@@ -156,7 +156,7 @@ func (s *answers) ask(ctx context.Context, from concordat.SiteID, payload []byte
 		return nil, err
 	}
 	if scheme != a.Scheme {
-		// A silent empty answer would be taken for "nothing found".
+		// An empty answer without an error would be taken for "nothing found".
 		return nil, &concordat.Refusal{Reason: concordat.ReasonScheme, Words: "this site has " + string(scheme)}
 	}
 	t, err := s.answerer.Answer(ctx, from, a)

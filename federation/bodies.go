@@ -12,19 +12,21 @@ import (
 	"concordat/crypto"
 )
 
-// A message takes up no place for answering before all of it has arrived. The part that has arrived takes up memory. Each partner has a
-// fixed amount of memory until the message is answered; all unknown senders share another, and among them the one that began first gives
-// way.
+// A message occupies no place for answering before all of it has arrived, but the part that has arrived takes up memory until the
+// message is answered. Each partner has a fixed allowance of memory. All unknown senders share another one; if it is full, the message
+// that began first gives way.
 
 const (
-	// leastRate is the number of bytes of a message that must arrive in each leastRateFor, from its beginning.
+	// leastRate is the number of bytes of a message that must arrive in each leastRateFor, counted from the
+	// beginning of the message.
 	leastRate    = 64 << 10
 	leastRateFor = 5 * time.Second
-	// firstRead is the number of bytes read before a message is checked at all: more than the shortest message has.
+	// firstRead is the number of bytes that are read before a message is checked at all; the shortest message has
+	// fewer.
 	firstRead = 8 << 10
 )
 
-// errSlow: a message from an unknown sender had to give way to others.
+// errSlow means that a message from an unknown sender had to give way to others.
 var errSlow = errors.New("it gave way to other messages")
 
 // bodies bounds the bytes of messages that are arriving or waiting for their answers.
@@ -43,7 +45,7 @@ type body struct {
 	site   crypto.SiteID
 	known  bool
 	held   int
-	giveUp func() // stops reading it; it must not wait. nil: reading has ended
+	giveUp func() // stops the reading of the message, without waiting; nil if reading has ended
 }
 
 func newBodies(perSite, unknown int) *bodies {
@@ -61,7 +63,8 @@ func (b *bodies) begin(site crypto.SiteID, known bool, giveUp func()) *body {
 	return x
 }
 
-// hold takes n more bytes. It fails with errBusy if there is no room, and with errSlow for a message that gave way.
+// hold charges n more bytes to the message. It fails with errBusy if there is no room, and with errSlow for a
+// message that gave way.
 func (x *body) hold(n int) error {
 	b := x.of
 	b.mu.Lock()
@@ -132,16 +135,16 @@ func (x *body) end() {
 	x.leave()
 }
 
-// read reads the message of a request, up to the given number of bytes, as long as it arrives fast enough. After the first bytes, or all if
-// there are fewer, it asks check whether to continue.
+// read reads the message of a request, up to the given number of bytes, as long as it arrives fast enough. After firstRead bytes, or all
+// bytes if there are fewer, it asks check whether to continue.
 func (x *body) read(w http.ResponseWriter, r *http.Request, most int, longest time.Duration,
 	check func(first []byte) error) (b []byte, err error) {
 	c := http.NewResponseController(w)
 	defer func() {
 		if err == nil {
-			_ = c.SetReadDeadline(time.Time{}) // fails harmlessly without an HTTP connection
+			_ = c.SetReadDeadline(time.Time{}) // without an HTTP connection, this fails harmlessly
 		} else {
-			endReading(w)() // the rest is not waited for
+			endReading(w)() // no one waits for the rest
 		}
 	}()
 	began := time.Now()

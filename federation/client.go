@@ -21,7 +21,7 @@ type Client struct {
 	link  link
 	// journal receives the audit heads of other sites.
 	journal Journal
-	// observe receives the outcome of each call; it may be nil.
+	// observe, which may be nil, receives the outcome of each call.
 	observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
 }
 
@@ -38,12 +38,13 @@ type link interface {
 // Site returns the partner's identity.
 func (c *Client) Site() concordat.SiteID { return c.site }
 
-// garbage is the error of a partner whose answer cannot be used.
+// garbage returns the error of a partner whose answer cannot be used.
 func (c *Client) garbage(what string, err error) error {
 	return &Error{Site: c.site, Kind: KindGarbage, Err: fmt.Errorf("%s: %w", what, err)}
 }
 
-// exchange sends a payload and reads the answer with read, which also fails for an answer to something else.
+// exchange sends a payload and reads the answer with read, which must also fail for an answer to a different
+// question.
 func exchange[T any](ctx context.Context, c *Client, t crypto.MessageType, payload []byte,
 	read func([]byte) (T, error)) (T, concordat.Statement, error) {
 	began := time.Now()
@@ -133,8 +134,8 @@ func (c *Client) Ask(ctx context.Context, a *concordat.Ask) (*concordat.SiteAnsw
 	return &v.Answer, nil
 }
 
-// orderKey returns the key of the order in which the n padded sentences of a job go to a partner. It depends on nothing else, so that the
-// sentences of a later alert can still be identified.
+// orderKey returns the key of the order in which the n padded sentences of a job go to a partner. The key depends on nothing else, so
+// that the sentences of a later alert can still be identified.
 func orderKey(key [32]byte, site concordat.SiteID, job concordat.JobID, n int) [32]byte {
 	mac := hmac.New(sha256.New, key[:])
 	mac.Write([]byte("concordat/order/1\x00"))
@@ -144,7 +145,8 @@ func orderKey(key [32]byte, site concordat.SiteID, job concordat.JobID, n int) [
 	return [32]byte(mac.Sum(nil))
 }
 
-// checkAnswer refuses an answer that does not fit a, or that shows more than its stated level allows.
+// checkAnswer returns an error for an answer that does not fit a, or that shows more than its stated level
+// allows.
 func checkAnswer(a *concordat.Ask, t *concordat.SiteAnswer) error {
 	if len(t.Libraries) != len(a.Libraries) {
 		return fmt.Errorf("%d libraries answered, %d asked", len(t.Libraries), len(a.Libraries))
@@ -196,7 +198,8 @@ func (c *Client) Outline(ctx context.Context, a *concordat.OutlineAsk) (*concord
 	return v, nil
 }
 
-// checkOutlines refuses outlines of documents that were not asked for, and impossible outlines.
+// checkOutlines returns an error for outlines of documents that were not requested, and for impossible
+// outlines.
 func checkOutlines(a *concordat.OutlineAsk, v *concordat.Outlines) error {
 	if len(v.Documents) != len(a.Documents) {
 		return fmt.Errorf("%d documents answered, %d asked", len(v.Documents), len(a.Documents))
@@ -212,7 +215,7 @@ func checkOutlines(a *concordat.OutlineAsk, v *concordat.Outlines) error {
 	return nil
 }
 
-// checkUnits refuses units that are not in the order of the text, or not within it.
+// checkUnits returns an error for units that are not in the order of the text, or not within the text.
 func checkUnits(o *concordat.Outline) error {
 	ordinal, end := -1, 0
 	for _, u := range o.Units {
@@ -248,7 +251,7 @@ func (c *Client) Edges(ctx context.Context, a *concordat.EdgesAsk) (*concordat.E
 	return v, nil
 }
 
-// checkCopies refuses copies that are not within the passage asked about.
+// checkCopies returns an error for copies that are not within the passage of the question.
 func checkCopies(p *concordat.EdgePassage, copies []concordat.EdgeCopy) error {
 	if len(copies) > len(p.Words) {
 		return fmt.Errorf("%d copies of %d words", len(copies), len(p.Words))
@@ -263,7 +266,7 @@ func checkCopies(p *concordat.EdgePassage, copies []concordat.EdgeCopy) error {
 	return nil
 }
 
-// Reveal asks to see more of a match, or asks the same again to learn of a later decision.
+// Reveal asks to see more of a match, or repeats such a request to learn of a later decision.
 func (c *Client) Reveal(ctx context.Context, a *concordat.RevealAsk) (*concordat.Revealed, error) {
 	payload, err := wire.AppendRevealAsk(nil, a)
 	if err != nil {
@@ -279,7 +282,7 @@ func (c *Client) Reveal(ctx context.Context, a *concordat.RevealAsk) (*concordat
 	return v, nil
 }
 
-// checkRevealed refuses passages that were not asked for, and runs outside the asker's text.
+// checkRevealed returns an error for passages that were not requested, and for runs outside the asker's text.
 func checkRevealed(a *concordat.RevealAsk, r *concordat.Revealed) error {
 	want := 0
 	if r.State == concordat.DisclosureGranted {
@@ -347,7 +350,7 @@ func (c *Client) Grant(ctx context.Context, f concordat.FederationID) (*crypto.F
 	return g, err
 }
 
-// Head asks only for the end of the partner's audit, which it passes to the client's journal.
+// Head requests only the end of the partner's audit, and passes it to the client's journal.
 func (c *Client) Head(ctx context.Context) (*wire.Head, error) {
 	payload, err := wire.AppendHeadAsk(nil)
 	if err != nil {
@@ -357,8 +360,8 @@ func (c *Client) Head(ctx context.Context) (*wire.Head, error) {
 	return h, err
 }
 
-// Refresh fetches the partner's card, once a day or so, and gives it to the roster if it is newer. It fails if the partner shows a card
-// that is not a successor of the one held.
+// Refresh fetches the partner's card and gives it to the roster if it is newer. It should be called about once a day. It fails if the
+// partner shows a card that does not succeed the one held.
 func (c *Client) Refresh(ctx context.Context) error {
 	began := time.Now()
 	_, err := c.link.renew(ctx)

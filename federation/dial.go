@@ -15,10 +15,10 @@ import (
 
 // Addresses of partners come from their cards and invitations, so a partner chooses where this site connects. It may name hosts on the
 // Internet. It may name hosts in a private network, or this machine, only if this site itself is reached there, as its own card shows, or
-// if an administrator allows the network. Link-local addresses, where clouds keep secrets of their machines, are never called unless an
-// administrator allows them.
+// if an administrator allows the network. Link-local addresses, at which clouds serve secrets of their machines, are never called unless
+// an administrator allows them.
 
-// errPrivate: an address that a partner's card may not name.
+// errPrivate means that a partner's card names an address that it may not name.
 var errPrivate = errors.New("the address is not public; an administrator can allow its network with federation.allow")
 
 // reach says where connections to partners may go in addition to the Internet.
@@ -63,7 +63,8 @@ func (r reach) allows(ip netip.Addr) bool {
 	return outbound.Public(ip) || r.loopback && ip.IsLoopback() || (r.private || r.loopback) && ip.IsPrivate()
 }
 
-// dial connects over TCP. The address checked is the one dialled, so a name cannot resolve to another address in between.
+// dial connects over TCP. It checks the very address that it dials, so a name cannot resolve to another address in
+// between.
 func (r reach) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d := &net.Dialer{Timeout: dialTimeout, ControlContext: func(_ context.Context, _, at string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(at)

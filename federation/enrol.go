@@ -13,7 +13,7 @@ import (
 )
 
 // unverifiedClient fetches a site's card from an unverified server: it accepts any TLS key and remembers it until the card says which keys
-// are valid. The card is proved by the signature of its site's root key. The caller's identity is not revealed.
+// are valid. The signature of its site's root key proves the card. The caller's identity is not revealed.
 type unverifiedClient struct {
 	http *http.Client
 
@@ -32,7 +32,8 @@ func newUnverifiedClient(to crypto.SiteID, o ClientOptions) *unverifiedClient {
 	return v
 }
 
-// check fails if the card does not name the key of the server from which it was fetched: someone is in between.
+// check fails if the card does not name the key of the server from which it was fetched, which means that
+// someone is in between.
 func (v *unverifiedClient) check(c *crypto.Card) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -44,8 +45,8 @@ func (v *unverifiedClient) check(c *crypto.Card) error {
 	return nil
 }
 
-// Reach fetches the card of a site from its first address, as any holder of the card can. It fails with an Error if nothing or another site
-// answers there. The sites need not be partners. own is the card of this site.
+// Reach fetches the card of a site from its first address, as any holder of the card can. It fails with an Error if no site, or another
+// site, answers there. The sites need not be partners. own is the card of this site.
 func Reach(ctx context.Context, card, own *crypto.Card, o ClientOptions) error {
 	o.defaults(own)
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
@@ -82,7 +83,7 @@ func fetchCard(ctx context.Context, c *http.Client, url string) ([]byte, error) 
 // Redeemed is an enrolment that waits for the two administrators.
 type Redeemed struct {
 	Inviter *crypto.Card
-	Words   [6]string // to compare with those that the inviting site shows
+	Words   [6]string // words to compare with those that the inviting site shows
 }
 
 // Redeem redeems an invitation for the site of the roster: it fetches the inviting site's card, checks it against the invitation, and sends

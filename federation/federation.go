@@ -13,9 +13,9 @@ type Kind string
 
 // The kinds of failure.
 const (
-	KindDown     Kind = "down"     // no connection, or it broke
-	KindSilent   Kind = "silent"   // no answer in time
-	KindStranger Kind = "stranger" // another site answered: its key is not on the partner's card
+	KindDown     Kind = "down"     // there was no connection, or it broke
+	KindSilent   Kind = "silent"   // there was no answer in time
+	KindStranger Kind = "stranger" // another site answered, whose key is not on the partner's card
 	KindRejected Kind = "rejected" // the partner does not take messages from this site, without giving a reason
 	KindGarbage  Kind = "garbage"  // the answer breaks the protocol, or answers a different question
 )
@@ -37,8 +37,8 @@ func (e *Error) Unwrap() []error {
 	return []error{concordat.ErrUnavailable, e.Err}
 }
 
-// failure converts err, from a call to site, to the error that the caller gets: a refusal or an Error unchanged; the end of the caller's
-// own ctx unchanged; a deadline as KindSilent; anything else as the given kind.
+// failure converts err, from a call to site, into the error for the caller. A refusal, an Error, and the end of the caller's own ctx
+// stay unchanged; a deadline becomes KindSilent, and anything else the given kind.
 func failure(ctx context.Context, site concordat.SiteID, kind Kind, err error) error {
 	var known *Error
 	var refusal *concordat.Refusal

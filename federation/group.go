@@ -12,8 +12,8 @@ import (
 // Group holds the partners that one check asks.
 type Group struct {
 	Partners []concordat.Partner
-	Timeout  time.Duration // for each answer; 0: a minute
-	Parallel int           // most partners asked at once; 0: sixteen
+	Timeout  time.Duration // time limit of each answer; 0 means a minute
+	Parallel int           // maximum number of partners asked at once; 0 means sixteen
 }
 
 const (
@@ -28,9 +28,9 @@ type Answered[T any] struct {
 	Took  time.Duration
 }
 
-// Gather calls ask for each partner of g, many at once, and yields each outcome as it arrives, with that partner's own error. A partner
-// that does not answer in time ends with an error that wraps concordat.ErrUnavailable. When the loop is left or ctx ends, calls under way
-// are cancelled and waited for. ask must end when its context does.
+// Gather calls ask for each partner of g, for many concurrently, and yields each outcome, with that partner's own error, as it arrives.
+// If a partner does not answer in time, its error wraps concordat.ErrUnavailable. When the loop is left or ctx ends, Gather cancels the
+// calls under way and waits for them. ask must return when its context ends.
 func Gather[T any](ctx context.Context, g Group, ask func(context.Context, concordat.Partner) (T, error)) iter.Seq2[Answered[T], error] {
 	return func(yield func(Answered[T], error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

@@ -10,8 +10,8 @@ import (
 	"concordat/federation/wire"
 )
 
-// Leads asks with cells of meaning. The caller pads the cells. A partner whose version does not know the question rejects the message; the
-// error then wraps errors.ErrUnsupported.
+// Leads asks with cells of meaning, which the caller pads. If the partner's version does not know the question, the partner rejects the
+// message; the error then wraps errors.ErrUnsupported.
 func (c *Client) Leads(ctx context.Context, a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
 	payload, err := wire.AppendLeadAsk(nil, a)
 	if err != nil {
@@ -31,7 +31,7 @@ func (c *Client) Leads(ctx context.Context, a *concordat.LeadAsk) (*concordat.Le
 	return v, nil
 }
 
-// checkLeads refuses an answer that does not fit a.
+// checkLeads returns an error for an answer that does not fit a.
 func checkLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer) error {
 	if len(t.Libraries) != len(a.Libraries) {
 		return fmt.Errorf("%d libraries answered, %d asked", len(t.Libraries), len(a.Libraries))

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// boundedListener is a listener that bounds the number of connections, in total and per address, and of new connections per address and
-// second. Connections above these bounds are closed at once, before a byte is read or a key is used.
+// boundedListener is a listener that bounds the number of connections, in total and per address, and the rate of new connections per
+// address. Connections above these bounds are closed at once, before a byte is read or a key is used.
 type boundedListener struct {
 	net.Listener
 	most, each int
@@ -21,7 +21,7 @@ type boundedListener struct {
 	peers map[string]*caller
 }
 
-// caller is one address: its connections, and how many it could open at the time at.
+// caller holds the connections of one address, and the number that it could open at the time at.
 type caller struct {
 	open   int
 	tokens float64
@@ -52,7 +52,8 @@ func (b *boundedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// callerOf names the caller: the address or, for IPv6, its /64 network, which usually belongs to one household or machine.
+// callerOf returns the name of a caller: its address or, for IPv6, its /64 network, which usually belongs to one household
+// or machine.
 func callerOf(a net.Addr) string {
 	p, err := netip.ParseAddrPort(a.String())
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"concordat/crypto"
 )
 
-// rateBurst is the number of seconds' worth of requests that a partner may make at once.
+// A partner may make the requests of rateBurst seconds at once.
 const rateBurst = 500
 
 // rates bounds the rate of each partner's requests, since each request leaves a permanent record. Only partners whose signature was checked
 // are counted, so there are no more than in the roster.
 type rates struct {
-	each, most float64 // requests a second, and at once
+	each, most float64 // maximum number of requests per second, and at once
 
 	mu    sync.Mutex // guards left
 	sites map[crypto.SiteID]allowance

@@ -23,17 +23,18 @@ import (
 
 // ClientOptions are the settings of a Client.
 type ClientOptions struct {
-	Timeout  time.Duration    // of a call, retries included; 0: two minutes; at most crypto.MaxTTL
+	Timeout  time.Duration    // time limit of a call, retries included; 0 means two minutes; at most crypto.MaxTTL
 	Tries    int              // for one message, with the same bytes; 0: three
-	Parallel int              // calls under way at once, others wait; 0: eight
+	Parallel int              // maximum number of calls under way at once; others wait; 0 means eight
 	Journal  Journal          // nil: none
 	Now      func() time.Time // nil: time.Now
 	// Observe, if not nil, receives the outcome of each call. It is KindGarbage if the partner's answer or card is impossible or belongs to
 	// something else.
 	Observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
-	// Allow lists private networks where partners may be; see reach.
+	// Allow lists private networks in which partners may be; see reach.
 	Allow []netip.Prefix
-	// Dial replaces the way connections are made, for tests; nil: TCP, ten seconds, where reach allows it.
+	// Dial replaces the way connections are made, for tests. If it is nil, they use TCP, with a limit of ten
+	// seconds, to addresses that reach allows.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -48,8 +49,8 @@ const (
 	followFor      = 5 * time.Second
 )
 
-// NewClient returns the partner of the roster with this identity. order is a secret of this site that must not change while answers to its
-// asks may still arrive. Close ends idle connections.
+// NewClient returns the partner of the roster with this identity. order is a secret of this site that must not change while answers to the
+// site's asks may still arrive. Close ends idle connections.
 func NewClient(site crypto.SiteID, roster Roster, order [32]byte, o ClientOptions) *Client {
 	_, own := roster.Self()
 	o.defaults(own)
@@ -104,7 +105,7 @@ func (r *remote) failed(kind Kind, err error) *Error {
 	return &Error{Site: r.name, Kind: kind, Err: err}
 }
 
-// member returns the partner if this site may ask it.
+// member returns the partner's entry in the roster if this site may ask the partner.
 func (r *remote) member() (Member, error) {
 	m, ok := r.roster.Member(r.site)
 	if !ok || m.State != StateActive {
@@ -113,8 +114,8 @@ func (r *remote) member() (Member, error) {
 	return m, nil
 }
 
-// exchange seals the payload, sends it, and opens the reply. If the partner's card has changed, exchange fetches it, at once if the partner
-// could not open the message. In that case the message did not run.
+// exchange seals the payload, sends it, and opens the reply. If the partner's card has changed, exchange fetches it. If the partner could
+// not open the message, it does so at once, since the message did not run.
 func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []byte) ([]byte, concordat.Statement, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.Timeout)
 	defer cancel()
@@ -135,7 +136,7 @@ func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []b
 	}
 	body, statement, err := r.ask(ctx, m.Card, t, payload)
 	if outdated(err) {
-		// A card that cannot be fetched, or is not newer, adds nothing to err.
+		// If the card cannot be fetched or is not newer, that adds nothing to err.
 		if card, renewed := r.renew(ctx); renewed == nil && card.Serial > m.Card.Serial {
 			body, statement, err = r.ask(ctx, card, t, payload)
 		}
@@ -143,17 +144,17 @@ func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []b
 	return body, statement, failure(ctx, r.name, KindDown, err)
 }
 
-// errKey: the partner could not open the message.
+// errKey means that the partner could not open the message.
 var errKey = errors.New("the partner cannot open what is sealed to the key in its card")
 
-// outdated reports whether an error may be due to a change to the partner's keys: it shows another TLS key, cannot open the message, or the
-// card held has no key for this week. In each case the message did not run.
+// outdated reports whether an error may be due to a change of the partner's keys: the partner shows another TLS key or cannot open the
+// message, or the card held has no key for this week. In each case, the message did not run.
 func outdated(err error) bool {
 	var e *Error
 	return errors.Is(err, errKey) || errors.Is(err, crypto.ErrNoKey) || errors.As(err, &e) && e.Kind == KindStranger
 }
 
-// ask is exchange with one card.
+// ask is like exchange, with a given card.
 func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageType, payload []byte) ([]byte, concordat.Statement, error) {
 	var none concordat.Statement
 	began := r.o.Now()
@@ -168,7 +169,8 @@ func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageTyp
 	}
 	answer, opened, err := r.deliver(ctx, id, card, pending, env, replyType(t))
 	if errors.Is(err, crypto.ErrSignature) {
-		// The partner may have replaced its signing key. The answer stays the same, and the request does not run twice.
+		// The partner may have replaced its signing key. Asking again gives the same answer, and does not run the
+		// request twice.
 		if newer, renewed := r.renew(ctx); renewed == nil && newer.Serial > card.Serial {
 			card = newer
 			opened, err = r.open(id, answer, pending, card, replyType(t))
@@ -197,8 +199,8 @@ func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageTyp
 	return nil, none, refusal
 }
 
-// follow fetches the newer card that the partner says it has. The answer that said so is valid even if this fails, so it is delayed only
-// briefly and rarely.
+// follow fetches the newer card that the partner says it has. The answer that said so is valid even if the fetch fails, so follow delays
+// it only briefly and rarely.
 func (r *remote) follow(ctx context.Context) {
 	now := r.o.Now()
 	r.mu.Lock()
@@ -275,7 +277,7 @@ func (r *remote) open(id *crypto.Identity, answer []byte, p *crypto.Pending, car
 	return opened, nil
 }
 
-// isBusy reports whether the reply says that the message was not run and may be sent again, and when.
+// isBusy reports whether the reply says that the message was not run and may be sent again, and returns when.
 func isBusy(o *crypto.Reply) (bool, time.Time) {
 	if o.Type != crypto.TypeError {
 		return false, time.Time{}
@@ -291,7 +293,7 @@ func isBusy(o *crypto.Reply) (bool, time.Time) {
 	return true, refusal.Retry
 }
 
-// passing reports whether an error may be temporary, so that trying again may help.
+// passing reports whether an error may be temporary, so that a retry may help.
 func passing(err error) bool {
 	var e *Error
 	return !errors.As(err, &e) || e.Kind == KindDown
@@ -338,7 +340,7 @@ func (r *remote) call(ctx context.Context, method, url string, body []byte, most
 	return answer, nil
 }
 
-// callHTTP is call without a check of the answering site. date is the Date header of the answer.
+// callHTTP is like call, without a check of the answering site. date is the Date header of the answer.
 func callHTTP(ctx context.Context, c *http.Client, method, url string, body []byte, most int) (answer []byte, date time.Time, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -409,7 +411,7 @@ func readReply(card *crypto.Card, site concordat.SiteID, asker crypto.SiteID, t 
 	}, refusal, nil
 }
 
-// present returns b, or nil if all of it is zero.
+// present returns b, or nil if all its bytes are zero.
 func present(b []byte) []byte {
 	if bytes.Count(b, []byte{0}) == len(b) {
 		return nil
@@ -444,7 +446,7 @@ func (r *remote) renew(ctx context.Context) (*crypto.Card, error) {
 	return nil, failure(ctx, r.name, KindDown, last)
 }
 
-// fetch fetches the card at an address. If the key that answers is named in the card held, it does so as a partner. Otherwise it does so as
+// fetch fetches the card at an address. If the card held names the key that answers, fetch connects as a partner. Otherwise it connects as
 // a guest, so that an impostor does not learn from this site's key who is asking.
 func (r *remote) fetch(ctx context.Context, url string, held *crypto.Card) (*crypto.Card, error) {
 	b, err := fetchCard(ctx, r.http, url)

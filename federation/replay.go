@@ -18,11 +18,11 @@ import (
 // Replays remembers the requests that a site has taken, with their replies, until they are too old to be taken again. It runs each message
 // at most once: the same bytes get the same reply, and other bytes under the same name are refused. If a partner has too many replies, its
 // oldest are dropped, and their requests are refused if they arrive again; if there are too many in total, those of the partner with the
-// most are dropped. The file is only appended to, and rewritten without expired entries when it has grown. Replays is safe for concurrent
-// use; only one process may have a file open.
+// most are dropped. Entries are only appended to the file; when it has grown, it is rewritten without expired entries. Replays is safe for
+// concurrent use; only one process may have a file open.
 //
-// A request is on the disk before it runs, but a reply only when the system writes it: after a crash, a request whose reply was lost is
-// refused and not run again.
+// A request is on disk before it runs, but a reply is on disk only when the system has written it. If a crash loses the reply, its
+// request is refused and does not run again.
 //
 // The processes of one site share the claim on a request (ServerOptions.Claim): commit asks for it before the request is written, so that
 // only one of them runs it. Replies stay in the file of the process that made them.
@@ -40,7 +40,7 @@ type Replays struct {
 	bytes   map[crypto.SiteID]int64     // of the entries of a partner
 	replies map[crypto.SiteID][]*replay // of a partner with replies, oldest first; some may be gone
 	swept   time.Time
-	trust   time.Time // requests issued up to then are refused unless they are remembered
+	trust   time.Time // requests issued up to this time are refused unless they are remembered
 
 	syncing sync.Mutex // held during a sync; never taken while mu is held
 	synced  mark       // end of the part on the disk; guarded by syncing
@@ -65,7 +65,7 @@ type replay struct {
 	until  time.Time
 	cost   int64 // bytes in the file
 	offset int64 // of the reply in the file
-	length int   // of the reply; 0: none was kept
+	length int   // of the reply; 0 if none was kept
 	done   chan struct{}
 	state  replayState
 }
@@ -84,10 +84,10 @@ const (
 	replayHead     = 1 + 32 + 16 + 32 + 8 + 4
 	recordBegun    = 1
 	recordAnswered = 2
-	recordTrust    = 3 // belongs to no request: those issued up to its time are refused, because a file was lost
+	recordTrust    = 3 // belongs to no request: requests issued up to its time are refused, because a file was lost
 
 	defaultReplayBytes = 512 << 20
-	// A partner may fill one eighth, so that no partner can displace the others.
+	// A partner may fill one eighth of the memory, so that no partner can displace the others.
 	replayShare = 8
 	sweepEvery  = time.Minute
 )
@@ -113,9 +113,9 @@ func createReplays(path string, on disk) error {
 	return on.syncDir(filepath.Dir(path))
 }
 
-// OpenReplays opens the file. If it is missing or damaged, requests that may have been taken before are refused: those issued up to now,
-// and up to crypto.Skew after, since the sender's clock may be ahead. The new file records that time, so that they are still refused after
-// another start.
+// OpenReplays opens the file. If it is missing or damaged, requests that may have been taken before are refused: these are the requests
+// issued until crypto.Skew from now, since the sender's clock may be ahead. The new file records this time, so that such requests are
+// still refused after another start.
 func OpenReplays(path string, now time.Time) (*Replays, error) {
 	return openReplays(path, now, realDisk())
 }
@@ -128,7 +128,7 @@ func openReplays(path string, now time.Time, on disk) (*Replays, error) {
 		return nil, err
 	}
 	if !whole {
-		r.trust = now.Add(crypto.Skew).Truncate(time.Millisecond).Add(time.Millisecond) // as the file keeps it
+		r.trust = now.Add(crypto.Skew).Truncate(time.Millisecond).Add(time.Millisecond) // truncated as in the file
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -175,14 +175,14 @@ type begun int
 const (
 	beginFresh   begun = iota // run it, then call finish or forget
 	beginStored               // the reply is stored
-	beginLost                 // it ran, but the reply is gone
+	beginLost                 // the request ran, but its reply is gone
 	beginRunning              // wait for entry.done and begin again
 	beginOther                // other bytes under the same name
-	beginEarly                // it may have run before a file was lost
+	beginEarly                // the request may have run before a file was lost
 	beginFull                 // more requests than can be remembered
 )
 
-// begin looks up a request and enters it if it is fresh.
+// begin looks up a request, and enters the request if it is new.
 func (r *Replays) begin(v *crypto.Verified, now time.Time) (*replay, begun) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,7 +223,7 @@ func (r *Replays) forget(e *replay) {
 	close(e.done)
 }
 
-// errTaken: another process of the site has taken the request.
+// errTaken means that another process of the site has taken the request.
 var errTaken = errors.New("another process of the site has taken it")
 
 // commit claims the request for this process and writes it to the disk; from then on it counts as run. It fails with errTaken if another
@@ -252,7 +252,7 @@ func (r *Replays) commit(ctx context.Context, e *replay) error {
 	return r.sync(to)
 }
 
-// sync returns when the file is on the disk up to the mark. One call serves all waiting requests.
+// sync returns when the file is on disk up to the mark. One sync of the disk serves all waiting requests.
 func (r *Replays) sync(to mark) error {
 	r.syncing.Lock()
 	defer r.syncing.Unlock()
@@ -273,7 +273,8 @@ func (r *Replays) sync(to mark) error {
 	return nil
 }
 
-// finish keeps the reply and wakes the calls that wait for it. Without a reply, or if it cannot be kept, the request counts as run.
+// finish stores the reply and wakes the calls that wait for it. If there is no reply, or if it cannot be stored, the request counts
+// as run all the same.
 func (r *Replays) finish(e *replay, reply []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -340,7 +341,7 @@ func (r *Replays) reply(e *replay) ([]byte, error) {
 	return b, nil
 }
 
-// Close closes the file. Requests that are running are not waited for.
+// Close closes the file. It does not wait for running requests.
 func (r *Replays) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

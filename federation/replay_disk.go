@@ -24,8 +24,8 @@ type disk struct {
 
 func realDisk() disk { return disk{sync: (*os.File).Sync, syncDir: syncDir, rename: os.Rename} }
 
-// load reads the file and reports whether it is intact. A record cut off while it was being written is not damage: the request that it
-// announced did not run.
+// load reads the file and reports whether it is intact. A record that was cut off while it was being written does not count as damage,
+// because its request did not run.
 func (r *Replays) load() (bool, error) {
 	f, err := os.Open(r.path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -24,11 +24,11 @@ const (
 type Member struct {
 	Site  crypto.SiteID
 	State State
-	Card  *crypto.Card // the newest that was accepted
+	Card  *crypto.Card // the newest card that was accepted
 }
 
-// A Roster knows this site and its partners. Its answers always reflect the current state, so a revoked partner is refused with its next
-// message. Its methods are safe for concurrent use and fast, since each message asks them several times.
+// A Roster knows this site and its partners. It always returns the current state, so a revoked partner is refused from its next message
+// on. Its methods are safe for concurrent use, and must be fast, since each message needs several calls.
 type Roster interface {
 	// Self returns the site's identity and its newest card.
 	Self() (*crypto.Identity, *crypto.Card)
@@ -36,13 +36,13 @@ type Roster interface {
 	Member(site crypto.SiteID) (Member, bool)
 	// Pinned returns the active partner whose card shows the certificate (crypto.Card.Shows), or false.
 	Pinned(cert *x509.Certificate) (Member, bool)
-	// Renew keeps a newer card of a partner that crypto.Accept has accepted.
+	// Renew stores a partner's newer card, which crypto.Accept has accepted.
 	Renew(ctx context.Context, c *crypto.Card) error
 }
 
 // A Registrar keeps invitations and accepts whoever redeems one. Its methods are safe for concurrent use.
 type Registrar interface {
-	// Inviting reports whether an invitation is open: only then can strangers reach the site at all.
+	// Inviting reports whether an invitation is open; only then can strangers reach the site at all.
 	Inviting() bool
 	// Invitation returns when the open invitation with this hash expires, or concordat.ErrNotFound.
 	Invitation(ctx context.Context, tokenHash [32]byte) (expiry time.Time, err error)
@@ -53,15 +53,16 @@ type Registrar interface {
 
 // A Journal is the transport's view of the audit. Its methods are safe for concurrent use.
 type Journal interface {
-	// Head returns the signed end of this site's audit; its Seq is 0 if there is none.
+	// Head returns the signed end of this site's audit. Its Seq is 0 if the site has no audit.
 	Head() wire.Head
-	// Heard keeps the head of a partner's audit, whose signature was checked, and compares it with those received before. Number 0 means
-	// that the partner sent no head.
+	// Heard stores the head of a partner's audit, whose signature has been checked, and compares it with those received before. A Seq of
+	// 0 means that the partner sent no head.
 	Heard(h *crypto.Head)
-	// Others returns the ends of the audits of other sites that a partner may know, at most wire.MaxHeads: the partner compares them with
-	// those it has received itself.
+	// Others returns the ends of those other sites' audits that the partner may know, at most wire.MaxHeads. The partner compares them
+	// with those that it has received itself.
 	Others(to concordat.SiteID) []*crypto.Head
-	// HeardOthers keeps ends of other sites' audits that a partner has received. None of them has been checked.
+	// HeardOthers stores the ends of other sites' audits that a partner has received. None of them has been
+	// checked.
 	HeardOthers(from concordat.SiteID, hs []*crypto.Head)
 	// Exchanged records a completed exchange.
 	Exchanged(e Exchange)
@@ -80,7 +81,7 @@ type Exchange struct {
 	Again   bool // the stored reply was sent again
 }
 
-// noJournal keeps nothing.
+// noJournal is a Journal that stores nothing.
 type noJournal struct{}
 
 func (noJournal) Head() wire.Head    { return wire.Head{} }
@@ -90,14 +91,14 @@ func (noJournal) Exchanged(Exchange) {}
 func (noJournal) Others(concordat.SiteID) []*crypto.Head       { return nil }
 func (noJournal) HeardOthers(concordat.SiteID, []*crypto.Head) {}
 
-// kinds are the requests of this version and the kinds of their answers, as statements name them.
+// kinds maps the requests of this version to the kinds of their answers, as named in statements.
 var kinds = map[crypto.MessageType]string{
 	crypto.TypeQuery: "tell", crypto.TypeCatalogue: "catalogue", crypto.TypeReveal: "revealed", crypto.TypeCard: "card",
 	crypto.TypeAuditHead: "head", crypto.TypeOutline: "outlines", crypto.TypeEdges: "edges", crypto.TypeShip: "shipment",
 	crypto.TypeNotice: "received", crypto.TypeFederation: "grant", crypto.TypeLeads: "leads",
 }
 
-// kindError is the kind of a statement of refusal.
+// kindError is the kind of a statement that is a refusal.
 const kindError = "error"
 
 // policy returns the suites and kinds of messages that this version accepts: nothing is negotiated.

@@ -12,8 +12,8 @@ import (
 // answered is the payload of a request and the payload that answers it.
 type answered struct{ request, reply []byte }
 
-// content returns the content of a reply to the asker, with its signed answer. The signature of a refusal covers the request's envelope,
-// since the payload may not be known; a is then ignored.
+// content returns the content of a reply to the asker, including the signed answer. The signature of a refusal covers the request's
+// envelope, since the payload may not be known; a is then ignored.
 func (s *Server) content(t crypto.MessageType, asker crypto.SiteID, envelope [32]byte, a answered,
 	refusal *concordat.Refusal) ([]byte, error) {
 	var signed crypto.Answer
@@ -37,8 +37,8 @@ func (s *Server) content(t crypto.MessageType, asker crypto.SiteID, envelope [32
 	return wire.AppendReply(nil, &reply)
 }
 
-// answerTo returns an answer's data about its request: kind, digest, job and commitment. The latter two are zero for a request that lacks
-// them or is malformed.
+// answerTo returns an Answer with the data about its request: kind, digest, job and commitment. The last two are zero if the request
+// lacks them or is malformed.
 func answerTo(t crypto.MessageType, request []byte) crypto.Answer {
 	a := crypto.Answer{Kind: kinds[t], Request: crypto.DigestOf(request)}
 	switch t {
@@ -85,7 +85,7 @@ func (s *Server) seal(o *crypto.Opened, a answered, refusal *concordat.Refusal) 
 	return id.SealReply(o, t, content, s.o.Now(), rand.Reader)
 }
 
-// refuse answers a message that was verified but not opened. The message does not run this time.
+// refuse answers a message that was verified but not opened, and so does not run this time.
 func (s *Server) refuse(v *crypto.Verified, m Member, refusal *concordat.Refusal) ([]byte, error) {
 	reply, err := s.refusal(v, m, refusal)
 	if err == nil {
@@ -94,7 +94,7 @@ func (s *Server) refuse(v *crypto.Verified, m Member, refusal *concordat.Refusal
 	return reply, err
 }
 
-// refusal is like refuse but makes no entry in the audit.
+// refusal is like refuse, but makes no entry in the audit.
 func (s *Server) refusal(v *crypto.Verified, m Member, refusal *concordat.Refusal) ([]byte, error) {
 	content, err := s.content(v.Type, v.From, v.Digest, answered{}, refusal)
 	if err != nil {

@@ -25,30 +25,30 @@ type ServerOptions struct {
 	// Bytes limits the bytes of one partner's messages that are arriving or waiting for their answers; 0: 16 MiB. Strangers limits those of
 	// unknown callers, which include every caller behind a proxy until its message has arrived; 0: 64 MiB.
 	Bytes, Strangers int
-	// Rate is the number of requests per second that one partner may make, with bursts of five hundred times as many; 0: 10. Further ones
-	// are refused for the time being and leave no entry in the audit.
+	// Rate is the number of requests per second that one partner may make, with bursts of five hundred times as many; 0: 10. Further
+	// requests are refused for the time being, and leave no entry in the audit.
 	Rate    int
-	Timeout time.Duration // of answering; 0: two minutes; at most crypto.MaxTTL
-	// Beat is the interval at whole multiples of which, after the arrival of a message, its answer is sent, so that the time to an answer
-	// reveals little about the result; 0: at once.
+	Timeout time.Duration // time limit of answering; 0 means two minutes; at most crypto.MaxTTL
+	// Beat is an interval: an answer is sent a whole multiple of it after the arrival of the message, so that the time to an answer
+	// reveals little about the result. With 0, answers are sent at once.
 	Beat      time.Duration
 	Conns     int           // connections at once; 0: 1,024
 	ConnsPer  int           // of one address; 0: 64
 	ConnRate  int           // new ones of an address per second, ten times as many at once; 0: 50
-	ReadFor   time.Duration // most for a request to arrive; 0: one minute
+	ReadFor   time.Duration // maximum time for a request to arrive; 0 means one minute
 	Behind    bool          // a proxy ends TLS: partners are identified only by their envelopes
 	Registrar Registrar     // nil: enrolment is closed
 	Journal   Journal       // nil: none
 	Log       *slog.Logger  // nil: none
 	// Claim is the part of the memory of requests that the processes of a site share; see Replays. It claims a request for this process and
-	// reports whether no other process had claimed it. A request claimed by another is refused, since its reply is there. nil: only this
-	// process answers.
+	// reports whether no other process had claimed it. A request claimed by another process is refused, since that process has the reply.
+	// Claim is nil if only this process answers.
 	Claim func(ctx context.Context, from crypto.SiteID, id crypto.MessageID, until time.Time) (bool, error)
-	// Newer is called when a partner says that it has a newer card than the roster; nil: no call.
+	// Newer, if not nil, is called when a partner says that its card is newer than the one in the roster.
 	Newer func(site concordat.SiteID)
 	Now   func() time.Time // nil: time.Now
-	// Observe, if not nil, receives the outcome of each message; site is empty if it is not known for certain. The outcome is OutcomeBusy
-	// for a partner that sends more than it may, and OutcomeRejected if its message was malformed or arrived too slowly.
+	// Observe, if not nil, receives the outcome of each message; site is empty if the sender is not known for certain. The outcome is
+	// OutcomeBusy for a partner that sends more than it may, and OutcomeRejected if its message was malformed or arrived too slowly.
 	Observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
 	// Panicked, if not nil, is called after each request whose handling panicked; the panic is logged and the request refused.
 	Panicked func()
@@ -94,9 +94,9 @@ func (o *ServerOptions) defaults() {
 
 // Server answers partners. It is an http.Handler for requests from Serve or a proxy, and safe for concurrent use.
 //
-// A message is checked in this order: its length; its first bytes; that the sender is an active partner, and the one whose key was used for
-// the connection; version, suite and type; signature; time; whether it arrived before; whether it decrypts. Up to the signature, every
-// failure gets the same answer, without a reason; after it, refusals are sealed.
+// The checks of a message come in this order: length; first bytes; whether the sender is an active partner, and the one whose key was used
+// for the connection; version, suite and type; signature; time; whether the message arrived before; whether it decrypts. Up to the
+// signature, every failure gets the same answer, without a reason; after the signature, refusals are sealed.
 type Server struct {
 	answers answers
 	roster  Roster
@@ -138,7 +138,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// reject gives the one answer to everything that is not accepted.
+// reject sends the answer that everything not accepted gets.
 func reject(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/plain")
 	w.Header().Set("Cache-Control", "no-store")
@@ -199,7 +199,7 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.o.Log.Info("message not taken", "site", m.Site.Short(), "err", err)
 		s.o.Observe(s.certain(peer, v, m), OutcomeRejected, time.Since(began))
-		w.Header().Set("Connection", "close") // the rest of the message is not waited for
+		w.Header().Set("Connection", "close") // no one waits for the rest of the message
 		reject(w)
 		return
 	}
@@ -208,7 +208,7 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 	s.o.Observe(concordat.SiteID(m.Site.String()), outcome, time.Since(began))
 	s.beat(r.Context(), came)
 	if err != nil {
-		// The asker has gone, or this site cannot seal: it can give no answer, or nobody would receive it.
+		// The asker has gone, so nobody would receive an answer, or this site cannot seal one.
 		s.o.Log.Warn("message not answered", "site", m.Site.Short(), "err", err)
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "unavailable", http.StatusServiceUnavailable)
@@ -217,8 +217,8 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 	deliver(w, reply)
 }
 
-// certain returns the partner whose message was not accepted, if it is known: the one whose key was used for the connection, or the one
-// that signed the message.
+// certain returns the partner whose message was not accepted, if that partner is known: the one whose key was used for the connection,
+// or the one that signed the message.
 func (s *Server) certain(peer Member, v *crypto.Verified, m Member) concordat.SiteID {
 	switch {
 	case !s.o.Behind:
@@ -260,7 +260,8 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, peer Member, bo
 			return fmt.Errorf("no active partner: %w", concordat.ErrRefused)
 		}
 		sender = m
-		// The card of the partner named in the message decides, not the card found by the key.
+		// The card of the partner that the message names decides, not the card found by the key of the
+		// connection.
 		if cert, err := certificateOf(r.TLS); !s.o.Behind && (err != nil || !m.Card.Shows(cert)) {
 			return fmt.Errorf("it came over a connection of %s: %w", peer.Site.Short(), concordat.ErrRefused)
 		}
@@ -277,7 +278,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, peer Member, bo
 	return v, sender, body.recognise(sender.Site)
 }
 
-// respond returns the reply to a verified message and the outcome. It occupies one of the partner's places the whole time, so that a
+// respond returns the reply to a verified message and the outcome. Meanwhile it occupies one of the partner's places, so that a
 // partner that sends many messages delays only itself. If a partner sends too many, they are refused and leave no entry in the audit.
 func (s *Server) respond(ctx context.Context, v *crypto.Verified, m Member) ([]byte, Outcome, error) {
 	busy := func(words string, wait time.Duration) ([]byte, Outcome, error) {
@@ -335,7 +336,7 @@ func (s *Server) once(ctx context.Context, v *crypto.Verified, m Member) ([]byte
 func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Member) ([]byte, error) {
 	opened, err := v.Open()
 	if err != nil {
-		// The message is not remembered: an honest one with these bytes may still arrive.
+		// The message is not remembered, since an honest one with the same bytes may still arrive.
 		s.replays.forget(e)
 		s.o.Log.Info("message does not open", "site", m.Site.Short(), "err", err)
 		return s.refuse(v, m, &concordat.Refusal{Reason: wire.ReasonKey})
@@ -368,8 +369,8 @@ func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Mem
 	return reply, err
 }
 
-// run answers a request. It does so to the end even if the asker hangs up: a request that ran is charged, and the asker will fetch the
-// answer with the same bytes.
+// run answers a request. It continues to the end even if the asker hangs up: a request that ran is charged, and the asker will fetch
+// the answer by sending the same bytes.
 func (s *Server) run(ctx context.Context, o *crypto.Opened, m Member, payload []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.Timeout)
 	defer cancel()
@@ -392,7 +393,7 @@ func (s *Server) run(ctx context.Context, o *crypto.Opened, m Member, payload []
 	return reply, nil
 }
 
-// guarded calls answers.answer; a panic in it affects only this request.
+// guarded calls answers.answer. A panic in that call affects only this request.
 func (s *Server) guarded(ctx context.Context, from concordat.SiteID, t crypto.MessageType,
 	payload []byte) (body []byte, refusal *concordat.Refusal, cause error) {
 	defer func() {

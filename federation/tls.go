@@ -10,14 +10,14 @@ import (
 	"concordat/crypto"
 )
 
-// errPin: the other end showed a key that no card names.
+// errPin means that the other end showed a key that no card names.
 var errPin = errors.New("TLS key is not one that the site's card names")
 
 // groups are the supported key exchanges: only hybrid ones, so that traffic recorded today stays unreadable for a future quantum computer.
 var groups = []tls.CurveID{tls.X25519MLKEM768, tls.SecP256r1MLKEM768}
 
-// baseTLS is the configuration common to both ends. The application protocol is that of plain HTTP: its name travels in the clear, and a
-// distinct name would reveal the protocol.
+// baseTLS is the configuration common to both ends. The name of the application protocol is that of plain HTTP, because it travels in
+// the clear and a distinct name would reveal the protocol.
 func baseTLS() *tls.Config {
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
@@ -45,7 +45,7 @@ func certificateOf(cs *tls.ConnectionState) (*x509.Certificate, error) {
 	return cs.PeerCertificates[0], nil
 }
 
-// pinOf returns the pin of that key.
+// pinOf returns the pin of the key that the other end has proved to hold.
 func pinOf(cs *tls.ConnectionState) (crypto.Pin, error) {
 	cert, err := certificateOf(cs)
 	if err != nil {
@@ -54,8 +54,8 @@ func pinOf(cs *tls.ConnectionState) (crypto.Pin, error) {
 	return crypto.PinOf(cert.RawSubjectPublicKeyInfo), nil
 }
 
-// clientTLS returns the configuration for one partner; pinned decides on its key. In TLS 1.3 the site's own certificate is sent only after
-// that, so that no one else sees it.
+// clientTLS returns the configuration for one partner; pinned decides whether to accept the partner's key. In TLS 1.3 the site's own
+// certificate is sent only after that, so that no one else sees it.
 func clientTLS(roster Roster, now func() time.Time, pinned func(crypto.Pin) bool) *tls.Config {
 	c := pinnedTLS(pinned)
 	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate(roster, now) }
@@ -77,7 +77,7 @@ func guestTLS(to crypto.SiteID, now func() time.Time, pinned func(crypto.Pin) bo
 
 func pinnedTLS(pinned func(crypto.Pin) bool) *tls.Config {
 	c := baseTLS()
-	c.InsecureSkipVerify = true // names prove nothing here: VerifyConnection compares keys
+	c.InsecureSkipVerify = true // host names prove nothing here: VerifyConnection compares keys
 	c.VerifyConnection = func(cs tls.ConnectionState) error {
 		p, err := pinOf(&cs)
 		if err != nil {
@@ -91,7 +91,7 @@ func pinnedTLS(pinned func(crypto.Pin) bool) *tls.Config {
 	return c
 }
 
-// guest reports whether the other end came as a guest of the site: it may see the card and nothing more.
+// guest reports whether the other end came as a guest of the site; a guest may see the card and nothing more.
 func guest(roster Roster, cs *tls.ConnectionState) bool {
 	id, _ := roster.Self()
 	return cs != nil && len(cs.PeerCertificates) > 0 && id.Site().Guest(cs.PeerCertificates[0])

@@ -9,7 +9,7 @@ import (
 	"concordat/crypto"
 )
 
-// errBusy: a partner already has the most requests waiting that it may have.
+// errBusy means that a partner already has the maximum number of waiting requests.
 var errBusy = errors.New("too many requests are waiting")
 
 // turnstile admits a bounded number of requests at once, in total and per partner. Waiting partners take turns, so one that sends many
@@ -24,7 +24,7 @@ type turnstile struct {
 	ring  []crypto.SiteID // partners with waiting requests; the first is next
 }
 
-// line is the requests of one partner.
+// line holds the requests of one partner.
 type line struct {
 	running int
 	queue   []chan struct{} // closed when its turn has come
@@ -34,7 +34,7 @@ func newTurnstile(parallel, perSite, waiting int) *turnstile {
 	return &turnstile{perSite: perSite, waiting: waiting, free: parallel, lines: map[crypto.SiteID]*line{}}
 }
 
-// enter waits for a place, which the caller must give back with leave. It fails with errBusy or with the error of ctx.
+// enter waits for a place, which the caller must return with leave. It fails with errBusy or with the error of ctx.
 func (t *turnstile) enter(ctx context.Context, site crypto.SiteID) error {
 	turn := make(chan struct{})
 	t.mu.Lock()

@@ -12,10 +12,10 @@ import (
 	"concordat"
 )
 
-// A shard opened with Options.Logged is a view of a write-ahead log that its caller keeps: Apply adds
-// the log's changes, with the number of the last one in the same Bleve batch, and does not wait for the
-// disk. After a crash the shard is exactly as it was at some earlier number, and the caller applies the
-// later changes again.
+// A shard opened with Options.Logged is a view of a write-ahead log that its caller keeps. Apply adds the
+// log's changes, together with the number of the last one, in a single Bleve batch, and does not wait for the
+// disk. After a crash the shard is exactly as it was at some earlier number, and the caller applies the later
+// changes again.
 
 // Applied names the last record of its log that a shard has applied.
 type Applied struct{ Seq, Epoch uint64 }
@@ -35,12 +35,12 @@ type logged struct {
 	changed   *sync.Cond // on mu
 	applied   Applied    // of the newest batch
 	persisted Applied    // of the newest batch that is certainly on disk
-	batches   int        // not on disk yet
+	batches   int        // batches not on disk yet
 	bytes     int        // of them
-	err       error      // permanent, from a batch that may or may not be there
+	err       error      // permanent; from a batch that may or may not have been applied
 }
 
-// loadApplied reads how far the shard is; it is called before anything else happens.
+// loadApplied reads how many records the shard has applied; it is called before anything else happens.
 func (s *Shard) loadApplied() error {
 	s.logged.changed = sync.NewCond(&s.logged.mu)
 	wake := func() {
@@ -69,7 +69,8 @@ func (s *Shard) loadApplied() error {
 	return nil
 }
 
-// Applied returns the number of the last record whose changes Match sees. Zero: nothing from a log was ever applied.
+// Applied returns the number of the last record whose changes Match sees, or zero if nothing from a log was ever
+// applied.
 func (s *Shard) Applied() Applied {
 	s.logged.mu.Lock()
 	defer s.logged.mu.Unlock()
@@ -84,15 +85,15 @@ func (s *Shard) Persisted() Applied {
 	return s.logged.persisted
 }
 
-// Check returns the error with which Put and Apply would refuse the profile, or nil.
+// Check returns the error with which Put and Apply would refuse the profile, or nil if they would accept it.
 func (s *Shard) Check(p *concordat.Profile) error { return s.checkProfile(p) }
 
-// Apply makes the changes visible all at once; of several changes of one document, the last one counts.
-// at is the number of the log's record with the last of them and must not fall. The changes are not yet
-// on disk on return: Persisted shows when they are. They should be about the size of a batch of Put,
-// 2,000 sentences. Only one call may run at a time. After an error the shard may or may not have the
-// changes, and accepts no others: close it, open it and apply again what follows Applied. The exception
-// is ErrDiskFull, after which nothing was changed.
+// Apply makes the changes visible all at once; of several changes of one document, the last one counts. at is
+// the number of the log's record with the last of them and must not fall. The changes are not yet on disk on
+// return: Persisted shows when they are. They should be about the size of a batch of Put, 2,000 sentences.
+// Only one call may run at a time. After an error, the shard may or may not have the changes, and accepts no
+// others: close it, open it, and apply again the records after Applied. The exception is ErrDiskFull, after
+// which nothing has changed.
 func (s *Shard) Apply(ctx context.Context, changes []Change, at Applied) error {
 	done, err := s.use()
 	if err != nil {
@@ -114,7 +115,7 @@ func (s *Shard) Apply(ctx context.Context, changes []Change, at Applied) error {
 	return nil
 }
 
-// awaitPersister waits while too much is in memory only.
+// awaitPersister waits while too much data is only in memory.
 func (s *Shard) awaitPersister(ctx context.Context) error {
 	l := &s.logged
 	defer l.wakeAtEnd(ctx)()
@@ -152,8 +153,8 @@ func (s *Shard) Persist(ctx context.Context) error {
 	return s.persist(ctx)
 }
 
-// persist is Persist for a caller that already keeps the shard open: doing that twice would wait for a
-// Close that waits for the first.
+// persist is like Persist, for a caller that already keeps the shard open: keeping it open a second time
+// could wait for a Close that waits for the first.
 func (s *Shard) persist(ctx context.Context) error {
 	l := &s.logged
 	defer l.wakeAtEnd(ctx)()
@@ -185,7 +186,8 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 		}
 		last[k] = c.Put
 	}
-	// Readers that come between the change on disk and that in memory use these to wait.
+	// Readers that come between a change on disk and the same change in memory wait for the release of these
+	// keys.
 	if err := s.acquire(ctx, keys); err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 // is consulted, and buffers serve many documents.
 
 const (
-	// storedOnly fields are read back by document, never looked up.
+	// storedOnly holds the options of fields that are read back by document and never looked up.
 	storedOnly = bleve.StoreField
 	// bandOptions leaves frequencies on: Bleve keeps a term of one block inside the dictionary only
 	// if its frequency is exactly 1, and without frequencies it is 0.
@@ -33,7 +33,7 @@ type field struct {
 	name    string
 	value   []byte
 	options bleve.FieldIndexingOptions
-	tokens  func() bleve.TokenFrequencies // made when asked for: Bleve visits all fields of every batch
+	tokens  func() bleve.TokenFrequencies // made on request, since Bleve visits all fields of every batch
 	length  int                           // of the terms field: its lengthCode
 }
 
@@ -61,11 +61,11 @@ func (f *field) AnalyzedLength() int { return max(1, f.length) }
 type entry struct {
 	id     string
 	fields []field // stored fields
-	// terms holds those of the five bands, one band after the other, and counts the number of each band; empty
-	// for a text.
+	// terms holds the terms of the five bands, one band after the other, and counts their number in each band;
+	// both are empty for a text.
 	terms  []byte
 	counts [concordat.Bands]int
-	// words are the terms of a text, and length its lengthCode; none for a block.
+	// words holds the terms of a text, and length its lengthCode; words is empty for a block.
 	words  []concordat.TermCount
 	length int
 }
@@ -78,7 +78,7 @@ func (e *entry) NumPlainTextBytes() uint64                  { return 0 }
 func (e *entry) StoredFieldsBytes() uint64                  { return 0 }
 func (e *entry) Indexed() bool                              { return true }
 
-// VisitFields passes all fields to a reader other than our segment writer, which reads entry itself.
+// VisitFields passes all fields to a reader other than our segment writer, which reads the entry directly.
 func (e *entry) VisitFields(visit bleve.FieldVisitor) {
 	visit(&field{name: "_id", value: []byte(e.id), options: idOptions, tokens: func() bleve.TokenFrequencies {
 		return bleve.TokenFrequencies{e.id: once}
@@ -110,7 +110,7 @@ func bandTokens(b []byte) bleve.TokenFrequencies {
 	return tokens
 }
 
-// bandTerms returns the terms of one band, termBytes each, in no order.
+// bandTerms returns the terms of one band, of termBytes each, in no particular order.
 func (e *entry) bandTerms(band int) []byte {
 	start := 0
 	for _, n := range e.counts[:band] {
@@ -119,7 +119,7 @@ func (e *entry) bandTerms(band int) []byte {
 	return e.terms[termBytes*start : termBytes*(start+e.counts[band])]
 }
 
-// AddIDField has nothing to do: VisitFields passes the field.
+// AddIDField does nothing, because VisitFields passes the field.
 func (e *entry) AddIDField() {}
 
 // reset empties e for the Bleve document id.

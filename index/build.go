@@ -13,9 +13,9 @@ import (
 	"concordat"
 )
 
-// Bounds on the number of Bleve documents that become one segment before all are merged. One segment is
-// quickest, two bytes of document number suffice for 65,536 documents, and texts wait in memory until their
-// segment is written.
+// Bounds on the number of Bleve documents that become one segment before all are merged. A single segment is
+// quickest; on the other hand, a document number of two bytes suffices only for 65,536 documents, and texts
+// wait in memory until their segment is written.
 const (
 	leastBatch = 1 << 10
 	maxBatch   = 1 << 16
@@ -59,14 +59,14 @@ func Build(dir string, o Options, profiles iter.Seq2[*concordat.Profile, error])
 	return moveIn(temp, dir)
 }
 
-// moveIn renames the finished folder temp to dir, which is absent or holds no shard.
+// moveIn renames the complete folder temp to dir, which is absent or holds no shard.
 func moveIn(temp, dir string) error {
 	for _, name := range []string{lockName, headerName + ".tmp", storeName} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
-	// An empty folder is removed; one that another process has begun to fill stays, which is an error.
+	// An empty folder is removed. If another process has begun to fill it, it stays, which is an error.
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -79,7 +79,7 @@ func moveIn(temp, dir string) error {
 // build writes the folder of a shard.
 func (s *Shard) build(profiles iter.Seq2[*concordat.Profile, error]) error {
 	store, parts := filepath.Join(s.dir, storeName), filepath.Join(s.dir, "parts")
-	// Remains of an earlier Build that was killed.
+	// These are the remains of an earlier Build that was killed.
 	if err := errors.Join(os.RemoveAll(store), os.RemoveAll(parts), os.Mkdir(parts, 0o700)); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ type feeder struct {
 	batch        int
 	seen         map[key]struct{}
 	arena        arena
-	given, calls int // entries of the arena passed on; calls in all
+	given, calls int // entries of the arena passed on, and calls in all
 }
 
 func (f *feeder) feed(p *concordat.Profile) error {
@@ -191,7 +191,7 @@ func (f *feeder) feed(p *concordat.Profile) error {
 	return nil
 }
 
-// keepLast frees all entries but the last n in use, which become the first.
+// keepLast frees all entries except the last n in use, which become the first.
 func (a *arena) keepLast(n int) {
 	free := a.used - n
 	rotated := make([]*entry, 0, len(a.entries))

@@ -9,12 +9,12 @@ import (
 	"concordat"
 )
 
-// This file holds the table of cells of meaning: which documents have sentences in a cell. Like the table of
-// fingerprints it is held in memory and derived from what is stored; it numbers documents separately, so that each
-// table can be rebuilt by itself.
+// This file has the table of cells of meaning, which lists the documents with sentences in each cell. Like the
+// table of fingerprints, it is in memory and derived from stored data; it numbers documents separately, so that
+// each table can be rebuilt by itself.
 
-// appendCells appends the stored form of cells, which are ascending: for each the distance from the previous one (from 0 for the
-// first), as uvarints. About 20 bytes for a sentence, which has ten cells.
+// appendCells appends the stored form of cells, which are ascending: for each cell, the distance from the previous one (from 0
+// for the first), as a uvarint. A sentence has ten cells, which take about 20 bytes.
 func appendCells(b []byte, cells []concordat.Cell) []byte {
 	last := concordat.Cell(0)
 	for _, c := range cells {
@@ -39,7 +39,7 @@ func decodeCells(b []byte, do func(concordat.Cell)) error {
 	return nil
 }
 
-// checkCells refuses what could not be stored.
+// checkCells returns an error if cells could not be stored.
 func checkCells(cells []concordat.Cell) error {
 	for i, c := range cells {
 		if c >= concordat.Cells || i > 0 && c <= cells[i-1] {
@@ -49,14 +49,14 @@ func checkCells(cells []concordat.Cell) error {
 	return nil
 }
 
-// cellTable says which documents have sentences in a cell. Slices only grow, so a copy of it does not change while writers
-// continue.
+// cellTable lists the documents with sentences in each cell. Slices only grow, so a copy of it does not change while
+// writers continue.
 type cellTable struct {
 	docs   []*document // the second half of fresh, and cellLevel.docs, point here
 	levels []*cellLevel
 	fresh  []termDoc // in no level yet: a cell and its document
 	size   int       // entries of levels and fresh
-	waste  int       // of them, those of dead documents
+	waste  int       // of these entries, those of dead documents
 }
 
 const (
@@ -86,7 +86,7 @@ func (t *cellTable) kill(d *document) {
 	t.waste += d.cellCount
 }
 
-// currentCells returns the table and the epoch for a question, with all entries in levels.
+// currentCells returns the table, with all entries in levels, and the epoch for a question.
 func (s *state) currentCells() (cellTable, uint64) {
 	s.mu.Lock()
 	t, epoch := s.cells, s.view.epoch
@@ -102,8 +102,8 @@ func (s *state) currentCells() (cellTable, uint64) {
 	return s.cells, s.view.epoch
 }
 
-// rebuildCells puts the fresh entries into a level, together with the last levels as long as those are less than fanout times as
-// big, or with all of them. building is held.
+// rebuildCells puts the fresh entries into a level, together with the last levels as long as these are less than fanout times as
+// big, or together with all levels. building is held.
 func (s *state) rebuildCells(all bool) {
 	s.mu.Lock()
 	t, epoch := s.cells, s.view.epoch
@@ -125,7 +125,7 @@ func (s *state) rebuildCells(all bool) {
 		return died == 0 || died > epoch
 	}
 	docs, slots := t.docs, []uint32(nil)
-	if keep == 0 { // slots of dead documents are freed with the last level that may name them
+	if keep == 0 { // slots of dead documents are freed together with the last level that may refer to them
 		docs, slots = make([]*document, 0, len(t.docs)), make([]uint32, len(t.docs))
 		for i, d := range t.docs {
 			slots[i] = uint32(len(docs))
@@ -172,7 +172,7 @@ func (s *state) rebuildCells(all bool) {
 // cellLevel holds entries by cell. It never changes.
 type cellLevel struct {
 	shift  uint     // number of lowest bits in which the cells of a group differ, at most lowBits
-	starts []uint32 // of each group; at last, the number of entries
+	starts []uint32 // first entry of each group and, at the end, the number of entries
 	low    []uint16 // the lowest bits of the cell of each entry, ascending within a group
 	docs   []uint32 // of each entry
 }
@@ -189,7 +189,7 @@ func cellShift(n int) uint {
 // cellGroups returns the number of groups.
 func cellGroups(shift uint) int { return int((concordat.Cells-1)>>shift) + 1 }
 
-// newCellLevel returns a level of entries in order of cell; it keeps none of them.
+// newCellLevel returns a level of the entries, which are in order of cell. It does not retain the slice.
 func newCellLevel(entries []termDoc) *cellLevel {
 	l := &cellLevel{shift: cellShift(len(entries))}
 	l.starts = make([]uint32, cellGroups(l.shift)+1)
@@ -204,7 +204,7 @@ func newCellLevel(entries []termDoc) *cellLevel {
 	return l
 }
 
-// all calls do with each entry, in order of cell.
+// all calls do with each entry, in the order of the cells.
 func (l *cellLevel) all(do func(termDoc)) {
 	for g := range len(l.starts) - 1 {
 		high := uint32(g) << l.shift &^ (1<<lowBits - 1)
@@ -237,8 +237,8 @@ func (l *cellLevel) bytes() int64 {
 	return int64(len(l.starts)*int(unsafe.Sizeof(l.starts[0])) + cap(l.low)*2 + cap(l.docs)*4)
 }
 
-// check reports whether look-ups in l stay within it and the documents, and whether each document has as many entries
-// as it says. A nil l has none.
+// check reports whether look-ups in l stay within l and the documents, and whether each document has as many entries
+// as it records. A nil l has no entries.
 func (l *cellLevel) check(docs []*document) error {
 	left := 0
 	for _, d := range docs {

@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// cellSearch answers one question by cells.
+// cellSearch answers a single question by cells.
 type cellSearch struct {
 	shard   *Shard
 	query   *concordat.TextQuery
@@ -16,7 +16,7 @@ type cellSearch struct {
 	norms   []float64 // the factor of a score, for each lengthCode
 	scores  []float64 // of each document of the table; zero outside touched
 	touched []uint32
-	// exclude and libraries are those of the query; nil libraries: all.
+	// exclude and libraries are those of the query; nil libraries means all.
 	exclude   map[key]struct{}
 	libraries map[concordat.LibraryID]bool
 }
@@ -57,7 +57,7 @@ func (s *Shard) searchCells(ctx context.Context, q *concordat.TextQuery) (*conco
 	return a, nil
 }
 
-// score adds up what the cells of a window count for each document.
+// score adds up, for each document, the weights of the cells of a window.
 func (c *cellSearch) score(window []concordat.WeightedTerm) {
 	for _, t := range window {
 		if t.Term >= concordat.Term(concordat.Cells) {
@@ -91,7 +91,7 @@ func (c *cellSearch) best(window int) []concordat.TextMatch {
 	return best
 }
 
-// wanted reports whether a document is there and asked about.
+// wanted reports whether a document exists and the query asks about it.
 func (c *cellSearch) wanted(d *document) bool {
 	if died := d.died.Load(); died != 0 && died <= c.epoch || c.libraries != nil && !c.libraries[d.key.library] {
 		return false
@@ -100,7 +100,8 @@ func (c *cellSearch) wanted(d *document) bool {
 	return !excluded
 }
 
-// keepBest puts m in its place among the best matches of its window, at most limit, if it has one.
+// keepBest inserts m in its place among the best matches of its window, of which there are at most limit,
+// unless m is not among them.
 func keepBest(best []concordat.TextMatch, m concordat.TextMatch, limit int) []concordat.TextMatch {
 	at, _ := slices.BinarySearchFunc(best, m, compareTextMatches)
 	if at == limit {

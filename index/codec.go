@@ -23,7 +23,7 @@ var bandFields = [concordat.Bands]string{"a", "b", "c", "d", "e"}
 
 const (
 	blockSentences     = 20   // sentences of a block
-	longBlockSentences = 64   // of a document with more than longDocument sentences
+	longBlockSentences = 64   // sentences of a block of a document with more than longDocument sentences
 	longDocument       = 1280 // sentences
 	maxSentences       = longBlockSentences << 16
 
@@ -31,7 +31,8 @@ const (
 	maxTitle = 64 << 10
 
 	metaVersion = 3
-	// plainVersion is the version for a document whose cells are unknown; it has no room for cells.
+	// plainVersion is the version of the format for a document whose cells are unknown; it has no room for
+	// cells.
 	plainVersion = 2
 )
 
@@ -43,7 +44,7 @@ func blockSize(sentences int) int {
 	return blockSentences
 }
 
-// blockCount returns the number of blocks of a document; one without sentences has one.
+// blockCount returns the number of blocks of a document. A document without sentences has one block.
 func blockCount(sentences int) int {
 	size := blockSize(sentences)
 	return max(1, (sentences+size-1)/size)
@@ -90,7 +91,7 @@ func appendFingerprints(b []byte, ss []concordat.Sentence) []byte {
 	return b
 }
 
-// decodeFingerprints appends the fingerprints of the stored form to dst.
+// decodeFingerprints appends to dst the fingerprints in their stored form.
 func decodeFingerprints(dst []concordat.Fingerprint, b []byte) ([]concordat.Fingerprint, error) {
 	if len(b)%concordat.FingerprintBytes != 0 {
 		return dst, fmt.Errorf("fingerprints of %d bytes: %w", len(b), errStored)
@@ -208,7 +209,7 @@ func appendMeta(b []byte, m *meta) []byte {
 	return append(b, m.cells...)
 }
 
-// decodeMeta returns what appendMeta wrote; the cells are part of b.
+// decodeMeta returns the metadata that appendMeta wrote; the cells are a part of b.
 func decodeMeta(b []byte) (*meta, error) {
 	if len(b) < 2 {
 		return nil, fmt.Errorf("document data of %d bytes: %w", len(b), errStored)
@@ -237,7 +238,7 @@ func decodeMeta(b []byte) (*meta, error) {
 	return m, nil
 }
 
-// reader takes values off the front of b; after the first bad value, all values are zero.
+// reader takes values from the front of b; after the first invalid value, all values are zero.
 type reader struct {
 	b   []byte
 	bad bool

@@ -37,7 +37,7 @@ func (s *Shard) document(ctx context.Context, k key) (*concordat.Document, error
 		if out != nil {
 			return out, nil
 		}
-		// It was removed from disk but not yet from memory: wait for the writer, and look again.
+		// The document was removed from disk but not yet from memory: wait for the writer, and look again.
 		if err := s.acquire(ctx, []key{k}); err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func (s *Shard) document(ctx context.Context, k key) (*concordat.Document, error
 	}
 }
 
-// readDocument returns a document as it is on disk; nil if it is no longer there.
+// readDocument returns a document as it is on disk, or nil if it is no longer there.
 func (s *Shard) readDocument(d *document) (*concordat.Document, error) {
 	snapshot, err := s.engine.snapshot()
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Shard) Documents(ctx context.Context) iter.Seq2[*concordat.Document, er
 	return s.documents(ctx, func(key) bool { return true })
 }
 
-// LibraryDocuments is Documents of one library; the texts of others are not read.
+// LibraryDocuments is like Documents, for a single library; it does not read the texts of others.
 func (s *Shard) LibraryDocuments(ctx context.Context, lib concordat.LibraryID) iter.Seq2[*concordat.Document, error] {
 	return s.documents(ctx, func(k key) bool { return k.library == lib })
 }
@@ -119,8 +119,8 @@ func (s *Shard) documents(ctx context.Context, want func(key) bool) iter.Seq2[*c
 	}
 }
 
-// Refs returns the names of all documents, in no order. Documents put or deleted during the call may be
-// included or not.
+// Refs returns the names of all documents, in no particular order. Documents put or deleted during the call
+// may be included or not.
 func (s *Shard) Refs() []concordat.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()

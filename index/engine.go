@@ -20,10 +20,9 @@ import (
 	"concordat"
 )
 
-// This file holds what is peculiar to scorch, Bleve's engine, and depends on its types and on
-// behaviour that no interface promises: bleve v2.6.1 and zapx v17.2.3 are pinned, and each
-// peculiarity comes with a comment on what breaks without it. (v2.6.0 corrupts frequency streams
-// on merge: bleve issue 2393.)
+// This file has the code that is specific to scorch, Bleve's engine. It depends on scorch's types, and on
+// behaviour that no interface promises. So bleve v2.6.1 and zapx v17.2.3 are pinned, and comments say what
+// breaks without each peculiarity. (v2.6.0 corrupts frequency streams on merge: bleve issue 2393.)
 
 // engine is one open scorch index.
 type engine struct {
@@ -31,14 +30,14 @@ type engine struct {
 	scorch  *scorch.Scorch
 	queue   *bleve.AnalysisQueue
 	pacer   *pacer                 // nil: none
-	cause   atomic.Pointer[string] // why failed was closed
+	cause   atomic.Pointer[string] // the reason why failed was closed
 	failed  chan struct{}          // closed when a background goroutine of scorch has died
 	failing sync.Once
 	onFail  atomic.Pointer[func()] // called when failed was closed
 	stored  storedState            // when it was opened
 	warm    atomic.Bool            // the file of the table matches what is stored
-	forgot  atomic.Bool            // there is no such file
-	stained atomic.Bool            // a batch failed that may still be applied
+	forgot  atomic.Bool            // there is no file of the table
+	stained atomic.Bool            // a batch failed, but may still be applied
 	retries backoff                // of scorch's background goroutines
 	closing chan struct{}          // closed when close begins
 	scrubs  sync.WaitGroup         // of scrub
@@ -70,7 +69,7 @@ func asyncError(err error, path string) {
 	}
 	e := v.(*engine)
 	e.log("background error of the index", "error", err)
-	if e.cause.Load() != nil { // the next attempt would find the same
+	if e.cause.Load() != nil { // the next attempt would find the same damage
 		<-e.closing
 		return
 	}
@@ -138,7 +137,7 @@ func isDiskFull(err error) bool {
 		err != nil && (strings.Contains(err.Error(), syscall.ENOSPC.Error()) || strings.Contains(err.Error(), syscall.EDQUOT.Error()))
 }
 
-// internalFormat is a key that the first batch of every index of ours sets.
+// internalFormat is a key that the first batch of each of our indexes sets.
 var internalFormat = []byte("concordat.format")
 
 // engineOptions say how an engine runs.
@@ -155,9 +154,9 @@ func (s *Shard) engineOptions() engineOptions {
 
 // openEngine opens or, with create, makes the scorch index in dir.
 func openEngine(dir string, create bool, o engineOptions) (*engine, error) {
-	register() // before anything reads what it sets
+	register() // before anything reads the variables that it sets
 	if create {
-		// Remains of an interrupted creation.
+		// These are the remains of an interrupted creation.
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, err
 		}
@@ -182,7 +181,7 @@ func openEngine(dir string, create bool, o engineOptions) (*engine, error) {
 	if create {
 		b := bleve.NewBatch()
 		b.SetInternal(internalFormat, []byte{formatVersion})
-		err := e.batchDurably(context.Background(), b) // the header says that there is an index, and is written next
+		err := e.batchDurably(context.Background(), b) // the header, which says that there is an index, is written next
 		if err != nil {
 			return nil, errors.Join(err, e.close())
 		}
@@ -195,7 +194,7 @@ func startEngine(dir string, o engineOptions) (*engine, error) {
 		"path":                   dir,
 		"read_only":              o.readOnly,
 		"unsafe_batch":           o.early,
-		"bolt_timeout":           "1s", // without it a second opener waits forever
+		"bolt_timeout":           "1s", // without this, a second process that opens the index waits forever
 		"asyncErrorCallbackName": asyncCallback,
 		"segmentConfig":          map[string]any{stockKey: o.stock},
 	}
@@ -231,14 +230,14 @@ func startEngine(dir string, o engineOptions) (*engine, error) {
 	return e, nil
 }
 
-// batch applies b as one and returns when it is durable. After an error it may or may not be
-// applied: scorch keeps a batch in memory that it could not persist, and persists it later; has
-// shows which.
+// batch applies b as a unit and returns when it is durable. After an error, it may or may not be applied: if
+// scorch could not persist a batch, it keeps it in memory and persists it later. The method has shows whether
+// it was applied.
 func (e *engine) batch(b *bleve.Batch) error {
 	if err := e.err(); err != nil {
 		return err
 	}
-	if len(b.IndexOps) > 0 { // otherwise the segments and their table stay; every start applies a record that says who writes
+	if len(b.IndexOps) > 0 { // otherwise segments and table do not change: every start applies a record that only names the writer
 		e.forgetTable()
 	}
 	done := make(chan error, 1)
@@ -272,8 +271,8 @@ func (e *engine) forgetTable() {
 	}
 }
 
-// batchDurably is batch for an engine whose batches do not wait for the disk: this one does, until ctx ends, since on a
-// disk that stays full it would wait forever. The batch may be stored all the same.
+// batchDurably is like batch, for an engine whose batches do not wait for the disk. It waits until ctx ends, since on a
+// disk that stays full it would otherwise wait forever; the batch may then be stored all the same.
 func (e *engine) batchDurably(ctx context.Context, b *bleve.Batch) error {
 	persisted := make(chan error, 1)
 	b.SetPersistedCallback(func(err error) { persisted <- err })
@@ -325,7 +324,7 @@ func (e *engine) snapshot() (*scorch.IndexSnapshot, error) {
 	return s, nil
 }
 
-// merge reduces the index to one segment, as far as concurrent writers allow.
+// merge reduces the index to one segment, or as few as concurrent writers allow.
 func (e *engine) merge(ctx context.Context) error {
 	if err := e.err(); err != nil {
 		return err
@@ -347,7 +346,7 @@ func (e *engine) merge(ctx context.Context) error {
 	}
 }
 
-// directory is the bleve.Directory that CopyTo needs: real files, named "store/...". No file is begun
+// directory is the bleve.Directory that CopyTo needs. It has real files, named "store/...", and begins none
 // after the end of its context.
 type directory struct {
 	ctx context.Context

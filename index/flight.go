@@ -8,9 +8,9 @@ import (
 )
 
 // A question waits for memory at each of several steps, and each step determines where the next one reads: group,
-// bucket, entry, occurrence, document. So questions pass through them in flights of sixteen, one step at a time,
-// while other flights are at other steps. Each step requests the memory of the next, which runs when that memory
-// has arrived.
+// bucket, entry, occurrence, document. So questions pass through the steps in flights of sixteen, one step at a
+// time, while other flights are at other steps. Each step requests the memory of the next, which runs when that
+// memory has arrived.
 
 const (
 	ahead  = 16 // questions of a flight
@@ -22,8 +22,8 @@ const (
 // flight is a group of up to sixteen questions under way.
 type flight struct {
 	first int                     // number of the first question
-	asked []concordat.Fingerprint // they
-	spans []span                  // with ProbeExact: of each level, question and band
+	asked []concordat.Fingerprint // the questions
+	spans []span                  // with ProbeExact: spans of each level, question and band
 	out   []found                 // grouped by question
 	ends  [ahead]int              // in out, of each question
 }
@@ -67,14 +67,14 @@ func (m *matcher) fly(ctx context.Context, k *lookup) error {
 	return nil
 }
 
-// lines are addresses whose cache lines are needed soon.
+// lines holds addresses whose cache lines are needed soon.
 type lines struct {
 	at [2 * ahead * concordat.Bands]*byte
 	n  int
 }
 
 func (w *lines) want(p *byte) {
-	if w.n < len(w.at) { // more of them would evict one another from the cache
+	if w.n < len(w.at) { // more lines would evict one another from the cache
 		w.at[w.n] = p
 		w.n++
 	}
@@ -111,7 +111,7 @@ func (k *lookup) buckets(f *flight, v *view) {
 				if lo < hi {
 					hi = k.limit(lo, hi)
 					w.want(&b.recs[recBytes*int(lo)])
-					if int(lo)*recBytes/lineBytes != (int(hi)*recBytes-1)/lineBytes { // most are shorter than a line
+					if int(lo)*recBytes/lineBytes != (int(hi)*recBytes-1)/lineBytes { // most ranges are shorter than a line
 						w.want(&b.recs[recBytes*int(hi)-1])
 					}
 				}
@@ -151,7 +151,7 @@ func (k *lookup) entries(f *flight, v *view) {
 	k.touch += touch(w.at[:w.n])
 }
 
-// occurrences requests the places of the entries.
+// occurrences requests the occurrences of the entries.
 func (k *lookup) occurrences(f *flight, v *view) {
 	var w lines
 	for i := range f.out {
@@ -162,7 +162,7 @@ func (k *lookup) occurrences(f *flight, v *view) {
 	k.touch += touch(w.at[:w.n])
 }
 
-// document returns where the first document of an entry is named.
+// document returns the place at which the first document of an entry is named.
 func (v *view) slot(o *found) **document {
 	if o.level < 0 {
 		return &v.docs[v.freshOccs[o.entry].doc]
@@ -190,7 +190,7 @@ func (m *matcher) documents(f *flight) {
 	m.touch += touch(w.at[:w.n])
 }
 
-// land adds the matches of the flight.
+// land adds the matches of the flight to the answer.
 func (m *matcher) land(ctx context.Context, f *flight) error {
 	from := 0
 	for j := range f.asked {

@@ -58,10 +58,10 @@ func (f *Frozen) CopyTo(ctx context.Context, dir string) error {
 	return f.shard.diskError("copy", writeHeader(dir, f.shard.header()))
 }
 
-// Send writes the bytes of a shard in that state to the writers that file returns, one file after the other, each
-// with its slash-separated name; together the files make a shard. Small files come last, by way of the folder
-// scratch, which must exist. Send may be called once, instead of CopyTo. A writer must remember its error, because
-// no caller gets it from Close.
+// Send writes the bytes of a shard in that state, one file after the other. It calls file with the slash-separated
+// name of each, and writes to the writer returned; together, the files make a shard. Small files come last, by way
+// of the folder scratch, which must exist. Send may be called once, instead of CopyTo. A writer must remember its
+// error, because nobody looks at the error of its Close.
 func (f *Frozen) Send(ctx context.Context, scratch string, file func(name string) io.WriteCloser) error {
 	if err := os.MkdirAll(filepath.Join(scratch, storeName), 0o700); err != nil {
 		return f.shard.diskError("send", err)
@@ -86,7 +86,7 @@ func (f *Frozen) Send(ctx context.Context, scratch string, file func(name string
 	return nil
 }
 
-// sending is a directory with only bbolt's file on disk, since that must be a real file.
+// sending is a directory in which only bbolt's file is on disk, since that one must be a real file.
 type sending struct {
 	directory
 	file func(name string) io.WriteCloser

@@ -14,7 +14,7 @@ import (
 
 // Names within a shard's folder.
 const (
-	headerName = "shard.json" // what the shard is; written last on creation
+	headerName = "shard.json" // description of the shard; written last on creation
 	lockName   = "lock"       // empty; held with flock while the shard is open
 	storeName  = "store"      // Bleve's own files
 )
@@ -87,7 +87,7 @@ func SchemeOf(dir string) (concordat.Scheme, error) {
 	return h.Scheme, nil
 }
 
-// writeHeader writes h to dir; after a crash, either all of it is there or nothing.
+// writeHeader writes h to dir; after a crash, either all of h is there or nothing.
 func writeHeader(dir string, h header) error {
 	h.Checksum = h.sum()
 	b, err := json.MarshalIndent(h, "", "  ")
@@ -111,7 +111,7 @@ func writeHeader(dir string, h header) error {
 	return syncDir(dir)
 }
 
-// syncDir makes the names in dir durable.
+// syncDir makes the names of the files in dir durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -120,8 +120,8 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// isNew reports whether dir holds no shard yet: it is absent, empty, or holds what an interrupted
-// creation leaves, which has no segment of Bleve.
+// isNew reports whether dir holds no shard yet: dir is absent or empty, or holds the remains of an
+// interrupted creation, which include no segment of Bleve.
 func isNew(dir string) (bool, error) {
 	es, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// block holds the position of the fingerprints and spans of one stored block while loading.
+// block holds the positions of the fingerprints and spans of a stored block during loading.
 type block struct {
 	number     uint32
 	ordinal    uint16
@@ -17,14 +17,14 @@ type block struct {
 	spans      []byte
 }
 
-// loader reads all stored blocks; they come in no order.
+// loader reads all stored blocks, which come in no particular order.
 type loader struct {
 	fps    []concordat.Fingerprint
 	blocks []block
 	metas  map[uint32]*meta
 }
 
-// load derives everything in memory from what is stored.
+// load derives everything in memory from the stored data.
 func (s *Shard) load() error {
 	start := time.Now()
 	snapshot, err := s.engine.snapshot()
@@ -42,7 +42,7 @@ func (s *Shard) load() error {
 	if err != nil {
 		return err
 	}
-	// Space for full blocks: growing would copy, and unneeded space is never touched.
+	// Allocate for full blocks: growing would copy, and unneeded space is never touched.
 	l := &loader{metas: make(map[uint32]*meta), fps: make([]concordat.Fingerprint, 0, min(entries, maxRoom)*blockSentences)}
 	err = guard(func() error { return visitStored(snapshot, l.visit) })
 	if err != nil {
@@ -114,8 +114,8 @@ func (l *loader) visit(id []byte, fields map[string][]byte) error {
 // maxRoom bounds the blocks for which space is allocated at the start: those of 200 million sentences.
 const maxRoom = 10 << 20
 
-// fill makes the state of the loaded blocks, which are in order, and takes the fingerprints of l. They stay in the order
-// in which they came: reordering would need a second copy.
+// fill makes the state from the loaded blocks, which are in order, and takes over the fingerprints of l. These stay in
+// the order in which they came, since reordering would need a second copy.
 func (s *state) fill(l *loader) error {
 	occs := make([]occurrence, len(l.fps))
 	for i := 0; i < len(l.blocks); {
@@ -146,7 +146,7 @@ func (s *state) fill(l *loader) error {
 		i += n
 	}
 	fps := l.fps
-	*l = loader{} // newLevel is the last to need any of it
+	*l = loader{} // newLevel is the last function to need any of this
 	if len(fps) > 0 {
 		l := newLevel(fps, occs)
 		s.view.levels = []*level{l}
@@ -156,7 +156,7 @@ func (s *state) fill(l *loader) error {
 	return nil
 }
 
-// assemble returns the document that consists of the given blocks, which must be all of its blocks.
+// assemble returns the document that consists of the given blocks, which must be complete.
 func (l *loader) assemble(number uint32, blocks []block) (*document, error) {
 	m := l.metas[number]
 	if m == nil {

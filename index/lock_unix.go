@@ -18,7 +18,7 @@ func lockDir(dir string, shared bool) (*os.File, error) {
 	path := filepath.Join(dir, lockName)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil && shared {
-		f, err = os.Open(path) // on a medium that cannot be written
+		f, err = os.Open(path) // on a medium that cannot be written to
 	}
 	if err != nil {
 		return nil, err

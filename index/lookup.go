@@ -12,27 +12,27 @@ type found struct {
 	fp       concordat.Fingerprint
 	level    int    // index into view.levels, or -1 for a fresh sentence
 	entry    uint32 // of the level, or position among the fresh sentences
-	band     int    // before resolve, entry is a position in this band of the level
+	band     int    // until resolve is called, entry is a position in this band of the level
 	distance int    // bits
 }
 
 // span is a range of positions of one band to be read.
 type span struct {
 	lo, hi  uint32
-	bits    int32  // bits in which the band itself differs; -1: differs from entry to entry
-	differs uint32 // these
+	bits    int32  // number of bits in which the band itself differs; -1 if it varies from entry to entry
+	differs uint32 // these bits
 }
 
-// bandSpans bounds the spans of one band with ProbeOne: sixteen neighbouring buckets (the value
-// itself and its last nibble changed), one span unless it is above the cap; one bucket for each
-// change of the other four nibbles; and one place for writes to be discarded.
+// bandSpans bounds the spans of one band with ProbeOne: sixteen neighbouring buckets (the value itself and
+// its last nibble changed), which are one span unless they exceed the cap; one bucket for each change of the
+// other four nibbles; and one place for writes that are discarded.
 const bandSpans = 16 + 4*15 + 1
 
-// lookup holds the buffers of one goroutine's look-ups.
+// lookup holds the buffers for the look-ups of one goroutine.
 type lookup struct {
 	probe  concordat.Probe
 	most   int // bits
-	hashes int // above 0: replaces most with a maximum number of differing hashes
+	hashes int // if above 0, the maximum number of differing hashes, which replaces most
 	cap    uint32
 	out    []found
 	capped int
@@ -47,9 +47,9 @@ type lookup struct {
 
 // search appends to k.out the entries of l that the probe reaches from f within k.most bits, before resolve.
 //
-// A look-up waits for memory, not for arithmetic: all groups are touched first, then the spans are
-// computed, then both ends of each span are touched, then all are scanned. The loads of a stage do
-// not depend on one another, so the processor has many under way at a time.
+// A look-up waits for memory, not for arithmetic: all groups are touched first, then the spans are computed,
+// then both ends of each span are touched, then all are scanned. The loads of a stage do not depend on one
+// another, so the processor can have many of them under way at a time.
 func (k *lookup) search(l *level, f concordat.Fingerprint, number int) {
 	if len(l.first) == 0 {
 		return
@@ -97,7 +97,7 @@ func (k *lookup) nearSpans(b *band, v uint32, spans []span) int {
 	n := 0
 	if lo, hi := b.sixteen(v); hi-lo <= k.cap {
 		spans[0] = span{lo, hi, -1, 0}
-		n = int((lo - hi) >> 31) // 1 unless empty
+		n = int((lo - hi) >> 31) // 1 unless the span is empty
 	} else {
 		for x := range uint32(16) {
 			if lo, hi := b.bucket(v ^ x); lo < hi {
@@ -159,7 +159,8 @@ func (k *lookup) scan(l *level, i int, f concordat.Fingerprint, number int) {
 	}
 }
 
-// scanHashes is scan by the number of differing hashes. rest keeps them whole: band ends are ends of hashes.
+// scanHashes is like scan, but counts differing hashes. rest keeps hashes whole, because bands end where
+// hashes end.
 func (k *lookup) scanHashes(l *level, i int, f concordat.Fingerprint, number int) {
 	b := &l.bands[i]
 	sig, ext := rest(f, i)
@@ -191,8 +192,8 @@ func differing(x uint64) int {
 	return bits.OnesCount64(x & 0x1111111111111111)
 }
 
-// within reports whether a difference in the given numbers of bits and hashes is small enough. If
-// k.hashes is above 0, only hashes count.
+// within reports whether a difference of the given numbers of bits and hashes is small enough. If k.hashes is
+// above 0, only the number of hashes counts.
 func within(distance, differing, most, hashes int) bool {
 	if hashes > 0 {
 		return differing <= hashes
@@ -200,9 +201,9 @@ func within(distance, differing, most, hashes int) bool {
 	return distance <= most
 }
 
-// verify reports the entry at position p of band i unless it is too far or an earlier band than i
-// reaches it. x and y are the difference from f as rest returns it; together with the bucket they are the whole
-// difference, so nothing else of an entry is read.
+// verify reports the entry at position p of band i unless it is too far away or a band before i reaches it. x
+// and y are the difference from f as rest returns it; together with the bucket they are the whole difference,
+// so nothing else of an entry is read.
 func (k *lookup) verify(b *band, i int, s span, p uint32, f concordat.Fingerprint, x uint64, y uint16, number int) {
 	for j := range min(i, 3) {
 		if bandReaches(k.probe, uint32(x>>(concordat.BandBits*j))&(values-1)) {
@@ -224,7 +225,7 @@ func (k *lookup) verify(b *band, i int, s span, p uint32, f concordat.Fingerprin
 	k.out = append(k.out, found{concordat.Fingerprint{f[0] ^ diff[0], f[1] ^ diff[1]}, number, p, i, d})
 }
 
-// resolve turns the positions in bands that search has reported into entries. When this is done for many at a time, their loads do
+// resolve turns the positions in bands that search has reported into entries. It handles many at a time, so that their loads do
 // not wait for one another.
 func (k *lookup) resolve(out []found, levels []*level) {
 	for n := range out {
@@ -235,8 +236,8 @@ func (k *lookup) resolve(out []found, levels []*level) {
 	}
 }
 
-// all reports the fresh sentences that the probe reaches within k.most bits by comparing each
-// one: that takes about 1 ns each, which is cheaper than a table for up to some thousands.
+// all reports the fresh sentences that the probe reaches within k.most bits. It compares every one, which
+// takes about 1 ns each and is cheaper than a table for up to some thousands.
 func (k *lookup) all(fps []concordat.Fingerprint, f concordat.Fingerprint) {
 	for i, g := range fps {
 		if d := f.Distance(g); within(d, f.NibbleDistance(g), k.most, k.hashes) && reaches(k.probe, f, g) {

@@ -10,14 +10,14 @@ import (
 	"concordat"
 )
 
-// Match answers q from the derived table. It sees every document whose Put had returned before
-// the call, and each document that is being put either completely or not at all.
+// Match answers q from the derived table. It sees every document whose Put returned before the call. A
+// document that is being put is seen either completely or not at all.
 func (s *Shard) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
 	a, _, err := s.MatchFound(ctx, q)
 	return a, err
 }
 
-// MatchFound is Match, and also returns the found fingerprint for each match: a caller that merges the
+// MatchFound is like Match, but also returns the fingerprint found for each match: a caller that merges the
 // answers of several shards asks all of them how many documents hold it.
 func (s *Shard) MatchFound(ctx context.Context, q *concordat.Query) (*concordat.Answer, []concordat.Fingerprint, error) {
 	done, err := s.use()
@@ -44,7 +44,7 @@ func (s *Shard) MatchFound(ctx context.Context, q *concordat.Query) (*concordat.
 // lookups keeps the buffers of look-ups, some 15 KB each, for the next query.
 var lookups = sync.Pool{New: func() any { return new(lookup) }}
 
-// checkQuery refuses what cannot be answered.
+// checkQuery returns an error for a query that cannot be answered.
 func (s *Shard) checkQuery(q *concordat.Query) error {
 	if q.Scheme != s.opt.Scheme {
 		return fmt.Errorf("query has scheme %s, the shard %s: %w", q.Scheme, s.opt.Scheme, concordat.ErrScheme)
@@ -71,7 +71,7 @@ type matcher struct {
 	query     *concordat.Query
 	view      *view
 	site      concordat.SiteID
-	libraries []bool                 // by document.library; nil: all
+	libraries []bool                 // by document.library; nil means all
 	excluded  map[*document]struct{} // never matched
 	matches   []concordat.Match
 	fps       []concordat.Fingerprint // of matches
@@ -80,7 +80,7 @@ type matcher struct {
 	touch     byte                    // keeps the compiler from dropping loads that only warm the cache
 }
 
-// candidate is a sentence to be reported.
+// candidate is a sentence that may be reported.
 type candidate struct {
 	doc       *document
 	ordinal   uint32
@@ -89,7 +89,7 @@ type candidate struct {
 	fp        concordat.Fingerprint
 }
 
-// filter prepares the query's libraries and exclusions against the matcher's view.
+// filter prepares the query's libraries and exclusions for the matcher's view.
 func (m *matcher) filter(s *state) {
 	if len(m.query.Libraries) > 0 {
 		m.libraries = make([]bool, len(m.view.libraries))
@@ -100,7 +100,8 @@ func (m *matcher) filter(s *state) {
 	if len(m.query.Exclude) == 0 {
 		return
 	}
-	// By key and not by document: a document that is being replaced is excluded in both versions.
+	// Exclusion is by key and not by document, so that a document that is being replaced is excluded in both
+	// versions.
 	m.excluded = make(map[*document]struct{}, len(m.query.Exclude))
 	wanted := make(map[key]struct{}, len(m.query.Exclude))
 	for _, r := range m.query.Exclude {
@@ -166,7 +167,7 @@ func (m *matcher) add(ctx context.Context, i int, fs []found) error {
 	return nil
 }
 
-// gather appends the wanted sentences with one fingerprint, which may be in several levels.
+// gather appends the wanted sentences with a given fingerprint, which may be in several levels.
 func (m *matcher) gather(fs []found) {
 	start, documents := len(m.same), 0
 	last := ^uint32(0)

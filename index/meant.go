@@ -13,27 +13,28 @@ type Meant uint8
 // The values of Meant.
 const (
 	MeantUnknown Meant = iota // no cells, for example because the site indexes without meaning
-	MeantNone                 // it is known to have none: its library has none, or it has no sentence of prose
+	MeantNone                 // the document is known to have no cells: its library has none, or it has no sentence of prose
 	MeantCells
 )
 
-// UnfitQuery asks which documents of a library are not indexed by meaning as they should be.
+// UnfitQuery asks for the documents of a library that are not indexed by meaning as they should be.
 type UnfitQuery struct {
 	Library concordat.LibraryID
 	Want    Meant
-	After   concordat.DocumentID // only documents after it
-	Limit   int                  // maximum length of Documents; 0: none are named
+	After   concordat.DocumentID // only documents after this one
+	Limit   int                  // maximum length of Documents; with 0, none are named
 }
 
-// Unfit are documents of a library that are, or may be, not indexed by meaning as they should be.
+// Unfit describes the documents of a library that are not, or may not be, indexed by meaning as they should
+// be.
 type Unfit struct {
 	Lacking     int // nothing is known about their cells
-	Superfluous int // they have cells, or are known to have none, and should not
+	Superfluous int // they have cells, or are known to have none, but should not
 	Bare        int // they are known to have no cells but should have those of their prose, if any
 	Documents   []UnfitDocument
 }
 
-// UnfitDocument is one of the documents, by identity.
+// UnfitDocument is one of these documents, by identity.
 type UnfitDocument struct {
 	ID   concordat.DocumentID
 	Bare bool
@@ -89,7 +90,7 @@ func (u *Unfit) Join(v *Unfit, limit int) {
 	u.cut(limit)
 }
 
-// cut keeps the first documents.
+// cut keeps only the first documents.
 func (u *Unfit) cut(limit int) {
 	slices.SortFunc(u.Documents, func(a, b UnfitDocument) int { return cmp.Compare(a.ID, b.ID) })
 	u.Documents = slices.Clone(u.Documents[:min(len(u.Documents), max(0, limit))])

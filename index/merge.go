@@ -14,7 +14,7 @@ import (
 // dropped is zap's number for a document that a merge leaves out.
 const dropped = math.MaxUint64
 
-// fill adds the living documents of the segments and records their numbers.
+// fill adds the living documents of the segments and records their new numbers.
 func (m *merger) fill(segs []segment.Segment, drops []*roaring.Bitmap, numbers [][]uint64) error {
 	for i, seg := range segs {
 		numbers[i] = make([]uint64, seg.Count())
@@ -37,8 +37,8 @@ func (m *merger) fill(segs []segment.Segment, drops []*roaring.Bitmap, numbers [
 	return nil
 }
 
-// keptMerge is the size of a merged segment up to which its buffers are worth keeping: large ones are rare, and their
-// buffers take about three times their size.
+// keptMerge is the size of a merged segment up to which its buffers are worth keeping: larger segments are rare, and
+// their buffers take about three times the size of the segment.
 const keptMerge = 32 << 20
 
 // mergers keeps the buffers of a merge for the next one, since a small merge comes every few batches.
@@ -66,7 +66,7 @@ func (m *merger) copy(seg segment.Segment, n uint64) error {
 		if name == fieldFingerprints {
 			m.fps, err = decodeFingerprints(m.fps, value)
 		}
-		// A copy: value is in a buffer that is valid only during this call.
+		// A copy, because value is in a buffer that is valid only during this call.
 		from := len(m.values)
 		m.values = append(m.values, value...)
 		m.entry.store(name, m.values[from:])
@@ -87,9 +87,8 @@ func (m *merger) copy(seg segment.Segment, n uint64) error {
 	return m.add(&m.entry)
 }
 
-// number assigns new occurrence numbers to the values of a band, which are sorted and have their
-// documents in order, and leaves out repeats of a value in a document. Terms arrive as v<<4 and
-// leave as v<<4|k.
+// number assigns new occurrence numbers to the values of a band, which are sorted by value and then by
+// document, and leaves out repeats of a value in a document. Terms arrive as v<<4 and leave as v<<4|k.
 func number(ts []termDoc) []termDoc {
 	n := 0
 	last, k := uint32(math.MaxUint32), uint32(0)

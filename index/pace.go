@@ -8,8 +8,8 @@ import (
 )
 
 // A shard that is the view of a log need not be on disk soon. Its persister pauses after each round, so that the next
-// one merges in memory what has arrived and writes one segment instead of ten: fewer files mean fewer merges and
-// fewer waits for the disk, which would delay the log's own too.
+// round merges in memory the batches that have arrived, and writes one segment instead of ten. Fewer files mean fewer
+// merges and fewer waits for the disk; such waits would delay those of the log, too.
 
 const (
 	// persistPause is the longest pause.
@@ -69,7 +69,7 @@ func (p *pacer) wake() {
 	}
 }
 
-// while keeps the persister awake until done is closed.
+// while keeps the persister from pausing until done is closed.
 func (p *pacer) while(done <-chan struct{}) {
 	if p == nil {
 		return
@@ -86,7 +86,7 @@ func (p *pacer) while(done <-chan struct{}) {
 	}
 }
 
-// end lets s be closed.
+// end removes what is kept for s, so that s can be closed.
 func (p *pacer) end(s *scorch.Scorch) {
 	if p == nil {
 		return

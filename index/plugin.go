@@ -13,15 +13,15 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 )
 
-// plugin is zap v17 with a faster way to make segments from our own documents. The file format
-// is the same: zap opens, searches and merges them. Zap makes a map entry, a bitmap and two
-// streams for every term before it writes; nearly all our terms have one document, which the
-// format can keep inside the dictionary, so sorting the terms is all the work there is. Zap
-// itself keeps them there only when merging, so our unmerged segments are smaller too.
+// plugin is zap v17 with a faster way to make segments from our own documents. The file format is the same:
+// zap opens, searches and merges them. Zap makes a map entry, a bitmap and two streams for every term before
+// it writes; nearly all our terms have one document, which the format can keep inside the dictionary, so
+// sorting the terms is all the work there is. Zap keeps documents there only when it merges, so our unmerged
+// segments are smaller than zap's.
 type plugin struct {
 	zap.ZapPlugin
-	maxMerge int64 // bytes of segments that are merged in memory; larger merges use files,
-	terms    int   // with this many terms of a band at a time
+	maxMerge int64 // maximum bytes of segments that are merged in memory; larger merges use files,
+	terms    int   // which handle this many terms of a band at a time
 }
 
 // registerPlugin replaces zap with the plugin, for the whole process.
@@ -42,7 +42,7 @@ func isStock(config map[string]any) bool {
 	return stock
 }
 
-// The writer knows only this version of the format: with a different zapx it does not compile.
+// The writer supports only this version of the format, and does not compile with a different zapx.
 var _ = [1]struct{}{}[zap.Version-17]
 
 // NewUsing makes a segment in memory. Documents that are not ours are left to zap.
@@ -74,7 +74,7 @@ type memory struct{ *zap.SegmentBase }
 
 func (memory) Close() error { return nil }
 
-// unwrap returns zap's own types, since zap accepts no others.
+// unwrap returns the segments as zap's own types, since zap accepts no others.
 func unwrap(segs []segment.Segment) []segment.Segment {
 	out := slices.Clone(segs)
 	for i, s := range out {
@@ -149,8 +149,8 @@ func mergeError(path string, err error) error {
 	return fmt.Errorf("merge into %s: %w", path, err)
 }
 
-// mergeable returns the bytes of the segments, and whether they hold only our fields and at least one
-// live document.
+// mergeable returns the number of bytes of the segments, and reports whether they hold only our fields and at
+// least one live document.
 func mergeable(segs []segment.Segment, drops []*roaring.Bitmap) (size int64, ok bool) {
 	living := uint64(0)
 	for i, s := range segs {

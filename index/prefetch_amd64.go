@@ -2,10 +2,10 @@
 
 package index
 
-// The instructions below say which memory is about to be read. Unlike loads they complete immediately, so the
-// processor does not stall at the fortieth pending load and has as many under way as its caches allow: a look-up
-// with one hash changed takes half the time. They read nothing and cannot fault, so answers are the same with
-// them, without them (tag purego), and on other processors, which use loads instead.
+// The instructions below announce which memory is about to be read. Unlike loads they complete immediately, so
+// the processor does not stall at the fortieth pending load and has as many under way as its caches allow: a
+// look-up with one hash changed takes half the time. They read nothing and cannot fault, so answers are the same
+// without them (tag purego) and on other processors, which use loads instead.
 
 // touchSpans prefetches the first and the last record of each span; no span is empty.
 func touchSpans(recs []byte, spans []span) byte {
@@ -15,7 +15,7 @@ func touchSpans(recs []byte, spans []span) byte {
 	return 0
 }
 
-// touchGroups prefetches the groups of a value with each of its hashes but the lowest changed.
+// touchGroups prefetches the groups of a value with each of its hashes changed in turn, except the lowest.
 func touchGroups(groups []group, at uint32) byte {
 	prefetchGroups(&groups[0], at)
 	return 0

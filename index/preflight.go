@@ -29,11 +29,11 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// preflight refuses an index that scorch would open wrongly. Scorch skips a snapshot that it cannot
-// load, opens an older one or none at all, and then deletes the files that it does not know:
-// acknowledged documents would vanish without an error (bleve issue 2310). If opened for reading, it
-// deletes nothing, so the newest snapshot is first tried that way. It compares a suspected segment,
-// and at most verify bytes of others, with their checksums.
+// preflight refuses an index that scorch would open wrongly. Scorch skips a snapshot that it cannot load,
+// opens an older one or none at all, and then deletes the files that it does not know: acknowledged documents
+// would vanish without an error (bleve issue 2310). If scorch opens an index for reading, it deletes nothing,
+// so preflight first tries to load the newest snapshot in this way. It then compares a suspected segment, and
+// at most verify bytes of others, with their checksums.
 func preflight(dir string, verify int64) (storedState, error) {
 	root := filepath.Join(dir, "root.bolt")
 	if _, err := os.Stat(root); err != nil {
@@ -64,7 +64,7 @@ func preflight(dir string, verify int64) (storedState, error) {
 }
 
 // wholeRoot reads the list of free pages, as bbolt does when it opens a file for writing. If that panics, the
-// lock on the file remains; it is a read lock, so it does not keep anyone from finding the damage again.
+// lock on the file remains; as this is a read lock, others can still open the file and find the damage again.
 func wholeRoot(path string) error {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, PreLoadFreelist: true, Timeout: time.Second})
 	if err != nil {
@@ -97,7 +97,7 @@ func newestLoads(s *scorch.Scorch, dir string, verify int64) (storedState, error
 	return stored, nil
 }
 
-// missingFile states the cause of a failed load plainly.
+// missingFile returns the cause of a failed load in plain words.
 func missingFile(err error) string {
 	return "a segment file is missing or damaged: " + err.Error()
 }

@@ -14,13 +14,13 @@ import (
 	"concordat"
 )
 
-// pulse is the identity of a text without a document, which loading passes over: it makes a second
-// segment, without which scorch does not merge (mergeplan.Plan, a single segment).
+// pulse is the identity of a text without a document, which loading ignores. It makes a second segment, since
+// scorch does not merge a single one (mergeplan.Plan).
 var pulse = textID(math.MaxUint32)
 
 const (
 	purgePoll = 20 * time.Millisecond
-	// purgeRound is how often the persister is made to look again for unused files.
+	// purgeRound is the interval at which the persister is made to look again for unused files.
 	purgeRound = time.Second
 	// purgeWait bounds the wait for the old files to disappear, since a stuck reader can hold them.
 	purgeWait = 2 * time.Minute
@@ -80,8 +80,8 @@ func (s *Shard) segmentFiles() ([]string, error) {
 }
 
 // awaitRemoval waits until all the files are gone. Scorch's persister removes them after it has stored a snapshot and then waits
-// for the next one. Files that a reader releases a moment later would stay until the next write, so an empty batch makes the
-// persister look again.
+// for the next one. Files that a reader releases a moment later would stay until the next write; so an empty batch makes the
+// persister look for them again.
 func (s *Shard) awaitRemoval(ctx context.Context, names []string) error {
 	ctx, cancel := context.WithTimeout(ctx, purgeWait)
 	defer cancel()

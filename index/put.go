@@ -15,12 +15,11 @@ import (
 	"concordat"
 )
 
-// batchSentences is the approximate number of sentences after which Put begins another Bleve
-// batch. Larger batches are slower, since one goroutine builds a batch, and smaller ones wait
-// for the disk more often.
+// batchSentences is the approximate number of sentences after which Put begins another Bleve batch. Larger
+// batches are slower, since a single goroutine builds each batch; smaller ones wait for the disk more often.
 const batchSentences = 2000
 
-// batchText is the same for bytes of text.
+// batchText is the same bound for bytes of text.
 const batchText = 4 << 20
 
 // Put stores the profiles, each replacing the whole document of its Ref. On return they are on
@@ -62,7 +61,7 @@ func (s *Shard) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	return nil
 }
 
-// checkProfile refuses what could not be stored or read back.
+// checkProfile returns an error for a profile that could not be stored or read back.
 func (s *Shard) checkProfile(p *concordat.Profile) error {
 	d := &p.Document
 	if p.Scheme != s.opt.Scheme {
@@ -157,7 +156,7 @@ func (s *Shard) putBatch(ctx context.Context, ps []*concordat.Profile) error {
 	}
 	err := s.engine.batch(batch)
 	if err == nil {
-		arenas.Put(a) // otherwise Bleve may still read it
+		arenas.Put(a) // otherwise Bleve may still read the arena
 	} else if applied, err2 := s.engine.has(blockID(docs[0].number, 0)); err2 != nil || !applied {
 		return errors.Join(err, err2)
 	}
@@ -178,13 +177,14 @@ func (s *Shard) forget(batch *bleve.Batch, d *document) {
 	batch.Delete(textID(d.number))
 }
 
-// room refuses a write of about n bytes on a disk that is nearly full.
+// room returns an error for a write of about n bytes if the disk is nearly full.
 func (s *Shard) room(n int) error {
 	free, err := freeBytes(s.dir)
 	if err != nil {
 		return err
 	}
-	// Three times that: the batch itself, its merged form, and Bleve's root file.
+	// The write needs three times its size: for the batch itself, for its merged form, and for Bleve's root
+	// file.
 	if free < s.reserve+3*uint64(n) {
 		return fmt.Errorf("%d bytes free, %d kept in reserve: %w", free, s.reserve, concordat.ErrDiskFull)
 	}
@@ -195,7 +195,7 @@ func (s *Shard) room(n int) error {
 type arena struct {
 	entries []*entry
 	used    int
-	bytes   int // about what the batch will take on disk
+	bytes   int // approximate size of the batch on disk
 }
 
 var arenas = sync.Pool{New: func() any { return new(arena) }}
@@ -293,7 +293,7 @@ func (s *Shard) Delete(ctx context.Context, refs ...concordat.Ref) error {
 			keys = append(keys, k)
 		}
 	}
-	const most = 1000 // documents of a batch
+	const most = 1000 // number of documents in a batch
 	for part := range slices.Chunk(keys, most) {
 		err := context.Cause(ctx)
 		if err == nil {
@@ -341,7 +341,7 @@ var (
 	packer = sync.OnceValue(func() *zstd.Encoder {
 		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2), zstd.WithEncoderLevel(zstd.SpeedDefault))
 		if err != nil {
-			panic(err) // only bad options fail
+			panic(err) // fails only for invalid options
 		}
 		return e
 	})

@@ -37,23 +37,23 @@ var segmentFields = func() []segmentField {
 type segmentField struct {
 	name    string
 	options bleve.FieldIndexingOptions
-	band    int // -1: not a band
+	band    int // -1 if the field is not a band
 }
 
 // segmentWriter writes one zap v17 segment except its footer, which zap adds; zap.md of zapx
 // v17.2.3 describes the format.
 type segmentWriter struct {
 	b       []byte
-	sink    *sink    // where b is written when it gets long; nil: everything stays in b
+	sink    *sink    // where b is written when it gets long; if nil, everything stays in b
 	offsets []uint64 // of the stored fields of each document
 	ids     []string
 	terms   [concordat.Bands][]termDoc
 	fresh   freshWords // of the terms field
-	// words returns the postings of the terms field; nil: those of fresh are used.
+	// words returns the postings of the terms field; if it is nil, those of fresh are used.
 	words func() wordLists
 
 	renumber           bool          // terms come from addFingerprints
-	closed             chan struct{} // closed when the segment is no longer wanted; nil: it always is
+	closed             chan struct{} // closed when the segment is no longer wanted; nil if it always is
 	scratch            []termDoc
 	dict               fst.Writer
 	meta, data, packed []byte    // reused
@@ -80,7 +80,8 @@ func (w *segmentWriter) pos() uint64 {
 	return uint64(len(w.b))
 }
 
-// ended returns why continuing is pointless: ErrClosed, or the error of the sink; otherwise nil. Long loops call it.
+// ended returns the error that makes continuing pointless: ErrClosed, or the error of the sink. Otherwise it returns
+// nil. Long loops call it.
 func (w *segmentWriter) ended() error {
 	select {
 	case <-w.closed:
@@ -146,7 +147,8 @@ func (w *segmentWriter) finish(config map[string]any) (*zap.SegmentBase, error) 
 	return zap.InitSegmentBase(w.b, crc32.ChecksumIEEE(w.b), zap.DefaultChunkMode, uint64(len(w.ids)), stored, sections, config, stats)
 }
 
-// write writes what follows the documents, and returns the positions of their offsets and of the list of fields.
+// write writes everything after the documents, and returns the positions of the documents' offsets and of the
+// list of fields.
 func (w *segmentWriter) write() (stored, sections uint64, err error) {
 	stored = w.pos()
 	for _, o := range w.offsets {
@@ -201,7 +203,7 @@ func sortTerms(pairs, scratch []termDoc, bits int) []termDoc {
 	return pairs
 }
 
-// idTerms returns the documents in order of identity; two with the same identity are an error.
+// idTerms returns the documents in order of identity. It fails if two have the same identity.
 func (w *segmentWriter) idTerms() ([]termDoc, error) {
 	ts := make([]termDoc, len(w.ids))
 	for i := range ts {
@@ -258,8 +260,8 @@ func (w *segmentWriter) bandIndex(band int) (uint64, error) {
 	return w.dictionary(w.dict.Bytes(termBytes)), nil
 }
 
-// bandTerms sorts terms, whose values are above all earlier ones, writes their postings and adds them to the
-// dictionary.
+// bandTerms sorts terms, writes their postings and adds them to the dictionary. Their values must be above
+// all earlier ones.
 func (w *segmentWriter) bandTerms(ts []termDoc) error {
 	if err := w.ended(); err != nil {
 		return err
@@ -331,7 +333,7 @@ func (w *segmentWriter) postings(ps []posting) (uint64, error) {
 	for _, p := range ps {
 		w.docs = append(w.docs, p.doc)
 		before := len(w.data)
-		w.data = binary.AppendUvarint(w.data, uint64(p.frequency)<<1) // shifted past the flag for locations
+		w.data = binary.AppendUvarint(w.data, uint64(p.frequency)<<1) // shifted left, past the flag for locations
 		w.data = binary.AppendUvarint(w.data, uint64(p.norm))
 		w.ends[uint64(p.doc)/size] += uint64(len(w.data) - before)
 	}

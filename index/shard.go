@@ -14,9 +14,9 @@ import (
 	"concordat"
 )
 
-// Options say what a shard is and how it is opened.
+// Options describe a shard and how it is opened.
 type Options struct {
-	// Site and Shard name the shard. If empty on opening, those of the folder apply.
+	// Site and Shard name the shard. If they are empty on opening, those of the folder apply.
 	Site  concordat.SiteID
 	Shard concordat.ShardID
 	// Scheme of all fingerprints; needed to create a shard. If empty on opening, the folder's applies.
@@ -30,18 +30,18 @@ type Options struct {
 	// Logged opens the shard as a view of a write-ahead log: it changes only through Apply, and
 	// Put and Delete are refused. See Apply.
 	Logged bool
-	// Warm keeps what opening derives in a file, so that the next opening takes a tenth of the time. The file takes
-	// about 80 bytes per sentence; Close writes it if there are 100,000 sentences or more, and the first change
-	// removes it.
+	// Warm keeps in a file the data that opening derives, so that the next opening takes a tenth of the time. The
+	// file takes about 80 bytes per sentence. Close writes it if there are 100,000 sentences or more; the first
+	// change removes it.
 	Warm bool
-	// StockSegments leaves writing and merging segments to Bleve, which takes about eight times as long and more
-	// space. Answers are the same, and a shard may be opened with it one time and without it another: existing
-	// segments work either way, and Purge rewrites them. It is for those who doubt our writer; Build has no other
-	// writer and refuses it.
+	// StockSegments leaves the writing and merging of segments to Bleve, which takes about eight times as long
+	// and more space. Answers are the same. A shard may be opened with this option one time and without it
+	// another: existing segments work either way, and Purge rewrites them. The option is for those who doubt our
+	// writer; Build has no other writer and refuses it.
 	StockSegments bool
-	// tableLeast replaces those 100,000 in tests.
+	// tableLeast replaces these 100,000 sentences in tests.
 	tableLeast int
-	// Logger for background errors and recoveries. Default: none.
+	// Logger receives background errors and recoveries. Default: none.
 	Logger *slog.Logger
 }
 
@@ -71,7 +71,7 @@ var _ concordat.Index = (*Shard)(nil)
 // errLogged refuses a change that the log would not know about.
 var errLogged = fmt.Errorf("shard is changed through its log only: %w", concordat.ErrRefused)
 
-// writable returns why Put and Delete are refused, or nil.
+// writable returns the error with which Put and Delete are refused, or nil.
 func (o *Options) writable() error {
 	switch {
 	case o.ReadOnly:
@@ -130,7 +130,7 @@ func Open(dir string, o Options) (*Shard, error) {
 
 // open does the part of Open that needs the lock.
 func (s *Shard) open() error {
-	create, err := isNew(s.dir) // again: another process may have been quicker
+	create, err := isNew(s.dir) // checked again, since another process may have been quicker
 	if err != nil {
 		return err
 	}
@@ -178,8 +178,8 @@ func (s *Shard) header() header {
 // Scheme returns the scheme of the shard's fingerprints.
 func (s *Shard) Scheme() concordat.Scheme { return s.opt.Scheme }
 
-// use keeps the shard open until the returned function is called. It fails with ErrUnavailable
-// after Close, and after a background goroutine of Bleve has died.
+// use keeps the shard open until the returned function is called. It fails with ErrUnavailable after Close,
+// or after a background goroutine of Bleve has died.
 func (s *Shard) use() (done func(), err error) {
 	s.using.RLock()
 	if s.shut {
@@ -231,7 +231,7 @@ func syncTree(dir string) error {
 		return err
 	}
 	for _, e := range es {
-		if err := syncDir(filepath.Join(dir, e.Name())); err != nil { // the same call serves files
+		if err := syncDir(filepath.Join(dir, e.Name())); err != nil { // the same call syncs files
 			return err
 		}
 	}

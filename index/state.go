@@ -14,7 +14,7 @@ import (
 
 // document is the in-memory record of a stored document. Only died changes.
 type document struct {
-	// What a match reads from every document comes first, in one cache line.
+	// The fields that a match reads from every document come first, in one cache line.
 
 	// died is the epoch from which the document no longer exists, or 0.
 	died    atomic.Uint64
@@ -26,11 +26,10 @@ type document struct {
 	sentences int
 	words     int              // occurrences of terms
 	meant     bool             // its cells are known
-	cellCount int              // of them, those in the table of cells
-	cells     []concordat.Cell // to be added to that table
-	// spans is the stored form of the spans, block after block; blocks holds where each begins and
-	// is nil for a single block. They take about four bytes per sentence, and a match needs no
-	// read from disk.
+	cellCount int              // of these cells, the number in the table of cells
+	cells     []concordat.Cell // cells to be added to that table
+	// spans is the stored form of the spans, block after block; blocks holds where each begins and is nil for
+	// a single block. They take about four bytes per sentence, and spare a match the reads from disk.
 	spans  []byte
 	blocks []uint32
 }
@@ -50,8 +49,8 @@ func (d *document) span(ordinal uint32) (concordat.Span, error) {
 	return spanAt(d.spans[d.blocks[ordinal/size]:d.blocks[ordinal/size+1]], int(ordinal%size))
 }
 
-// view is the snapshot that one Match sees. The slices only ever grow beyond the view's length, so a view does not change while
-// others continue.
+// view is the snapshot that a single Match sees. The slices only ever grow beyond the view's length, so a view does not change
+// while others continue.
 type view struct {
 	epoch     uint64
 	docs      []*document // occurrence.doc points here
@@ -62,7 +61,7 @@ type view struct {
 	freshOccs []occurrence
 }
 
-// lives reports whether the document is there in the view.
+// lives reports whether the document exists in the view.
 func (v *view) lives(d *document) bool {
 	died := d.died.Load()
 	return died == 0 || died > v.epoch
@@ -74,7 +73,7 @@ type state struct {
 	view  view       // of the next Match
 	cells cellTable  // of the next question by cells
 	byKey map[key]*document
-	// byNumber holds the same documents.
+	// byNumber holds the same documents by their numbers.
 	byNumber map[uint32]*document
 	// libraryIndex is the inverse of view.libraries.
 	libraryIndex map[concordat.LibraryID]uint32
@@ -104,7 +103,7 @@ const (
 	// levelCost is the number of such comparisons that take as long as building a small
 	// level, which has five times 65,536 groups to fill whatever its size.
 	levelCost = 2 << 20
-	// manyFresh is the number of fresh sentences from which Put builds a level itself: without
+	// manyFresh is the number of fresh sentences from which Put builds a level itself. Otherwise, without
 	// queries, the fresh sentences and the dead ones among them would grow without bound.
 	manyFresh = 1 << 18
 	// fanout is the minimum ratio of the size of a level to that of the next. Every sentence
@@ -162,9 +161,8 @@ func (s *state) library(id concordat.LibraryID) uint32 {
 	return n
 }
 
-// commit makes one batch visible at once: the keys lose their document, and the additions, whose
-// fingerprints follow one another in fps, take their place. It builds levels if there are many
-// fresh entries.
+// commit makes a batch visible at once: the keys lose their documents, and the added documents, whose
+// fingerprints follow one another in fps, take their place. It builds levels if there are many fresh entries.
 func (s *state) commit(gone []key, added []*document, fps []concordat.Fingerprint) {
 	sentences, cells := s.enterBatch(gone, added, fps)
 	if sentences > manyFresh {
@@ -175,7 +173,8 @@ func (s *state) commit(gone []key, added []*document, fps []concordat.Fingerprin
 	}
 }
 
-// enterBatch is commit without levels. It returns the numbers of fresh sentences and fresh cell entries.
+// enterBatch is like commit, but builds no levels. It returns the numbers of fresh sentences and fresh cell
+// entries.
 func (s *state) enterBatch(gone []key, added []*document, fps []concordat.Fingerprint) (sentences, cells int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -246,7 +245,7 @@ func (s *state) current(n int) view {
 	s.building.Lock()
 	defer s.building.Unlock()
 	s.mu.Lock()
-	due = s.due() // another query may have done it
+	due = s.due() // another query may have built it
 	v = s.view
 	s.mu.Unlock()
 	if due {
@@ -277,8 +276,8 @@ func (s *state) consolidate() {
 	s.rebuildCells(true)
 }
 
-// rebuild puts the fresh sentences of v into a level, together with the last levels as long as
-// those are less than fanout times as big, or with all of them. building is held.
+// rebuild puts the fresh sentences of v into a level, together with the last levels as long as these are less
+// than fanout times as big, or together with all levels. building is held.
 func (s *state) rebuild(v view, all bool) {
 	keep, n := len(v.levels), len(v.fresh)
 	s.mu.Lock()
@@ -288,7 +287,7 @@ func (s *state) rebuild(v view, all bool) {
 		keep--
 		n += v.levels[keep].sentences
 	}
-	// Slots of dead documents are freed with the last level that may name them.
+	// Slots of dead documents are freed together with the last level that may refer to them.
 	var slots []uint32
 	docs := v.docs
 	if keep == 0 {
@@ -322,7 +321,7 @@ func (s *state) countWaste() int {
 	return n - s.sentences
 }
 
-// living returns the living documents of v, and for each of v's slots the new one.
+// living returns the living documents of v and, for each slot of v, the new slot.
 func (v *view) living() (docs []*document, slots []uint32) {
 	slots = make([]uint32, len(v.docs))
 	docs = make([]*document, 0, len(v.docs))
@@ -362,7 +361,7 @@ func (v *view) gather(levels []*level, n int, slots []uint32) *level {
 	return newLevel(fps, occs)
 }
 
-// find returns the document of a Ref, if it is there.
+// find returns the document of a Ref, or nil if there is none.
 func (s *state) find(k key) *document {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,9 +10,9 @@ type Stats struct {
 	Documents int
 	Sentences int // with repeats
 	Meant     int // documents with words whose cells of meaning are known
-	// Distinct is the number of entries of the derived table. After Merge, that is the number of
-	// distinct fingerprints; before, a fingerprint that is in two levels, or among the fresh ones
-	// too, counts twice.
+	// Distinct is the number of entries of the derived table. After Merge, that is the number of distinct
+	// fingerprints; before that, a fingerprint that is in two levels, or in a level and among the fresh ones,
+	// counts twice.
 	Distinct   int
 	DiskBytes  int64 // of all files of the shard
 	TableBytes int64 // memory of the derived table
@@ -21,7 +21,7 @@ type Stats struct {
 	Segments   int   // of Bleve
 }
 
-// Stats returns the shard's sizes; zero after Close.
+// Stats returns the shard's sizes, which are zero after Close.
 func (s *Shard) Stats() Stats {
 	done, err := s.use()
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"concordat"
 )
 
-// MatchStored gives the answer of Match from Bleve's dictionaries, posting lists and stored fields
-// alone, without the table and the records in memory. It serves to check the table and as its
-// replacement; at a million sentences it is about fifty times slower. It applies no BandCap. It
-// may see all documents of a Put that has not returned yet.
+// MatchStored returns the same answer as Match, using only Bleve's dictionaries, posting lists and stored
+// fields, without the table and the records in memory. It serves to check the table and to replace it; at a
+// million sentences, it is about fifty times slower. It applies no BandCap. It may see all documents of a Put
+// that has not returned yet.
 func (s *Shard) MatchStored(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
 	done, err := s.use()
 	if err != nil {
@@ -54,8 +54,8 @@ type storedMatcher struct {
 	spans    []byte                  // reused
 }
 
-// storedSegment holds what serves all look-ups in one segment. Bleve's dictionaries and posting
-// lists reuse buffers and serve one goroutine.
+// storedSegment holds the data that all look-ups in one segment use. Bleve's dictionaries and posting lists
+// reuse buffers and serve one goroutine.
 type storedSegment struct {
 	*scorch.SegmentSnapshot
 	deleted  *roaring.Bitmap
@@ -141,7 +141,7 @@ func ranges(p concordat.Probe, v uint32) [][2]uint32 {
 
 // collect adds to blocks the live blocks that hold a band value of lo to hi.
 func (s *storedSegment) collect(band int, lo, hi uint32, blocks *roaring.Bitmap) error {
-	var end []byte // nil: to the last term
+	var end []byte // nil means up to the last term
 	if hi < values-1 {
 		end = appendTerm(nil, hi+1, 0)
 	}
@@ -194,7 +194,7 @@ func (m *storedMatcher) check(hits []storedHit, seg *storedSegment, doc uint64, 
 		case fieldSpans:
 			m.spans = append(m.spans, value...) // valid only within this call
 		}
-		return err == nil || name == "_id" // zap would release its buffer twice if a visit ended there
+		return err == nil || name == "_id" // zap would release its buffer twice if the visit ended here
 	})
 	if err = cmp.Or(err, verr); err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func (m *storedMatcher) check(hits []storedHit, seg *storedSegment, doc uint64, 
 		if kept == nil {
 			kept = slices.Clone(m.spans)
 		}
-		// The ordinal within the document follows once its length is known.
+		// The ordinal within the document is filled in once the document's length is known.
 		hits = append(hits, storedHit{number: number, ordinal: ordinal, distance: d, hashes: f.NibbleDistance(g), fp: g, spans: kept,
 			position: i})
 	}
@@ -217,8 +217,8 @@ func (m *storedMatcher) check(hits []storedHit, seg *storedSegment, doc uint64, 
 
 // add turns the hits of asked fingerprint number i into matches.
 func (m *storedMatcher) add(out []concordat.Match, i int, hits []storedHit) ([]concordat.Match, error) {
-	// All sentences with a fingerprint near enough are among the hits, so the documents that hold
-	// it can be counted here.
+	// The hits include all sentences with a fingerprint that is near enough, so the documents that hold it
+	// can be counted here.
 	holders := make(map[concordat.Fingerprint]map[uint32]struct{})
 	for _, h := range hits {
 		if holders[h.fp] == nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // This file merges segments of any size in bounded memory. Zap's own merge would take several times the processor
-// time, and leave occurrence numbers of different segments that collide. Output goes to the file as it is
+// time, and would leave colliding occurrence numbers from different segments. Output goes to the file as it is
 // produced; the fingerprints go to a second file, from which each band's terms are read again, a range of values
 // at a time. Only 40 bytes for each block, a range of terms, and one field's dictionary, about four bytes per
 // sentence, stay in memory. The bytes equal those of the merge in memory (TestStream).
@@ -25,7 +25,7 @@ import (
 // streamTerms is the number of terms of one range, 16 bytes each.
 const streamTerms = 16 << 20
 
-// sink is where a segmentWriter's bytes go when there are many.
+// sink is the destination to which a segmentWriter writes its bytes when there are many.
 type sink struct {
 	file    *os.File
 	written uint64
@@ -34,11 +34,11 @@ type sink struct {
 	prints  *printFile
 }
 
-// drained is the number of bytes that a segmentWriter gathers before it writes them.
+// drained is the number of bytes that a segmentWriter collects before it writes them.
 const drained = 1 << 20
 
-// drain writes the gathered bytes if there are many or all is set. After an error, which ended returns, it only
-// drops them.
+// drain writes the collected bytes if there are many or all is set. After an error, which the method ended
+// returns, it discards them.
 func (w *segmentWriter) drain(all bool) {
 	s := w.sink
 	if s == nil || len(w.b) < drained && !all {
@@ -111,10 +111,10 @@ type printFile struct {
 	terms int // of a range, approximately
 }
 
-const printRecord = 20 // two words of a fingerprint and the document
+const printRecord = 20 // the two words of a fingerprint, and the document
 
 // newPrintFile returns an empty printFile on the disk of path. The file has no name, so it vanishes however the
-// process ends: no one would look for its remains, and it may hold deleted data.
+// process ends. It may hold deleted data, and nobody would look for its remains.
 func newPrintFile(path string, terms int) (*printFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

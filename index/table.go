@@ -12,12 +12,12 @@ import (
 	"concordat"
 )
 
-// occurrence is a sentence: an index into view.docs and the sentence's ordinal in the document.
+// occurrence identifies a sentence by an index into view.docs and the sentence's ordinal in the document.
 type occurrence struct{ doc, ordinal uint32 }
 
-// level is a table over many sentences that never changes. Identical fingerprints form one entry
-// with a list of occurrences. Entries are sorted by band 0. Fingerprints themselves are not stored:
-// a band's bucket and the rest stored with it make up the whole fingerprint.
+// level is an immutable table of many sentences. Identical fingerprints form one entry with a list of
+// occurrences. Entries are in order of the value of band 0. Fingerprints themselves are not stored: the
+// bucket of a band, and the rest that is stored with it, make up the whole fingerprint.
 type level struct {
 	// first holds, for each entry, its occurrence or, if there are several, their position: the
 	// ordinal is then many plus their number, and doc their place in more.
@@ -64,9 +64,9 @@ type band struct {
 	ids    []uint32     // the entry; nil in band 0, where it would be the position
 }
 
-// group says where the 16 buckets of neighbouring values are: bucket k ends at base+ends[k] and
-// begins where the previous one ends. In a group of more than bigGroup entries ends[15] is escape
-// and base is an index into big. 20 bytes for 16 buckets instead of 64.
+// group holds the positions of the 16 buckets of neighbouring values: bucket k ends at base+ends[k] and
+// begins where the previous one ends. In a group of more than bigGroup entries ends[15] is escape and base is
+// an index into big. This takes 20 bytes for 16 buckets instead of 64.
 type group struct {
 	base uint32
 	ends [16]uint8
@@ -118,14 +118,14 @@ func whole(band int, v uint32, sig uint64, ext uint16) concordat.Fingerprint {
 	}
 }
 
-// newLevel returns a table over the sentences; it keeps neither slice. fps and occs pair up, in any order. It takes
-// linear time, apart from sorting fingerprints that share a band. If the caller no longer needs the slices, it takes
-// 64 bytes per sentence in addition to them until they are no longer used, then about 115 in all.
+// newLevel returns a table over the sentences; it keeps neither slice. fps and occs correspond to each other, in any
+// order. It takes linear time, apart from sorting fingerprints that share a band. If the caller no longer needs the
+// slices, it takes 64 bytes per sentence in addition to them until they are no longer used, then about 115 in all.
 func newLevel(fps []concordat.Fingerprint, occs []occurrence) *level {
 	l := new(level)
 	entries := l.collapse(fps, occs)
 	if len(entries) >= collectFrom {
-		runtime.GC() // otherwise the memory of both halves of the work would be in use at the same time
+		runtime.GC() // otherwise the memory for both halves of the work would be in use at the same time
 	}
 	parts := make([]part, len(entries))
 	for i := range l.bands {
@@ -134,7 +134,8 @@ func newLevel(fps []concordat.Fingerprint, occs []occurrence) *level {
 	return l
 }
 
-// byBand fills pairs with the values of one band and the indexes of fps, in order of both.
+// byBand fills pairs with the values of one band and the indexes into fps, ordered by value and then by
+// index.
 func byBand(fps []concordat.Fingerprint, band int, pairs, scratch []termDoc) []termDoc {
 	for i, f := range fps {
 		pairs[i] = termDoc{f.Band(band), uint32(i)}
@@ -196,7 +197,7 @@ func compareFingerprints(a, b concordat.Fingerprint) int {
 	return cmp.Compare(a[0], b[0])
 }
 
-// part is an entry that is being placed in a band.
+// part is an entry on its way to its place in a band.
 type part struct {
 	f  concordat.Fingerprint
 	id uint32

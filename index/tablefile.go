@@ -21,10 +21,10 @@ import (
 	"concordat"
 )
 
-// The file "table" holds what opening derives, while the shard is closed or unchanged: a start that finds it is warm.
-// It is only a copy: a key names the exact segments and deletions from which it was made, a checksum covers every
-// byte, and a file that does not match in every respect is removed and its content derived again. The first change of
-// a document removes it, so it never holds a deleted one; Close writes it again.
+// The file "table" holds the data that opening derives, as long as the shard is closed or unchanged; a start that
+// finds the file is warm. It is only a copy: a key names the exact segments and deletions from which it was made, a
+// checksum covers every byte, and a file that does not match in every respect is removed and its content derived
+// again. The first change of a document removes it, so it never holds a deleted one; Close writes it again.
 
 const (
 	tableName  = "table"
@@ -67,7 +67,7 @@ func stateOf(snapshot *scorch.IndexSnapshot) (st storedState, err error) {
 	return st, err
 }
 
-// tableKey names what the table of a shard in that state is derived from.
+// tableKey returns the key of the stored data from which the table of a shard in that state is derived.
 func tableKey(h header, st storedState) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%s\n%d %s %s %s\n%x\n", tableMagic, h.Format, h.Site, h.Shard, h.Scheme, st.sum))
 }
@@ -90,16 +90,16 @@ func segmentSum(path string) (size int64, sum [4]byte, err error) {
 	return fi.Size(), sum, err
 }
 
-// tableCounts are the lengths of what a table file holds, in its order.
+// tableCounts holds the lengths of the parts of a table file, in the order of the file.
 type tableCounts struct {
 	DocBytes, Docs, Entries, More uint64
 	Big                           [concordat.Bands]uint64
-	Cells                         uint64 // entries of the table of cells; 0: it has no level
+	Cells                         uint64 // entries of the table of cells; 0 if it has no level
 }
 
 const tableHead = len(tableMagic) + sha256.Size + 8*(5+concordat.Bands)
 
-// size returns the bytes of the file; counts above limit are refused.
+// size returns the number of bytes of the file; it refuses counts above limit.
 func (c *tableCounts) size(limit uint64) (uint64, error) {
 	for _, n := range append([]uint64{c.DocBytes, c.Docs, c.Entries, c.More, c.Cells}, c.Big[:]...) {
 		if n > limit {
@@ -116,10 +116,11 @@ func (c *tableCounts) size(limit uint64) (uint64, error) {
 	return n, nil
 }
 
-// nativeLittle: arrays are written as they are in memory; on big-endian machines there is no file.
+// nativeLittle reports whether the machine is little-endian: arrays are written as they are in memory, so
+// big-endian machines have no file.
 var nativeLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// raw returns the bytes of s, sharing its memory.
+// raw returns the bytes of s, which share the memory of s.
 func raw[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(*new(T))))
 }
@@ -359,7 +360,7 @@ func (b *band) follows(g int, from uint32) (to uint32, ok bool) {
 	return begins[16], begins[0] == from && slices.IsSorted(begins[:])
 }
 
-// loadTable takes the documents and the table from the file, if there is one that matches, and reports whether it did.
+// loadTable loads the documents and the table from the file if there is one that matches, and reports whether it did.
 func (s *Shard) loadTable() bool {
 	path := filepath.Join(s.dir, tableName)
 	if !s.opt.Warm || !nativeLittle {
@@ -414,7 +415,7 @@ func (s *Shard) readTable(path string) error {
 	return nil
 }
 
-// keepsTable reports whether Close should write the file. No call is in progress and none follows.
+// keepsTable reports whether Close should write the file. No other call may be in progress or follow.
 func (s *Shard) keepsTable() bool {
 	least := s.opt.tableLeast
 	if least == 0 {
@@ -449,7 +450,7 @@ func (s *Shard) saveTable() error {
 	}
 	docs := s.view.docs
 	if !slices.IsSortedFunc(docs, func(a, b *document) int { return int(int64(a.number) - int64(b.number)) }) {
-		return nil // two writers overlapped: this is rare, and the next start relies on the numbers
+		return nil // two writers overlapped, which is rare; the next start relies on the numbers
 	}
 	temp := filepath.Join(s.dir, tableTemp)
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -474,7 +475,7 @@ func (l *logged) settled() bool {
 	return l.err == nil && l.persisted == l.applied
 }
 
-// is reports whether b, the value stored under internalApplied, is that of the newest batch.
+// is reports whether b, the value stored under internalApplied, belongs to the newest batch.
 func (l *logged) is(b [16]byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

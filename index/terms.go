@@ -37,8 +37,8 @@ func (c *counters) next(band int, v uint32) uint8 {
 	return k
 }
 
-// of sets the counters from the entries of a table. Two blocks that hold the same fingerprint count
-// once; like numbers given twice, that only costs space.
+// of sets the counters from the entries of a table. Two blocks that hold the same fingerprint count only
+// once; like a number that is given twice, this only costs space.
 func (c *counters) of(l *level) {
 	for i := range l.bands {
 		for v, p := range l.bands[i].filled() {

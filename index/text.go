@@ -97,7 +97,7 @@ type textReader struct {
 	segments []textSegment
 }
 
-// readText calls read with a snapshot, which is released on return.
+// readText calls read with a snapshot, which it releases when read returns.
 func (s *Shard) readText(read func(*textReader) error) error {
 	done, err := s.use()
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *Shard) readText(read func(*textReader) error) error {
 	return nil
 }
 
-// textSegment holds what serves all look-ups in one segment, by one goroutine.
+// textSegment holds the data that all look-ups of one goroutine in one segment use.
 type textSegment struct {
 	*scorch.SegmentSnapshot
 	deleted  *roaring.Bitmap
@@ -154,11 +154,11 @@ type textSearch struct {
 	norms   [maxLengthCode + 1]float64
 	scores  []float64 // by document of the segment; zero outside touched
 	touched []uint32
-	// sources are the documents of the segment that were looked up.
+	// sources holds the documents of the segment that were looked up.
 	sources map[uint32]source
 }
 
-// source is a document as an answer names it.
+// source is a document in the form in which an answer names it.
 type source struct {
 	ref    concordat.Ref
 	title  string
@@ -247,7 +247,7 @@ func compareTextMatches(a, b concordat.TextMatch) int {
 		cmp.Compare(a.Source.Document, b.Source.Document))
 }
 
-// source returns what is known of a document of the segment.
+// source returns what an answer says about a document of the segment.
 func (t *textSearch) source(snapshot *scorch.IndexSnapshot, seg *textSegment, doc uint32) (source, error) {
 	if src, ok := t.sources[doc]; ok {
 		return src, nil
@@ -271,8 +271,8 @@ func (t *textSearch) source(snapshot *scorch.IndexSnapshot, seg *textSegment, do
 	return src, nil
 }
 
-// named returns key and title of the document with a number. A document that the snapshot holds and
-// memory does not, because it is just being added or removed, is read from disk.
+// named returns the key and title of the document with the given number. If the snapshot has the document but
+// memory does not, because it is just being added or removed, named reads it from disk.
 func (s *Shard) named(snapshot *scorch.IndexSnapshot, number uint32) (key, string, error) {
 	s.mu.Lock()
 	d := s.byNumber[number]

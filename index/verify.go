@@ -17,8 +17,8 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// Verify reads every byte that the shard depends on: it checks the checksum of each segment, and each text. It returns the
-// first fault as an ErrCorrupt that names the file. Queries and writers continue. Opening for writing verifies the
+// Verify reads every byte on which the shard depends: it checks the checksum of each segment, and each text. It returns
+// the first fault as an ErrCorrupt that names the file. Queries and writers continue. Opening for writing verifies the
 // checksums of about a gigabyte, and that fingerprints, spans and titles can be read. An open shard verifies all checksums
 // within days, and those of segments when it merges them.
 func (s *Shard) Verify(ctx context.Context) error {
@@ -36,7 +36,7 @@ func (s *Shard) Verify(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		path := s.engine.dir // of a segment that is not on disk yet
+		path := s.engine.dir // named for a segment that is not on disk yet
 		if p, ok := seg.Segment().(segment.PersistedSegment); ok {
 			path = p.Path()
 			if err := verifyFile(path, nil); err != nil {
@@ -104,7 +104,8 @@ func (e *engine) note(path string) {
 const (
 	// verifyAtOpen bounds the bytes of segments that opening for writing compares with their checksums.
 	verifyAtOpen = 1 << 30
-	// scrubEvery is how often all segments of an open shard are compared, at scrubRate bytes per second.
+	// scrubEvery is the interval at which all segments of an open shard are compared with their checksums, at
+	// scrubRate bytes per second.
 	scrubEvery = 3 * 24 * time.Hour
 	scrubRate  = 50 << 20
 )
@@ -167,7 +168,8 @@ func (e *engine) pace(n int) error {
 }
 
 // scrubOnce compares the segments that the engine has now with their checksums; those that a merge has meanwhile replaced may be
-// gone. It holds none of them, since Purge waits for their files to go. pace is called with the number of bytes of each part.
+// gone. It keeps none of them in use, since Purge waits until their files are gone. pace is called with the number of bytes of
+// each part.
 func (e *engine) scrubOnce(pace func(int) error) error {
 	paths, err := e.segmentPaths()
 	if err != nil {

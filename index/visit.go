@@ -2,8 +2,8 @@ package index
 
 import "github.com/blevesearch/bleve/v2/index/scorch"
 
-// visitStored calls visit with the identity and the stored fields of every live Bleve document, in
-// no order. The bytes are only valid during the call.
+// visitStored calls visit with the identity and the stored fields of every live Bleve document, in no
+// particular order. The bytes are only valid during the call.
 //
 // Values are copied immediately: they are in a buffer that zap passes to the next reader, for
 // example the merger, as soon as VisitDocument returns.
@@ -35,7 +35,8 @@ func visitStored(s *scorch.IndexSnapshot, visit func(id []byte, fields map[strin
 	return nil
 }
 
-// storedField returns a copy of one stored field of the Bleve document id; nil if either is not there.
+// storedField returns a copy of one stored field of the Bleve document id, or nil if there is no such
+// document or field.
 func storedField(s *scorch.IndexSnapshot, id, name string) ([]byte, error) {
 	for _, seg := range s.Segments() {
 		numbers, err := seg.DocNumbers([]string{id})

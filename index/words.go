@@ -43,7 +43,7 @@ func codedLength(code int) int {
 	return (code&7 + 8) << (code>>3 - 1)
 }
 
-// checkTerms refuses what could not be stored.
+// checkTerms returns an error for terms that could not be stored.
 func checkTerms(ts []concordat.TermCount) error {
 	words := 0
 	for i, t := range ts {
@@ -96,7 +96,7 @@ func (w *segmentWriter) wordIndex() (uint64, error) {
 		if !ok {
 			break
 		}
-		if int64(term) <= last { // from a damaged segment: the dictionary would be damaged too
+		if int64(term) <= last { // this comes from a damaged segment; the dictionary would be damaged too
 			return 0, fmt.Errorf("term %08x after %08x: %w", term, last, errStored)
 		}
 		last = int64(term)
@@ -112,7 +112,7 @@ func (w *segmentWriter) wordIndex() (uint64, error) {
 	return w.dictionary(w.dict.Bytes(wordBytes)), nil
 }
 
-// freshWords collects the terms of new texts and is their wordLists.
+// freshWords collects the terms of new texts, and serves as the wordLists of these terms.
 type freshWords struct {
 	all  []freshWord
 	done int // of the sorted ones
@@ -172,7 +172,7 @@ func sortWords(ws []freshWord) []freshWord {
 type wordMerge struct {
 	sources []*wordSource // a heap by term, then segment
 	list    []posting
-	begun   error // what kept a source from beginning
+	begun   error // the error that kept a source from beginning
 }
 
 // newWordMerge returns the terms of the living documents of the segments under their new numbers,
@@ -287,7 +287,7 @@ func (s *wordSource) append(dst []posting) ([]posting, error) {
 	}
 }
 
-// normOf returns the length code of a posting, which zap presents as 1/sqrt of the code.
+// normOf returns the length code of a posting, which zap returns as 1/sqrt of the code.
 func normOf(p segment.Posting) uint32 {
 	n := p.Norm()
 	return uint32(1/(n*n) + 0.5)

@@ -19,7 +19,7 @@ type leading struct {
 // waiting is a write that has not been acknowledged yet.
 type waiting struct{ id, seq uint64 }
 
-// peer is what a master knows about a follower.
+// peer holds the knowledge of a master about a follower.
 type peer struct {
 	life    coord.Incarnation
 	fetchID uint64 // the newest seen in that incarnation

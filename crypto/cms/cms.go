@@ -20,7 +20,7 @@ import (
 	"github.com/smallstep/pkcs7"
 )
 
-// ErrSignature: the content differs from the signed one.
+// ErrSignature means that the content differs from the signed content.
 var ErrSignature = errors.New("the content is not what was signed")
 
 // signingCertificateV2 binds the signature to its certificate (RFC 5035), as PAdES requires (ETSI EN 319 142-1, 6.3).

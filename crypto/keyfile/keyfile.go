@@ -16,7 +16,7 @@ import (
 	"concordat/crypto"
 )
 
-// ErrMode: someone other than the owner may read or write the file.
+// ErrMode means that someone other than the owner may read or write the file.
 var ErrMode = errors.New("keystore is open to others")
 
 // Read opens the keystore at path. It fails with fs.ErrNotExist, ErrMode, crypto.ErrPassphrase or
@@ -54,7 +54,8 @@ func Bytes(path string) ([]byte, error) {
 	if _, err := f.ReadAt(b, 0); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	// A process that died in Replace may have left the name in memory only: others would learn keys that a power failure takes back.
+	// A process that died in Replace may have left the name in memory only; readers would then get keys that a power failure takes
+	// back.
 	if err := syncDir(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -71,9 +72,9 @@ func Create(path string, id *crypto.Identity, s crypto.Secret) error {
 	})
 }
 
-// Update reads the keystore, lets change make another identity from it, and replaces the file; it returns the new content of the file.
-// Processes that update one file wait for each other. If change fails or returns its argument, the file stays unchanged. The file opens
-// with s before the update, and with later after it.
+// Update reads the keystore, calls change to make a new identity from it, and replaces the file. It returns the new content of the
+// file. Processes that update one file wait for each other. If change fails or returns its argument, the file stays unchanged. The file
+// opens with s before the update, and with later after it.
 func Update(path string, s, later crypto.Secret, change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
 	var id *crypto.Identity
 	err := locked(path, func() error {
@@ -98,7 +99,7 @@ func locked(path string, f func() error) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close() // which also unlocks it
+	defer lock.Close() // this also unlocks the file
 	for {
 		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX)
 		if !errors.Is(err, unix.EINTR) {
@@ -120,8 +121,8 @@ func write(path string, id *crypto.Identity, s crypto.Secret) error {
 }
 
 // Replace replaces the file at path by one with content b and mode 0600. It writes a new file next to it, syncs it, reads it back, renames
-// it over the old one, and syncs the folder. After a crash at any moment there is either the old file or the new one, and the old one stays
-// unless the new one holds b.
+// it over the old one, and syncs the folder. After a crash at any moment, there is either the old file or the new one. The old one stays
+// unless the content of the new one is b.
 func Replace(path string, b []byte) error {
 	return replace(path, b, disk{sync: (*os.File).Sync, syncDir: syncDir, rename: os.Rename})
 }

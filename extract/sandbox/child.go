@@ -28,7 +28,7 @@ type child struct {
 	end       ending
 }
 
-// start runs a worker and sends it its setup. It does not wait for it.
+// start starts a worker and sends it its setup. It does not wait for the worker.
 func start(o Options, k kind, namespaces bool) (*child, error) {
 	cmd := exec.Command(o.Executable, workerArg)
 	// The child needs nothing from the parent's environment. Crash traces are cut to one line.
@@ -72,8 +72,8 @@ func (c *child) ready() (ready, error) {
 	return c.readyMsg, c.readyErr
 }
 
-// send passes the file to the child. The error is the source's; if a child no longer reads, its
-// answer shows that.
+// send passes the file to the child. It returns an error only if the source failed; if a child no longer
+// reads, its answer shows that.
 func (c *child) send(rq request, src io.Reader) error {
 	if err := writeFrame(c.stdin, rq); err != nil {
 		return nil
@@ -107,7 +107,7 @@ func (e *errReader) Read(p []byte) (int, error) {
 // maxScanBytes bounds the bytes of the pictures of a member in a message.
 const maxScanBytes = 96 << 20
 
-// answer reads the next message. JSON may encode a byte of text in six bytes.
+// answer reads the next message. JSON may use six bytes to encode one byte of text.
 func (c *child) answer(o extract.Options) (answer, error) {
 	most := 6*o.MaxText + 16<<20
 	if o.MaxScans > 0 {
@@ -124,8 +124,9 @@ func (c *child) answer(o extract.Options) (answer, error) {
 // killTime is how long a child may take to end when asked to; after that it is killed outright.
 const killTime = time.Second
 
-// kill ends the child. In its own PID namespace, another process is in front of the reader: when asked to end, it
-// kills the reader and reports its resource use, which would be lost if both were killed.
+// kill ends the child. With a separate PID namespace, another process stands between this one and the reader.
+// When asked to end, it kills the reader and reports the reader's resource use, which would be lost if both were
+// killed.
 func (c *child) kill() {
 	if c.cmd.Process.Signal(syscall.SIGTERM) != nil {
 		_ = c.cmd.Process.Kill()
@@ -140,7 +141,7 @@ func (c *child) discard() {
 	c.wait()
 }
 
-// ending is how a child ended.
+// ending describes how a child ended.
 type ending struct {
 	state  *os.ProcessState
 	stderr string
@@ -150,7 +151,7 @@ func (c *child) wait() ending {
 	c.waitOnce.Do(func() {
 		_ = c.stdin.Close()
 		_ = c.stdout.Close()
-		_ = c.cmd.Wait() // its state says everything
+		_ = c.cmd.Wait() // its state says how it ended
 		c.end = ending{c.cmd.ProcessState, c.stderr.String()}
 	})
 	return c.end

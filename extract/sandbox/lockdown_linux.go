@@ -19,7 +19,7 @@ func lockDown(cpuSeconds, memory int64) ([]string, error) {
 	done := []string{"rlimit"}
 	if inNamespaces() {
 		done = append(done, "namespaces")
-		// The process gets its own, empty root: the directory shows only its file numbers.
+		// The process gets an empty root of its own: the directory shows only its file numbers.
 		if unix.Chroot("/proc/self/fdinfo") == nil && unix.Chdir("/") == nil {
 			done = append(done, "chroot")
 		}
@@ -41,7 +41,7 @@ func lockDown(cpuSeconds, memory int64) ([]string, error) {
 	return done, nil
 }
 
-// setLimits sets the limits. It adds the processor time that starting has already used.
+// setLimits sets the limits. It adds to the limit the processor time that the start has already used.
 func setLimits(cpuSeconds, memory int64) error {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
@@ -74,7 +74,8 @@ func setLimits(cpuSeconds, memory int64) error {
 func forbid() error {
 	prog := filterProgram()
 	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
-	// The thread that denies itself new privileges passes this on with the filter (TSYNC).
+	// The thread that denies itself new privileges passes this denial to the others together with the filter
+	// (TSYNC).
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -93,7 +94,7 @@ func forbid() error {
 }
 
 // Offsets in struct seccomp_data (linux/seccomp.h) on a little-endian machine. Only the low 32 bits of each
-// argument are examined: what is compared here is an int or a 32-bit set of flags for the kernel too.
+// argument are examined: the arguments compared here are ints or 32-bit sets of flags for the kernel too.
 const (
 	dataNumber = 0
 	dataArch   = 4
@@ -109,7 +110,7 @@ const (
 	bpfGive  = unix.BPF_RET | unix.BPF_K
 )
 
-// newNamespace are the flags of clone that no thread needs.
+// newNamespace holds the flags of clone that no thread needs.
 const newNamespace = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
 	unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_PTRACE
 

@@ -161,11 +161,11 @@ import (
 // inNamespaces reports whether this process is in its own namespaces.
 func inNamespaces() bool { return C.own_namespaces_done() > 0 }
 
-// inProcesses reports whether it sees no process but its own.
+// inProcesses reports whether this process sees no processes but its own.
 func inProcesses() bool { return C.own_namespaces_done() == 2 }
 
-// dropRoot makes a process that root started run as the user nobody, in namespaces that know only that user. The kernel bounds
-// the threads of every user except root.
+// dropRoot makes a process that root started run as the user nobody, in namespaces that have only that user and root. The
+// kernel bounds the threads of every user except root.
 func dropRoot() error {
 	if C.may_be_nobody() == 0 {
 		return nil
@@ -185,7 +185,8 @@ func dropRoot() error {
 	return nil
 }
 
-// moreThreads is how many threads a child may start in addition to the present ones. It needs about ten.
+// moreThreads is the number of threads that a child may start in addition to the present ones. A child needs
+// about ten.
 const moreThreads = 256
 
 // boundThreads limits how many threads there can be and reports whether it did. The kernel counts only the threads of

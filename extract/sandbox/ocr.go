@@ -16,8 +16,8 @@ import (
 	"concordat/extract"
 )
 
-// OCR makes Tesseract, a separate program that must be installed, read pages without a text layer.
-// It sees only pictures that the child rendered. A zero field means its default.
+// OCR reads pages without a text layer with Tesseract, a separate program that must be installed. It sees
+// only pictures that the child rendered. A zero field means its default.
 type OCR struct {
 	// Command is the program; default "tesseract", looked up in PATH.
 	Command string
@@ -56,7 +56,7 @@ func (o OCR) check() error {
 	return nil
 }
 
-// maxPageText bounds what is taken from one page.
+// maxPageText bounds the text taken from one page.
 const maxPageText = 1 << 20
 
 // page returns the text of one picture, divided into paragraphs.
@@ -105,8 +105,8 @@ func paragraphs(s string) string {
 	return strings.Join(out, "\n\n")
 }
 
-// recognise adds to it the text of its scans, each page at its place and flagged. Pages that
-// cannot be recognised stay missing, as their flag or error says.
+// recognise adds the text of the scans to the item that they belong to, each page flagged and at its place.
+// Pages that cannot be recognised stay missing, as their flag or error says.
 func (o OCR) recognise(ctx context.Context, it Item) Item {
 	scans := it.Scans
 	it.Scans = nil
@@ -142,7 +142,7 @@ func (o OCR) recognise(ctx context.Context, it Item) Item {
 	return it
 }
 
-// insert puts the text of a page before the next page's and moves what follows it.
+// insert puts the text of a page before that of the next page, and moves the places and flags after it.
 func insert(r *extract.Result, page int, text string) {
 	at, k := len(r.Text), len(r.Places)
 	for i, p := range r.Places {

@@ -17,10 +17,10 @@ import (
 	"concordat/extract"
 )
 
-// Office makes PDFs of word-processor files with LibreOffice, a program apart that must be installed. It runs in a process that
-// can read its own program, fonts and one folder, writes only to that folder, has no network, starts no other process and ends
-// with this one; if this cannot be enforced, FindOffice fails. Each file gets a process and a profile of its own, with limits on
-// time, memory and output. Safe for concurrent use.
+// Office makes PDFs of word-processor files with LibreOffice, a separate program that must be installed. LibreOffice runs in a
+// process that can read only its own program, fonts and one folder, writes only to that folder, has no network, starts no other
+// process and ends with this one. If this cannot be enforced, FindOffice fails. Each file gets a separate process and profile,
+// with limits on time, memory and output. Safe for concurrent use.
 type Office struct {
 	o       OfficeOptions
 	program string // soffice.bin
@@ -42,14 +42,14 @@ type OfficeOptions struct {
 	Executable string
 }
 
-// Why there is no Office.
+// The errors that say why there is no Office.
 var (
 	ErrNoOffice   = errors.New("LibreOffice is not installed")
 	ErrUnconfined = errors.New("this system cannot confine LibreOffice: it needs Linux 5.13 with Landlock and seccomp")
 )
 
-// officeFilters are the names of LibreOffice's own readers, by file extension: a file is read as its extension says, or not at
-// all.
+// officeFilters are the names of LibreOffice's own readers, by file extension: a file is read in the format of its extension,
+// or not at all.
 var officeFilters = map[string]string{".docx": "MS Word 2007 XML", ".odt": "writer8"}
 
 // Converts reports whether an Office makes PDFs from files with this name.
@@ -103,7 +103,7 @@ func FindOffice(o OfficeOptions) (*Office, error) {
 // officeArg is the hidden command under which the binary becomes LibreOffice.
 const officeArg = "office-worker"
 
-// officeJob describes the work of such a process.
+// officeJob describes the work of a process that becomes LibreOffice.
 type officeJob struct {
 	Program string   `json:"program"`
 	Args    []string `json:"args"`
@@ -113,7 +113,8 @@ type officeJob struct {
 	Output  int64    `json:"output"`
 }
 
-// officeProfile is the part of a profile that keeps LibreOffice from running and fetching what a file names.
+// officeProfile is the part of a profile that keeps LibreOffice from running programs and fetching content
+// that a file names.
 const officeProfile = `<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry">
 <item oor:path="/org.openoffice.Office.Common/Security/Scripting">
@@ -131,8 +132,8 @@ const officeProfile = `<?xml version="1.0" encoding="UTF-8"?>
 const firstStart = 81
 
 // PDF makes a PDF from the file at path, which is read as its extension says (see Converts), and returns its path below dir: a
-// folder that the caller provides for this call alone, for everything that LibreOffice writes. A fault of the file is an
-// *extract.Error; any other error is the machine's or that of ctx.
+// folder that the caller provides for this call alone, for everything that LibreOffice writes. If the file is at fault, the
+// error is an *extract.Error; any other error is due to the machine or to ctx.
 func (f *Office) PDF(ctx context.Context, path, name, dir string) (string, error) {
 	ext := strings.ToLower(filepath.Ext(name))
 	filter := officeFilters[ext]
@@ -182,7 +183,7 @@ func (f *Office) PDF(ctx context.Context, path, name, dir string) (string, error
 	return out, nil
 }
 
-// start runs LibreOffice once. The error is that of the machine.
+// start runs LibreOffice once. It returns an error only if the machine is at fault.
 func (f *Office) start(ctx context.Context, job officeJob) (ending, error) {
 	var in bytes.Buffer
 	if err := writeFrame(&in, job); err != nil {
@@ -193,7 +194,8 @@ func (f *Office) start(ctx context.Context, job officeJob) (ending, error) {
 	cmd.Env = []string{"GOTRACEBACK=none", ownNamespaces + "=1"}
 	cmd.Dir = "/"
 	cmd.Stdin, cmd.Stderr = &in, &said
-	// In its own PID namespace, another process is in front of it and kills it when asked to end.
+	// With a separate PID namespace, another process stands in front of LibreOffice and kills it when asked
+	// to end.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = killTime
 	err := runWithUs(cmd)
@@ -205,7 +207,7 @@ func (f *Office) start(ctx context.Context, job officeJob) (ending, error) {
 		return ending{}, ctx.Err()
 	}
 	end := ending{cmd.ProcessState, said.String()}
-	if strings.HasPrefix(end.stderr, officeArg+":") { // it did not become LibreOffice
+	if strings.HasPrefix(end.stderr, officeArg+":") { // the process did not become LibreOffice
 		return ending{}, fmt.Errorf("start LibreOffice%s", end.note())
 	}
 	return end, nil

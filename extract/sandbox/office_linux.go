@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// becomeOffice reads a job, gives up every right that it does not need, and turns this process into LibreOffice. It returns only
-// if it fails.
+// becomeOffice reads a job, gives up every right that the job does not need, and turns this process into LibreOffice. It returns
+// only if it fails.
 func becomeOffice(in io.Reader) error {
 	var j officeJob
 	if err := readFrame(in, &j, maxFrame); err != nil {
@@ -35,7 +35,7 @@ func becomeOffice(in io.Reader) error {
 	if err := unix.Chdir(j.Dir); err != nil {
 		return err
 	}
-	// The rules apply to the thread that sets them, and to the program that it becomes.
+	// The rules apply to the thread that sets them, and to the program that the thread becomes.
 	runtime.LockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
@@ -71,7 +71,7 @@ func runWithUs(cmd *exec.Cmd) error {
 
 func officeConfined() bool { return landlockVersion() > 0 }
 
-// What Landlock lets LibreOffice do (landlock(7)).
+// The rights that Landlock leaves LibreOffice (landlock(7)).
 const (
 	mayRead = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	mayRun  = mayRead | unix.LANDLOCK_ACCESS_FS_EXECUTE
@@ -81,7 +81,8 @@ const (
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE
 )
 
-// restrictFiles leaves this thread only the program, what it needs from the system, and the folder of the job.
+// restrictFiles lets this thread open only the program, the files of the system that the program needs, and
+// the folder of the job.
 func restrictFiles(j officeJob) error {
 	version := landlockVersion()
 	if version == 0 {
@@ -108,7 +109,7 @@ func restrictFiles(j officeJob) error {
 	if errno != 0 {
 		return errno
 	}
-	// Everything is below the parent of the program's folder; a link there leads to what is listed here.
+	// The program's files are below the parent of its folder; a link there leads to the paths listed here.
 	program := filepath.Dir(filepath.Dir(j.Program))
 	for _, r := range []struct {
 		path   string
@@ -195,8 +196,8 @@ func forbidToOffice() error {
 		call(n, deny)
 	}
 	call(unix.SYS_CONNECT, refuse(unix.ECONNREFUSED))
-	// LibreOffice wants a socket in /tmp, through which another instance could ask it to open a file. It gets
-	// none, but the call reports success.
+	// LibreOffice requests a socket in /tmp, through which another instance could ask it to open a file. It
+	// gets no socket, but the call reports success.
 	call(unix.SYS_BIND, refuse(0))
 	call(unix.SYS_LISTEN, refuse(0))
 	call(unix.SYS_SOCKET,

@@ -11,9 +11,9 @@ import (
 
 // pageRequest asks for the letters of all pages of a PDF, for one page, or for several pages without their pictures.
 type pageRequest struct {
-	Number int `json:"number"` // 0: the letters of all pages
+	Number int `json:"number"` // 0 for the letters of all pages
 	Width  int `json:"width"`  // pixels of the picture
-	Count  int `json:"count"`  // pages from Number on, without pictures; 0: one, with it
+	Count  int `json:"count"`  // number of pages from Number on, without pictures; 0 for one page with its picture
 }
 
 // pages reports whether a answers a pageRequest.
@@ -57,8 +57,8 @@ func answerPages(rq *pageRequest, data []byte, o extract.Options) answer {
 	return answer{Page: page}
 }
 
-// Letters returns the folded letters of each page of the PDF at path; see extract.PDF.Letters. A fault
-// of the file is an *extract.Error; any other error is the machine's or that of ctx.
+// Letters returns the folded letters of each page of the PDF at path; see extract.PDF.Letters. If the file is
+// at fault, the error is an *extract.Error; any other error is due to the machine or to ctx.
 func (r *Runner) Letters(ctx context.Context, path string) ([]string, error) {
 	a, err := r.ask(ctx, path, pageRequest{})
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package sandbox
 
-// detectorShare is 1: without the race detector a program's memory is its own.
+// detectorShare is 1, since a program without the race detector needs only its own memory.
 const detectorShare = 1

@@ -1,10 +1,10 @@
 // Package sandbox extracts untrusted files in child processes of the same binary.
 //
-// Start from [New]: it makes a [Runner], whose File method returns the text of one file, or of every
-// member of an archive. Each file gets its own child, which is started and warmed up beforehand,
-// limits its own processor time, memory and output, gives up the right to open files, sockets and
-// programs if the kernel can enforce that, reads the file from its standard input, and ends. A child
-// that crashes, hangs or is killed is one typed error for that one file.
+// Start from [New]: it makes a [Runner], whose File method returns the text of one file, or of every member
+// of an archive. Each file gets its own child, which is started and warmed up beforehand. The child limits
+// its own processor time, memory and output, and gives up the right to open files, sockets and programs if
+// the kernel can enforce that. It then reads the file from its standard input, and ends. If a child crashes,
+// hangs or is killed, the result is one typed error for that one file.
 //
 // The binary must call [Main] before anything else if [IsWorker] returns true.
 package sandbox
@@ -43,19 +43,20 @@ type Options struct {
 	Memory int64
 	// Warm is how many children of each kind are kept ready; default 1, negative none.
 	Warm int
-	// Files is how many files will be read, if that is known: no child is started for more. Default 0,
-	// unknown, as in a service: New then waits for a child with PDFium too, and fails if it cannot start.
+	// Files is the number of files that will be read, if it is known; no children are started for more. The
+	// default, 0, means unknown, as in a service: New then waits for a child with PDFium too, and fails if
+	// that child cannot start.
 	Files int
 	// Executable is the program to run as child; default the running one.
 	Executable string
-	// OCR allows character recognition of pages without a text layer; nil: they are only named.
-	// Recognition takes additional time, after the child's.
+	// OCR allows character recognition of pages without a text layer; if it is nil, such pages are only
+	// named. Recognition takes additional time, after the child has ended.
 	OCR *OCR
 	// RequireIsolation makes New fail if the kernel cannot keep children from opening files and sockets.
 	RequireIsolation bool
 }
 
-// Validate reports every field that is out of range, or nil.
+// Validate returns an error that names every field out of range, or nil.
 func (o Options) Validate() error {
 	errs := []error{o.Extract.Validate()}
 	if o.Wall < 0 || o.CPU < 0 {
@@ -113,7 +114,7 @@ type Runner struct {
 
 	mu     sync.Mutex // guards warm, taken, closed
 	warm   [2][]*child
-	taken  int // files that were begun
+	taken  int // number of files that were begun
 	closed bool
 }
 
@@ -168,7 +169,7 @@ func New(o Options) (*Runner, error) {
 	return r, r.keep(withPDF, c)
 }
 
-// keep keeps a ready child waiting, if one is wanted.
+// keep makes a ready child wait for a file, if one more is wanted.
 func (r *Runner) keep(k kind, c *child) error {
 	if r.opt.Warm <= 0 {
 		c.discard()
@@ -246,8 +247,8 @@ func (r *Runner) take(k kind, again bool) (*child, error) {
 	return c, nil
 }
 
-// File extracts the file at path, which items name in the form of concordat.EscapeName. Faults of the file are in the
-// items; the error is for faults of the machine, or that of ctx.
+// File extracts the file at path, which items name in the form of concordat.EscapeName. The items report faults of
+// the file; the error reports a fault of the machine, or is that of ctx.
 func (r *Runner) File(ctx context.Context, path string) ([]Item, error) {
 	name := concordat.EscapeName(path)
 	fail := func(e *extract.Error) ([]Item, error) { return []Item{{Path: name, Err: e.WithAdvice()}}, nil }
@@ -278,7 +279,7 @@ func plainCause(err error) string {
 // headSize is how many bytes of a file are searched for the signature of PDF, as in extract.Sniff.
 const headSize = 1024
 
-// Head returns the first bytes of a file, which say what format it has; nil if it cannot be read.
+// Head returns the first bytes of a file, which show its format, or nil if it cannot be read.
 func Head(path string) []byte {
 	f, err := os.Open(path)
 	if err != nil {
@@ -315,7 +316,7 @@ func (r *Runner) Stream(ctx context.Context, name string, src io.Reader, size in
 	return items, err
 }
 
-// extract chooses the kind of child, and takes another one if the choice was wrong.
+// extract chooses the kind of child, and takes one of the other kind if the choice was wrong.
 func (r *Runner) extract(ctx context.Context, name string, src io.Reader, size int64) ([]Item, error) {
 	seeker, ok := src.(io.Seeker)
 	if !ok {
@@ -391,7 +392,7 @@ func (r *Runner) run(ctx context.Context, k kind, again bool, name string, src i
 	case done:
 		return items, nil
 	}
-	// The members that were answered before the child ended stay; the rest is one error.
+	// The members that arrived before the child ended stay; a single error stands for the rest.
 	return append(items, Item{Path: name, Err: end.cause(timed.Err() != nil, r.opt, err).WithAdvice()}), nil
 }
 
@@ -410,13 +411,13 @@ type answer struct {
 	Err     *extract.Error  `json:"error,omitempty"`
 }
 
-// ready is the first message of a child.
+// ready is the first message from a child.
 type ready struct {
 	Isolation []string `json:"isolation"`
 	Error     string   `json:"error,omitempty"`
 }
 
-// setup is the first message to a child.
+// setup is the first message sent to a child.
 type setup struct {
 	Extract  extract.Options `json:"extract"`
 	CacheDir string          `json:"cache_dir"`
@@ -453,7 +454,7 @@ func writeFrame(w io.Writer, v any) error {
 	return err
 }
 
-// readFrame reads what writeFrame wrote, refusing more than most bytes.
+// readFrame reads a message from writeFrame, refusing one of more than most bytes.
 func readFrame(r io.Reader, v any, most int64) error {
 	var head [8]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -22,7 +22,7 @@ func IsWorker() bool {
 }
 
 // Main runs the child: it serves one file, or becomes LibreOffice, and ends the process. When the parent dies, its end of
-// standard input closes, and a child that serves a file then ends too; LibreOffice is ended by the kernel.
+// standard input closes, which makes a child that serves a file end too; the kernel ends LibreOffice.
 func Main() {
 	if os.Args[1] == officeArg {
 		fmt.Fprintln(os.Stderr, officeArg+":", becomeOffice(os.Stdin))
@@ -91,8 +91,8 @@ func serve(in io.Reader, out io.Writer) error {
 	return w.Flush()
 }
 
-// endWithParent ends the process when the parent's side of standard input is closed. It lives as
-// long as the process.
+// endWithParent ends the process when the parent's side of standard input is closed. It runs as long as the
+// process.
 func endWithParent(in io.Reader) {
 	var b [1]byte
 	_, _ = in.Read(b[:])
@@ -130,5 +130,5 @@ func preparePDF(s setup) (*extract.PDF, error) {
 	if err == nil {
 		err = pdf.Warm()
 	}
-	return pdf, err // the cache stays open: closing it would take the compiled module from later documents
+	return pdf, err // the cache stays open, since closing it would remove the compiled module that later documents need
 }

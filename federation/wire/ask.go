@@ -18,7 +18,7 @@ var (
 	outlines = []string{"", concordat.OutlineWords, concordat.OutlineFingerprints}
 )
 
-// head codes the first bytes of every request.
+// head codes the first bytes, which all requests have in common.
 func (c *coder) head() {
 	c.payload(Version)
 	c.constant(ModeSealed, "mode")
@@ -52,7 +52,7 @@ func AppendAsk(b []byte, a *concordat.Ask) ([]byte, error) {
 	return write(b, "ask", func(c *coder) { v := *a; c.ask(&v) })
 }
 
-// ParseAsk reads a payload; the sentences are padded and in an order that says nothing.
+// ParseAsk reads a payload; the sentences are padded, and their order reveals nothing.
 func ParseAsk(b []byte) (*concordat.Ask, error) {
 	var a concordat.Ask
 	if err := read(b, "ask", func(c *coder) { c.ask(&a) }); err != nil {

@@ -16,8 +16,8 @@ import (
 var ErrFormat = errors.New("bytes do not follow the format")
 
 // coder writes or reads one message: the functions that describe a layout name each field once, for both directions. The first error is
-// kept, and values read after it are zero. Writing changes nothing that the message points to, so several goroutines may write one message
-// at once.
+// kept, and values read after it are zero. Writing does not change the message or anything to which it points, so several goroutines may
+// write one message at once.
 type coder struct {
 	reading bool
 	version int    // of the payload, once it is known
@@ -55,7 +55,7 @@ func read(b []byte, what string, layout func(c *coder)) error {
 	return nil
 }
 
-// take returns the next n bytes to be read, or n zero bytes after an error; n is small then.
+// take returns the next n bytes to be read, or nil after an error.
 func (c *coder) take(n int) []byte {
 	if c.err == nil && n > len(c.b) {
 		c.fail("%d bytes wanted, %d left", n, len(c.b))
@@ -129,7 +129,7 @@ func (c *coder) payload(oldest int) {
 	}
 }
 
-// constant writes x, and when reading refuses anything else.
+// constant writes x when writing, and refuses anything else when reading.
 func (c *coder) constant(x int, what string) {
 	v := x
 	c.num(&v, 1, math.MaxUint8)
@@ -152,7 +152,7 @@ func (c *coder) flag(v *bool) {
 // unlimited is the code of a negative number, which means "no limit".
 const unlimited = math.MaxUint32
 
-// left codes a number that may be negative, which means no limit and is read back as -1.
+// left codes a number that may be negative; a negative number means no limit and is read back as -1.
 func (c *coder) left(v *int) {
 	u := uint64(unlimited)
 	if *v >= 0 {
@@ -214,7 +214,7 @@ func (c *coder) time(t *time.Time) {
 	if ms = int64(u); ms == noTime || c.err != nil {
 		return
 	}
-	// The zero time itself has only one code.
+	// Only one code stands for the zero time.
 	if ms <= leastMs || ms > maxMs {
 		c.fail("time %d ms is out of range", ms)
 		return
@@ -244,7 +244,7 @@ func (c *coder) exact(s *string, most int) {
 }
 
 // displayText codes a text for people of up to limit bytes (at most 65,535) after a length of two bytes. Writing shortens longer texts and
-// replaces invalid UTF-8: a strange title must not cost the whole answer.
+// replaces invalid UTF-8, because a strange title must not make the whole answer fail.
 func (c *coder) displayText(s *string, most int) {
 	if !c.reading {
 		p := clip(strings.ToValidUTF8(*s, "\uFFFD"), most)
@@ -311,8 +311,8 @@ func enum[S ~string](c *coder, v *S, all []S) {
 	}
 }
 
-// list codes least to most elements after a count of width bytes. size is the least number of bytes of an element; with it a reader can
-// refuse, before it allocates, a count for which there are too few bytes left.
+// list codes least to most elements after a count of width bytes. size is the minimum number of bytes of an element; so a reader can
+// refuse, before it allocates, a count for which too few bytes are left.
 func list[T any](c *coder, s *[]T, width, least, most, size int, each func(*T)) {
 	n := len(*s)
 	if !c.reading && n < least {
@@ -392,7 +392,7 @@ const (
 	maxTitle = 4096 // bytes of a title, author or contact
 )
 
-// refusal codes *r; without a refusal all its fields are zero.
+// refusal codes *r; if there is no refusal, all fields of *r are zero.
 func (c *coder) refusal(r **concordat.Refusal) {
 	v := concordat.Refusal{}
 	if *r != nil {

@@ -24,7 +24,8 @@ const (
 // SignatureBytes is the length of a signature: Ed25519.
 const SignatureBytes = 64
 
-// Head is the newest entry of a site's audit: partners keep it, so that a rewritten audit contradicts it. Seq 0: the site sent none.
+// Head identifies the newest entry of a site's audit. Partners keep it, so that a rewritten audit contradicts it. Seq 0 means that
+// the site sent none.
 type Head struct {
 	Seq       uint64
 	Hash      [32]byte
@@ -41,7 +42,7 @@ func (c *coder) auditHead(h *Head) {
 	c.bytes(h.Signature[:])
 }
 
-// Request is the content of a sealed request: the data that the transport adds, and the payload.
+// Request is the content of a sealed request: the payload, and the data that the transport adds to it.
 type Request struct {
 	Card    uint64 // serial of the sender's card
 	Known   uint64 // serial of the recipient's card that the sender holds

@@ -131,7 +131,7 @@ func AppendGrant(b, grant []byte) ([]byte, error) {
 	return write(b, "grant", func(c *coder) { c.grant(&grant) })
 }
 
-// ParseGrant reads a payload; it does not look into the grant.
+// ParseGrant reads a payload; it does not examine the grant.
 func ParseGrant(b []byte) ([]byte, error) {
 	var p []byte
 	if err := read(b, "grant", func(c *coder) { c.grant(&p) }); err != nil {

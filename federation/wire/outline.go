@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// Bounds of the later rounds. A reveal's text is a passage, or a chapter at most.
+// Bounds of the later rounds. The text of a reveal is a passage, or at most a chapter.
 const (
 	maxPicked   = math.MaxUint16 // documents, spans or passages of one request
 	maxPassage  = 1 << 20        // bytes of one text

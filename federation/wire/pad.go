@@ -44,7 +44,8 @@ func Order(key [32]byte, n int) []int {
 
 // Pad returns a copy of a with dummies added up to [concordat.Padded], all in the order that Order gives for key:
 // place p holds sentence order[p] of a, or a dummy if a has no such sentence. A dummy is a uniformly random
-// fingerprint from random with the gate of a random sentence, so that neither distinguishes it from others.
+// fingerprint from random, with the gate of a random sentence, so that neither distinguishes it from real
+// sentences.
 func Pad(a *concordat.Ask, key [32]byte, random io.Reader) (*concordat.Ask, []int, error) {
 	n := len(a.Sentences)
 	if n < 1 || n > concordat.MaxAsked {
@@ -75,8 +76,8 @@ func Pad(a *concordat.Ask, key [32]byte, random io.Reader) (*concordat.Ask, []in
 }
 
 // Restore turns t, the answer to a padded ask, into the answer without dummies: sentences have the caller's n numbers, hits of dummies are
-// removed, and so are documents with no other hits. If only numbers of matches are given, chance matches of dummies cannot be removed. It
-// fails on a sentence that was not asked about.
+// removed, and so are documents with no other hits. If t gives only numbers of matches, chance matches of dummies cannot be removed.
+// Restore fails if t has a sentence that was not in the ask.
 func Restore(t *concordat.SiteAnswer, order []int, n int) error {
 	r := restoration{dummies: sets{}, sentences: sets{}, dummiesIn: sets{}, sentencesIn: sets{}}
 	hits := t.Hits[:0]
@@ -103,7 +104,7 @@ func Restore(t *concordat.SiteAnswer, order []int, n int) error {
 	return nil
 }
 
-// sets are sets of sentences, by document or library.
+// sets holds sets of sentences, by document or library.
 type sets map[int]map[int]bool
 
 func (s sets) add(at, sentence int) {

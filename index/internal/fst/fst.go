@@ -1,11 +1,11 @@
 // Package fst writes dictionaries, maps of terms of equal length to numbers, in the format of vellum (version 1), which
 // reads them. Start from [Writer].
 //
-// Vellum's own builder keeps a table of nodes to share and a pool of them, for terms of any length; terms of equal
-// length form a plain tree, whose nodes hardly ever repeat, so a list of edges for each byte of a term is all that is
-// needed. That is five to ten times faster; vellum's builder took half of the time of a merge. Only nodes of single
-// terms, frequent in small dictionaries, are shared. TestWriter always compares what vellum reads, and, if there is
-// nothing to share, also the bytes with those of vellum's builder.
+// Vellum's own builder handles terms of any length, for which it keeps a table of shared nodes and a pool of nodes.
+// Terms of equal length form a plain tree whose nodes hardly ever repeat, so all that is needed is a list of edges
+// for each byte of a term. That is five to ten times faster; vellum's builder took half of the time of a merge. Only
+// nodes of single terms, frequent in small dictionaries, are shared. TestWriter always compares what vellum reads,
+// and, if there is nothing to share, also the bytes with those of vellum's builder.
 package fst
 
 import (
@@ -26,33 +26,34 @@ type Writer struct {
 	last  [Longest]byte   // the last term
 	n     int             // terms
 	at    int             // address of the last node
-	lone  [256]int        // the last node of one edge that ends a term; 0: none
-	// narrow leaves out the addresses of the ends of terms, which are all 0, if a node has nothing else.
-	// Vellum's builder writes a byte for each; its readers take the width from the node's head, and read 0 if
-	// that is 0.
+	lone  [256]int        // the last node with one edge that ends a term; 0 if there is none
+	// narrow leaves out the addresses of the ends of terms, which are all 0, if a node has no other
+	// addresses. Vellum's builder writes a byte for each; its readers take the width from the node's head,
+	// and read 0 if that is 0.
 	narrow bool
 }
 
 type edge struct {
 	in    byte
-	node  int    // address; 0: the end of a term
-	value uint64 // the smallest below it
+	node  int    // address; 0 for the end of a term
+	value uint64 // the smallest value below it
 }
 
 const (
 	version   = 1
 	alone     = 1 << 7 // a node of one edge,
-	following = 1 << 6 // to the node before it, without value
+	following = 1 << 6 // an edge to the node before it, without a value
 	maxHere   = 1<<6 - 1
-	// shared is how far back a node is shared: beyond that, its address costs more than the node.
+	// shared is the maximum distance back to a node that is shared; beyond it, the address of the node takes
+	// more space than the node.
 	shared = 1 << 15
 )
 
 // common lists the bytes that the head of a node of one edge can hold, numbered from 1.
 const common = "te/oasripcnw.hlm-du012g=:bf3y5&_4v9678k%?xCDASFIBEjPTzRNM+LOqHG"
 
-// Reset begins a dictionary; what Bytes returned is no longer valid. A narrow one is smaller by one byte for each term, and
-// depends on behaviour of vellum's readers (v1.2.0) that its builder never uses.
+// Reset begins a dictionary; what Bytes returned is no longer valid. A narrow dictionary is smaller by one byte for each
+// term, and depends on behaviour of vellum's readers (v1.2.0) that vellum's builder never uses.
 func (d *Writer) Reset(narrow bool) {
 	d.narrow = narrow
 	d.b = binary.LittleEndian.AppendUint64(d.b[:0], version)
@@ -124,7 +125,7 @@ func (d *Writer) node(edges []edge, base uint64) int {
 	return d.at
 }
 
-// delta returns the distance of a node from start; 0 stays 0.
+// delta returns the distance from start back to a node; for the address 0 it returns 0.
 func delta(start int, e edge) uint64 {
 	if e.node == 0 {
 		return 0
@@ -186,7 +187,7 @@ func (d *Writer) several(edges []edge, base uint64) {
 	d.b = append(d.b, byte(step<<4|width))
 	switch n := len(edges); {
 	case n == 256:
-		d.b = append(d.b, 1, 0) // a lone edge is never written so
+		d.b = append(d.b, 1, 0) // a single edge is never written in this form
 	case n > maxHere || n == 0:
 		d.b = append(d.b, byte(n), 0)
 	default:
