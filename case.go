@@ -45,7 +45,7 @@ const (
 	CaseCleared   CaseState = "cleared"   // there is nothing wrong
 )
 
-// CaseStates are all states, in the order of their codes.
+// CaseStates returns all states, in the order of their codes.
 func CaseStates() []CaseState { return []CaseState{CaseOpen, CaseConfirmed, CaseCleared} }
 
 // CaseDecision is a site's decision about its own document, for example a funder's about an application.
@@ -59,7 +59,7 @@ const (
 	Withdrawn CaseDecision = "withdrawn"
 )
 
-// CaseDecisions are all decisions, in the order of their codes.
+// CaseDecisions returns all decisions, in the order of their codes.
 func CaseDecisions() []CaseDecision {
 	return []CaseDecision{Undecided, Accepted, Rejected, Withdrawn}
 }

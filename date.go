@@ -22,7 +22,7 @@ const (
 var dateForms = []string{"2006", "2006-01", "2006-01-02"}
 
 // ParseDate returns the Date of a text in one of its forms; the empty text is unknown. It fails with
-// ErrInvalid.
+// ErrInvalid on any other text.
 func ParseDate(s string) (Date, error) {
 	d := Date(s)
 	return d, d.Validate()

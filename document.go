@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Identities. Each is a type of its own so that one is never passed for another.
+// Identities. Each has its own type, so that one is never passed for another.
 type (
 	SiteID     string // a member of the federation
 	LibraryID  string // a collection of a site
@@ -103,11 +103,11 @@ type Profile struct {
 	Scheme   Scheme
 	Indexed  []Sentence // in text order, disjoint: what an index stores
 	Asked    []Sentence // in text order, may overlap: what a check asks; nil means Indexed
-	// Terms are the distinct search terms of the text, ascending, each with a count above 0: what an
-	// index stores for a TextSearcher. Nil: the text cannot be searched by words.
+	// Terms are the distinct search terms of the text, ascending, each with a count above 0: what an index
+	// stores for a TextSearcher. Nil means that the text cannot be searched by words.
 	Terms []TermCount
-	// Cells are the distinct cells of meaning of its sentences, ascending: what an index stores for a TextSearcher. Nil: they
-	// were not made. Empty: it has none.
+	// Cells are the distinct cells of meaning of its sentences, ascending: what an index stores for a TextSearcher. Nil means
+	// that they were not made; empty means that there are none.
 	Cells []Cell
 	// Windows are the queries by words of a check: the distinct terms, ascending, of each of the overlapping stretches of the text. Nil if
 	// the profile was not made for a check.
@@ -131,9 +131,9 @@ func (p *Profile) Questions() []Sentence {
 
 // ShortPiece is a title, a heading, or another paragraph too short for a fingerprint.
 type ShortPiece struct {
-	Span    Span   // of the text; zero: the title of the document
-	Letters string // folded, without spaces: what is compared
-	Text    string // as the document has it
+	Span    Span   // in the text; zero for the title of the document
+	Letters string // the text as it is compared: folded, without spaces
+	Text    string // the text as the document has it
 }
 
 // SentenceVector is the vector of a sentence by an encoder, kept so that the sentence is not encoded again. It is deleted with the text

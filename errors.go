@@ -6,9 +6,9 @@ import "errors"
 var (
 	// ErrNotFound: no such library, document, task or report.
 	ErrNotFound = errors.New("not found")
-	// ErrExists: the thing to be created is there already.
+	// ErrExists: the thing to be created already exists.
 	ErrExists = errors.New("already exists")
-	// ErrChanged: it was changed by someone else after it was read. Read it again.
+	// ErrChanged: someone else changed the thing after it was read. Read it again.
 	ErrChanged = errors.New("changed meanwhile")
 	// ErrScheme: fingerprints of two different recipes were about to meet. Reindex, or use the other scheme.
 	ErrScheme = errors.New("fingerprint schemes differ")

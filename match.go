@@ -2,7 +2,7 @@ package concordat
 
 import "context"
 
-// Probe says how far around each band an index looks.
+// Probe is how far around each band an index looks.
 type Probe int
 
 const (
@@ -29,8 +29,8 @@ type Query struct {
 	Fingerprints []Fingerprint
 	MaxDistance  int // bits, inclusive; complete up to the probe's bound
 	// MaxHashes, if above 0, replaces MaxDistance: it is the largest number of 4-bit groups that may differ. In a scheme with b = 4 these
-	// are hashes. How many bits differ between two unequal hashes is then chance, so the number of unequal hashes says more than the number
-	// of bits.
+	// are hashes. The number of bits in which two unequal hashes differ is then random, so the number of unequal hashes says more than the
+	// number of bits.
 	MaxHashes int
 	Probe     Probe // how far to look
 	Limit     int   // most matches for one fingerprint, nearest first; 0: no limit
@@ -45,8 +45,8 @@ type Match struct {
 	Span     Span   // of the sentence in the source's text
 	Distance int    // bits
 	Hashes   int    // 4-bit groups that differ, 0 to 25: see Query.MaxHashes
-	// Documents is the number of documents of this index, whatever their library, that hold the
-	// matched fingerprint exactly: large for common wording.
+	// Documents is the number of documents of this index, whatever their library, that hold the matched
+	// fingerprint exactly: it is large for common wording.
 	Documents int
 }
 
@@ -159,11 +159,11 @@ type TextSearcher interface {
 type Index interface {
 	Matcher
 	TextSearcher
-	// Put stores the profiles, each replacing the document of its Ref whole. They are durable and
-	// visible to Match on return; after an error none, some or all may be stored, and repeating
-	// the call is safe. The profiles are not kept.
+	// Put stores the profiles. Each replaces the whole document of its Ref. They are durable and visible to
+	// Match on return. After an error, none, some or all may be stored, and repeating the call is safe. Put
+	// does not retain ps.
 	Put(ctx context.Context, ps ...*Profile) error
-	// Delete removes the documents; it is no error if one does not exist.
+	// Delete removes the documents; those that do not exist are ignored.
 	Delete(ctx context.Context, refs ...Ref) error
 	// Document returns a stored document with its text, or ErrNotFound.
 	Document(ctx context.Context, r Ref) (*Document, error)

@@ -33,13 +33,13 @@ const (
 	ShowPassage  Show = "passage"  // the source's passage, after a person agreed
 )
 
-// Levels are all levels of disclosure, least first.
+// Levels returns all levels of disclosure, least first.
 func Levels() []Show {
 	return []Show{ShowNothing, ShowExists, ShowCounts, ShowMetadata, ShowOverlap, ShowPassage}
 }
 
-// JobID names the check of one document at one partner: random, so that neither a partner's two
-// answers nor two partners can be joined by it.
+// JobID names the check of one document at one partner. It is random, so that it links neither two answers of
+// a partner nor the answers of two partners.
 type JobID [16]byte
 
 // Handle is a partner's pseudonym for one of its documents, used with one asker only.
@@ -69,7 +69,7 @@ const (
 // ErrUnavailable for ReasonBusy and ReasonFault, and ErrRefused for all others.
 type Refusal struct {
 	Reason Reason    `json:"reason"`
-	Words  string    `json:"words"` // for an administrator; discloses nothing else
+	Words  string    `json:"words"` // explanation for an administrator; discloses nothing else
 	Retry  time.Time `json:"retry,omitzero"`
 }
 
@@ -97,13 +97,13 @@ type Statement struct {
 	Kind     string    `json:"kind"`      // of the answer, for example answer or outline
 	KeyEpoch uint32    `json:"key_epoch"` // of the site's signing key
 	At       time.Time `json:"at"`
-	// Asker is the site that the answer was given to. Empty in answers from versions that signed neither the asker nor the submission: they
-	// do not show whose report they belong to.
+	// Asker is the site that the answer was given to. It is empty in answers from versions that signed neither the asker nor the
+	// submission; these do not show whose report they belong to.
 	Asker SiteID `json:"asker,omitempty"`
 	// Job is the request's job, 16 bytes; empty if the request has none.
 	Job []byte `json:"job,omitempty"`
-	// Commitment is the request's commitment to the submission, 32 bytes (see Commit); empty except in answers of the first round. Salt
-	// opens it. It is not signed.
+	// Commitment is the request's commitment to the submission, 32 bytes (see Commit); empty except in answers of the first round.
+	// Salt, which is not signed, opens it.
 	Commitment []byte `json:"commitment,omitempty"`
 	Salt       []byte `json:"salt,omitempty"`
 
@@ -111,8 +111,8 @@ type Statement struct {
 	Payload   []byte `json:"payload"` // doc/format-federation.md
 	Signature []byte `json:"signature"`
 	// Asked is the request's payload, which the asker knows. With it the answer can be checked against what was asked: its sentences are in
-	// the order of Payload's hits, padding included. It holds fingerprints, or words, of the submission: leave it out when the statement is
-	// passed on.
+	// the order of Payload's hits, padding included. It holds fingerprints, or words, of the submission: leave them out when the statement
+	// is passed on.
 	Asked []byte `json:"asked,omitempty"`
 }
 
@@ -180,9 +180,9 @@ type LibraryAnswer struct {
 	Sentences int      // of the ask that match; likewise
 	Missing   int      // shards that did not answer
 	Capped    int      // 1 if something was cut short, see Answer.Capped; otherwise 0
-	// Left of today's budget after this answer; negative: no limit.
+	// What is left of today's budget after this answer; negative means no limit.
 	LeftSentences, LeftDisclosures int
-	Standing                       bool // the ask stands, and later matches will be reported
+	Standing                       bool // later matches will be reported
 }
 
 // DocumentAnswer is a partner's document with matches. At ShowMetadata and above it says which document it is.
@@ -240,7 +240,7 @@ type OutlineOf struct {
 	Ordinals []int
 }
 
-// Outlines is the answer to an OutlineAsk, a document for each one asked, in order.
+// Outlines is the answer to an OutlineAsk, with one document for each one asked about, in order.
 type Outlines struct {
 	Documents []Outline
 	Statement Statement `json:"-"`
@@ -256,13 +256,13 @@ type Outline struct {
 	Units   []OutlineUnit
 }
 
-// OutlineUnit is about a sentence of an outline; units are in the order of the text.
+// OutlineUnit is a unit of an outline, about one sentence; units are in the order of the text.
 type OutlineUnit struct {
 	Ordinal int
 	Span    Span // in the partner's text
 	Chars   int  // letters and digits, one Han character counting as three
 	Words   []uint16
-	// Of fingerprints: distinct features, and a keyed hash of the words in order (package align, Check).
+	// For fingerprints, the number of distinct features and a keyed hash of the words in order (package align, Check).
 	Features    int
 	Fingerprint Fingerprint
 	Check       int
@@ -280,7 +280,7 @@ type EdgesAsk struct {
 // EdgePassage is a passage that is probably copied.
 type EdgePassage struct {
 	Span  Span   // of the partner's text, as in its outline
-	Words []byte // of the asker's text in their order, a byte of a keyed hash each (package align, Order)
+	Words []byte // words of the asker's text in their order, each as one byte of a keyed hash (package align, Order)
 }
 
 // Edges is the answer to an EdgesAsk: the copies in each passage asked.
@@ -321,7 +321,7 @@ const (
 	DisclosureWithdrawn = "withdrawn"
 )
 
-// Revealed is the answer to a RevealAsk, and to asking the same again later.
+// Revealed is the answer to a RevealAsk, and to the same RevealAsk when it is repeated later.
 type Revealed struct {
 	State    string // of the disclosure
 	Words    string // of the person who decided
@@ -343,7 +343,7 @@ type RevealedPassage struct {
 type Catalogue struct {
 	Libraries []OpenLibrary
 	// Heads are the ends of the audits of other members of the federations that both sites belong to, as the partner received them: each is
-	// a crypto.Head in bytes, signed by its site. They let two sites find out that they are shown different audits.
+	// a crypto.Head in bytes, signed by its site. They let two sites notice that they are being shown different audits.
 	Heads     [][]byte  `json:",omitempty"`
 	Statement Statement `json:"-"`
 }
@@ -367,7 +367,7 @@ type OpenLibrary struct {
 	Disclosures int `json:"disclosures"`
 }
 
-// EpochReadiness says how much of a library has fingerprints of an epoch.
+// EpochReadiness is the share of a library that has fingerprints of an epoch.
 type EpochReadiness struct {
 	Epoch  Epoch   `json:"epoch"`
 	Scheme Scheme  `json:"scheme"`
@@ -378,7 +378,7 @@ type EpochReadiness struct {
 type ShipAsk struct {
 	Epoch   Epoch
 	Library LibraryID
-	Cursor  []byte // of the last Shipment; nil: from the beginning. At most 64 bytes.
+	Cursor  []byte // of the last Shipment, at most 64 bytes; nil means from the beginning
 }
 
 // Shipment is a part of a library as fingerprints only.
@@ -390,11 +390,12 @@ type Shipment struct {
 	Statement Statement `json:"-"`
 }
 
-// ShippedDocument is one document of a mirror. Removed: it no longer exists, and no other field is set.
+// ShippedDocument is one document of a mirror. If Removed is set, it no longer exists, and no other field is set.
 type ShippedDocument struct {
 	Handle  Handle
 	Removed bool
-	// Withheld: the partner shows it, or has shown it, in word sets, and therefore not also in fingerprints. It is not in the mirror.
+	// Withheld says that the document is not in the mirror: the partner shows it, or has shown it, as word sets and
+	// therefore not also as fingerprints.
 	Withheld  bool
 	Title     string // at level metadata or above
 	Author    string
@@ -409,12 +410,12 @@ type ShippedSentence struct {
 	Ordinal     int
 }
 
-// Notice reports something to a partner unasked.
+// Notice is an unsolicited message to a partner.
 type Notice struct {
 	Kind    string      // NoticeAlert, NoticeWithdrawn, NoticeDisclosure, NoticeEnded, NoticeCase
 	Job     JobID       // of the ask; zero for NoticeWithdrawn
 	Library LibraryID   // withdrawn
-	Answer  *SiteAnswer `json:"Tell"` // alerts: what matches now
+	Answer  *SiteAnswer `json:"Tell"` // for alerts: what matches now
 	// Asked is len(Ask.Sentences) of the standing ask as the partner received it, padding included. The
 	// transport needs it to give the hits of Answer the asker's own sentence numbers; 0 drops them.
 	Asked int
@@ -432,8 +433,8 @@ const (
 	NoticeCase       = "case"       // the sender's view of a case that an alert of Job opened
 )
 
-// A Partner is another site as this one sees it. Its methods are safe for concurrent use, end when ctx does, and fail with a *Refusal if
-// the partner refuses and with ErrUnavailable if it does not answer.
+// A Partner is another site as this one sees it. Its methods are safe for concurrent use, return when ctx ends, and fail with a *Refusal
+// if the partner refuses and with ErrUnavailable if it does not answer.
 type Partner interface {
 	Site() SiteID
 	Catalogue(ctx context.Context) (*Catalogue, error)
@@ -446,8 +447,8 @@ type Partner interface {
 	Notify(ctx context.Context, n *Notice) error
 }
 
-// An Answerer answers partners; from is the site that asks, known for certain. A refusal is a *Refusal; any other error reaches the asker
-// as ReasonFault without its text. Statements are left to the caller.
+// An Answerer answers partners. from is the site that asks, whose identity has been verified. A refusal is a *Refusal; any other error
+// reaches the asker as ReasonFault without its text. The caller adds the statements.
 type Answerer interface {
 	OpenTo(ctx context.Context, from SiteID) (*Catalogue, error)
 	Answer(ctx context.Context, from SiteID, a *Ask) (*SiteAnswer, error)

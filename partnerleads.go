@@ -5,8 +5,9 @@ import "time"
 // MaxLeadCells is the largest number of cells in one LeadAsk, dummies included.
 const MaxLeadCells = 8192
 
-// KeyedTable names the table with the digest (meaning.Cells.Digest) whose cells are keyed with the secret of an epoch, as they are when
-// they leave a site. Versions that send cells without a key name only the digest, so neither kind is mistaken for the other.
+// KeyedTable returns the name of the table with the digest (meaning.Cells.Digest) whose cells are keyed with the secret of an epoch.
+// Cells are keyed when they leave a site. Versions that send cells without a key name only the digest, so neither kind is mistaken for
+// the other.
 func KeyedTable(digest string) string { return digest + "-keyed-1" }
 
 // LeadAsk asks which documents of a partner may restate the asked sentences in other words. It holds no text, only the cells of their
@@ -14,13 +15,13 @@ func KeyedTable(digest string) string { return digest + "-keyed-1" }
 // may stand for; nobody else can.
 type LeadAsk struct {
 	Job        JobID
-	Epoch      Epoch       // of a federation that both are in; handles are made with it
-	Table      string      // of the cells, see KeyedTable: cells of another table mean nothing
+	Epoch      Epoch       // of a federation that both sites belong to; handles are made with it
+	Table      string      // table of the cells, see KeyedTable; cells of another table mean nothing
 	Libraries  []LibraryID // at least one
 	Purpose    string      // a word agreed in the federation
 	Commitment [32]byte    // to the submission's text, see Commit
-	// Cells is empty to ask only which of the libraries would answer; otherwise it has a length that Padded returns. Those of one stretch
-	// are adjacent; apart from that their order says nothing.
+	// Cells is empty to ask only which of the libraries would answer; otherwise it has a length that Padded returns. The cells of one
+	// stretch are adjacent; otherwise their order has no meaning.
 	Cells []AskedCells
 }
 
@@ -31,8 +32,8 @@ type AskedCells struct {
 	Cells   [Bands]uint32
 }
 
-// LeadStep is how clearly the meaning of a partner's sentence stands out as that of an asked one, in steps: exact numbers would let an
-// asker approach a sentence that it does not have.
+// LeadStep is how clearly a partner's sentence says the same as an asked one, in steps. Exact numbers would let an asker approach a
+// sentence that it does not have.
 type LeadStep uint8
 
 // The steps.
@@ -54,9 +55,9 @@ type LeadAnswer struct {
 // LeadLibraryAnswer is the part of a LeadAnswer about one library, in the order asked.
 type LeadLibraryAnswer struct {
 	Library LibraryID
-	Refusal *Refusal // nil: answered, or it would be
+	Refusal *Refusal // nil if the library answered or would answer
 	Missing int      // shards that did not answer
-	// Left of today's budget: cells asked and sentences reported as near. Negative: no limit.
+	// What is left of today's budget for asked cells and for sentences reported as near. Negative means no limit.
 	LeftCells, LeftNear int
 }
 

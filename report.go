@@ -2,8 +2,8 @@ package concordat
 
 import "time"
 
-// Kind says how a passage relates to its source. Findings hold the first four and KindCommon;
-// a report also sets the others, which say what a passage is by its rules and its surroundings.
+// Kind says how a passage relates to its source. Findings hold the first four and KindCommon. A report also
+// sets the others, which follow from its rules and from a passage's surroundings.
 type Kind string
 
 // The kinds of evidence, strongest first.
@@ -28,12 +28,12 @@ type Flag struct {
 	Code   string `json:"code"`             // stable, for example no_text_layer
 	Detail string `json:"detail,omitempty"` // a plain sentence
 	Count  int    `json:"count,omitempty"`
-	Span   *Span  `json:"span,omitempty"` // where, if it has a place
-	// Missing: something that a reader of the file may see could not be read and is not in the text.
+	Span   *Span  `json:"span,omitempty"` // place in the text, if it has one
+	// Missing says that something that a reader of the file may see could not be read and is not in the text.
 	Missing bool `json:"missing,omitempty"`
 	// Letters counts the letters, marks and digits of the file that are not in the text for this reason: those that were not read, or, if
-	// Missing is false, those that a rule left out. Bytes is the size of the missing parts whose letters cannot be counted; 0: none, or not
-	// known.
+	// Missing is false, those that a rule left out. Bytes is the size of the missing parts whose letters cannot be counted; 0 means none or
+	// unknown.
 	Letters int   `json:"letters,omitempty"`
 	Bytes   int64 `json:"bytes,omitempty"`
 }
@@ -44,7 +44,8 @@ type Passage struct {
 	Source     Ref    `json:"source"`
 	Title      string `json:"title"`
 	SourceSpan Span   `json:"source_span"` // bytes of the source's text
-	// SourcePoints is SourceSpan in Unicode code points, filled in by the site that holds the source's text; zero if it did not.
+	// SourcePoints is SourceSpan in Unicode code points, filled in by the site that holds the source's text, or zero if
+	// it was not filled in.
 	SourcePoints Span    `json:"source_points,omitzero"`
 	Kind         Kind    `json:"kind"`
 	Similarity   float64 `json:"similarity"` // 0 to 1: share of the passage's words in common
@@ -52,17 +53,17 @@ type Passage struct {
 	Text   string `json:"text,omitempty"`
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
-	// Words pairs the equal word runs of both sides, in the order of the submission; spans are of
-	// the two whole texts. Nil: words were not compared.
+	// Words pairs the equal word runs of both sides, in the order of the submission; spans are bytes of the
+	// two whole texts. Nil means that words were not compared.
 	Words []SpanPair `json:"words,omitempty"`
 	// Shared are the runs of words, as spans of the submission, that a partner's passage also contains, if the partner disclosed only
 	// those.
 	Shared []Span `json:"shared,omitempty"`
 	// Documents is the number of compared documents that hold the rarest wording of the passage. For libraries the submission is not
-	// counted; for a batch all documents are. 0: no run of its words is equal, or it was not counted.
+	// counted; for a batch all documents are. It is 0 if no run of its words is equal, or if it was not counted.
 	Documents int `json:"documents,omitempty"`
 	// Wording says why the passage is not evidence: both sides share it legitimately, as common, template, form or quotation, or it is an
-	// isolated sentence. Empty: it is evidence.
+	// isolated sentence. It is empty if the passage is evidence.
 	Wording Kind `json:"wording,omitempty"`
 	// Why says which part of a form the passage reads like, if it reads like one: see package wording.
 	Why string `json:"why,omitempty"`
@@ -85,27 +86,27 @@ type Source struct {
 	Kind         Kind    // of most of its characters
 	Similarity   float64 // 0 to 1, mean over its characters
 	Age
-	// Parts are the pieces of both texts that belong together, in the order of the submission. A source has several if it was used in
-	// another order, or with something left out.
+	// Parts are the matching pieces of both texts, in the order of the submission. There are several if the source was used in
+	// another order or with something left out.
 	Parts []Passage
-	// Excluded names the rule that takes this source's share of the passage out of the scores;
-	// empty: it counts.
+	// Excluded names the rule that takes this source's share of the passage out of the scores; it is empty if
+	// the share counts.
 	Excluded Exclusion
 }
 
-// Age says how old a source is, if that is known.
+// Age is the age of a source, as far as it is known.
 type Age struct {
 	Date  Date       // when the document is from; empty: unknown
 	By    DateOrigin // who gave the date
 	Added time.Time  // when it was added to its library, which is not its date; zero: unknown
-	// Oldest: among the sources of a passage with known dates, of which there are at least two, none is certainly older. Several sources
-	// are Oldest if the exactness of their dates does not decide between them.
+	// Oldest says that none of the sources of the passage with known dates, of which there are at least two, is certainly older. Several
+	// sources are Oldest if their dates are not exact enough to decide between them.
 	Oldest bool
-	// Later: it is certainly later than the submission, whose date is known.
+	// Later says that the source is certainly later than the submission, whose date is known.
 	Later bool
 }
 
-// Documents returns the largest number of documents that hold one of the passage's sentences exactly; 0 if it was not counted.
+// Documents returns the largest number of documents that hold one of the passage's sentences exactly, or 0 if it was not counted.
 func (s *Source) Documents() int {
 	n := 0
 	for _, p := range s.Parts {
@@ -122,18 +123,18 @@ type Evidence struct {
 	Kind    Kind // of the best source
 	// Characters is the number of letters, marks and digits of the passage that count.
 	Characters int
-	// Cited: a citation is in the passage or right after it.
+	// Cited says that a citation is in the passage or right after it.
 	Cited   bool
 	Group   Group
 	Sources []Source
-	// Excluded names the rule that takes the passage out of the scores; empty: it counts.
+	// Excluded names the rule that takes the passage out of the scores; it is empty if the passage counts.
 	Excluded Exclusion
-	// Why says which part of a form the passage reads like: heading, question, instruction, declaration, clause, list or outline. Empty: it
-	// does not, or this is not known.
+	// Why says which part of a form the passage reads like: heading, question, instruction, declaration, clause, list or outline. It is
+	// empty if the passage reads like none of these, or if this is not known.
 	Why string
 }
 
-// Exclusion names the rule that takes something out of the scores. Empty: it counts.
+// Exclusion names the rule that takes something out of the scores. The empty Exclusion means that it counts.
 type Exclusion string
 
 // The exclusions.
@@ -176,10 +177,10 @@ type Consulted struct {
 	Withheld int     `json:"withheld,omitempty"` // sentences that were not sent, as the partner holds them in another form
 	Exposed  Exposed `json:"exposed,omitzero"`
 	Shown    Shown   `json:"shown,omitzero"`
-	// Mirror is the date of the mirror that was asked instead of the partner; zero: the partner itself was asked.
+	// Mirror is the date of the mirror that was asked instead of the partner, or zero if the partner itself was asked.
 	Mirror   time.Time `json:"mirror,omitzero"`
 	Standing bool      `json:"standing,omitempty"` // the partner will report later documents
-	// Leads is the outcome of the question about leads: LeadsAsked or another constant below; empty: leads were not looked for.
+	// Leads is the outcome of the question about leads: LeadsAsked or another constant below. It is empty if leads were not looked for.
 	Leads string `json:"leads,omitempty"`
 	// LeadsMissing counts the shards that did not answer that question, and LeadsUnasked the sentences at the end of a
 	// long text that are not read for their meaning.
@@ -187,7 +188,7 @@ type Consulted struct {
 	LeadsUnasked int `json:"leads_unasked,omitempty"`
 }
 
-// Outcomes of the question about leads: which documents of a partner's library may say the same as the submission in other words.
+// Outcomes of the question about leads: do documents of a partner's library say the same as the submission in other words?
 const (
 	LeadsAsked    = "asked"
 	LeadsNone     = "none"     // no sentence was left to ask about
@@ -249,7 +250,7 @@ type Task struct {
 	Made  time.Time `json:"made"`
 }
 
-// Group says whether a passage is in quotation marks and whether it has a citation.
+// Group classifies a passage by whether it is in quotation marks and whether it has a citation.
 type Group string
 
 // The groups.

@@ -14,13 +14,13 @@ type Passage struct {
 	Kind concordat.Kind
 	// Similarity is the share of A's words, 0 to 1, that B's passage also holds, each counted as often as it occurs in both.
 	Similarity float64
-	// Words pairs the equal word runs of both spans, in order of both: what a side-by-side view marks. A single stop word is not a run.
+	// Words pairs the equal word runs of both spans, in order of both, for a side-by-side view to mark. A single stop word is not a run.
 	Words []concordat.SpanPair
 }
 
 // Options are the parameters of a comparison. The zero value of each means its default. The defaults were chosen by cross-validation on
 // thirds of the PAN 2013 training corpus unless another source is named; nearby values hardly change the result (doc/evaluation/align.md).
-// Lengths are letters and digits, one Han character counting as three. A value that makes no sense finds nothing.
+// Lengths are letters and digits, one Han character counting as three. With a value that makes no sense, no passage is found.
 type Options struct {
 	// Background is the number of units of other text that the weights assume in addition to the pair's own. Half of those units contain
 	// stop words, and none contains any other word of the pair. Without it the few units of a short text make every word look common.
@@ -38,7 +38,7 @@ type Options struct {
 	SupportInOrder bool
 	// Gap is the largest number of units without a seed between two seeds of a passage. Default 5.
 	Gap int
-	// LeastSeeds is the number of seeds from which a group is a passage. Default 2.
+	// LeastSeeds is the least number of seeds that make a group a passage. Default 2.
 	LeastSeeds int
 	// Accept is the mean similarity above which a group of seeds is a passage; below it the group is
 	// divided (Sanchez-Perez et al. 2014, section 3.3). Default 0.25.
@@ -46,11 +46,12 @@ type Options struct {
 	// Trim is the share of a unit's weight, 0 to 1, that must come from words without a better match elsewhere for the unit to lengthen a
 	// passage. Default 0.19.
 	Trim float64
-	// Evidence is how much two passages must share, in words that occur in only one unit of each text; each word is matched once. Default
-	// 11.5; 8 between sketches, which hold no stop words; and 10 between fingerprints, whose features all count one.
+	// Evidence is how much two passages must share, measured in words that occur in only one unit of each text; each word is matched
+	// once. Default 11.5; 8 between sketches, which hold no stop words; and 10 between fingerprints, whose features all count as
+	// one.
 	Evidence float64
-	// EvidencePerLog times the natural logarithm of the number of units is enough if it is less than Evidence, because less agrees by
-	// chance among few units. Default 2.2.
+	// EvidencePerLog times the natural logarithm of the number of units is enough if it is less than Evidence, because fewer words
+	// agree by chance among few units. Default 2.2.
 	EvidencePerLog float64
 	// LeastChars is the length of the shortest reworded passage, on either side. Default 90.
 	LeastChars int
@@ -233,8 +234,8 @@ func passage(ta, tb *Text, s stretch) Passage {
 	return out
 }
 
-// kind names a passage by the share of A's words that occur in B in the same order, and by the same measure over both sides (Dice), which a
-// longer B lowers.
+// kind returns the kind of a passage from the share of A's words that occur in B in the same order, and from the same measure over both
+// sides (Dice), which a longer B lowers.
 func kind(summary bool, ordered, both float64) concordat.Kind {
 	switch {
 	case summary:

@@ -92,7 +92,7 @@ func (p *pairing) sides(c *cluster) (a, b float64) {
 }
 
 // accepted divides seeds into groups with at most gap units between neighbours. A group whose mean similarity is too low is divided again
-// with a gap one unit smaller, down to none, and then dropped.
+// with a gap one unit smaller each time, down to 0, and is then dropped.
 func (p *pairing) accepted(seeds []cell, gap [2]int32, level func(a, b float64) float64, accept float64) []cluster {
 	least := p.o.LeastSeeds
 	var out []cluster
@@ -133,7 +133,7 @@ func byRow(x, y cell) int {
 }
 
 // disjoint removes overlaps of clusters on side A: the cluster with the higher level keeps the units (Sanchez-Perez et al. 2014, section
-// 3.3), the other keeps its longest remaining part. The result is in order of A.
+// 3.3), and the other keeps its longest remaining part. The result is in order of A.
 func (p *pairing) disjoint(cs []cluster) []cluster {
 	slices.SortFunc(cs, func(x, y cluster) int {
 		switch {

@@ -143,8 +143,8 @@ func increasing(rs []run) []run {
 	return out
 }
 
-// myers calls pair for each pair of a longest common subsequence of a and b (Myers 1986, section 3), in order; it calls it for none if more
-// than maxEdits words must change.
+// myers calls pair for each pair of a longest common subsequence of a and b (Myers 1986, section 3), in order, or for none if more than
+// maxEdits words must change.
 func myers(a, b []token, pair func(i, j int32)) {
 	pre := int32(0)
 	for int(pre) < min(len(a), len(b)) && a[pre].hash == b[pre].hash {

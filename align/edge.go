@@ -124,7 +124,7 @@ func counts(es []entry) []int32 {
 	return out
 }
 
-// totals returns the sum of the weights of the words of units [from, to), each.
+// totals returns, for each of units [from, to), the sum of the weights of its words.
 func (t *Text) totals(weight []float32, from, to int32) []float32 {
 	out := make([]float32, to-from)
 	for i, u := range t.units[from:to] {

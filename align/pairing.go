@@ -10,7 +10,7 @@ type pairing struct {
 	a, b  []unit
 	o     *Options
 	cells []cell // above the floor, by row and column, scored
-	// account begins the accounts of one cluster. The returned function gives, for a cell, how much the two units share that no earlier
+	// account opens the account of one cluster. The returned function gives, for a cell, how much the two units share that no earlier
 	// cell has used.
 	account func(c *cluster) func(cell) float32
 	// totalA and totalB return the weights of all words of units [from, to); unit is the weight of one rare word.
@@ -27,7 +27,7 @@ type found struct {
 	summary        bool
 }
 
-// newPairing compares two texts, or two sketches.
+// newPairing returns the comparison of two texts, or of two sketches.
 func newPairing(a, b *Text, o *Options) *pairing {
 	w := weigh(a, b, o)
 	p := &pairing{a: a.units, b: b.units, o: o, unit: w.rare}
@@ -75,8 +75,8 @@ func charsOf(units []unit) int32 {
 	return n
 }
 
-// withSummaries returns plain with each passage replaced that is only part of a passage condensed from a much longer source. plain is in
-// order of A and disjoint there.
+// withSummaries returns plain, in which each passage that is only part of one condensed from a much longer source is replaced by that
+// one. plain is in order of A and disjoint there.
 func (p *pairing) withSummaries(seeds []cell, plain []cluster) []found {
 	larger := func(a, b float64) float64 { return max(a, b) }
 	cs := p.accepted(seeds, [2]int32{int32(p.o.Gap), int32(p.o.SummaryGap)}, larger, p.o.SummaryAccept)
@@ -147,7 +147,7 @@ func (p *pairing) outside(c *cluster, plain []cluster) float64 {
 	return (all - most) / all
 }
 
-// enough is the least worth of a passage.
+// enough returns the least worth of a passage.
 func (p *pairing) enough() float64 {
 	units := float64(len(p.a)+len(p.b)) + p.o.Background
 	return min(p.o.Evidence, p.o.EvidencePerLog*math.Log(units))

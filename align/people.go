@@ -21,8 +21,8 @@ const (
 	maxOwn      = 12  // the same in content words, on the examined side
 	maxWider    = 3.0 // length of the source's side relative to the other
 	leastDense  = 0.4 // share of the words that have a counterpart
-	copiedWords = 8   // equal words in a row from which both sides of a gap are literal,
-	copiedOwn   = 4   // and the content words between that are then the writer's own
+	copiedWords = 8   // least number of equal words in a row that make each side of a gap a literal copy
+	copiedOwn   = 4   // least number of content words in such a gap that are then the writer's own
 
 	// summaryShare is the least share of a summary's words that lie in its pieces. If at least mostlyCopied of them are in runs of
 	// copiedRun words, the pieces are ordinary passages.
@@ -32,8 +32,8 @@ const (
 )
 
 // Probabilities of the likelihood ratios. In paraphrases (of PAN 2013 and of Clough and Stevenson 2011), about every second word of reused
-// text has an equal counterpart in order, and after an equal word more do. The alignment finds a counterpart for a word by chance if the
-// word is frequent enough within its reach.
+// text has an equal counterpart in order, and more words do after an equal one. The alignment finds a counterpart for a word by chance if
+// the word is frequent enough within its reach.
 const (
 	alignedReused = 0.5
 	nextReused    = 0.7
@@ -65,10 +65,10 @@ type evidence struct {
 	// stemsA and stemsB are the words of both texts as stems, which rewording preserves.
 	stemsA, stemsB []token
 	countA, countB map[uint64]int32 // of each stem in either text
-	words          float64          // of both, and the background
+	words          float64          // number in both texts and the background
 	needed         float64          // least score of a stretch
 	least          int32            // letters of the shortest stretch: half of a line
-	again          int              // comparisons left for text that a first one leaves unpaired
+	again          int              // comparisons left for text that the first comparison leaves unpaired
 }
 
 // maxAgain bounds the comparisons of leftovers of one pair, so that its cost stays linear.
@@ -365,7 +365,7 @@ func (e *evidence) dense(s stretch, steps []step) bool {
 	return float64(n) >= leastDense*float64(s.a1-s.a0)
 }
 
-// gain is the score of a run: its first words may have matched anywhere within reach, but those after them only at that place.
+// gain returns the score of a run: its first words may have matched anywhere within reach, but those after them only at that place.
 func (e *evidence) gain(r run) float64 {
 	sum := 0.0
 	for i := range r.n {
@@ -379,7 +379,7 @@ func (e *evidence) gain(r run) float64 {
 	return sum
 }
 
-// loss is the score of a gap.
+// loss returns the score of a gap.
 func (e *evidence) loss(a0, a1, b0, b1 int32) float64 {
 	own := content(e.a.words[a0:a1])
 	return bareContent*float64(own) + bareStop*float64(int(a1-a0)-own) + bareSource*float64(b1-b0)

@@ -9,13 +9,13 @@ import (
 
 // Print is one sentence of a document as its fingerprint shows it: what an asker and an owner know of each other's sentences after the
 // first round of a federated check, plus the number of features, which takes one more byte. A Print without features is a sentence that is
-// not compared and equals none.
+// not compared and equals no other.
 type Print struct {
 	Span        concordat.Span
 	Chars       int // letters and digits, one Han character counting as three
 	Features    int // distinct features of the sentence
 	Fingerprint concordat.Fingerprint
-	Check       int // of the words in order, see [Text.Check]; 0: not known
+	Check       int // of the words in order (see [Text.Check]); 0 if unknown
 }
 
 // printHashes is the number of hashes in a fingerprint of a scheme with b = 4, the only kind supported here.
@@ -25,9 +25,9 @@ const printHashes = concordat.Nibbles
 // compared.
 const maxPrintCells = 1 << 24
 
-// PairPrints returns, in order of a, the passages of a that occur in b, judging by their fingerprints. Both must have one scheme with four
-// bits per hash and be in text order. Spans cover whole sentences, Similarity is estimated, Words is nil; [LiteralPrints] says where exact
-// edges are available.
+// PairPrints returns, in order of a, the passages of a that occur in b, judging by their fingerprints. Both must have the same scheme with
+// four bits per hash and be in text order. Spans cover whole sentences, Similarity is estimated, and Words is nil; [LiteralPrints] says
+// where exact edges are available.
 func PairPrints(a, b []Print, o Options) []Passage {
 	o = o.forPrints(overlapping(a, b))
 	p := newPrintPairing(a, b, &o)

@@ -93,7 +93,7 @@ func (p *pairing) keepPiece(out []cluster, cells []cell, summary bool) []cluster
 	return append(out, c)
 }
 
-// says reports whether a piece, trimmed, is evidence.
+// says reports whether a piece is evidence once it is trimmed.
 func (p *pairing) says(c *cluster, summary bool) bool {
 	if c.a1-c.a0 > 1 || summary {
 		a, b := p.sides(c)

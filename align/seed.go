@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// cell is one comparison of unit row of A with unit col of B that shares something.
+// cell is the comparison of unit row of A with unit col of B, which share something.
 type cell struct {
 	row, col int32
 	sim      float32 // cosine of the two units
@@ -169,10 +169,10 @@ func (w *weights) postings(b *Text) *postings {
 type row struct {
 	*postings
 	floor   float32
-	here    []stemIn  // of the unit, those that B holds too, in order
-	rest    []stemIn  // of these, those whose postings are read
+	here    []stemIn  // stems of the unit that B holds too, in order
+	rest    []stemIn  // stems of here whose postings are read
 	weights []float32 // of here by stem, 0 for all others
-	dot     []float32 // by unit of B, of the stems of rest
+	dot     []float32 // product of the stems of rest, by unit of B
 	touched []int32   // units of B for which dot is not 0
 }
 
@@ -180,7 +180,7 @@ const (
 	// lowShare is the share of the floor that a unit's stems with the longest lists may reach together. Their postings are not read, since
 	// a unit of B that shares only these stems is below the floor (Bayardo, Ma and Srikant 2007, section 4.2).
 	lowShare = 0.5
-	// rounding widens a bound before anything is ruled out by it.
+	// rounding widens a bound before it rules anything out.
 	rounding = 1.001
 )
 
@@ -199,7 +199,8 @@ func compare(a, b *Text, w *weights, o *Options) []cell {
 	return thin(cells, len(b.units))
 }
 
-// cells appends the cells of unit i of A that are above the floor; if there are 4*maxCells or more, only the most similar and a few others.
+// cells appends the cells of unit i of A that are above the floor. If there are 4*maxCells or more, it appends only the
+// most similar and a few others.
 func (r *row) cells(out []cell, a *Text, i int32, weight []float32) []cell {
 	u := &a.units[i]
 	r.here = r.here[:0]

@@ -114,7 +114,7 @@ func (s Sketch) Near(spans []concordat.Span, around int) Sketch {
 	return out
 }
 
-// Text returns s as a side of [Pair], whose other side must be a sketch with the same key and bits. It fails with concordat.ErrInvalid on a
+// Text returns s as a side of [Pair]. The other side must be a sketch with the same key and bits. It fails with concordat.ErrInvalid on a
 // sketch that no document can have.
 func (s Sketch) Text() (*Text, error) {
 	if err := s.validate(); err != nil {
@@ -234,7 +234,7 @@ func Literal(a, b *Text, o Options) []Passage {
 // of a text has its words.
 const surelyEqual = 0.9
 
-// literal returns the stretches whose units are alike, with at least one almost certainly the same.
+// literal returns the stretches in which all units are alike and at least one is almost certainly the same.
 func (p *pairing) literal(same func(cell) bool) []Passage {
 	const (
 		like   = 0.5 // least similarity
@@ -290,9 +290,9 @@ func (t *Text) Order(key []byte, span concordat.Span) (Order, error) {
 // checkWords is the number of words that a check covers.
 const checkWords = 8
 
-// Check is a keyed hash, 1 to 2^31 - 1, of eight consecutive words of t within span, or of all if there are fewer. Of all such runs it
-// takes the one with the least hash, so that overlapping sentences mostly have the same check. A site that sends it knows the words. It is
-// 0 if there are no such words, and for a sketch.
+// Check returns a keyed hash, 1 to 2^31 - 1, of eight consecutive words of t within span, or of all words if there are fewer. Of all such
+// runs it takes the one with the least hash, so that overlapping sentences mostly have the same check. A site that sends it knows the
+// words. It returns 0 if there are no such words, or if t is a sketch.
 func (t *Text) Check(key []byte, span concordat.Span) int {
 	from, _ := slices.BinarySearchFunc(t.words, int32(span.Start), func(w token, at int32) int { return int(w.start - at) })
 	to := from

@@ -31,8 +31,8 @@ type Text struct {
 	examined examined
 }
 
-// examined holds the parts of a text under examination that comparisons need for any source. They are made when first needed, once for all
-// sources: a long text has hundreds.
+// examined holds the parts of a text under examination that comparisons need for any source. They are computed only once, when first
+// needed, because a long text has hundreds of sources.
 type examined struct {
 	gramsOnce, stemsOnce sync.Once
 	grams                []uint64         // hashes of the grams of its words

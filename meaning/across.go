@@ -48,7 +48,7 @@ func (t *Text) directions() iter.Seq2[int32, []float32] {
 	}
 }
 
-// centredByWriting is Direction of the embedded cells; it subtracts no centre if these are broken.
+// centredByWriting returns Direction of the embedded cells; it subtracts no centre if these are broken.
 func centredByWriting(mean *Vector, wide bool) Vector {
 	c, err := DefaultCells()
 	if err != nil {

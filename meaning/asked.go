@@ -18,7 +18,7 @@ type Asked struct {
 }
 
 // Asked returns the cells with which a partner is asked about a text: for each of the disjoint stretches of eight sentences, those of its
-// sentences of prose and of each two consecutive ones. Stretches without any are left out.
+// sentences of prose and of each pair of consecutive ones. Stretches without such sentences are left out.
 func (t *Text) Asked(c *Cells) [][]Asked {
 	var out [][]Asked
 	for from := 0; from < len(t.Spans); from += stretch {
@@ -33,8 +33,8 @@ func (t *Text) Asked(c *Cells) [][]Asked {
 	return out
 }
 
-// Dummies returns cells for n sentences that do not exist, in one script. They are those of points each of whose coordinates is taken from
-// a random sample. below(n) draws a number from 0 to n-1.
+// Dummies returns cells for n sentences that do not exist, in one script. They are the cells of points, and each coordinate of a point is
+// taken from a random sample. below(n) draws a number from 0 to n-1.
 func (c *Cells) Dummies(n int, chinese bool, below func(int) (int, error)) ([]Asked, error) {
 	of := c.samplePoints()[writing(chinese)]
 	out := make([]Asked, n)
@@ -59,7 +59,7 @@ type Placed struct {
 	Point      Point
 }
 
-// Placed returns the points of a text's sentences of prose and of each two consecutive ones.
+// Placed returns the points of a text's sentences of prose and of each pair of consecutive ones.
 func (t *Text) Placed(c *Cells) []Placed { return t.placed(c, 0, len(t.Spans)) }
 
 func (t *Text) placed(c *Cells, from, end int) []Placed {
@@ -97,7 +97,7 @@ func (c *Cells) Estimate(cells [concordat.Bands]uint32) Point {
 	return sum
 }
 
-// turnedBack undoes rotated: apart from a factor, the transform is its own inverse.
+// turnedBack reverses rotated. Apart from a factor, the transform is its own inverse.
 func (c *Cells) turnedBack(p *Point, band int) Point {
 	out := *p
 	for k := len(c.signs[band]) - 1; k >= 0; k-- {
@@ -122,16 +122,16 @@ func (c *Cells) QuestionOf(points []Point) Question {
 	return Question{cells: merged(near)}
 }
 
-// Near is a place in a document that stands out for an asked point.
+// Near is the place in a document that stands out for an asked point.
 type Near struct {
 	Asked, Place int // indexes of the asked point and of the document's Placed
-	// Margin is the cosine less the usual cosine: that of the point in other documents, or that of the place with asked points of other
-	// stretches, whichever is greater. Usual means the mean of the four nearest.
+	// Margin is the cosine minus the usual cosine, which is that of the point in other documents or that of the place with asked points
+	// of other stretches, whichever is greater. Usual means the mean of the four nearest.
 	Margin float64
 }
 
-// NearIn returns for each document the place that stands out most for each of the asked points, if its margin is at least least, in the
-// order of the points; stretches holds the stretch of each point. Documents in one script are one another's background, and each sample
+// NearIn returns, for each document and in the order of the asked points, the place that stands out most for each point if its margin
+// is at least least; stretches holds the stretch of each point. Documents in one script are one another's background, and each sample
 // counts as a document.
 func (c *Cells) NearIn(asked []Point, stretches []int, documents [][]Placed, least float64) [][]Near {
 	points := make([]Point, len(asked))
@@ -246,7 +246,7 @@ func (c *Cells) samplePoints() (out [2][]Point) {
 	return out
 }
 
-// unitPoint returns a point of length 1; or zero for zero.
+// unitPoint returns p scaled to length 1, or zero if p is zero.
 func unitPoint(p *Point) Point {
 	sum := float32(0)
 	for _, x := range p {

@@ -43,7 +43,8 @@ type nearSource struct {
 	similarity float32
 }
 
-// nearestSources are the sources nearest to a sentence, in descending order: one more than counts, so that any one of them can be left out.
+// nearestSources are the sources nearest to a sentence, in descending order. There is one more than the mean takes, so
+// that any one of them can be left out.
 type nearestSources struct {
 	best [neighbours + 1]nearSource
 	n    int
@@ -63,10 +64,10 @@ func (b *nearestSources) add(x nearSource) {
 
 func (b *nearestSources) all() []nearSource { return b.best[:b.n] }
 
-// full reports whether there are as many sources as count.
+// full reports whether there are as many sources as the mean takes.
 func (b *nearestSources) full() bool { return b.n >= neighbours }
 
-// mean returns the mean of those that count, without the given source, or 0 if there are none.
+// mean returns the mean over the nearest sources other than the given one, or 0 if there are none.
 func (b *nearestSources) mean(without int) float32 {
 	sum, n := float32(0), 0
 	for _, x := range b.all() {
@@ -78,7 +79,7 @@ func (b *nearestSources) mean(without int) float32 {
 	return sum / float32(max(n, 1))
 }
 
-// here returns the background of a sentence of the submission, seen from a source.
+// here returns the background that a sentence of the submission has for a source.
 func (c *Comparison) here(i int32, d int) float32 {
 	if c.nearest == nil {
 		c.nearest = make([]nearestSources, len(c.submission.Spans))
@@ -104,9 +105,9 @@ var sharedSteps = [...]float32{0.3, 0.2, 0.13, leastShared}
 // roundOff is an upper bound on the rounding error of a similarity.
 const roundOff = 1e-4
 
-// there returns the background of a sentence of a source, which is how near sentences of other sources are. It goes by words first: without
-// any in common, the table alone does not reach the assumed background. A result above enough may be too low, but never so low that it is
-// enough or less.
+// there returns the background of a sentence of a source, which is how near sentences of other sources are. It searches by words first,
+// because without words in common the table alone does not reach the assumed background. A result above enough may be too low, but never so
+// low that it is enough or less.
 func (c *Comparison) there(d int, j int32, enough float32) float32 {
 	if c.held == nil {
 		c.hold()
@@ -160,7 +161,7 @@ func (c *Comparison) there(d int, j int32, enough float32) float32 {
 	return h.mean()
 }
 
-// hold records which sentences of the sources have which pieces.
+// hold records the pieces of each sentence of the sources.
 func (c *Comparison) hold() {
 	c.held = map[int32][]holder{}
 	for k, source := range c.sources {

@@ -32,7 +32,7 @@ type Cells struct {
 	squares [concordat.Bands][cellParts][cellWords]float32
 }
 
-// Digest is the first 16 hexadecimal digits of the SHA-256 digest. Cells of different digests must not be compared.
+// Digest returns the first 16 hexadecimal digits of the SHA-256 digest. Cells of different digests must not be compared.
 func (c *Cells) Digest() string { return c.digest }
 
 // Direction returns the mean of a sentence minus the centre of its script, scaled to length 1.
@@ -79,7 +79,7 @@ func hadamard(p *Point) {
 	}
 }
 
-// nearness holds the distances of a point from the words of a part, less the term that is the same for all.
+// nearness holds the distances of a point from the words of a part, minus the term that is the same for all.
 type nearness [cellWords]float32
 
 // distances returns the nearness of a point to the words of each part of a band.

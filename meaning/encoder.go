@@ -12,7 +12,7 @@ type Vector [Dimensions]float32
 
 // Sentence is the meaning of a stretch of text.
 type Sentence struct {
-	// Mean is the weighted mean of the vectors of its pieces, before any centre is subtracted; zero if there are no pieces.
+	// Mean is the weighted mean of the vectors of its pieces, before any centre is subtracted; it is zero if there are no pieces.
 	Mean Vector
 	// Pieces are its distinct pieces, ascending, with their weights as words; the weights form a vector of length 1, or there are none.
 	Pieces []Weighted
@@ -41,13 +41,13 @@ type piecesOf struct{ from, end int32 }
 // Bounds of the words that an encoder keeps, some 2 MB.
 const (
 	knownLength = 32      // bytes of a word, including its space
-	knownWords  = 1 << 14 // after that many, all are dropped
+	knownWords  = 1 << 14 // after that many words, all are dropped
 )
 
 // step is the best path to a place in a word.
 type step struct {
 	score float32
-	piece int32 // the last one of the path; -1: unknown
+	piece int32 // the last piece of the path; -1 if unknown
 	from  int32
 }
 

@@ -57,7 +57,7 @@ type Table struct {
 	pages   [utf8.MaxRune>>8 + 1]bool // pages of 256 characters, at least one of which is in norms
 }
 
-// Digest is the first 16 hexadecimal digits of the SHA-256 digest of the table. Vectors of different tables must not be compared.
+// Digest returns the first 16 hexadecimal digits of the SHA-256 digest of the table. Vectors of different tables must not be compared.
 func (t *Table) Digest() string { return t.digest }
 
 // Weight returns how much a piece counts in the mean of a sentence, 0 to 1.

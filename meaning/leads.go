@@ -32,7 +32,7 @@ type Pair struct {
 const (
 	sharedPart  = 0.7  // the share of words in a similarity within one language; the rest is the table's
 	leastShared = 0.08 // share of words below which two sentences are not compared further
-	gapHere     = 2    // most sentences between two pairs
+	gapHere     = 2    // most sentences between two pairs of one lead
 	gapThere    = 3
 	neighbours  = 4 // other documents whose nearness is the background of a sentence
 	// prior is the nearness of an unrelated document, used in place of a missing one.
@@ -49,19 +49,20 @@ type measure struct {
 	prior  float32 // least background of a sentence
 	seed   float32 // least margin of the pair from which a passage grows
 	extend float32 // least margin of its other pairs
-	counts float64 // only the part of a margin above this counts
+	counts float64 // only the part of a margin above it counts
 	rivals float32 // share of the usual similarity within the same two texts that is background
-	// least are the scores from which a lead is worth reading, by the number of sentences of the side that has fewer: 1, 2, 3, and 4 or
-	// more; zeros: its likelihood decides.
+	// least holds the scores from which a lead is worth reading, by the number of sentences of the side that has fewer: 1, 2, 3, and 4
+	// or more. If they are zero, its likelihood decides.
 	least [4]float64
-	curve func(*Calibration) *Curve // of the likelihood; nil: it was not measured
+	curve func(*Calibration) *Curve // of the likelihood; nil if it was not measured
 }
 
 // byTable is the measure for words and the table.
 var byTable = measure{seed: 0.12, extend: 0.04, counts: 0.08, rivals: 1, curve: func(c *Calibration) *Curve { return &c.Within }}
 
-// Leads returns the leads from the submission to each of the sources, best first: by words and the table within one language, by the table
-// alone between two. The sources are one another's background: if several of them are equally near, this does not single out one.
+// Leads returns the leads from the submission to each of the sources, best first: by words and the table within one language, and by the
+// table alone between two languages. The sources are one another's background: if several of them are equally near, none of them stands
+// out.
 func (c *Comparison) Leads() [][]Lead {
 	out := make([][]Lead, len(c.sources))
 	var x *verification
@@ -223,7 +224,7 @@ func (c *Comparison) margins(d int) []similar {
 			continue
 		}
 		h := max(c.here(p.here, d), rivalsHere[p.here].mean())
-		// The other background is at least that of the same two texts, and costs more to compute.
+		// The other background is at least that within the same two texts, and costs more to compute.
 		if p.similarity-(h+max(prior, rivalsThere[p.there].mean()))/2 < byTable.extend {
 			continue
 		}

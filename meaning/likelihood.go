@@ -21,8 +21,8 @@ type Calibration struct {
 	Encoder EncoderCalibration `json:"encoder"`
 }
 
-// EncoderCalibration holds the likelihoods of leads verified by one model, within one language or between two; too few wrong ones between
-// two languages stand out for a separate curve. Scores of other models have other scales.
+// EncoderCalibration holds the likelihoods of leads verified by one model, within one language or between two; too few wrong leads
+// between two languages stand out for a separate curve. Other models score on other scales.
 type EncoderCalibration struct {
 	Models []string `json:"models"` // names of the model
 	Curve  Curve    `json:"curve"`
@@ -33,9 +33,9 @@ func (c *EncoderCalibration) Measured(model string) bool {
 	return slices.Contains(c.Models, model[strings.LastIndex(model, "/")+1:])
 }
 
-// Curve is a logistic regression of whether leads are right on their scores and lengths: it rises with both.
+// Curve is a logistic regression that gives the likelihood that a lead is right from its score and length. It rises with both.
 type Curve struct {
-	// WorthReading is the likelihood from which a lead is shown; 0: its score decides.
+	// WorthReading is the likelihood from which a lead is shown; if it is 0, the score decides.
 	WorthReading float64 `json:"worth_reading,omitempty"`
 
 	Base      float64 `json:"base"`
@@ -74,7 +74,7 @@ func (l Lead) curve() *Curve {
 }
 
 // Likelihood returns how many times more often places stand out as much as these in a reworded passage than elsewhere in a document, up to
-// Calibration.Most, or 0 if it was not measured.
+// Calibration.Most, or 0 if the likelihood was not measured.
 func (l Lead) Likelihood() float64 {
 	curve := l.curve()
 	if curve == nil {

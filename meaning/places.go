@@ -10,7 +10,7 @@ import (
 const (
 	stretch       = 8   // sentences of the submission that are considered together
 	stretchStep   = 4   // from one stretch to the next
-	stretchBest   = 3   // number of a stretch's sentences that count: those that stand out most
+	stretchBest   = 3   // number of sentences of a stretch that count, those that stand out most
 	nominatedEach = 7   // most sources in each script that a stretch nominates
 	leastStandOut = 0.1 // margin by which a source must stand out over a stretch
 	placesEach    = 2   // places of a source that a stretch nominates

@@ -8,7 +8,8 @@ import (
 	"concordat"
 )
 
-// Cells returns the cells of a text, distinct and ascending, never nil: those of each sentence of prose, and of each two consecutive ones.
+// Cells returns the cells of a text, distinct and ascending, never nil: those of each sentence of prose and of each
+// pair of consecutive ones.
 func (e *Encoder) Cells(text string, c *Cells) []concordat.Cell {
 	spans := Sentences(text)
 	out := make([]concordat.Cell, 0, 2*concordat.Bands*len(spans))
@@ -51,7 +52,7 @@ func together(a, b *Vector) Vector {
 	return Centred(&sum, &Vector{})
 }
 
-// Question asks an index for documents with cells near sentences of a text.
+// Question is a question to an index for documents with cells near sentences of a text.
 type Question struct {
 	Sentence int // of Text.Spans
 	cells    []nearCell
@@ -92,8 +93,8 @@ func (c *Cells) appendNear(dst []nearCell, p *Point, n int) []nearCell {
 	return dst
 }
 
-// Questions returns a question for each sentence of prose, in order. It has the cells nearest to the sentence, and those nearest to the
-// sentence joined with the previous one; nearer cells weigh more.
+// Questions returns a question for each sentence of prose, in order. A question has the cells nearest to the sentence, and those
+// nearest to the sentence joined with the previous one; nearer cells have more weight.
 func (t *Text) Questions(c *Cells) []Question {
 	var out []Question
 	var before Vector

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// Sample is a sentence that belongs to no comparison: samples show an encoder's usual similarity of unrelated sentences, and how good the
-// encoder is.
+// Sample is a sentence that belongs to no comparison. Samples show how similar an encoder makes unrelated sentences, and how good it is.
 type Sample struct {
 	Subject  int // samples of one subject say the same
 	Language string
@@ -97,7 +96,7 @@ type Worth struct {
 	Right, Asked int
 }
 
-// WorthOf measures the vectors of Samples: reworded English, and English with each other language.
+// WorthOf returns the Worth of the vectors of Samples for reworded English, and for English with each other language.
 func WorthOf(vectors [][]float32) []Worth {
 	byLanguage := map[string][][]float32{}
 	for k, s := range sampleSet {

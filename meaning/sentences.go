@@ -92,7 +92,7 @@ func closing(text string) int {
 	return len(text) - len(strings.TrimLeft(text, "\"')]”’』」）"))
 }
 
-// begins reports whether a new sentence follows: white space and a capital, a digit, a mark, or a letter without case.
+// begins reports whether text begins a new sentence: white space and a capital, a digit, a mark, or a letter without case.
 func begins(text string) bool {
 	rest := strings.TrimLeft(text, " \t\u00a0")
 	if rest == "" || len(rest) == len(text) {

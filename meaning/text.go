@@ -12,7 +12,7 @@ import (
 type Text struct {
 	Spans     []concordat.Span
 	Rest      int    // number of sentences after MaxSentences, which were not read
-	Language  string // its code; empty: unknown
+	Language  string // code of the language; empty if unknown
 	sentences []Sentence
 	prose     []bool // whether a sentence may be part of a lead
 	chinese   []bool // whether a sentence is written mainly in Chinese characters
@@ -59,11 +59,11 @@ func (t *Text) Without(spans []concordat.Span) *Text {
 	return &out
 }
 
-// leastLettersOf is the least share of the characters of prose that are letters; lists of links, tables and references have fewer, since
+// leastLettersOf is the least share of letters among the characters of prose; lists of links, tables and references have fewer, since
 // they contain numbers and punctuation.
 const leastLettersOf = 0.72
 
-// prose reports whether a sentence may be part of a lead: it is long enough, and reads like prose.
+// prose reports whether a sentence may be part of a lead because it is long enough and reads like prose.
 func prose(text string) bool {
 	if Letters(text) < leastLetters || strings.Contains(text, "://") || strings.Contains(text, "@") {
 		return false

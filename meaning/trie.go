@@ -64,7 +64,7 @@ func buildTrie(pieces []Piece) ([]unit, error) {
 	return b.units, nil
 }
 
-// place gives a node its children, taken from the pieces, which are sorted and share their first depth bytes.
+// place gives a node its children, which it takes from the pieces. These are sorted and share their first depth bytes.
 func (b *trieBuilder) place(node int32, pieces []numbered, depth int) {
 	var labels []byte
 	var ends []int

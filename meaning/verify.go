@@ -11,7 +11,7 @@ var byEncoder = measure{seed: 0.14, extend: 0.08, counts: 0.12, rivals: 1, least
 // encoderRivalsAcross is how much the other sentences of the same two texts count as background between two languages.
 const encoderRivalsAcross = 0.8
 
-// ownCentre is the number of sentences in a language from which, if there are no samples in it, their own mean is their centre.
+// ownCentre is the number of sentences in a language without samples from which their own mean is their centre.
 const ownCentre = 24
 
 // Vectors are an encoder's vectors of length 1, all with the same number of dimensions.
@@ -33,7 +33,7 @@ type verification struct {
 }
 
 // Verified returns the leads found with an encoder's vectors of places, by source, best first. Sentences in two languages are compared like
-// those in one: the usual similarity of a sentence to other documents in the other's language is subtracted.
+// those in one: a sentence's usual similarity to other documents in the other language is subtracted.
 func (c *Comparison) Verified(p Places, v Vectors) [][]Lead {
 	within := byEncoder
 	if Calibrated().Encoder.Measured(v.Model) {
@@ -59,7 +59,7 @@ func newVerification(c *Comparison) *verification {
 		rows: make([][][]float32, len(c.sources)), nearest: map[string]map[int32]nearestSources{}}
 }
 
-// centred subtracts from each vector the mean of those in its language: over the samples and places together.
+// centred subtracts from each vector the mean of the vectors in its language, taken over the samples and places together.
 func (c *Comparison) centred(p Places, v Vectors) *verification {
 	byLanguage := map[string][][]float32{}
 	for k, s := range sampleSet {
@@ -113,7 +113,7 @@ func (x *verification) vector(d int, there int32) []float32 {
 }
 
 // usual returns how near a sentence usually is to other documents in a language: the mean over the nearest of them, each sample counting as
-// a document. A result above enough need not be exact: it is returned as soon as it is known to be above.
+// a document. A result above enough need not be exact: it is returned as soon as it is known to be greater than enough.
 func (x *verification) usual(v []float32, language string, but int, enough float32) float32 {
 	var best nearestSources
 	for _, w := range x.samples[language] {
@@ -131,7 +131,7 @@ func (x *verification) usual(v []float32, language string, but int, enough float
 	return best.mean(but)
 }
 
-// usualHere is usual for a sentence of the submission, which is needed once for each source.
+// usualHere returns usual for a sentence of the submission, which is needed once for each source.
 func (x *verification) usualHere(i int32, language string, but int) float32 {
 	of := x.nearest[language]
 	if of == nil {
@@ -187,7 +187,7 @@ func (x *verification) margins(d int, by *measure) []similar {
 			here[p.here] = h
 		}
 		if p.similarity-(h+max(by.prior, by.rivals*rivalsThere[p.there].mean()))/2 < by.extend {
-			continue // for any other background
+			continue // whatever the other background is
 		}
 		likely = append(likely, p)
 		enough[p.there] = max(enough[p.there], 2*(p.similarity-by.extend)-h+slack)

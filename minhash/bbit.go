@@ -22,7 +22,7 @@ type Document struct {
 const maxBins = 1 << 16
 
 // NewDocument returns a Document that makes sketches with the given number of hashes, 1 to 65,536, and b bits per hash, 1, 2, 4 or 8. The
-// hash functions are drawn by key; the empty key is the public one.
+// key determines the hash functions; the empty key is the public one.
 func NewDocument(b, hashes int, key []byte) (*Document, error) {
 	if b != 1 && b != 2 && b != 4 && b != 8 || hashes < 1 || hashes > maxBins {
 		return nil, fmt.Errorf("document sketch of %d hashes of %d bits: want 1 to %d of 1, 2, 4 or 8", hashes, b, maxBins)
@@ -45,7 +45,7 @@ func (d *Document) Sketch(features []uint64) []uint64 {
 	if len(features) == 0 {
 		return nil
 	}
-	// A feature's first throws fill most bins; those still open after a few rounds get the last ones.
+	// A feature's first throws fill most bins; its last throws go to those still open after a few rounds.
 	winner, round := make([]uint64, d.bins), make([]int32, d.bins) // round of the winner, from 1
 	open, n := d.bins, uint64(d.bins)
 	for r := 0; open > 0 && r < 2*d.bins; r++ {
@@ -96,7 +96,7 @@ func (d *Document) equal(first []uint64, others ...[]uint64) int {
 		}
 		n += bits.OnesCount64(^differ & low)
 	}
-	return n - (len(first)*64/d.b - d.bins) // the hashes beyond the last are all zero
+	return n - (len(first)*64/d.b - d.bins) // bits after the last hash are zero in every sketch
 }
 
 func (d *Document) check(sketches ...[]uint64) error {
@@ -163,8 +163,8 @@ func threeWay(b, bins, ab, ac, bc, all int) (ThreeWay, error) {
 	s := t.AB + t.AC + t.BC
 	bottom := 1 - 3*q + 2*q*q
 	t.All = (float64(all)/n - q*s - q*q*(1-s)) / bottom
-	// The estimate is the mean over the hashes of v = (e - q(1-q)·Σ(eᵢⱼ-q)/(1-q) - q²) / bottom, where e and eᵢⱼ are 1 for agreement. All
-	// agree: v1; exactly two: v2; none: v3. Its variance is that of these values.
+	// The estimate is the mean over the hashes of v = (e - q(1-q)·Σ(eᵢⱼ-q)/(1-q) - q²) / bottom, where e and eᵢⱼ are 1 for agreement. v
+	// is v1 if all three agree, v2 if exactly two do, and v3 if none do. The variance of the estimate is that of these values.
 	value := func(e, pairs float64) float64 { return (e - q*(pairs-3*q) - q*q) / bottom }
 	two := float64(ab+ac+bc-3*all) / n
 	three := float64(all) / n
@@ -178,8 +178,8 @@ func threeWay(b, bins, ab, ac, bc, all int) (ThreeWay, error) {
 }
 
 // Resemblance returns the unbiased estimate of the Jaccard resemblance of the sets of two sketches and its standard error, from the
-// variance of Li and König 2010 (section 3.2) at the estimate. The estimate for very different sets may be slightly below zero. Sketches of
-// empty sets have no estimate.
+// variance of Li and König 2010 (section 3.2) at the estimate. The estimate for very different sets may be slightly below zero. It cannot
+// be estimated for empty sets.
 func (d *Document) Resemblance(x, y []uint64) (r, deviation float64, err error) {
 	if err := d.check(x, y); err != nil {
 		return 0, 0, err

@@ -19,8 +19,8 @@ type Sketcher struct {
 
 var _ concordat.Sketcher = (*Sketcher)(nil)
 
-// New returns the sketcher with b bits per hash, 1, 2 or 4, whose hash functions are drawn by key; the empty key is the public one.
-// Fingerprints of different b or key must not be compared.
+// New returns the sketcher with b bits per hash, 1, 2 or 4, whose hash functions the key determines; the empty key is the public
+// one. Fingerprints with a different b or key must not be compared.
 func New(b int, key []byte) (*Sketcher, error) {
 	if b != 1 && b != 2 && b != 4 {
 		return nil, fmt.Errorf("minhash with b = %d: want 1, 2 or 4", b)
@@ -34,14 +34,14 @@ func New(b int, key []byte) (*Sketcher, error) {
 	return s, nil
 }
 
-// seed is the first eight bytes, big-endian, of SHA-256 over a label, the index and the key.
+// seed returns the first eight bytes, big-endian, of SHA-256 over a label, the index and the key.
 func seed(key []byte, i uint32) uint64 {
 	b := binary.BigEndian.AppendUint32([]byte("concordat/minhash/1\x00"), i)
 	sum := sha256.Sum256(append(b, key...))
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// mix is the finaliser of MurmurHash3 (Appleby 2011), a bijection of 64 bits.
+// mix applies the finaliser of MurmurHash3 (Appleby 2011), a bijection of 64 bits.
 func mix(x uint64) uint64 {
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
@@ -108,7 +108,7 @@ func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 }
 
 // pack keeps b bits of each winner: bit b·i of the fingerprint starts hash i. The bits come from the winner after it is mixed again, since
-// selecting the least value has biased its own bits.
+// the selection of the least value has biased its bits.
 func (s *Sketcher) pack(winner []uint64) concordat.Fingerprint {
 	var f concordat.Fingerprint
 	const word = 60 // bits; b divides it
@@ -122,10 +122,10 @@ func (s *Sketcher) pack(winner []uint64) concordat.Fingerprint {
 	return f
 }
 
-// Resemblance returns the unbiased estimate, clamped to 0 to 1, of the Jaccard resemblance of two
-// feature sets from the distance of their fingerprints in bits. For every b one differing hash
-// changes b/2 of its bits on average, so the expected distance is 50·(1−R) (from Li and König 2010,
-// theorem 1, in the limit of sparse data).
+// Resemblance returns the unbiased estimate, clamped to the range 0 to 1, of the Jaccard resemblance of two
+// feature sets from the distance of their fingerprints in bits. For every b one differing hash changes b/2 of
+// its bits on average, so the expected distance is 50·(1−R) (from Li and König 2010, theorem 1, in the limit
+// of sparse data).
 func Resemblance(distance int) float64 {
 	return max(0, 1-float64(distance)/(concordat.Bits/2))
 }

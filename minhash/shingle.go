@@ -7,19 +7,18 @@ import (
 	"slices"
 )
 
-// Shingler makes sketches of the shingles of whole documents (Broder 1997): MIN_s keeps the s
-// smallest values of a random permutation, MOD_m those divisible by m. It is immutable and safe for
-// concurrent use. Sketches of shinglers with different keys must not be compared.
+// Shingler makes sketches of the shingles of whole documents (Broder 1997): MIN_s consists of the s smallest
+// values of a random permutation, and MOD_m of those divisible by m. It is immutable and safe for concurrent
+// use. Sketches of shinglers with different keys must not be compared.
 type Shingler struct{ seed uint64 }
 
-// NewShingler returns the shingler whose permutation is drawn by key; the empty key is the public
-// one.
+// NewShingler returns the shingler whose permutation the key determines; the empty key is the public one.
 func NewShingler(key []byte) *Shingler {
 	sum := sha256.Sum256(append([]byte("concordat/shingle/1\x00"), key...))
 	return &Shingler{binary.BigEndian.Uint64(sum[:])}
 }
 
-// permuted is a bijection of 64 bits: the finaliser of MurmurHash3 (Appleby 2011), keyed.
+// permuted applies a bijection of 64 bits: the finaliser of MurmurHash3 (Appleby 2011), keyed.
 func (s *Shingler) permuted(x uint64) uint64 {
 	x ^= s.seed
 	x ^= x >> 33
@@ -29,7 +28,8 @@ func (s *Shingler) permuted(x uint64) uint64 {
 	return x ^ x>>33
 }
 
-// MinSketch is MIN_s of a set: the Size smallest of its permuted values, ascending, or all of a smaller set. It takes 8 bytes per value.
+// MinSketch is MIN_s of a set: the Size smallest of its permuted values, ascending, or all of them if the set is
+// smaller. It takes 8 bytes per value.
 type MinSketch struct {
 	Values []uint64
 	Size   int // s
@@ -74,11 +74,11 @@ func (s *Shingler) Mod(shingles []uint64, m uint64) ModSketch {
 
 // Estimate is a share of a set, estimated from a sample of the set.
 type Estimate struct {
-	Hits, Trials int  // Trials = 0: nothing was sampled and nothing is known
+	Hits, Trials int  // if Trials is 0, nothing was sampled and nothing is known
 	Exact        bool // the sample is the whole set
 }
 
-// Value returns the unbiased estimate, 0 to 1; 0 without trials.
+// Value returns the unbiased estimate, 0 to 1, or 0 without trials.
 func (e Estimate) Value() float64 {
 	if e.Trials == 0 {
 		return 0
@@ -129,7 +129,7 @@ func atMost(k, n int, p float64) float64 {
 	if float64(k) >= float64(n)*p {
 		return 1 - atMost(n-k-1, n, 1-p) // the other tail is the short one
 	}
-	// From the k-th term down, each computed from the one above: they only decrease.
+	// The terms are added from the k-th down, each computed from the previous one; they only decrease.
 	ln, _ := math.Lgamma(float64(n + 1))
 	a, _ := math.Lgamma(float64(k + 1))
 	b, _ := math.Lgamma(float64(n - k + 1))
@@ -176,7 +176,7 @@ func MinEstimates(a, b MinSketch) (resemblance, inA, inB Estimate) {
 }
 
 // ModEstimates is MinEstimates for MOD_m sketches, whose samples have no fixed size (Broder 1997, theorem 1). The sketches must come from
-// one Shingler and have one modulus.
+// the same Shingler and have the same modulus.
 func ModEstimates(a, b ModSketch) (resemblance, inA, inB Estimate) {
 	common := 0
 	for i, j := 0, 0; i < len(a.Values) && j < len(b.Values); {
@@ -205,8 +205,8 @@ func (m ModSketch) Unbounded() MinSketch {
 
 // Super returns the super-shingles of a sketch: a hash of every run of width values (Broder 1997, section 4). Two documents that share one
 // have width neighbouring members of their sketches in common, and are nearly always very similar; documents of resemblance r share about
-// (Size-width+1)·r^width. A sketch of fewer values has one super-shingle over all of them; that of an empty set has none. The order of the
-// result has no meaning.
+// (Size-width+1)·r^width. A sketch with fewer than width values has one super-shingle over all of them; the sketch of an empty set has
+// none. The order of the result has no meaning.
 func (m MinSketch) Super(width int) []uint64 {
 	if len(m.Values) == 0 || width < 1 {
 		return nil

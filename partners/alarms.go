@@ -9,8 +9,8 @@ import (
 	"concordat/store"
 )
 
-// maxRefused is how many of a partner's messages in an hour may be refused, because they were too many, out of order or too
-// slow, before an alarm. A well-behaved partner has a few: while its keys change, or at a busy moment.
+// maxRefused is the number of a partner's messages that may be refused in an hour, as too many, out of order or too slow,
+// before an alarm is raised. A well-behaved partner has a few, for example while its keys change or when it is busy.
 const maxRefused = 100
 
 // refused counts the messages of a partner that were refused.

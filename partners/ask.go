@@ -19,7 +19,7 @@ import (
 	"concordat/store"
 )
 
-// Wanted is a partner that a check should ask, and which of its libraries; none: all that it opens.
+// Wanted is a partner that a check should ask, with the libraries to ask about. If there are none, it is asked about all that it opens.
 type Wanted struct {
 	Partner   store.Partner
 	Libraries []concordat.LibraryID
@@ -64,7 +64,7 @@ func (c *Client) WantedPartners(ctx context.Context, values []string) ([]Wanted,
 	return out, nil
 }
 
-// askOptions is how a check communicates with partners.
+// askOptions holds the options with which a check asks partners.
 type askOptions struct {
 	level    concordat.Show
 	purpose  string
@@ -74,21 +74,21 @@ type askOptions struct {
 // unknownLibrary represents the libraries of a partner that has never announced any.
 const unknownLibrary = "(libraries not known)"
 
-// CatalogueSetting is where the latest catalogue of a partner is kept.
+// CatalogueSetting returns the name of the setting that holds the latest catalogue of a partner.
 func CatalogueSetting(p concordat.SiteID) string { return "catalogue " + string(p) }
 
-// Comparison says which partners and mirrors a check compares with, besides the libraries of the site.
+// Comparison selects the partners and mirrors that a check compares with, in addition to the libraries of the site.
 type Comparison struct {
 	Partners  []string // all, SITE and SITE/LIBRARY
 	NoMirrors bool
-	Standing  bool // partners keep the question for later documents
+	Standing  bool // partners compare later documents too
 	Level     concordat.Show
 	Purpose   string
 	Deadline  time.Duration // for each partner
 }
 
-// AddTo adds the site's mirrors and the partners to ask; end closes them. busy says that a mirror is left out because another process is
-// changing it.
+// AddTo adds the site's mirrors and the partners to ask to out; end closes them. busy reports whether a mirror is left out because
+// another process is changing it.
 func (w *Comparison) AddTo(ctx context.Context, out *site.CheckOptions, o *instance.Instance, options Options) (busy bool, end func(),
 	err error) {
 	end = func() {}
@@ -125,7 +125,7 @@ func (w *Comparison) AddTo(ctx context.Context, out *site.CheckOptions, o *insta
 	}, nil
 }
 
-// addPartners adds the partners to ask about libraries that are not mirrored; end closes the connections to them.
+// addPartners adds the partners to be asked about libraries that are not mirrored; end closes the connections to them.
 func (w *Comparison) addPartners(ctx context.Context, c *Client, m *mirrorSet, out *site.CheckOptions) (end func(), err error) {
 	named, err := c.WantedPartners(ctx, w.Partners)
 	if err != nil {
@@ -153,8 +153,8 @@ func (w *Comparison) addPartners(ctx context.Context, c *Client, m *mirrorSet, o
 	return end, nil
 }
 
-// ask returns the data that a check needs about each wanted partner. A partner that does not answer now is included, with the libraries
-// that it announced before: the report then says which libraries were not measured. closing closes the connections.
+// ask returns the data that a check needs about each wanted partner. A partner that does not answer now is included with the libraries
+// that it announced before, so that the report can list them as not measured. closing closes the connections.
 func (c *Client) ask(ctx context.Context, want []Wanted, how askOptions) (out []site.PartnerLibraries, closing func(), err error) {
 	var clients []*federation.Client
 	closing = func() {
@@ -184,8 +184,8 @@ func (c *Client) ask(ctx context.Context, want []Wanted, how askOptions) (out []
 	return out, closing, ctx.Err()
 }
 
-// catalogues asks each of the partners which libraries it opens, and keeps the answers. Partners that do not answer, or whose
-// answer triggers a fault of this program, are absent.
+// catalogues asks each of the partners which libraries it opens, and stores the answers. Partners that do not answer, or
+// whose answer triggers a fault of this program, are absent.
 func (c *Client) catalogues(ctx context.Context, group federation.Group) map[concordat.SiteID]*concordat.Catalogue {
 	catalogues := map[concordat.SiteID]*concordat.Catalogue{}
 	for got, err := range federation.Gather(ctx, group, func(ctx context.Context, p concordat.Partner) (*concordat.Catalogue,
@@ -205,10 +205,10 @@ func (c *Client) catalogues(ctx context.Context, group federation.Group) map[con
 	return catalogues
 }
 
-// keepCatalogue keeps the libraries that a partner has just announced.
+// keepCatalogue stores the libraries that a partner has just announced.
 func (c *Client) keepCatalogue(ctx context.Context, site concordat.SiteID, v *concordat.Catalogue) error {
 	kept := *v
-	kept.Heads = nil // other sites' audit heads, kept as such
+	kept.Heads = nil // heads of other sites' audits, which are stored separately
 	b, err := json.Marshal(kept)
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func (c *Client) keepCatalogue(ctx context.Context, site concordat.SiteID, v *co
 	return c.o.Store.SetSetting(ctx, CatalogueSetting(site), string(b))
 }
 
-// FetchCatalogue asks a partner which libraries it opens to this site, and keeps the answer.
+// FetchCatalogue asks a partner which libraries it opens to this site, and stores the answer.
 func (c *Client) FetchCatalogue(ctx context.Context, site concordat.SiteID, timeout time.Duration) error {
 	cl, err := c.Connect(site, timeout)
 	if err != nil {
@@ -277,7 +277,7 @@ func (c *Client) askOne(ctx context.Context, w Wanted, cl *federation.Client, ca
 		Deadline: how.deadline, Purpose: how.purpose}, nil
 }
 
-// documentsOf returns how many documents a partner's libraries have, 0 if its catalogue does not say for each.
+// documentsOf returns the number of documents in a partner's libraries, or 0 if its catalogue does not give it for each.
 func documentsOf(cat *concordat.Catalogue, libraries []concordat.LibraryID) int {
 	n := 0
 	for _, id := range libraries {
@@ -290,7 +290,7 @@ func documentsOf(cat *concordat.Catalogue, libraries []concordat.LibraryID) int 
 	return n
 }
 
-// title is the name that a partner gives itself.
+// title returns the name that a partner gives itself.
 func (c *Client) title(p store.Partner) string {
 	card, err := c.roster.card(p)
 	if err != nil {
@@ -299,7 +299,7 @@ func (c *Client) title(p store.Partner) string {
 	return card.Name
 }
 
-// latest returns the newest epoch for which the partner has fingerprints, among the common federations; or the current epoch of the first
+// latest returns the newest epoch for which the partner has fingerprints, among the common federations, or the current epoch of the first
 // federation if nothing is known about the partner.
 func latest(feds []crypto.Federation, cat *concordat.Catalogue, now time.Time) (crypto.Federation, crypto.FederationEpoch, error) {
 	ready := map[concordat.Epoch]bool{}

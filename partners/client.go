@@ -32,14 +32,14 @@ type Client struct {
 
 	mu        sync.Mutex // guards the rest
 	profilers map[string]*profile.Profiler
-	seen      fs.FileInfo // of the keystore read last; nil: none
+	seen      fs.FileInfo // of the keystore read last; nil if none was read
 	renewed   time.Time   // when the age of the card was last checked
 }
 
-// Options say how a site communicates with its partners.
+// Options configure how a site communicates with its partners.
 type Options struct {
 	Log *slog.Logger
-	// Observe receives each question to a partner and Answered each question from it, unless nil.
+	// Observe is called for each question to a partner, and Answered for each question from one, unless nil.
 	Observe, Answered func(concordat.SiteID, federation.Outcome, time.Duration)
 	Panicked          func()                           // called after each request of a partner that ended in a panic, unless nil
 	Tell              func(format string, args ...any) // prints anything left out, and why
@@ -60,7 +60,7 @@ func Open(ctx context.Context, o *instance.Instance, options Options) (*Client, 
 	return &Client{o: o, keys: k, roster: r, observe: options.Observe, tell: options.Tell, profilers: map[string]*profile.Profiler{}}, nil
 }
 
-// self is the name under which partners know this site.
+// self returns the name under which partners know this site.
 func (c *Client) self() crypto.SiteID {
 	id, _ := c.roster.Self()
 	return id.Site()
@@ -72,10 +72,10 @@ func (c *Client) Identity() *crypto.Identity {
 	return id
 }
 
-// Roster is the site's view of its partners.
+// Roster returns the site's view of its partners.
 func (c *Client) Roster() *Roster { return c.roster }
 
-// Keystore is the site's keystore.
+// Keystore returns the site's keystore.
 func (c *Client) Keystore() *instance.Keystore { return c.keys }
 
 // Connect returns a client of a partner, which the caller closes.
@@ -105,7 +105,7 @@ func observing(watch func(concordat.SiteID, federation.Outcome),
 func (c *Client) Profiler(f crypto.Federation, e crypto.FederationEpoch) (*profile.Profiler, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// The number alone is not enough: a federation that was left and created again has other secrets under the same numbers.
+	// The number alone is not enough, because a federation that was left and created again has other secrets under the same numbers.
 	name := fmt.Sprintf("%s/%d/%x", f.Name, e.Number, sha256.Sum256(e.FingerprintKey(c.o.Config.Scheme)))
 	if p := c.profilers[name]; p != nil {
 		return p, nil

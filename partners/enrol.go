@@ -17,14 +17,14 @@ import (
 
 // Offer describes an invitation to create.
 type Offer struct {
-	URL    string        // of this site; empty: the first of its card
+	URL    string        // address of this site; if empty, the first one on its card
 	Life   time.Duration // validity; 0: crypto.InvitationLife
-	Note   string        // the person it is for; stays at this site
-	Grants []store.Grant // libraries that it opens once both sides have confirmed
+	Note   string        // the person that the invitation is for; not sent to the other site
+	Grants []store.Grant // libraries that the invitation opens once both sides have confirmed
 }
 
-// Invite creates an invitation and keeps the data needed to recognise it. It refuses an invitation that could not be redeemed. by, here and
-// below, names the person in the audit.
+// Invite creates an invitation and stores the data needed to recognise it. It refuses an invitation that could not be redeemed. Here and
+// below, by names the person in the audit.
 func Invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f Offer, by string) (*crypto.Invitation, error) {
 	card, err := instance.OwnCard(ctx, o.Store, id)
 	if err != nil {
@@ -64,7 +64,7 @@ func Invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f Of
 	})
 }
 
-// ParseInvitation reads an invitation, and refuses any other text.
+// ParseInvitation returns the invitation in a text, and refuses any other text.
 func ParseInvitation(text string) (*crypto.Invitation, error) {
 	inv, err := crypto.ParseInvitation(text)
 	if err != nil {
@@ -73,7 +73,7 @@ func ParseInvitation(text string) (*crypto.Invitation, error) {
 	return inv, nil
 }
 
-// Redeem redeems an invitation and keeps the inviting site as a pending partner, under the name as, which may be empty.
+// Redeem redeems an invitation and stores the inviting site as a pending partner under the name as, which may be empty.
 func Redeem(ctx context.Context, o *instance.Instance, r *Roster, inv *crypto.Invitation, as string, timeout time.Duration,
 	by string) (store.Partner, error) {
 	site := instance.PartnerName(inv.Site)
@@ -111,7 +111,7 @@ func Redeem(ctx context.Context, o *instance.Instance, r *Roster, inv *crypto.In
 	return o.Store.Partners.Partner(ctx, site)
 }
 
-// AnswerOf adds the reason to an error from another site, if it has one; the text stays the same.
+// AnswerOf adds the reason to an error from another site if the error has one; its text stays the same.
 func AnswerOf(err error) error {
 	var e *federation.Error
 	if !errors.As(err, &e) {
@@ -122,7 +122,7 @@ func AnswerOf(err error) error {
 	return &RefusedError{cmp.Or(why, RefusedSilent), err}
 }
 
-// SameWords refuses words that are not those of a pending partner; case and white space are ignored.
+// SameWords fails if the words are not those of a pending partner; case and white space are ignored.
 func SameWords(p store.Partner, words string) error {
 	if strings.Join(strings.Fields(strings.ToLower(words)), " ") != p.Words {
 		return &RefusedError{RefusedWords, errors.New("the words differ: someone may be intercepting the two sites; nothing was confirmed")}

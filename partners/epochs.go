@@ -10,7 +10,7 @@ import (
 // EpochsName is the folder of the fingerprints of all epochs.
 const EpochsName = "epochs"
 
-// EpochFolder is the folder of an epoch's fingerprints.
+// EpochFolder returns the folder of an epoch's fingerprints.
 func EpochFolder(dir string, e concordat.Epoch) string {
 	return filepath.Join(dir, EpochsName, fmt.Sprintf("%s-%d", e.Federation, e.Number))
 }

@@ -41,7 +41,7 @@ func Grant(ctx context.Context, db *store.DB, id *crypto.Identity, to concordat.
 	return g.Bytes()
 }
 
-// EarlyError: the leader of a federation began an epoch sooner than the site accepts without consent.
+// EarlyError is the error if the leader of a federation began an epoch sooner than the site accepts without consent.
 type EarlyError struct {
 	Federation concordat.FederationID
 	Leader     concordat.SiteID
@@ -55,9 +55,9 @@ func (e *EarlyError) Error() string {
 		e.Epoch, e.Federation, e.From.Format(time.RFC3339), crypto.EpochAge/(24*time.Hour), e.Federation, e.Leader)
 }
 
-// Take keeps a grant from the leader of a federation, its secrets first. changed reports whether the keystore received anything new. The
-// notes go into the audit with the membership. Unless agreed says that an administrator asked for the epoch, one that begins less than
-// crypto.EpochAge after the previous one is refused with an EarlyError.
+// Take stores a grant from the leader of a federation, beginning with its secrets. changed reports whether the keystore received
+// anything new. The notes go into the audit with the membership. An epoch that begins less than crypto.EpochAge after the previous one
+// is refused with an EarlyError unless agreed says that an administrator asked for it.
 func Take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.FederationID, leader concordat.SiteID,
 	g *crypto.FederationGrant, agreed bool, notes ...store.AuditNote) (id *crypto.Identity, changed bool, err error) {
 	if concordat.FederationID(g.Federation.Name) != f || instance.PartnerName(g.Leader) != leader {
@@ -97,7 +97,7 @@ func Take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.F
 // grantEvery is how often a member asks the leader of a federation for news.
 const grantEvery = time.Hour
 
-// joinAnew fetches new grants from the leaders of the site's federations.
+// joinAnew fetches current grants from the leaders of the site's federations.
 func (c *Client) joinAnew(ctx context.Context, log *slog.Logger) {
 	ms, err := c.o.Store.Partners.Memberships(ctx)
 	if err != nil {

@@ -52,10 +52,10 @@ func Led(ctx context.Context, o *instance.Instance, id *crypto.Identity, f conco
 	return m, err
 }
 
-// BeginEpoch begins the next epoch of a federation that this site leads: now, or a day after the last one began if that is later. The
-// previous epoch is served for overlap longer. Unless early confirms the administrator's intention, BeginEpoch refuses while the last epoch
-// is younger than crypto.EpochAge: members accept such an epoch only after an administrator there agrees. If the secrets of the federation
-// are lost, the epoch's number follows the last one that this site served.
+// BeginEpoch begins the next epoch of a federation that this site leads, either now or a day after the last one began, whichever is later.
+// The previous epoch is served for a further overlap. Unless early confirms the administrator's intention, BeginEpoch fails while the last
+// epoch is younger than crypto.EpochAge, because members accept the next one so early only after one of their administrators agrees. If
+// the secrets of the federation are lost, the epoch's number follows the last one that this site served.
 func BeginEpoch(ctx context.Context, o *instance.Instance, k *instance.Keystore, f concordat.FederationID, overlap time.Duration,
 	early bool) (*crypto.Identity, error) {
 	served, err := o.Store.Answers.Epochs(ctx)

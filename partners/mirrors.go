@@ -22,7 +22,7 @@ import (
 // MirrorsName is the folder for the mirrors of all epochs.
 const MirrorsName = "mirrors"
 
-// MirrorFolder is the folder of an epoch's mirrors, of all partners in one index.
+// MirrorFolder returns the folder of an epoch's mirrors. One index holds those of all partners.
 func MirrorFolder(dir string, e concordat.Epoch) string {
 	return filepath.Join(dir, MirrorsName, fmt.Sprintf("%s-%d", e.Federation, e.Number))
 }
@@ -48,7 +48,7 @@ func OpenMirrors(o *instance.Instance, e concordat.Epoch, scheme concordat.Schem
 	}
 }
 
-// A served site tidies its mirrors from time to time and holds them for a moment: others wait at most mirrorWait. A sync holds
+// A served site tidies its mirrors from time to time and locks them for a moment; others wait at most mirrorWait. A sync locks
 // them for longer.
 const (
 	mirrorWait = time.Second
@@ -67,7 +67,7 @@ func NewMirrorStore(o *instance.Instance, tell func(format string, args ...any))
 }
 
 // change opens the index of the mirrors of an epoch for writing. If it was lost, is damaged or has an earlier recipe, change
-// drops all mirrors that the store says it holds, since a sync would resume from there.
+// drops all mirrors that it holds according to the store, since a sync would otherwise resume where they ended.
 func (ms *MirrorStore) change(ctx context.Context, e concordat.Epoch, scheme concordat.Scheme) (*index.Shard, error) {
 	s, err := OpenMirrors(ms.o, e, scheme, true)
 	if errors.Is(err, concordat.ErrCorrupt) || errors.Is(err, concordat.ErrScheme) {
@@ -135,7 +135,7 @@ func (c *Client) MirrorEpoch(ctx context.Context, partner concordat.Partner,
 	return f, e, ready, nil
 }
 
-// Fetch updates one mirror. known: it existed before.
+// Fetch updates one mirror. known says that it existed before.
 func (ms *MirrorStore) Fetch(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary,
 	progress func(ask.Synced)) (done ask.Synced, known bool, err error) {
 	row, err := ms.o.Store.Asks.Mirror(ctx, store.MirrorKey{Site: m.Site, Library: m.Library, Epoch: m.Epoch})
@@ -238,11 +238,11 @@ type mirrorSet struct {
 	in     []site.MirroredLibrary
 	states []store.Mirror // of each
 	shards map[concordat.Epoch]*index.Shard
-	// busy: some are left out only because another process is changing them.
+	// busy says that some are left out only because another process is changing them.
 	busy bool
 }
 
-// openUsable opens the mirrors that checks use, and says why the others are left out. The caller closes the result.
+// openUsable opens the mirrors that checks use, and prints why the others are left out. The caller closes the result.
 func (c *Client) openUsable(rows []store.Mirror) (*mirrorSet, error) {
 	m := &mirrorSet{shards: map[concordat.Epoch]*index.Shard{}}
 	for i, x := range rows {
@@ -279,7 +279,7 @@ func (c *Client) openUsable(rows []store.Mirror) (*mirrorSet, error) {
 	return m, nil
 }
 
-// newer reports whether another usable mirror holds the library of the i-th one with a later date.
+// newer reports whether another usable mirror of the i-th one's library has a later date.
 func (m *mirrorSet) newer(rows []store.Mirror, i int, c *Client) bool {
 	for j, x := range rows {
 		if j == i || x.Site != rows[i].Site || x.Library != rows[i].Library {
@@ -303,8 +303,8 @@ func (m *mirrorSet) close() error {
 	return errors.Join(errs...)
 }
 
-// without returns the libraries of a partner that no mirror holds completely, and says that the others are not asked. A mirror
-// that lacks documents gives way to its owner, who knows them all.
+// without returns the libraries of a partner that no mirror holds completely, and prints that the partner is not asked about
+// the others. If a mirror lacks documents, its owner, who has them all, is asked instead.
 func (m *mirrorSet) without(tell func(string, ...any), partner concordat.SiteID, libraries []concordat.LibraryID,
 	standing bool) []concordat.LibraryID {
 	var out []concordat.LibraryID

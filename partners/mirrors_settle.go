@@ -18,7 +18,7 @@ import (
 	"concordat/store"
 )
 
-// settleMirrors removes documents from the index that no mirror has: an interrupted sync writes to the index first.
+// settleMirrors removes documents from the index that no mirror has. An interrupted sync leaves them, since it writes to the index first.
 func settleMirrors(ctx context.Context, o *instance.Instance, s *index.Shard, e concordat.Epoch, rows []store.Mirror) error {
 	extra, err := unknownTo(ctx, o, s, e, rows)
 	if err != nil {
@@ -87,7 +87,7 @@ func SettleMirrors(ctx context.Context, o *instance.Instance, told func(folder s
 	return errors.Join(errs...)
 }
 
-// epochOf reads the name of a folder that MirrorFolder made.
+// epochOf returns the epoch in the name of a folder that MirrorFolder returned.
 func epochOf(name string) (e concordat.Epoch, ok bool) {
 	i := strings.LastIndexByte(name, '-')
 	if i <= 0 {
@@ -110,7 +110,7 @@ func settleFolder(ctx context.Context, o *instance.Instance, e concordat.Epoch) 
 		}
 	}
 	s, err := OpenMirrors(o, e, "", true)
-	if errors.Is(err, concordat.ErrInvalid) { // without a scheme: interrupted while being created
+	if errors.Is(err, concordat.ErrInvalid) { // without a scheme, since its creation was interrupted
 		s, err = OpenMirrors(o, e, o.Profiler.Scheme(), true)
 	}
 	switch {

@@ -11,12 +11,12 @@ import (
 	"concordat/store"
 )
 
-// errPinTaken: a card names the TLS key of another site.
+// errPinTaken is the error for a card that names the TLS key of another site.
 var errPinTaken = errors.New("its card names a TLS key of another site")
 
-// pinsAreFree fails with errPinTaken if the card names a TLS key named by this site's card or by another partner's. A card with proven keys
-// (crypto.Card.Proven) prevails over cards that merely name them: an unproven card, as made by earlier versions, cannot take a key away
-// from the site that holds it. Revoked partners do not count.
+// pinsAreFree fails with errPinTaken if the card names a TLS key that this site's card or another partner's card also names. A card with
+// proven keys (crypto.Card.Proven) prevails over cards that merely name them: an unproven card, as made by earlier versions, cannot take a
+// key away from the site that holds it. Revoked partners do not count.
 func (r *Roster) pinsAreFree(ctx context.Context, c *crypto.Card) error {
 	_, own := r.Self()
 	if own.Site != c.Site && sharePin(own, c) {

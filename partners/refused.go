@@ -4,7 +4,7 @@ import (
 	"concordat/instance"
 )
 
-// Refused names the reason why something about partners is refused, so that pages can say it in every language.
+// Refused names the reason why something about partners is refused, so that pages can show it in every language.
 type Refused string
 
 // The reasons of a RefusedError.
@@ -47,7 +47,7 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 // Why returns the reason as a word.
 func (e *RefusedError) Why() string { return string(e.Reason) }
 
-// refusedf is a usage error with a reason.
+// refusedf returns a usage error with a reason.
 func refusedf(why Refused, format string, args ...any) error {
 	return &RefusedError{why, instance.Usagef(format, args...)}
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // Roster is the store as package federation sees it: partners, invitations and the audit. Each call reads the store, so that
-// changes by other processes count with the next message; only parsed cards are cached. It is safe for concurrent use.
+// changes by other processes take effect with the next message; only parsed cards are cached. It is safe for concurrent use.
 type Roster struct {
 	db   *store.DB
 	log  *slog.Logger
@@ -144,7 +144,7 @@ func (r *Roster) Pinned(cert *x509.Certificate) (federation.Member, bool) {
 	}
 	for _, p := range ps {
 		if p.State != store.PartnerActive {
-			continue // an enrolled site proves nothing, and a revoked one counts as absent
+			continue // an enrolled site has proven nothing yet, and a revoked one counts as absent
 		}
 		if m, ok := r.member(p); ok && m.Card.Shows(cert) {
 			return m, true
@@ -259,8 +259,8 @@ func (r *Roster) Heard(h *crypto.Head) {
 	r.witness(ctx, h, "")
 }
 
-// witness keeps the end of a partner's audit and compares it with earlier ones. told is the partner that reported another site's head, or
-// empty if the site itself did.
+// witness records the end of a partner's audit and compares it with earlier ones. told is the partner that reported another site's head,
+// or empty if the site itself did.
 func (r *Roster) witness(ctx context.Context, h *crypto.Head, told concordat.SiteID) {
 	site := instance.PartnerName(h.Site)
 	fork, err := r.db.Partners.AddWitness(ctx, store.Witness{Site: site, Seq: h.Seq, Hash: h.Hash, At: h.At, Head: h.Bytes()})
@@ -285,7 +285,7 @@ func (r *Roster) witness(ctx context.Context, h *crypto.Head, told concordat.Sit
 // maxOfOne is the number of heads of one site sent to a partner: two that contradict each other, and the newest.
 const maxOfOne = 4
 
-// Others implements federation.Journal: heads of members of the federations that the partner is also in.
+// Others implements federation.Journal. It returns heads of members of the federations that the partner also belongs to.
 func (r *Roster) Others(to concordat.SiteID) []*crypto.Head {
 	ctx := context.Background()
 	ms, err := r.db.Partners.Memberships(ctx)
@@ -346,7 +346,7 @@ func (r *Roster) raise(ctx context.Context, a store.PartnerAlarm) {
 	}
 }
 
-// stopped describes, once a day, how the audit of a partner has stopped; empty: it has not.
+// stopped returns, once a day, a description of how the audit of a partner has stopped, or "" if it has not.
 func (r *Roster) stopped(ctx context.Context, h *crypto.Head) string {
 	told := true
 	if h.Seq == 0 {
@@ -382,7 +382,7 @@ func (r *Roster) stopped(ctx context.Context, h *crypto.Head) string {
 	return fmt.Sprintf("it has told entry %d for %v, in %d exchanges that each add one", x.last, now.Sub(x.since).Round(time.Minute), x.again)
 }
 
-// exchangeRecord is the detail of an exchange. A separate entry says what was asked and shown.
+// exchangeRecord is the detail of an exchange. A separate entry records what was asked and shown.
 type exchangeRecord struct {
 	Direction string           `json:"direction"` // in: the partner asked; out: this site did
 	Kind      string           `json:"kind"`

@@ -53,7 +53,7 @@ type Server struct {
 	// notice and again are how often the server looks for notices and for changes by commands.
 	notice, again time.Duration
 
-	maintains atomic.Bool // this process does the work that only one process does for the site
+	maintains atomic.Bool // this process does the work that only one process of the site does
 
 	mu     sync.Mutex // guards the rest
 	shards map[concordat.Epoch]*index.Shard
@@ -61,7 +61,7 @@ type Server struct {
 	served map[concordat.Epoch]concordat.Scheme
 }
 
-// Listen prepares the site for its partners. It returns nil if no listener is configured.
+// Listen returns a server for the site's partners, or nil if no listener is configured.
 func Listen(ctx context.Context, o *instance.Instance, options Options) (*Server, error) {
 	if o.Config.Federation.Listen == "" {
 		return nil, nil
@@ -69,7 +69,7 @@ func Listen(ctx context.Context, o *instance.Instance, options Options) (*Server
 	return NewServer(ctx, o, options)
 }
 
-// NewServer prepares a site that has a card with an address for its partners.
+// NewServer returns a server for the partners of a site whose card has an address.
 func NewServer(ctx context.Context, o *instance.Instance, options Options) (*Server, error) {
 	c, err := Open(ctx, o, options)
 	if err != nil {
@@ -80,7 +80,7 @@ func NewServer(ctx context.Context, o *instance.Instance, options Options) (*Ser
 		return nil, err
 	}
 	var claim func(context.Context, crypto.SiteID, crypto.MessageID, time.Time) (bool, error)
-	if o.Clustered() { // the file has the replies of this process, the store the requests of all
+	if o.Clustered() { // the file has the replies of this process, and the store has the requests of all
 		claim = func(ctx context.Context, from crypto.SiteID, id crypto.MessageID, until time.Time) (bool, error) {
 			return o.Store.Answers.TakeMessage(ctx, instance.PartnerName(from), id[:], until)
 		}
@@ -121,7 +121,7 @@ func firstReplays(ctx context.Context, o *instance.Instance, path string) error 
 	return o.Store.SetSetting(ctx, setting, "yes")
 }
 
-// Close closes the memory of replies and the indexes of fingerprints. Afterwards nothing is answered.
+// Close closes the memory of replies and the indexes of fingerprints. After that, the server answers nothing.
 func (p *Server) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,8 +135,8 @@ func (p *Server) Close() error {
 // Self returns the current identity and card of the site.
 func (p *Server) Self() (*crypto.Identity, *crypto.Card) { return p.client.roster.Self() }
 
-// Run answers at l and runs the periodic work until ctx ends. alone is called for the work that one process does for the site, while this
-// is the one.
+// Run answers at l and runs the periodic work until ctx ends. alone does the work that only one process of the site does; it is called
+// while this process is the one.
 func (p *Server) Run(ctx context.Context, g *errgroup.Group, l net.Listener,
 	alone func(context.Context, func(context.Context) error) error) {
 	p.Address = l.Addr().String()
@@ -148,7 +148,7 @@ func (p *Server) Run(ctx context.Context, g *errgroup.Group, l net.Listener,
 	}
 }
 
-// keep runs, until ctx ends, the work that one process does for the whole site.
+// keep does the work that only one process of the site does, until ctx ends.
 func (p *Server) keep(ctx context.Context) error {
 	p.maintains.Store(true)
 	defer p.maintains.Store(false)
@@ -268,8 +268,8 @@ func (p *Server) useSets(ctx context.Context) error {
 }
 
 // dropReplaced deletes the fingerprints of epochs that now have a different secret under the same number: a site that leaves a federation
-// and creates one of the same name starts at 1 again. Such fingerprints cannot be used to answer anyone, and an index holds those of only
-// one scheme.
+// and creates one of the same name starts at 1 again. Such fingerprints cannot be used to answer anyone, and an index holds fingerprints
+// of only one scheme.
 func (p *Server) dropReplaced(ctx context.Context, served map[concordat.Epoch]concordat.Scheme) error {
 	rows, err := p.client.o.Store.Answers.Epochs(ctx)
 	if err != nil {
@@ -285,7 +285,7 @@ func (p *Server) dropReplaced(ctx context.Context, served map[concordat.Epoch]co
 		if open, ok := p.served[e]; !replaced && (!ok || open == scheme) {
 			continue
 		}
-		if err := p.client.o.Answers.Sets.UseEpochs(ctx); err != nil { // nothing is answered from them any more; the others follow at once
+		if err := p.client.o.Answers.Sets.UseEpochs(ctx); err != nil { // nothing is answered from them after this; the others follow below
 			return err
 		}
 		s := p.shards[e]
@@ -354,7 +354,7 @@ func (p *Server) retire(ctx context.Context, e concordat.Epoch, s *index.Shard) 
 	return p.discard(ctx, e, s, true)
 }
 
-// discard closes and deletes the index of an epoch, which is nil if not open, and if forget is set also its rows in the store.
+// discard closes and deletes the index of an epoch, which is nil if not open, and also its rows in the store if forget is set.
 func (p *Server) discard(ctx context.Context, e concordat.Epoch, s *index.Shard, forget bool) error {
 	if s != nil {
 		if err := s.Close(); err != nil {
@@ -399,7 +399,7 @@ func (p *Server) DeliverNotices(ctx context.Context) error {
 		}
 		var no *concordat.Refusal
 		if cause == nil || errors.As(cause, &no) && !errors.Is(cause, concordat.ErrUnavailable) {
-			err = p.client.o.Answers.Notices.Delivered(ctx, o) // a partner that declines it is not asked again
+			err = p.client.o.Answers.Notices.Delivered(ctx, o) // even one that the partner declined is not sent again
 		} else {
 			err = p.client.o.Answers.Notices.Undelivered(ctx, o, cause)
 		}
@@ -425,7 +425,7 @@ func (p *Server) takeIn(ctx context.Context) error {
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return err
 	}
-	last, _ := strconv.ParseInt(text, 10, 64) // absent: from the beginning
+	last, _ := strconv.ParseInt(text, 10, 64) // if absent, from the beginning
 	got, err := p.client.o.Answers.Notices.Inbox(ctx, last, maxNotices)
 	if err != nil {
 		return err
@@ -448,7 +448,7 @@ func (p *Server) takeIn(ctx context.Context) error {
 	return p.client.o.Answers.Notices.TakenIn(ctx, last)
 }
 
-// refresh asks a partner again for passages on which it has decided.
+// refresh asks a partner again for passages after it has decided about them.
 func (p *Server) refresh(ctx context.Context, task concordat.TaskID, partner concordat.SiteID) error {
 	cl, err := p.client.Connect(partner, time.Minute)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // Roles are the roles that an account may have, in the order in which they are offered.
 var Roles = []store.Role{store.RoleOfficer, store.RoleSubmitter, store.RoleAuditor, store.RoleAdministrator}
 
-// Add creates an account without a password, and the link with which the person chooses one. It uses the Name, Title and Role of a, and
+// Add creates an account without a password, and a link with which the person chooses one. It uses the Name, Title and Role of a, and
 // returns the account as stored. It fails with a *RuleError, with concordat.ErrInvalid for a role that does not exist, and with
 // concordat.ErrExists if the name is taken.
 func (r *Registry) Add(ctx context.Context, by string, a store.Account) (store.Account, Link, error) {
@@ -42,8 +42,9 @@ type Change struct {
 }
 
 // Change changes an account and returns it. A new role, or disabling the account, ends its sessions and tokens. An account that already has
-// the new values stays unchanged, but the audit gets an entry nevertheless. Change fails with a *RuleError if by changes their own account,
-// with concordat.ErrInvalid for a role that does not exist or if nothing is to be changed, and with concordat.ErrNotFound.
+// the new values stays unchanged, but an entry is added to the audit even then. Change fails with a *RuleError if by changes their own
+// account, with concordat.ErrInvalid if the role does not exist or nothing is to be changed, and with concordat.ErrNotFound if there is no
+// such account.
 func (r *Registry) Change(ctx context.Context, by, account string, c Change) (a store.Account, err error) {
 	if c.Disabled == nil && c.Role == nil {
 		return a, fmt.Errorf("change account %s: %w: neither a role nor whether it is disabled", account, concordat.ErrInvalid)

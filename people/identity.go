@@ -12,7 +12,7 @@ import (
 // Person is a person identified by a provider.
 type Person struct {
 	Provider        string // as configured
-	Issuer, Subject string // always this person (OpenID Connect Core 1.0, section 5.7)
+	Issuer, Subject string // together always identify this person (OpenID Connect Core 1.0, section 5.7)
 	Title           string // the person's name
 	Role            store.Role
 }
@@ -21,8 +21,8 @@ func (p Person) detail(account string) map[string]any {
 	return map[string]any{"account": account, "provider": p.Provider, "subject": p.Subject}
 }
 
-// Recognize returns the account to which a person is linked, and records the visit; if update is set, the account first gets the person's
-// role. It fails with concordat.ErrRefused if the account is disabled, or if update is set and the person has no role.
+// Recognize returns the account to which a person is linked, and records the visit. If update is set, the account is first given the
+// person's role. It fails with concordat.ErrRefused if the account is disabled, or if update is set and the person has no role.
 func (r *Registry) Recognize(ctx context.Context, p Person, account string, update bool) (a store.Account, err error) {
 	err = r.o.Store.Atomic(ctx, func(tx *store.DB) error {
 		if a, err = tx.People.Account(ctx, account); err != nil {

@@ -81,11 +81,12 @@ func (r *Registry) Join(ctx context.Context, key, password string) (a store.Acco
 	return a, err
 }
 
-// ErrFull refuses a public account beyond Policy.PublicAccounts.
+// ErrFull is returned for a public account beyond Policy.PublicAccounts.
 var ErrFull = fmt.Errorf("%w: no more public accounts", concordat.ErrUnavailable)
 
 // Register creates a public account for someone at an address, and the link for choosing its password, which works for at most the given
-// time. It fails with concordat.ErrExists if the name is taken, with ErrFull, and with a *store.QuotaUsed beyond Policy.Registrations.
+// time. It fails with concordat.ErrExists if the name is taken, with ErrFull if there are too many public accounts, and with a
+// *store.QuotaUsed beyond Policy.Registrations.
 func (r *Registry) Register(ctx context.Context, account, address string, lasts time.Duration) (Link, error) {
 	n, err := r.o.Store.People.PublicAccounts(ctx)
 	if err == nil && n >= r.o.Policy.PublicAccounts {

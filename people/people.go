@@ -20,23 +20,23 @@ type Options struct {
 	Policy Policy
 }
 
-// Policy says how much may be submitted, and how many people may create accounts themselves. The zero value has no quotas, and the default
-// limits for public accounts.
+// Policy limits how much may be submitted, and how many people may create accounts themselves. The zero value has no quotas, and the
+// default limits for public accounts.
 type Policy struct {
 	Quota       Quota // of every account
 	PublicQuota Quota // of accounts that people created themselves, and of all such accounts from one address
 	// PublicQueue bounds the open checks of all public accounts, PublicAccounts their number, and Registrations the accounts created from
-	// one address in 24 hours; 0: 20, 1000 and 3.
+	// one address in 24 hours. The value 0 stands for 20, 1000 and 3, respectively.
 	PublicQueue, PublicAccounts, Registrations int
 }
 
 // Registry manages the accounts of a site. It is safe for concurrent use.
 type Registry struct {
 	o       Options
-	handing sync.Mutex // held while a limited account's checks enter the queue
+	handing sync.Mutex // held while the checks of an account with a quota enter the queue
 }
 
-// New returns a Registry of a store's accounts.
+// New returns a Registry of the accounts in a store.
 func New(o Options) *Registry {
 	o.Policy.PublicQueue = cmp.Or(o.Policy.PublicQueue, 20)
 	o.Policy.PublicAccounts = cmp.Or(o.Policy.PublicAccounts, 1000)
@@ -102,7 +102,7 @@ func name(s string) (string, error) {
 	return s, nil
 }
 
-// change makes a change and its audit entry, both or neither. by is the person who makes it.
+// change makes a change together with its audit entry, or neither. by is the person who makes it.
 func (r *Registry) change(ctx context.Context, by, action string, detail map[string]any, f func(tx *store.DB) error) error {
 	return r.o.Store.Atomic(ctx, func(tx *store.DB) error {
 		if err := f(tx); err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // Quota limits the documents and bytes submitted within Window and, with Open, the checks that wait or run at
-// once; 0: no limit.
+// the same time; 0 means no limit.
 type Quota struct {
 	Documents, Characters, Open int
 	Bytes                       int64
@@ -53,7 +53,7 @@ func (r *Registry) charges(a store.Account, address string, documents, bytes int
 		add(who, KindBytes, bytes, q.Bytes)
 	}
 	if q.Characters > 0 {
-		add(whose[0], KindCharacters, 0, int64(q.Characters)) // its size is known once the text is read; here only: is any left?
+		add(whose[0], KindCharacters, 0, int64(q.Characters)) // the text is not read yet: check only that some is left
 	}
 	return out
 }
@@ -66,7 +66,7 @@ func (r *Registry) MayUpload(ctx context.Context, a store.Account, address strin
 	return r.room(ctx, a, 1)
 }
 
-// Lose charges for bytes that were read but not used: they stay on the disk until they are cleaned up.
+// Lose charges an account for bytes that were read but not used, since they stay on the disk until they are cleaned up.
 func (r *Registry) Lose(ctx context.Context, a store.Account, address string, bytes int64) error {
 	var out []store.Charge
 	for _, c := range r.charges(a, address, 0, bytes) {
@@ -78,9 +78,9 @@ func (r *Registry) Lose(ctx context.Context, a store.Account, address string, by
 	return r.o.Store.People.Charge(ctx, out...)
 }
 
-// TooManyOpen refuses checks beyond those that may be open at once. It wraps concordat.ErrRefused.
+// TooManyOpen is the error for checks beyond those that may be open at the same time. It wraps concordat.ErrRefused.
 type TooManyOpen struct {
-	Public bool          // the public accounts together have too many; otherwise the account itself does
+	Public bool          // the public accounts together have too many; otherwise this account has
 	Retry  time.Duration // time after which to try again, when an open check may have ended
 }
 
@@ -94,7 +94,7 @@ func (e *TooManyOpen) Error() string {
 // Unwrap returns concordat.ErrRefused.
 func (e *TooManyOpen) Unwrap() error { return concordat.ErrRefused }
 
-// room refuses an account that would have too many open checks with n more.
+// room returns an error if n more open checks would be too many for an account.
 func (r *Registry) room(ctx context.Context, a store.Account, n int) error {
 	q := r.Quota(a)
 	if q.Open <= 0 && !a.Public {
@@ -131,9 +131,9 @@ func (r *Registry) Spend(ctx context.Context, a store.Account, address string, d
 	return done, nil
 }
 
-// Admit charges the owner of a task for the content read: the characters of a text, and the documents of an archive beyond the one charged
-// when it was submitted. An owner without an account is the command line, which has no quota. It fails with concordat.ErrRefused, as a
-// *store.QuotaUsed if a quota is exceeded.
+// Admit charges the owner of a task for the content that was read: the characters of a text, and the documents of an archive beyond the
+// one charged when it was submitted. A task whose owner has no account comes from the command line, which has no quota. It fails with
+// concordat.ErrRefused, as a *store.QuotaUsed if a quota is exceeded.
 func (r *Registry) Admit(ctx context.Context, owner string, documents int, characters int64) error {
 	a, err := r.o.Store.People.Account(ctx, owner)
 	if errors.Is(err, concordat.ErrNotFound) {

@@ -14,11 +14,11 @@ import (
 // SessionTime is how long a browser stays signed in.
 const SessionTime = 12 * time.Hour
 
-// maxAgent bounds, in bytes, the part of a browser's self-description that is kept.
+// maxAgent bounds, in bytes, the part of a browser's self-description that is stored.
 const maxAgent = 200
 
-// Begin begins a session of an account and returns its secret, which is always new, so that no one can have planted it. former is the
-// browser's previous secret, whose session ends, or empty. The notes go into the audit with the session.
+// Begin begins a session of an account and returns its secret, which is always new, so that no one else can have planted it. former
+// is the browser's previous secret, whose session ends, or empty. The notes go into the audit with the session.
 func (r *Registry) Begin(ctx context.Context, account, former, agent string, notes ...store.AuditNote) (secret string, err error) {
 	agent = strings.ToValidUTF8(agent, "\ufffd")
 	agent = strings.ToValidUTF8(agent[:min(len(agent), maxAgent)], "")
@@ -39,7 +39,7 @@ func (r *Registry) Begin(ctx context.Context, account, former, agent string, not
 	})
 }
 
-// End ends the session with the secret; it is no error if there is none.
+// End ends the session with the secret, if there is one.
 func (r *Registry) End(ctx context.Context, secret string) error {
 	return r.o.Store.People.DeleteToken(ctx, secret)
 }

@@ -45,21 +45,21 @@ const (
 
 // NewToken is a request for a token.
 type NewToken struct {
-	Name   string   // what it is for
-	Scopes []string // what it may do; duplicates count once
+	Name   string   // what the token is for
+	Scopes []string // what the token may do; duplicates count once
 	Lasts  time.Duration
 	// Origins are the web addresses below which ScopeInbox accepts notifications: at least one and at most MaxOrigins. No other scope has
 	// origins.
 	Origins []string
 	// WithinOrigins are the origins of the token that asks for another.
 	WithinOrigins []string
-	// Within are the scopes of the token that asks for another; nil: the person asks.
+	// Within are the scopes of the token that asks for another; nil means that the person asks.
 	Within []string
 }
 
-// MakeToken creates a token for an account and returns its secret, which is not kept. It is valid for at most TokenTime. MakeToken fails
-// with a *RuleError, with concordat.ErrRefused for anything beyond Within, and with concordat.ErrChanged if the account already has
-// store.MaxTokens tokens.
+// MakeToken creates a token for an account and returns its secret, which is not stored. It is valid for at most TokenTime. MakeToken
+// fails with a *RuleError, with concordat.ErrRefused for anything beyond Within, and with concordat.ErrChanged if the account already
+// has store.MaxTokens tokens.
 func (r *Registry) MakeToken(ctx context.Context, account string, n NewToken) (secret string, t store.Token, err error) {
 	n.Name = strings.TrimSpace(n.Name)
 	if n.Name == "" || utf8.RuneCountInString(n.Name) > MaxTokenName || len(n.Scopes) == 0 {
@@ -116,7 +116,7 @@ func originsOf(n NewToken, inbox bool) (out []string, err error) {
 	return out, nil
 }
 
-// RevokeToken deletes a token of an account; it is no error if there is none.
+// RevokeToken deletes a token of an account, if it exists.
 func (r *Registry) RevokeToken(ctx context.Context, account string, id store.TokenID) error {
 	return r.change(ctx, account, "token_revoked", map[string]any{"token": id}, func(tx *store.DB) error {
 		return tx.People.RevokeToken(ctx, account, id)

@@ -26,7 +26,7 @@ func (p *Profiler) SetMeaning(on bool) error {
 	return nil
 }
 
-// CellsDigest returns the digest of the cells that the profiler makes, or empty if it makes none.
+// CellsDigest returns the digest of the cells that the profiler makes, or "" if it makes none.
 func (p *Profiler) CellsDigest() string {
 	c := p.cells.Load()
 	if c == nil {

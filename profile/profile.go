@@ -41,9 +41,9 @@ const (
 	gateChinese = 22
 )
 
-// The same in differing hashes, for recipes with four bits per hash. How many bits differ between two unequal hashes is chance, so this
-// separates related sentences from others better: for the same number of unrelated ones, it nominates a third of the document pairs that a
-// threshold in bits misses (doc/evaluation/align.md).
+// The same in differing hashes, for recipes with four bits per hash. The number of bits in which two unequal hashes differ is random, so a
+// threshold in hashes separates related sentences from others better: with the same number of unrelated ones, it nominates a third of the
+// document pairs that a threshold in bits misses (doc/evaluation/align.md).
 const (
 	gateHashes        = 14
 	gateHashesChinese = 13
@@ -57,10 +57,10 @@ type Options struct {
 	// Recipe is the name of a built-in recipe; empty means Natural.
 	Recipe string
 	// Key makes the fingerprints depend on a secret: without it no one can tell whether a site has a given sentence, or what a fingerprint
-	// stands for. Sites in one federation epoch share one, 32 random bytes; empty is the public key, which everybody has.
+	// stands for. Sites in one federation epoch share a key of 32 random bytes. An empty key is the public one, which everybody has.
 	Key []byte
-	// Meaning makes ForIndex add the cells of sentences to the terms, so that a check finds documents that say the
-	// same in other words or in another language.
+	// Meaning makes ForIndex add the cells of sentences to the terms, so that a check also finds documents that
+	// say the same in other words or in another language.
 	Meaning bool
 }
 
@@ -118,7 +118,7 @@ func New(o Options) (*Profiler, error) {
 	return p, p.SetMeaning(o.Meaning)
 }
 
-// schemeOf names a recipe by the digest of everything that its fingerprints depend on.
+// schemeOf returns the name of a recipe with the digest of everything that its fingerprints depend on.
 func schemeOf(recipe string, packing segment.Packing, key []byte) concordat.Scheme {
 	h := sha256.New()
 	keyed := sha256.Sum256(append([]byte("concordat/scheme-key\x00"), key...))
@@ -134,8 +134,8 @@ func schemeOf(recipe string, packing segment.Packing, key []byte) concordat.Sche
 func (p *Profiler) Scheme() concordat.Scheme { return p.scheme }
 
 // Profile fingerprints a document for a check, with both its indexed and its asked sentences, and the windows for queries by words.
-// template finds its sections and may leave some out; nil: no sections. Profile fails only if the text is larger than segment.MaxBytes or
-// the Chinese dictionaries cannot be loaded.
+// template finds its sections and may leave some out; if it is nil, there are no sections. Profile fails only if the text is larger than
+// segment.MaxBytes or the Chinese dictionaries cannot be loaded.
 func (p *Profiler) Profile(d concordat.Document, template *segment.Template) (*concordat.Profile, error) {
 	return p.profile(d, template, true)
 }
@@ -146,7 +146,8 @@ func (p *Profiler) ForIndex(d concordat.Document) (*concordat.Profile, error) {
 	return p.ForLibrary(d, true)
 }
 
-// ForLibrary is ForIndex for a library that may or may not be indexed by meaning; if it is not, its documents are known to have no cells.
+// ForLibrary is ForIndex for a library that may or may not be indexed by meaning; if it is not, its documents are
+// recorded as having no cells.
 func (p *Profiler) ForLibrary(d concordat.Document, meant bool) (*concordat.Profile, error) {
 	out, err := p.profile(d, nil, false)
 	c := p.cells.Load()
@@ -206,8 +207,8 @@ func (p *Profiler) profile(d concordat.Document, template *segment.Template, ask
 	return out, nil
 }
 
-// Asked returns, in order, the spans of the sentences that a check of the text asks about and that the function selects. They are those of
-// its Profile's Questions, found with much less work, as nothing is fingerprinted. It fails as Profile does.
+// Asked returns, in order, the spans of the sentences that a check of the text asks about and for which want returns true. They are the
+// spans of the Questions of its Profile, found with much less work because nothing is fingerprinted. It fails as Profile does.
 func (p *Profiler) Asked(text string, want func(concordat.Span) bool) ([]concordat.Span, error) {
 	s := p.scratch.Get().(*scratch)
 	defer p.scratch.Put(s)
@@ -291,7 +292,7 @@ func distinct(features []uint64, n int) bool {
 }
 
 // MaxHashes is the largest number of differing hashes with which a sentence may nominate, for use as concordat.Query.MaxHashes. It is 0 for
-// recipes with other than four bits per hash, which use MaxGate.
+// recipes that do not have four bits per hash; they use MaxGate.
 func (p *Profiler) MaxHashes() int {
 	if p.hashes {
 		return gateHashes
@@ -299,8 +300,8 @@ func (p *Profiler) MaxHashes() int {
 	return 0
 }
 
-// Nearness returns how far within the gate of an asked sentence a match is: 1 is the same fingerprint, and 0 or less is outside and
-// nominates nothing. It uses m.Hashes if the recipe has four bits per hash, otherwise m.Distance.
+// Nearness returns how far within the gate of an asked sentence a match is: 1 means the same fingerprint, and at 0 or less the
+// match is outside and nominates nothing. It uses m.Hashes if the recipe has four bits per hash, otherwise m.Distance.
 func (p *Profiler) Nearness(asked concordat.Sentence, m concordat.Match) float64 {
 	differ, gate := p.differ(asked, m)
 	return float64(gate+1-differ) / float64(gate+1)
@@ -318,8 +319,8 @@ func (p *Profiler) differ(asked concordat.Sentence, m concordat.Match) (differ, 
 	return m.Hashes, gateHashes
 }
 
-// Margin returns by how many hashes a match is within the gate of an asked sentence: 0 is at the gate, and less is outside. For recipes
-// without four-bit hashes, two bits count as a hash.
+// Margin returns by how many hashes a match is within the gate of an asked sentence: 0 is at the gate, and a negative number is
+// outside. For recipes without four-bit hashes, two bits count as a hash.
 func (p *Profiler) Margin(asked concordat.Sentence, m concordat.Match) int {
 	differ, gate := p.differ(asked, m)
 	if !p.hashes {
@@ -401,8 +402,8 @@ func (p *Profiler) Resemblance(a, b string) (float64, error) {
 	return float64(common) / float64(len(fa)+len(fb)-common), nil
 }
 
-// Size returns the letters and digits of a sentence, one Han character counting as three, and the number of its distinct features, which an
-// alignment of fingerprints also needs.
+// Size returns the number of letters and digits of a sentence, one Han character counting as three, and the number of its distinct
+// features. An alignment of fingerprints needs both.
 func (p *Profiler) Size(sentence string) (chars, features int, err error) {
 	s := p.scratch.Get().(*scratch)
 	defer p.scratch.Put(s)
@@ -417,7 +418,7 @@ func (p *Profiler) Size(sentence string) (chars, features int, err error) {
 	return chars, len(set), err
 }
 
-// set appends the distinct features of a text, read as one block, in order.
+// set appends the distinct features of a text, taken as one block, in order.
 func (s *scratch) set(text string, dst []uint64) ([]uint64, error) {
 	if err := s.text.Split(text); err != nil {
 		return nil, err

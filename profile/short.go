@@ -12,7 +12,7 @@ import (
 // Short pieces are compared on request by their grams.
 const (
 	// shortBelow is the number of folded characters below which a paragraph is a short piece: the least length of a block in the natural
-	// packing. From segment.Natural.Short characters on, it also has a fingerprint.
+	// packing. A paragraph of at least segment.Natural.Short characters also has a fingerprint.
 	shortBelow = 40
 	// longestTitle is the largest length, in folded characters, of a title that is a short piece.
 	longestTitle = 200
@@ -20,7 +20,7 @@ const (
 	// to compare: dates and page numbers have no letters.
 	leastLetters = 4
 	leastWords   = 3
-	// maxShort bounds the short pieces of a document: a list of words is not a set of headings.
+	// maxShort bounds the short pieces of a document: a list of words is not a list of headings.
 	maxShort = 2000
 )
 
@@ -85,7 +85,7 @@ func (s *scratch) list() []concordat.ShortPiece {
 	return out
 }
 
-// title returns the title as a short piece, if it can be one. It splits the title, which discards the text split before.
+// title returns the title as a short piece, if it can be one. It splits the title, and so discards the text that was split before.
 func (s *scratch) title(title string) ([]concordat.ShortPiece, error) {
 	if title == "" || len(title) > 8*longestTitle {
 		return nil, nil
@@ -118,7 +118,7 @@ func (s *scratch) letters(first, last int) string {
 	return string(out)
 }
 
-// telling reports whether letters are more than a number.
+// telling reports whether letters contain more than a number.
 func telling(letters string) bool {
 	n := 0
 	for _, r := range letters {
@@ -131,7 +131,7 @@ func telling(letters string) bool {
 	return false
 }
 
-// left reports whether a place is in a section that is left out.
+// left reports whether a place is in an excluded section.
 func left(at int, sections []concordat.Section, excluded []bool) bool {
 	for i := range sections {
 		if sections[i].Span.Start <= at && at < sections[i].Span.End {

@@ -6,9 +6,9 @@ import (
 	"concordat"
 )
 
-// Windows of a check: stretches of 450 letters, which are three to four sentences, one every 300 (doc/evaluation/retrieval.md: longer ones
-// cost recall, shorter ones more candidates). A Chinese character counts as three letters. A text of more than maxWindows such steps has
-// longer steps, so that a check stays bounded.
+// The windows of a check are stretches of 450 letters, which are three to four sentences, and one begins every 300 letters
+// (doc/evaluation/retrieval.md: longer windows cost recall, and shorter ones bring more candidates). A Chinese character counts as three
+// letters. A text with more than maxWindows such steps is given longer steps, so that the cost of a check stays bounded.
 const (
 	windowLetters = 450
 	windowStep    = 300

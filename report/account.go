@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// Account says what became of the letters, marks and digits of the submission's file. File is Read and the letters of NotRead;
-// Read is Compared and the letters of LeftOut.
+// Account counts what happened to the letters, marks and digits of the submission's file. File is the sum of Read and the
+// letters of NotRead, and Read is the sum of Compared and the letters of LeftOut.
 type Account struct {
 	File     int       `json:"file"`
 	Read     int       `json:"read"`
@@ -18,12 +18,12 @@ type Account struct {
 	NotRead  []NotRead `json:"not_read"` // in the order in which the file was read
 }
 
-// LeftOut are letters that a rule kept out of the comparison: letters of the text for a [concordat.SkipReason], other letters
-// by the code of the flag about them.
+// LeftOut counts letters that a rule kept out of the comparison: letters of the text by their [concordat.SkipReason], and
+// other letters by the code of the flag about them.
 type LeftOut struct {
 	Rule    string `json:"rule"`
 	Letters int    `json:"letters"`
-	InText  bool   `json:"in_text"` // they are in the text, which a reader of the report sees
+	InText  bool   `json:"in_text"` // the letters are in the text, which a reader of the report sees
 }
 
 // NotRead is something that a person may see in the file but that is not in the text.
@@ -54,7 +54,7 @@ func (a Account) Counted() bool {
 	return !slices.ContainsFunc(a.NotRead, func(n NotRead) bool { return n.Letters == 0 || n.Bytes > 0 })
 }
 
-// account adds up the letters of the file. skipped are the stretches of the text that were not compared.
+// account returns the account of the letters of the file. skipped are the stretches of the text that were not compared.
 func (b *builder) account(skipped []concordat.Skipped) Account {
 	a := Account{Compared: b.measured, LeftOut: []LeftOut{}, NotRead: []NotRead{}}
 	leave := func(rule string, letters int, inText bool) {
@@ -87,7 +87,7 @@ func (b *builder) account(skipped []concordat.Skipped) Account {
 	return a
 }
 
-// comparedWords says how much of the file was compared.
+// comparedWords returns a sentence that says how much of the file was compared.
 func (r *Report) comparedWords() string {
 	l, a := r.Language, r.Account
 	share := l.Percent(float64(a.Compared) / float64(max(a.File, 1)))
@@ -105,7 +105,7 @@ func (r *Report) comparedWords() string {
 	return l.Say("Compared: %s of the file, %s of %s letters and digits.", share, Thousands(a.Compared), Thousands(a.File))
 }
 
-// leftWords says which parts of the file are not in the text because of a rule, or because they could not be read.
+// leftWords returns sentences about the parts of the file that are not in the text because of a rule, or because they could not be read.
 func (r *Report) leftWords() []string {
 	l := r.Language
 	var out []string
@@ -139,7 +139,7 @@ func (r *Report) leftWords() []string {
 	return out
 }
 
-// reasonWords states the code of a flag in words.
+// reasonWords returns the words for the code of a flag.
 func (r *Report) reasonWords(code string) string {
 	return strings.ReplaceAll(r.Language.FlagName(concordat.Flag{Code: code}), "_", " ")
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Apart is a part of a document that is not its author's prose: a contents page, a title page, a running head, a publisher's
-// notice. It is recognised by its layout, not by what it says.
+// notice. It is recognised by its layout, not by its content.
 type Apart struct {
 	concordat.Span
 	Why ApartAs
@@ -35,15 +35,15 @@ const (
 )
 
 const (
-	leastContents = 4   // lines of a contents page
+	leastContents = 4   // least number of lines of a contents page
 	maxTitlePage  = 120 // words of a title page, a pair of Chinese characters counting as one
-	leastTitle    = 3   // lines of it
+	leastTitle    = 3   // least number of its lines
 	maxTitleLine  = 22  // words of such a line
 	maxTitleAlone = 30  // words of a single title line above the first paragraph
-	leastRunning  = 3   // repetitions of a running head,
-	pageApart     = 600 // bytes from one to the next,
-	fewestRunning = 3   // words of it, at least,
-	maxRunning    = 16  // and at most
+	leastRunning  = 3   // least number of repetitions of a running head
+	pageApart     = 600 // least number of bytes from one repetition to the next
+	fewestRunning = 3   // least number of its words
+	maxRunning    = 16  // largest number of its words
 	maxHeadRow    = 24  // words of consecutive running heads: more is text that a document contains twice
 	maxImprint    = 45  // words of a notice
 	maxKeywords   = 60  // words of a line of keywords or codes
@@ -102,8 +102,8 @@ func endsSentence(l string) bool {
 	return strings.ContainsRune(".!?;。！？；", last)
 }
 
-// titlePage returns the short lines at the beginning of a document, up to its first paragraph: several, or a title that is set
-// apart.
+// titlePage returns the short lines at the beginning of a document, up to its first paragraph, if there are several or they
+// are a title that is set apart.
 func titlePage(text string, ls []line) []Apart {
 	first, last, n, count := -1, -1, 0, 0
 	for i, l := range ls {
@@ -147,7 +147,7 @@ func goesOnFrom(before, l string) bool {
 	return !endsSentence(before) && (!titled(l) || endsSentence(l) && measureWords(l) > 4) && measureWords(before) > 6
 }
 
-// titled reports whether a line begins like one of a title page: not in the middle of a sentence.
+// titled reports whether a line may belong to a title page because it does not begin in the middle of a sentence.
 func titled(l string) bool {
 	r, _ := utf8.DecodeRuneInString(strings.TrimLeft(l, "*#•–—-“\"«„ "))
 	return !unicode.IsLower(r)
@@ -156,7 +156,7 @@ func titled(l string) bool {
 // contentsLine is a line that ends in the number of a page, set off from its words.
 var contentsLine = regexp.MustCompile(`\pL.*(?:\.{3,}|(?:\.\s){3,}|…+|·{3,}|⋯+|\t|\s{3,}|\s?[－—-]{3,})\s*(?:[0-9]{1,4}|[ivxlc]{1,6})\s*$`)
 
-// isContentsLine looks for the mark that sets off a number before it examines a line.
+// isContentsLine reports whether a line is a contents line. It first looks for the mark that sets off a number, which is cheaper.
 func isContentsLine(l string) bool {
 	if !strings.ContainsAny(l, "…·⋯\t") && !strings.Contains(l, "..") && !strings.Contains(l, ". .") && !strings.Contains(l, "   ") &&
 		!strings.Contains(l, "--") && !strings.Contains(l, "—") {
@@ -171,7 +171,7 @@ var leader = regexp.MustCompile(`(?:\.{4,}|(?:\.\s){4,}|…{2,}|·{4,}|⋯{2,}|-
 // wordsForLeader is the largest number of words per dotted leader in a table of contents whose lines were joined.
 const wordsForLeader = 15
 
-// entriesIn returns how many entries of contents a line holds: one that ends in the number of a page, or several that were joined.
+// entriesIn returns the number of contents entries in a line: one that ends in a page number, or several that were joined.
 func entriesIn(l string) int {
 	if n := len(leader.FindAllStringIndex(l, -1)); n > 0 && measureWords(l) <= wordsForLeader*n {
 		return n
@@ -182,7 +182,7 @@ func entriesIn(l string) int {
 	return 0
 }
 
-// contentsPages returns runs of such lines, with a heading of one to three words above.
+// contentsPages returns the runs of contents lines, with the heading of one to three words above them.
 func contentsPages(ls []line) []Apart {
 	var out []Apart
 	for i := 0; i < len(ls); i++ {
@@ -212,8 +212,9 @@ func contentsPages(ls []line) []Apart {
 	return out
 }
 
-// runningHeads returns the short lines that are repeated several times, except for their numbers, and are not sentences. Lines
-// repeated together with their surroundings are text that the document contains twice, and belong to the author.
+// runningHeads returns the short lines that are not sentences and are repeated several times with at most their numbers
+// changed. Lines repeated together with their surroundings are text that the document contains twice, and belong to the
+// author.
 func runningHeads(ls []line) []Apart {
 	at := map[string][]int{}
 	for i, l := range ls {

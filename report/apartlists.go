@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	maxHeadingLine = 9   // words of a line of an outline or of a list of abbreviations, a pair of Chinese characters counting as one
-	leastAbbrev    = 4   // lines of a list of abbreviations
-	maxThanks      = 120 // words of acknowledgements
+	maxHeadingLine = 9   // most words of a line in an outline or a list of abbreviations, a pair of Chinese characters counting as one
+	leastAbbrev    = 4   // least number of lines of a list of abbreviations
+	maxThanks      = 120 // most words of acknowledgements
 )
 
 var (
@@ -80,8 +80,8 @@ func after(number, last []int) bool {
 	return false
 }
 
-// thanks returns the acknowledgements of a document: the text under their heading, or after it on its line, while at least half of the
-// sentences thank someone, up to maxThanks words. A page copied under such a heading does not thank anyone.
+// thanks returns the acknowledgements of a document: the text under their heading, or after it on the same line, for as long as at
+// least half of the sentences thank someone, up to maxThanks words. A copied page under such a heading does not thank anyone.
 func thanks(text string, ps []concordat.Span) []Apart {
 	var out []Apart
 	for i := 0; i < len(ps); i++ {
@@ -112,7 +112,7 @@ func firstLine(s string) string {
 	return s
 }
 
-// givesThanks reports whether at least half of the sentences of a paragraph thank someone; an empty one may continue.
+// givesThanks reports whether at least half of the sentences of a paragraph thank someone, or it has none.
 func givesThanks(p string) bool {
 	n, of := 0, 0
 	for _, s := range sentenceEnd.Split(p, -1) {

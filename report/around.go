@@ -10,7 +10,7 @@ import (
 // ContextBytes is the approximate number of bytes of text shown around a passage.
 const ContextBytes = 120
 
-// RuneStart moves i into text, back to the beginning of a rune.
+// RuneStart returns i, limited to text and moved back to the beginning of a rune.
 func RuneStart(text string, i int) int {
 	i = min(max(i, 0), len(text))
 	for i < len(text) && i > 0 && !utf8.RuneStart(text[i]) {
@@ -27,7 +27,8 @@ func Around(text string, s concordat.Span) (before, after string) {
 	return LastOf(text[a:s.Start], a == 0), FirstOf(text[s.End:b], b == len(text))
 }
 
-// LastOf returns the end of s that belongs to the paragraph after it, from a word's beginning. begins says whether s begins its text.
+// LastOf returns the end of s that belongs to the paragraph of what follows s, starting at the beginning of a word.
+// begins says whether s is at the beginning of its text.
 func LastOf(s string, begins bool) string {
 	if i := strings.LastIndexByte(strings.TrimRight(s, " \t"), '\n'); i >= 0 {
 		return s[i+1:]
@@ -41,7 +42,8 @@ func LastOf(s string, begins bool) string {
 	return "…" + s
 }
 
-// FirstOf returns the beginning of s that belongs to the paragraph before it, up to a word's end. ends says whether s ends its text.
+// FirstOf returns the beginning of s that belongs to the paragraph of what precedes s, up to the end of a word. ends
+// says whether s is at the end of its text.
 func FirstOf(s string, ends bool) string {
 	if i := strings.IndexByte(s, '\n'); i >= 0 {
 		return s[:i]

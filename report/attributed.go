@@ -12,20 +12,20 @@ import (
 )
 
 // Attributed is wording that a text attributes to someone else, with its place: a quotation, a provision of a statute, a
-// passage of scripture, verse. If two texts both attribute it, they share it legitimately. In one text alone it proves nothing:
-// marks and a place are easily put around a page.
+// passage of scripture, verse. If two texts both attribute it, they share it legitimately. If only one text does, this proves
+// nothing, since anyone can put quotation marks and a reference around a page.
 type Attributed struct {
 	concordat.Span
 	Why AttributedAs
 }
 
-// AttributedAs is the sign that wording is someone else's.
+// AttributedAs is the kind of attribution, which shows that wording is someone else's.
 type AttributedAs string
 
 // The kinds of attribution.
 const (
 	AsQuotation AttributedAs = "quotation" // in marks or set apart, with its source
-	AsStatute   AttributedAs = "statute"   // of a law named with the provision
+	AsStatute   AttributedAs = "statute"   // of a law that is named with the provision
 	AsScripture AttributedAs = "scripture" // with chapter and verse
 	AsVerse     AttributedAs = "verse"     // lines of verse with their source
 	AsStatement AttributedAs = "statement" // under a heading that requires it: a declaration, a consent, a licence
@@ -144,7 +144,7 @@ func provision(text string, p concordat.Span) (concordat.Span, bool) {
 }
 
 // mayNumberLaw reports, at little cost, whether lawNumber may match: there is a special sign, or a number after a word that, by its first
-// letter, may denote a provision or be "no". Such a word may begin within letters that are not ASCII.
+// letter, may denote a provision or be "no". Such a word may follow letters that are not ASCII without a space.
 func mayNumberLaw(s string) bool {
 	if strings.ContainsAny(s, "§第") {
 		return true
@@ -185,7 +185,7 @@ var statementHeading = regexp.MustCompile(`^(?:.{0,40}\b)?(?:declarations?(?: of
 // maxStatement is the largest number of words in a statement: anything longer is the author's text under such a heading.
 const maxStatement = 150
 
-// statements returns the paragraphs under such headings, up to the next heading or maxStatement words.
+// statements returns the paragraphs under statement headings, up to the next heading or maxStatement words.
 func statements(text string) []Attributed {
 	var out []Attributed
 	ls := lines(text)
@@ -215,7 +215,7 @@ func statements(text string) []Attributed {
 			out = append(out, Attributed{concordat.Span{Start: ls[i].Start, End: ls[end].End}, AsStatement})
 			i = end
 		} else if end > i {
-			// Nothing separates the text after the statement from it, so only its first paragraph is taken.
+			// Nothing separates the statement from the text after it, so only its first paragraph is taken.
 			k := i + 1
 			for k < len(ls) && ls[k].trimmed == "" {
 				k++
@@ -233,12 +233,12 @@ func statements(text string) []Attributed {
 }
 
 const (
-	leastVerse  = 4  // lines, or clauses of equal length, of verse
-	longestLine = 70 // letters of a line of verse
+	leastVerse  = 4  // least number of lines, or of clauses of equal length, of verse
+	longestLine = 70 // most letters of a line of verse
 )
 
-// verse returns a paragraph of verse that names its source: lines by themselves that each begin with a capital, or, in
-// Chinese, clauses of equal length, with a citation or the title of a work around them.
+// verse returns a paragraph of verse that names its source. It consists of separate lines that each begin with a
+// capital or, in Chinese, of clauses of equal length, with a citation or the title of a work next to them.
 func verse(text string, p concordat.Span, cites spans) (concordat.Span, bool) {
 	in := p.In(text)
 	if !versedLines(in) && !versedClauses(in) {
@@ -268,7 +268,7 @@ func versedLines(s string) bool {
 	return n >= leastVerse && 4*large >= 3*n
 }
 
-// versedClauses reports whether most clauses of a Chinese paragraph are of one length: four, five or seven characters.
+// versedClauses reports whether most clauses of a Chinese paragraph have the same length of four, five or seven characters.
 func versedClauses(s string) bool {
 	by, all := map[int]int{}, 0
 	if i := strings.IndexAny(s, ":：“「"); i >= 0 && i < 3*longestLine {

@@ -45,7 +45,7 @@ func words(list string) map[string]bool {
 // numbering matches the numbering before the words of a heading: marks of outlines and chapters.
 var numbering = regexp.MustCompile(`^(?:#+\s*|(?:[0-9]+|[ivxlc]+|[a-z])[.)、．]\s*|[0-9]+(?:[.．][0-9]+)*[.．]?\s+|第[0-9一二三四五六七八九十百]+[章节節编編部分]+\s*|[一二三四五六七八九十]+[、.．]\s*|[【\[〔]\s*)+`)
 
-// heading folds a line for comparison with a list of headings; "" if it is too long for one.
+// heading returns a line folded for comparison with a list of headings, or "" if it is too long for a heading.
 func heading(l string) string {
 	if len(l) > 200 {
 		return ""
@@ -61,8 +61,8 @@ func heading(l string) string {
 	return strings.Join(strings.Fields(l), " ")
 }
 
-// A list of references is a chain of records near one another: under a heading that says so, or at least leastRecords of them
-// without one. An annotation between two records is compared as prose; a longer stretch ends the list.
+// A list of references is a chain of records near one another: any number under a heading that says so, or at least
+// leastRecords without one. An annotation between two records is compared as prose; a longer stretch ends the list.
 const (
 	leastRecords = 3
 	maxApart     = 1500 // bytes between two records
@@ -85,7 +85,7 @@ func spansOf(text string, lists []referenceList) spans {
 	return filled(text, union(out))
 }
 
-// filled joins spans with only space between them.
+// filled joins spans that have only space between them.
 func filled(text string, s spans) spans {
 	var out spans
 	for _, x := range s {
@@ -108,7 +108,7 @@ type referenceList struct {
 func referenceLists(text string) []referenceList {
 	var out []referenceList
 	var here referenceList
-	var maybe []record // after the last sure record: entries without a byline, if another sure one follows
+	var maybe []record // entries without a byline after the last sure record; they count if another sure one follows
 	end := 0
 	done := func() {
 		n := 0

@@ -19,7 +19,7 @@ type Board struct {
 	Found    []string    // sentences about flags and leads
 	Passages []BoardPassage
 	None     string   // why Passages is empty
-	Decided  []string // people's decisions; none: no verdict has been given
+	Decided  []string // people's decisions; empty if no verdict has been given
 	Verdicts []string // verdicts that can be given
 }
 
@@ -29,10 +29,10 @@ type BoardPassage struct {
 	Kind   string // how close it is to its source
 	Size   string
 	Source string // title
-	Place  string // of the source, with its date
+	Place  string // place of the source, with its date
 	Here   string // wording, of the checked text
 	There  string // wording, of the source
-	Shown  bool   // There is wording; otherwise it says why there is none
+	Shown  bool   // There contains wording; otherwise it says why no wording is shown
 }
 
 const (
@@ -42,11 +42,11 @@ const (
 	boardSentence  = 400 // code points
 	boardLibraries = 6
 	boardSilent    = 2 // libraries whose answers are incomplete
-	boardReasons   = 3 // for which passages do not count
+	boardReasons   = 3 // reasons for which passages do not count
 	boardDecided   = 6
 )
 
-// NewBoard summarises a report.
+// NewBoard returns the summary of a report.
 func NewBoard(r *Report) Board {
 	l := r.Language
 	b := Board{Compared: boardCompared(r), Counts: boardCounts(r), Decided: r.ReviewWords()}
@@ -92,7 +92,7 @@ func NewBoard(r *Report) Board {
 	return b
 }
 
-// PassagesTitle is the heading of Passages, in English.
+// PassagesTitle returns the heading of Passages, in English.
 func (b Board) PassagesTitle() string {
 	switch len(b.Passages) {
 	case 0, 1:
@@ -106,10 +106,10 @@ func (b Board) PassagesTitle() string {
 // BoardSignatures is the number of rows for signatures.
 const BoardSignatures = 3
 
-// BoardColumns are the columns of the table of signatures, in English.
+// BoardColumns returns the columns of the table of signatures, in English.
 func BoardColumns() []string { return []string{"Name", "Role", "Date", "Handwritten signature"} }
 
-// largest returns the largest passages that count, the largest first, and the earlier first among equal ones.
+// largest returns the largest passages that count, the largest first; of equally large passages, the earlier is first.
 func largest(r *Report) []int {
 	var all []int
 	for i, e := range r.Evidence {
@@ -121,7 +121,7 @@ func largest(r *Report) []int {
 	return all[:min(len(all), boardPassages)]
 }
 
-// boardCompared says what was compared with what.
+// boardCompared returns sentences about what was compared with what.
 func boardCompared(r *Report) []string {
 	l := r.Language
 	out := []string{r.comparedWords()}
@@ -169,7 +169,7 @@ func boardCompared(r *Report) []string {
 	return append(out, l.Say("A passage without a mark was not found in the sources searched. That does not prove it original."))
 }
 
-// firstOf joins the first of some names, and says how many more there are.
+// firstOf joins the first of some names, and adds how many more there are.
 func firstOf(l Language, names []string) string {
 	more := len(names) - boardLibraries
 	if more > 0 {
@@ -178,7 +178,7 @@ func firstOf(l Language, names []string) string {
 	return strings.Join(names, l.Say("; "))
 }
 
-// boardCounts lists what counts and what does not.
+// boardCounts returns what counts and what does not, each with its figure.
 func boardCounts(r *Report) [][2]string {
 	s, l := r.Scores, r.Language
 	var out [][2]string
@@ -246,7 +246,7 @@ func boardCounts(r *Report) [][2]string {
 	return out
 }
 
-// boardPassage shows passage i with the first of its sources that count.
+// boardPassage returns passage i with the first of its sources that count.
 func boardPassage(r *Report, i int) BoardPassage {
 	e, l := r.Evidence[i], r.Language
 	share := ""
@@ -281,7 +281,7 @@ func boardPassage(r *Report, i int) BoardPassage {
 	return p
 }
 
-// nameOf is a document's title, or its name if it has none.
+// nameOf returns a document's title, or its name if it has none.
 func nameOf(title string, ref concordat.Ref) string {
 	if strings.TrimSpace(title) != "" {
 		return title

@@ -11,12 +11,13 @@ import (
 	"concordat"
 )
 
-// joinGap is the number of characters up to which two passages of one source belong together. It is the least length of a
-// sentence block in the natural scheme: a longer gap contained a block that was asked about and did not match.
+// joinGap is the largest number of characters between two passages of one source that belong together. It is the least
+// length of a sentence block in the natural scheme, so a longer gap contains a block that was asked about and did not
+// match.
 const joinGap = 40
 
-// muchQuoted is the share of a text, found in quotations that do not count, from which a report says so: a tenth is a page in
-// ten, more than prose normally quotes and worth a look.
+// muchQuoted is the share of a text in quotations that do not count from which a report mentions them. A tenth, a page in
+// ten, is more than prose normally quotes and worth a look.
 const muchQuoted = 0.1
 
 // Build applies rules to findings. It is pure: equal findings and rules give an equal report, the order of passages does not matter, and
@@ -27,8 +28,8 @@ const muchQuoted = 0.1
 // and are not counted.
 func Build(f *Findings, r Rules) *Report { return Prepare(f).Build(r) }
 
-// Prepared is findings prepared for [Build] under successive rules: everything that no rule changes is already computed. It is
-// safe for concurrent use as long as the findings do not change.
+// Prepared holds findings prepared for [Build] under successive rules: everything that no rule changes is already computed. It
+// is safe for concurrent use as long as the findings do not change.
 type Prepared struct {
 	base    builder // without rules
 	digest  string
@@ -42,7 +43,7 @@ func Prepare(f *Findings) *Prepared {
 	return &Prepared{base, hex.EncodeToString(sum[:]), number(base.with(Rules{}))}
 }
 
-// Build is the function Build for the prepared findings. Its reports share the data that no rule changes.
+// Build returns the report that the function Build returns for the findings. The reports of p share the data that no rule changes.
 func (p *Prepared) Build(r Rules) *Report {
 	b, f := p.base.with(r), p.base.f
 	chains, evidence, of := b.gathered()
@@ -111,13 +112,13 @@ type builder struct {
 	passages           []concordat.Passage // within the text, in order of source, then span
 	unplaced           int
 	checked            spans
-	measured           int   // characters of checked
+	measured           int   // number of characters in checked
 	could              spans // of checked: text that no rule excludes
-	countable          int   // characters of could: the denominator of shares that count
+	countable          int   // number of characters in could, the denominator of shares that count
 	quotes, references spans
 	citations          spans
 	headings           spans // between paragraphs, within matched text
-	headed             spans // of headings: those that do not count anywhere under the rules
+	headed             spans // part of headings that counts nowhere under the rules
 	dates              map[concordat.Ref]concordat.Age
 	remotes            map[concordat.Ref]bool // see remote
 	copies             copies
@@ -127,8 +128,8 @@ type builder struct {
 	masked             spans // union of masks
 	counted            spans // shared wording that an officer counts
 	legal              spans // quotations that were recognised with their source
-	common             int   // documents above which wording is common
-	byNumber           bool  // common applies to each passage, see commonByNumber
+	common             int   // number of documents above which wording is common
+	byNumber           bool  // whether common applies to each passage, see commonByNumber
 	kinds              map[concordat.Kind]bool
 	sources, own       refSet
 }
@@ -199,7 +200,7 @@ func (b builder) with(r Rules) *builder {
 	return &b
 }
 
-// place takes the passages that lie within the text, in an order independent of the given one.
+// place sets the passages to those that lie within the text, in an order that does not depend on the given one.
 func (b *builder) place() {
 	b.passages = make([]concordat.Passage, 0, len(b.f.Passages))
 	for _, p := range b.f.Passages {
@@ -257,7 +258,7 @@ func compareRefs(x, y concordat.Ref) int {
 // unknownStrength is the strength of a kind that this version does not know.
 const unknownStrength = 5
 
-// strength orders kinds, strongest first.
+// strength returns the rank of a kind, the strongest first.
 func strength(k concordat.Kind) int {
 	switch k {
 	case concordat.KindVerbatim:
@@ -274,8 +275,8 @@ func strength(k concordat.Kind) int {
 	return unknownStrength
 }
 
-// setChecked computes which text was compared: the parts named in the findings, and every passage, since it was found. It depends on no
-// rule.
+// setChecked computes which text was compared: the parts named in the findings, and every passage, since a passage that was found was
+// also compared. The result depends on no rule.
 func (b *builder) setChecked() {
 	all := make([]concordat.Span, 0, len(b.f.Checked)+len(b.passages))
 	if b.f.Checked == nil {
@@ -408,7 +409,7 @@ func (b *builder) left() spans {
 	return union(out)
 }
 
-// exclusion returns the rule that excludes the wording.
+// exclusion returns the rule that excludes w.
 func (w Wording) exclusion() concordat.Exclusion {
 	switch w.Kind {
 	case concordat.KindForm:
@@ -421,7 +422,7 @@ func (w Wording) exclusion() concordat.Exclusion {
 	return concordat.ExcludedCommon
 }
 
-// sharedWording returns the findings' wording within the text, and whether the rules count it.
+// sharedWording returns the shared wording of the findings within the text, each with whether the rules count it.
 func (b *builder) sharedWording() []SharedWording {
 	var out []SharedWording
 	for _, w := range b.f.Wording {
@@ -437,7 +438,7 @@ func (b *builder) sharedWording() []SharedWording {
 	return out
 }
 
-// whyOf returns the reason why a span is wording that others may share: the one for most of its characters.
+// whyOf returns the reason why others may share the wording of a span, which is the reason for most of its characters.
 func (b *builder) whyOf(kind concordat.Kind, s concordat.Span, passages []concordat.Passage) string {
 	by := map[string]int{}
 	for _, w := range b.f.Wording {
@@ -460,7 +461,7 @@ func (b *builder) whyOf(kind concordat.Kind, s concordat.Span, passages []concor
 	return best
 }
 
-// sharedAs returns the rule that makes a passage legitimately shared; empty: it is evidence, or an officer counts it.
+// sharedAs returns the rule that makes a passage legitimately shared, or "" if it is evidence or an officer counts it.
 func (b *builder) sharedAs(p concordat.Passage) concordat.Exclusion {
 	why := concordat.Exclusion("")
 	switch p.Wording {
@@ -493,7 +494,8 @@ func (b *builder) countedByHand(s spans) bool {
 	return len(b.counted) > 0 && 2*b.count.sum(s.and(b.counted)) >= b.count.sum(s)
 }
 
-// quotesSource reports whether the reason for a legitimate quotation is a source named in the text, unlike a licence or a declaration.
+// quotesSource reports whether a quotation is legitimate because the text names its source, and not because it is, for
+// example, a licence or a declaration.
 func quotesSource(why string) bool {
 	return slices.Contains([]string{string(AsQuotation), string(AsStatute), string(AsScripture), string(AsVerse)}, why)
 }
@@ -516,7 +518,7 @@ func (b *builder) countsShared(why concordat.Exclusion, reason string) bool {
 	return false
 }
 
-// refSet reports whether a document, its library or its site is named.
+// refSet is a set of documents, libraries and sites.
 type refSet map[concordat.Ref]bool
 
 func newRefSet(refs []concordat.Ref) refSet {

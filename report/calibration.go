@@ -12,15 +12,15 @@ import (
 
 // Rate counts the measured documents of one kind with a document score of at least 0.1, and of at least 0.3.
 type Rate struct {
-	Batch     bool   // compared with one another in a batch; otherwise each against a library
-	Language  string // of the documents: en or zh; empty: English, Chinese and German ones
+	Batch     bool   // the documents were compared with one another in a batch; otherwise each was compared with a library
+	Language  string // en or zh; empty for English, Chinese and German documents together
 	Class     string // see Calibration
 	Documents int
 	Tenth     int // documents with 0.1 or more
 	Third     int // documents with 0.3 or more
 }
 
-// Calibration has the measurements of the document score on documents that are known to reuse, or not to reuse, text of the library.
+// Calibration returns the measurements of the document score on documents that are known to reuse, or not to reuse, text of the library.
 // Classes without reuse: clean ones share no long run of words with the library; near ones are clean ones with the library's subjects and
 // kind of page, the hard cases; forms legitimately share forms, declarations, statutes, quotations and lists of references. In classes with
 // reuse, at least a tenth of the document is reused: reworded documents are copied, edited, translated there and back, or reworded by
@@ -42,9 +42,10 @@ func Calibration() []Rate {
 	}
 }
 
-// leadRates counts leads in measurements: how many were outside the reworded passages, how many documents that share nothing
-// but forms and subjects had one, and how many answers that people wrote independently to one question. Zero documents: not
-// measured. doc/evaluation/meaning.md has the corpora and the command, and a test compares it with these.
+// leadRates counts leads in measurements: those outside the reworded passages, the documents with a lead although they share
+// nothing but forms and subjects, and the answers with a lead that people wrote independently to one question. Zero
+// documents means not measured. doc/evaluation/meaning.md has the corpora and the command, and a test compares it with
+// these.
 type leadRates struct {
 	outside, leads     int
 	innocent, document int
@@ -57,7 +58,7 @@ var (
 	encoderLeads = leadRates{outside: 0, leads: 65, answered: 1, answers: 23}
 )
 
-// LeadsMeasured says how often leads were wrong, if measured, and on which data.
+// LeadsMeasured returns a text that says how often leads were wrong, if measured, and on which data.
 func (r *Report) LeadsMeasured() string {
 	l := r.Language
 	if r.LeadSearch != nil && !r.LeadSearch.Index {
@@ -74,8 +75,8 @@ func (r *Report) LeadsMeasured() string {
 		m.outside, m.leads, m.answered, m.answers)
 }
 
-// Wilson returns the 95 % interval of a rate of k in n by the score of Wilson (1927): reliable also
-// for rates at or near 0 and 1. Without documents it is 0 to 1.
+// Wilson returns the 95 % interval of a rate of k in n by the score of Wilson (1927), which is reliable even
+// at or near 0 and 1. If n is 0, the interval is 0 to 1.
 func Wilson(k, n int) (low, high float64) {
 	if n == 0 {
 		return 0, 1
@@ -92,7 +93,7 @@ func (l Language) percent1(x float64) string {
 	return language.Code(l).Percent(fmt.Sprintf("%.1f", 100*x))
 }
 
-// classWords describes a class of documents of Calibration; the number precedes it.
+// classWords returns a description of a class of documents of Calibration, to be put after their number.
 func (l Language) classWords(r Rate) string {
 	return l.Say(map[string]string{
 		"en clean": "English documents without reuse", "en near": "of these, pages on the same subjects as the library",
@@ -103,8 +104,8 @@ func (l Language) classWords(r Rate) string {
 	}[r.Language+" "+r.Class])
 }
 
-// ShareMeaning says in plain words what may and may not be concluded from a report's share: the figures behind [Report.Conclusion], then
-// how many of the documents measured reach 0.1 and 0.3, in checks and in batches.
+// ShareMeaning returns sentences on what may and may not be concluded from a report's share: the figures behind [Report.Conclusion],
+// then how many of the documents measured reach 0.1 and 0.3, in checks and in batches.
 func ShareMeaning(r *Report) []string {
 	return append(behindConclusion(r), measuredShares(r.Language)...)
 }
@@ -144,7 +145,7 @@ func measuredShares(l Language) []string {
 			"and sources outside the libraries are missed."))
 }
 
-// measured sums up the rates of classes at a share: how many documents reach it, of how many.
+// measured returns how many documents of the classes reach a share, and of how many.
 func measured(batch, third bool, classes ...string) (reach, of int) {
 	for _, r := range Calibration() {
 		if r.Batch != batch || !slices.Contains(classes, r.Class) {
@@ -165,26 +166,26 @@ func (r *Report) inBatch() bool {
 	return slices.ContainsFunc(r.Consulted, func(c concordat.Consulted) bool { _, ok := c.Library.Batch(); return ok })
 }
 
-// concluded are the measured rates that fit a report's share: of texts without reuse, and of texts with a tenth or more copied or
-// reworded.
+// concluded holds the measured rates that fit a report's share, for texts without reuse and for texts with a tenth or more copied
+// or reworded.
 type concluded struct {
 	batch           bool
-	at              float64 // the measured share, at most the report's; 0: the report's is below all measured ones
+	at              float64 // the measured share, at most the report's; 0 if the report's share is below all measured ones
 	honest, honests int     // texts without reuse that reached it, of how many
-	forms           int     // of honests, those that share forms or the like
+	forms           int     // number of honests that share forms or the like
 	copied, copies  int     // texts with reuse that reached it, or 0.1, of how many
 }
 
 // leastMeasured is the smallest share that was measured.
 const leastMeasured = 0.1
 
-// isOpen reports whether a share too small for a conclusion may no longer be so once everything is decided.
+// isOpen reports whether a share that is too small for a conclusion may become large enough once everything is decided.
 func isOpen(s Scores) bool {
 	return s.Covered < leastMeasured && s.IfCounted >= leastMeasured
 }
 
-// conclude returns the rates that fit the share of a report; false: nothing was compared, too little for a share, or the share
-// is not final.
+// conclude returns the rates that fit the share of a report. ok is false if nothing was compared, if it was too little for a
+// share, or if the share is not final.
 func conclude(r *Report) (c concluded, ok bool) {
 	if !r.Scores.Measured() || r.Scores.TooShort() || isOpen(r.Scores) {
 		return c, false
@@ -203,8 +204,8 @@ func conclude(r *Report) (c concluded, ok bool) {
 	return c, true
 }
 
-// Conclusion says in a plain sentence or two what may be concluded from this report's share: how many honest texts reached it in
-// the measurements, or how many copied ones did not. [ShareMeaning] has the figures. It is empty if nothing was compared.
+// Conclusion returns one or two plain sentences on what may be concluded from this report's share: how many honest texts reached
+// it in the measurements, or how many copied ones did not. [ShareMeaning] has the figures. It is empty if nothing was compared.
 func (r *Report) Conclusion() string {
 	l := r.Language
 	c, ok := conclude(r)
@@ -243,7 +244,7 @@ func oneIn(k, n int) string {
 	return Thousands(in)
 }
 
-// behindConclusion says which figures support the conclusion, or nothing if there are none.
+// behindConclusion returns the figures that support the conclusion, in words, or "" if there are none.
 func behindConclusion(r *Report) []string {
 	l := r.Language
 	c, ok := conclude(r)

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// A CSVWriter writes rows in which no cell becomes a formula in a spreadsheet program, whatever character the program takes for the
-// separator: a German or French one splits at semicolons and so looks inside what was written as one field. Every field is quoted, and Cell
-// guards each. Lines end in CR and LF (RFC 4180). The first error is kept.
+// A CSVWriter writes rows in which no cell becomes a formula in a spreadsheet program, whatever separator the program uses: a German or
+// French program splits at semicolons, and so may split what was written as one field. Every field is quoted, and Cell guards each. Lines
+// end in CR and LF (RFC 4180). The first error is kept.
 type CSVWriter struct {
 	w   *bufio.Writer
 	err error
@@ -45,7 +45,7 @@ func (c *CSVWriter) write(all ...string) {
 	}
 }
 
-// End writes what is still buffered, and returns the first error.
+// End flushes the buffer and returns the first error.
 func (c *CSVWriter) End() error {
 	if c.err == nil {
 		c.err = c.w.Flush()
@@ -54,8 +54,8 @@ func (c *CSVWriter) End() error {
 }
 
 const (
-	// formulaStarts begin a formula or its argument in some spreadsheet program; the full-width forms are folded to the plain
-	// ones by programs set to Japanese or Chinese.
+	// formulaStarts are the characters that begin a formula or its argument in some spreadsheet program; the full-width forms
+	// are folded to the plain ones by programs set to Japanese or Chinese.
 	formulaStarts = "=+-@＝＋－＠"
 	// cellEnds are characters at which a spreadsheet program may begin another cell within a field: the separators of some countries or
 	// settings, and the line break, since a program with another separator does not recognise the field as quoted. Commas are not among
@@ -65,9 +65,9 @@ const (
 	cellSpace = " \n\t\u00a0\u3000\ufeff\""
 )
 
-// Cell makes s plain text in every spreadsheet program (OWASP, CSV injection): it puts an apostrophe before a formula at its
-// beginning, and before one after a character where another cell may begin. It looks past white space, and drops control
-// characters.
+// Cell returns s in a form that every spreadsheet program takes for plain text (OWASP, CSV injection): it puts an apostrophe
+// before a formula at its beginning, and before one after a character where another cell may begin. It looks past white
+// space, and drops control characters.
 func Cell(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
@@ -94,7 +94,7 @@ func Cell(s string) string {
 	return b.String()
 }
 
-// beginsFormula reports whether a program could take s, after white space, for a formula.
+// beginsFormula reports whether a program that strips white space could take s for a formula.
 func beginsFormula(s string) bool {
 	return strings.IndexAny(strings.TrimLeft(s, cellSpace), formulaStarts) == 0
 }

@@ -14,9 +14,9 @@ type chain struct {
 	hull     concordat.Span
 	raw      []concordat.Passage // as found, by span
 	all      spans               // union of raw
-	counted  spans               // of all: the part that counts; nil if excluded
-	shared   concordat.Exclusion // rule that makes its passages legitimately shared; empty: they are evidence
-	exact    spans               // of all: the part in the same words
+	counted  spans               // part of all that counts; nil if excluded
+	shared   concordat.Exclusion // rule that makes its passages legitimately shared; empty if they are evidence
+	exact    spans               // part of all that is in the same words
 	excluded concordat.Exclusion
 }
 
@@ -117,9 +117,9 @@ func (b *builder) isCommon(p concordat.Passage) bool {
 	return p.Kind == concordat.KindCommon || b.byNumber && p.Documents > b.common
 }
 
-// commonByNumber reports whether the number of documents that hold a passage makes it common: if common wording was not sought before
-// comparing, if documents of several sites hold the same wording, since no site sees all of them, or if the rules set a lower bound than
-// the search did.
+// commonByNumber reports whether the number of documents that hold a passage makes it common. It does if common wording was not looked
+// for before the comparison, if documents of several sites hold the same wording, since no site sees all of them, or if the rules set a
+// lower bound than the search did.
 func (b *builder) commonByNumber() bool {
 	if b.common <= 0 {
 		return false
@@ -128,7 +128,7 @@ func (b *builder) commonByNumber() bool {
 	return b.f.WordingOf == 0 || several || b.common < DefaultCommonAbove
 }
 
-// reason returns the mask that holds most characters of s, the earlier one if two tie.
+// reason returns the rule of the mask that holds most characters of s, or of the earlier mask if two tie.
 func (b *builder) reason(s spans) concordat.Exclusion {
 	why, most := concordat.ExcludedPassage, 0
 	if n := b.count.sum(s.and(b.headed)); n > 0 {
@@ -154,7 +154,7 @@ func coveredBy(chains []*chain) spans {
 }
 
 // evidence gathers chains that overlap, whatever their source, and returns with each Evidence the indices of its chains. A counting passage
-// contains only text that counts: see cut. Chains of excluded sources take no part: their passages pass to the next source.
+// contains only text that counts: see cut. Chains of excluded sources are left out, so their passages fall to the next source.
 func (b *builder) evidence(chains []*chain) ([]concordat.Evidence, [][]int) {
 	cut, from := b.cut(chains)
 	order := make([]int, len(cut))
@@ -184,7 +184,7 @@ func (b *builder) evidence(chains []*chain) ([]concordat.Evidence, [][]int) {
 	return out, of
 }
 
-// gather makes one Evidence of overlapping chains that were cut. It sorts members in the order of the sources.
+// gather returns one Evidence made of overlapping chains that have been cut. It sorts members into the order of the sources.
 func (b *builder) gather(chains []*chain, members []int) concordat.Evidence {
 	e := concordat.Evidence{Span: chains[members[0]].hull}
 	type ranked struct {
@@ -284,7 +284,7 @@ func (b *builder) section(s concordat.Span) int {
 	return best
 }
 
-// source shows a chain as one source of an Evidence.
+// source returns a chain as one source of an Evidence.
 func (b *builder) source(c *chain) concordat.Source {
 	s := concordat.Source{Ref: c.ref, Age: b.dates[c.ref], Title: c.title, Here: c.hull, Excluded: c.excluded, Parts: joinParts(c.raw)}
 	byKind := map[concordat.Kind]int{}
@@ -320,7 +320,7 @@ func (b *builder) source(c *chain) concordat.Source {
 	return s
 }
 
-// mostly returns the kind with most characters, the stronger one if two tie.
+// mostly returns the kind with most characters, or the stronger one if two tie.
 func mostly(byKind map[concordat.Kind]int) concordat.Kind {
 	var kinds []concordat.Kind
 	for k := range byKind {

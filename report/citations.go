@@ -12,8 +12,8 @@ import (
 // longestCitation bounds the mark of a citation, including its brackets, in bytes.
 const longestCitation = 300
 
-// The brackets of citations: numbers are in square brackets, authors and years in round ones, and the titles of Chinese works in marks of
-// their own.
+// citationClosers maps the opening brackets of citations to the closing ones: numbers are in square brackets, authors and years in round
+// ones, and the titles of Chinese works in their own marks.
 var citationClosers = map[rune]rune{
 	'[': ']', '［': '］', '〔': '〕', '【': '】', '(': ')', '（': '）', '《': '》', '〈': '〉',
 }
@@ -25,7 +25,7 @@ var (
 	citedAuthors = regexp.MustCompile(`(?:^|[;；\s，,（(])(?:\p{Lu}[\pL'’.\-]*|van|von|de|der|[\p{Han}·]{2,20})(?:\s*(?:et\s+al\.?|等人?|and|und|et|y|e|&|和|与|及|、|,|，)\s*(?:\p{Lu}[\pL'’.\-]*|[\p{Han}·]{2,20})?)*\s*[,，:：]?\s*(?:1[5-9]|20)[0-9]{2}[a-z]?(?:年)?(?:$|[^0-9])`)
 	// citedYear matches a year alone, which is a citation if a name precedes the bracket.
 	citedYear = regexp.MustCompile(`^\s*(?:1[5-9]|20)[0-9]{2}[a-z]?\s*(?:[,，:：]\s*(?:pp?\.?\s*)?[0-9]{1,4}(?:\s*[-–—]\s*[0-9]{1,4})?\s*)?$`)
-	// datedNotCited matches a month before a year, or a Chinese date, which is not an author's name.
+	// datedNotCited matches a month before a year, or a Chinese date, neither of which is an author's name.
 	datedNotCited = regexp.MustCompile(`(?i)^\s*(?:(?:in|since|until|before|after|from|early|late|mid|spring|summer|autumn|winter|fall)\s+)*(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?,?\s*(?:[0-9]{1,2},?\s+)?(?:1[5-9]|20)[0-9]{2}|(?:公元|成立于|始于|截至|至|从|自|于)\s*(?:1[5-9]|20)[0-9]{2}`)
 )
 
@@ -88,7 +88,7 @@ func named(before string) bool {
 	return unicode.IsUpper(first) && unicode.IsLetter(last)
 }
 
-// beginsLine reports whether there is only space before byte at on its line.
+// beginsLine reports whether only space precedes byte at on its line.
 func beginsLine(text string, at int) bool {
 	line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
 	return strings.TrimSpace(line) == ""

@@ -16,9 +16,9 @@ import (
 var constantsFile string
 
 const (
-	leastConstants = 3  // rows of a table of constants
-	maxRowWords    = 20 // of a row
-	leastDigits    = 5  // by which a constant is known
+	leastConstants = 3  // least number of rows in a table of constants
+	maxRowWords    = 20 // most words of a row
+	leastDigits    = 5  // least number of digits by which a constant is recognised
 )
 
 // element is a chemical element.
@@ -27,7 +27,7 @@ type element struct {
 	weight         float64 // standard atomic weight
 }
 
-// publicConstants are the elements, and the digits of constants without the point, the exponent and zeros at either end.
+// publicConstants returns the elements, and the digits of constants without the point, the exponent and zeros at either end.
 var publicConstants = sync.OnceValues(func() (elements []element, digits []string) {
 	for line := range strings.Lines(constantsFile) {
 		f := strings.Fields(line)
@@ -72,8 +72,8 @@ func isRow(l string) bool {
 // rowNumber matches a number in a row, possibly with separators of thousands or an uncertainty in brackets.
 var rowNumber = regexp.MustCompile(`[0-9][0-9.,\x{00A0}\x{202F}]*(?:\([0-9]+\))?(?:\s?[×x·*]\s?10\s?\^?\s?[-−–+⁻⁺]?[0-9⁰¹²³⁴-⁹]+|[eE][-+−]?[0-9]+)?`)
 
-// constantRow reports whether all numbers of a row are known constants: those of one element, which the row names by its symbol or both
-// numbers, or the digits of a constant.
+// constantRow reports whether all numbers of a row are known constants: either the numbers of one element, which the row names by its
+// symbol or by both numbers, or the digits of a constant.
 func constantRow(l string) bool {
 	elements, digits := publicConstants()
 	var numbers []string

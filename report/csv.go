@@ -11,8 +11,8 @@ import (
 
 // CSVOptions configure how a table is written. The zero value suits programs.
 type CSVOptions struct {
-	// BOM begins the file with a byte order mark, without which spreadsheet programs on Windows
-	// take UTF-8 for a local encoding.
+	// BOM says that the file begins with a byte order mark; without one, spreadsheet programs on Windows take
+	// UTF-8 for a local encoding.
 	BOM bool
 }
 
@@ -27,8 +27,8 @@ var csvColumns = []string{"passage", "start", "end", "kind", "counted", "why_not
 func CSVColumns() int { return len(csvColumns) }
 
 // WriteCSV writes one row for each passage and source, and then one for each lead of r.LeadFilter (RFC 4180, CRLF), under a row of column
-// names. Positions are Unicode code points; those of a source are empty if only its bytes are known. Spreadsheet programs take no cell for
-// a formula; see CSVWriter.
+// names. Positions are Unicode code points; those of a source are empty if only its bytes are known. No spreadsheet program takes a cell
+// for a formula; see CSVWriter.
 func WriteCSV(w io.Writer, r *Report, o CSVOptions) error {
 	if o.BOM {
 		if _, err := io.WriteString(w, "\ufeff"); err != nil {
@@ -50,7 +50,7 @@ func WriteCSV(w io.Writer, r *Report, o CSVOptions) error {
 	return c.End()
 }
 
-// csvLead is the row of a lead, which is not a passage and never counted as one; its last columns have the decision.
+// csvLead returns the row of a lead, which is not a passage and never counted as one; its last columns have the decision.
 func (r *Report) csvLead(count *Counter, l RuledLead) []string {
 	here, characters, similarity := count.Points(l.Span), 0, 0.0
 	for _, p := range l.Pairs {
@@ -101,8 +101,8 @@ func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat
 	return slices.Concat(row, r.csvReview(), []string{"", "", ""}, csvShare(r, s.Ref), csvWork(r, s.Ref))
 }
 
-// csvWork has the letter of a source, the other places of its work, the addresses of the work, and the basis of a proposal that it is the
-// author's own work: the same on each row of the source.
+// csvWork returns the cells that are the same on each row of a source: its letter, the other places of its work, the addresses of the
+// work, and the basis of a proposal that it is the author's own work.
 func csvWork(r *Report, ref concordat.Ref) []string {
 	i := r.Source(ref)
 	if i < 0 {
@@ -121,7 +121,7 @@ func csvWork(r *Report, ref concordat.Ref) []string {
 	return []string{s.Letter(), strings.Join(also, "; "), strings.Join(s.Addresses(), " "), own}
 }
 
-// csvShare has the share of a source, and its bounds if it is an estimate: the same on each row of the source.
+// csvShare returns the share of a source, and its bounds if it is an estimate. They are the same on each row of the source.
 func csvShare(r *Report, ref concordat.Ref) []string {
 	number := func(v float64) string { return strconv.FormatFloat(round(v), 'f', -1, 64) }
 	i := r.Source(ref)
@@ -135,8 +135,8 @@ func csvShare(r *Report, ref concordat.Ref) []string {
 	return []string{number(r.Sources[i].Share), number(b.Low), number(b.High)}
 }
 
-// csvReview holds people's decisions about the report, the same on each row: the verdict, who gave it, who signed it off, and whether the
-// rules have changed since. Without a verdict all are empty.
+// csvReview returns people's decisions about the report, which are the same on each row: the verdict, who gave it, who signed it off, and
+// whether the rules have changed since. Without a verdict all are empty.
 func (r *Report) csvReview() []string {
 	v := r.Review
 	if v == nil {

@@ -7,10 +7,10 @@ import (
 )
 
 // cut divides chains into text that counts and text that does not, so that each passage of a report is entirely one or the other: a stretch
-// of the text that counting sources hold, without a letter that they lack, or a stretch that none of them holds. Neither a source that does
-// not count nor text that a rule leaves out widens or joins passages. from names the chain from which each piece is cut. A chain that does
-// not count but lies mostly in passages that do is added to them as a further source; the rest of it becomes a separate passage if it has
-// joinGap letters or would otherwise not be shown.
+// of the text that sources that count hold to the letter, or a stretch that none of them holds. Neither a source that does not count nor
+// text that a rule leaves out widens or joins passages. from names the chain from which each piece is cut. A chain that does not count but
+// lies mostly in passages that do is added to them as a further source; the rest of it becomes a separate passage if it has joinGap letters
+// or would otherwise not be shown.
 func (b *builder) cut(chains []*chain) (pieces []*chain, from []int) {
 	add := func(i int, s spans, why concordat.Exclusion) {
 		if c := chains[i].within(s); len(c.raw) > 0 {
@@ -67,7 +67,7 @@ func (b *builder) cut(chains []*chain) (pieces []*chain, from []int) {
 	return pieces, from
 }
 
-// runs divides spans where two have more than gap letters, or part of walls, between them.
+// runs divides spans into runs wherever more than gap letters, or part of walls, lie between two of them.
 func (b *builder) runs(s spans, gap int, walls spans) []spans {
 	var out []spans
 	for _, x := range s {

@@ -10,7 +10,7 @@ import (
 // SourceDate is the known age of a source.
 type SourceDate struct {
 	Source concordat.Ref        `json:"source"`
-	Date   concordat.Date       `json:"date,omitempty"` // date of the document; empty: unknown
+	Date   concordat.Date       `json:"date,omitempty"` // date of the document; empty if unknown
 	By     concordat.DateOrigin `json:"by,omitempty"`
 	Added  time.Time            `json:"added,omitzero"` // when it was added to its library, which is not its date
 }
@@ -21,8 +21,8 @@ type aged struct {
 	age *concordat.Age
 }
 
-// markOldest marks, among the sources of one passage, those that no other is certainly older than.
-// One dated document alone is not marked: there is nothing to compare it with.
+// markOldest marks, among the sources of one passage, those than which no other is certainly older. A single
+// dated document is not marked, since there is nothing to compare it with.
 func markOldest(all []aged) {
 	known := map[concordat.Ref]bool{}
 	for _, d := range all {
@@ -67,7 +67,8 @@ func (b *builder) ages() map[concordat.Ref]concordat.Age {
 	return out
 }
 
-// DateWords states the age of a source: its date and the origin of the date, or that it is unknown, and when it was added to its library.
+// DateWords returns the age of a source in words: its date and the origin of the date, or that the date is unknown, and
+// when the source was added to its library.
 func (l Language) DateWords(d concordat.Age) string {
 	var parts []string
 	switch {

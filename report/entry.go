@@ -11,11 +11,11 @@ import (
 )
 
 // An entry of a list of references is a record: a byline, a title, and an imprint of short fields (a journal, a place, a publisher, a year,
-// pages). Prose has sentences. The difference is not a citation or a year, which both have, but whether any part is a sentence; the bounds
-// below count words that begin with a lower-case letter, which are few in names, journals and publishers and many in sentences.
+// pages). Prose has sentences. Both may contain a citation or a year; the difference is whether any part is a sentence. The bounds below
+// count words that begin with a lower-case letter, which are few in names, journals and publishers and many in sentences.
 const (
 	maxEntry   = 2000 // bytes of an entry that are examined; longer ones are not entries
-	leastEntry = 15   // bytes of the shortest
+	leastEntry = 15   // bytes of the shortest entry
 	maxTitle   = 30   // lower-case words of a title
 	longField  = 12   // lower-case words of a field that can be a title or a sentence, but not an imprint
 	annotation = 6    // lower-case words from which a field after the imprint is a comment about the work
@@ -35,7 +35,8 @@ var (
 	hanByline = regexp.MustCompile(`^(?:[\[〔（(【［][\p{Han}]{1,4}[\]〕）)】］]\s*)?(?:[\p{Han}\p{Katakana}ー·・]{2,24})(?:[、，,;；]\s*[\p{Han}·]{2,12}){0,8}\s*(?:等|著|编|主编|译|编著|校注|編|訳)*\s*(?:[.．：:（(《「『]|[，,]\s*(?:(?:1[5-9]|20)[0-9]{2}|[《「『“])|\s)`)
 	// placeAndPublisher matches the end of an entry: Berlin: Springer.
 	placeAndPublisher = regexp.MustCompile(`[,.]\s\p{Lu}[\pL-]+(?:\s\p{Lu}[\pL-]+)?:\s\p{Lu}[\pL&.\s-]{2,40}$`)
-	// citedBehind matches the citation that ends a sentence: an imprint in parentheses names a place and a publisher, or a year alone.
+	// citedBehind matches the citation that ends a sentence: an imprint in parentheses, which names a place and a
+	// publisher, or only a year.
 	citedBehind = regexp.MustCompile(`[(（][^()（）:：]{12,200}[)）]\s*[.,;。]?\s*$`)
 )
 
@@ -45,8 +46,8 @@ type record struct {
 	sure bool // it begins with the author
 }
 
-// readRecord reads s, a line or a few wrapped ones, as an entry; ok is false for prose, and for an entry that cannot be read as a work; it
-// is then compared word by word.
+// readRecord reads s, a line or a few wrapped ones, as an entry. ok is false for prose, and for an entry that cannot be read as a work and
+// is therefore compared word by word.
 func readRecord(text string, s concordat.Span) (r record, ok bool) {
 	s = trim(text, s)
 	if s.Len() < leastEntry || s.Len() > maxEntry {
@@ -70,7 +71,7 @@ func readRecord(text string, s concordat.Span) (r record, ok bool) {
 	return r, ok
 }
 
-// goesOn reports whether a sentence continues after names: with a lower-case word that is not one like mRNA or p53.
+// goesOn reports whether a sentence continues after names, with a lower-case word other than words like mRNA or p53.
 func goesOn(s string) bool {
 	s = strings.TrimLeft(s, " \u00a0\n\t,.:")
 	w := s[:wordLength(s)]
@@ -207,8 +208,8 @@ func (m *nameMark) add(name string) {
 	}
 }
 
-// endOfNames handles names ended by a lower-case word of a title or a sentence: they end at the last mark before a capital. Names without
-// an initial must be two.
+// endOfNames returns the end of names that precede the lower-case word of a title or a sentence: the last mark before a capital. Without
+// an initial, there must be two names.
 func endOfNames(s string, marks []nameMark) int {
 	for _, m := range slices.Backward(marks) {
 		if !m.initial && m.names < 2 {
@@ -315,15 +316,15 @@ func fieldsOf(entry string, at int) []concordat.Span {
 type fieldMeasure struct {
 	small   int  // words in lower case, words of scripts without capitals, and pairs of Chinese characters
 	large   int  // words with a capital, and numbers
-	clauses bool // Chinese: a clause of it is longer than those of an imprint
+	clauses bool // Chinese: a clause of the field is longer than those of an imprint
 	capital bool // it begins with a capital or a Chinese character
-	marked  bool // it has marks of an imprint, and no more of a sentence than they leave room for
+	marked  bool // it has marks of an imprint, and too few other words for a sentence
 }
 
 // named reports whether a field consists of names rather than a sentence.
 func (m fieldMeasure) named() bool { return !m.clauses && (m.small <= 3 || m.small <= m.large) }
 
-// measureField measures a field. A quoted title in it counts as one name.
+// measureField returns the measure of a field. A quoted title in it counts as one name.
 func measureField(f string) fieldMeasure {
 	var m fieldMeasure
 	first, _ := utf8.DecodeRuneInString(f)

@@ -19,13 +19,13 @@ func (b *Bounds) rounded() *Bounds {
 
 // A share of a source whose text stays at a partner is an estimate: outlines and fingerprints show only roughly where its passages begin
 // and end, and which words it holds. The share that a check would find with the text lies between two bounds: the shared text weighted by
-// similarity, and the shared text with its surroundings. Measured on chapters that historians rewrote and on copies of PAN 2013;
-// doc/evaluation/share.md has the command.
+// similarity, and the shared text with its surroundings. The bounds were measured on chapters that historians rewrote and on copies of
+// PAN 2013; doc/evaluation/share.md has the command.
 const (
 	outlinedAround = 100  // code points before and after each passage if the partner showed an outline of its document
-	matchedAround  = 200  // and if only single sentences are known
-	belowLow       = 0.1  // part found by chance, or explained there
-	outlinedAbove  = 0.05 // part that no fingerprint shows
+	matchedAround  = 200  // the same if only single sentences are known
+	belowLow       = 0.1  // part of the share that was found by chance, or is explained at the partner
+	outlinedAbove  = 0.05 // part of the share that no fingerprint shows
 	matchedAbove   = 0.1
 )
 
@@ -38,8 +38,8 @@ func (b *builder) remote() map[concordat.Ref]bool {
 	return out
 }
 
-// estimate returns the bounds of the share of chains, all that count for one source or for several, or nil if this site has the
-// text of each.
+// estimate returns the bounds of the share of chains, which are all that count for one source or for several. It returns nil if
+// this site has the text of each source.
 func (b *builder) estimate(chains []*chain) *Bounds {
 	var counted []*chain
 	some := false
@@ -86,7 +86,7 @@ func (b *builder) widened(s concordat.Span, around int) concordat.Span {
 	return b.count.Bytes(p)
 }
 
-// Estimated writes a share that has only bounds; empty: it was measured.
+// Estimated returns the words for a share that has only bounds, or "" if it was measured.
 func (l Language) Estimated(b *Bounds) string {
 	if b == nil {
 		return ""

@@ -15,18 +15,18 @@ import (
 var disguises = []string{"hidden_text", "white_text", "tiny_text", "off_page_text", "look_alike", "zero_width", "stacked_marks",
 	"spaced_out", "bidi_control", "glyph_mapping", "quotation", "much_quoted", "macro"}
 
-// FlagKind is all flags of one code: a report states each kind once, however often a file has it.
+// FlagKind holds all flags of one code. A report lists each kind once, however often it occurs in a file.
 type FlagKind struct {
 	Code     string
 	Disguise bool // it may hide something from a check or from a reader
-	// Count is the number of times the file has it, and Words the number of words of the text that it affects; 0: it has no place in the
-	// text. For a text whose words are not separated, Words counts characters.
+	// Count is the number of times it occurs in the file, and Words the number of words of the text that it affects, or 0 if it has no
+	// place in the text. For a text whose words are not separated, Words counts characters.
 	Count, Words int
 	Characters   bool             // Words are characters
 	Places       []concordat.Span // of the first hundred, in text order and disjoint
 	Flags        []int            // indices into Report.Flags
-	details      []concordat.Flag // those with different details, at most maxDetails
-	more         int              // flags beyond them
+	details      []concordat.Flag // flags with different details, at most maxDetails
+	more         int              // number of flags beyond details
 }
 
 // maxDetails is the number of different details of one kind that are stated; the others are counted.
@@ -109,7 +109,7 @@ func (k *FlagKind) measure(text string) {
 	}
 }
 
-// FlagTitle names a kind of flag with its size: Replaced letters: 51 words.
+// FlagTitle returns the name of a kind of flag with its size, for example "Replaced letters: 51 words".
 func (l Language) FlagTitle(k FlagKind) string {
 	if size := l.FlagSize(k); size != "" {
 		return l.Say("%s: %s", l.FlagKindName(k), size)
@@ -117,14 +117,15 @@ func (l Language) FlagTitle(k FlagKind) string {
 	return l.FlagKindName(k)
 }
 
-// FlagKindName names a kind of flag.
+// FlagKindName returns the name of a kind of flag.
 func (l Language) FlagKindName(k FlagKind) string {
 	name := strings.ReplaceAll(l.FlagName(concordat.Flag{Code: k.Code}), "_", " ")
 	first, n := utf8.DecodeRuneInString(name)
 	return string(unicode.ToUpper(first)) + name[n:]
 }
 
-// FlagSize says how much of the text, or how often, a kind of flag affects; empty: once, without a place.
+// FlagSize returns how much of the text a kind of flag affects, or how often it occurs. It is empty for a flag that
+// occurs once and has no place.
 func (l Language) FlagSize(k FlagKind) string {
 	switch {
 	case k.Words > 0 && k.Characters:
@@ -141,8 +142,8 @@ func (l Language) FlagSize(k FlagKind) string {
 	return ""
 }
 
-// FlagMeans explains a kind of flag; for a kind without a text, it gives the different details of its flags, so that two unreadable parts
-// are both named.
+// FlagMeans returns an explanation of a kind of flag. For a kind without one, it returns the different details of its flags, so that two
+// unreadable parts are both named.
 func (l Language) FlagMeans(k FlagKind) string {
 	if t, ok := language.Code(l).Lookup("flag." + k.Code + ".means"); ok {
 		return t
@@ -159,7 +160,7 @@ func (l Language) FlagMeans(k FlagKind) string {
 	return l.Join(all)
 }
 
-// asSentence gives a text the initial capital and the full stop of a sentence.
+// asSentence returns a text with the initial capital and the full stop of a sentence.
 func asSentence(s string) string {
 	if s == "" {
 		return s
@@ -172,13 +173,13 @@ func asSentence(s string) string {
 	return s
 }
 
-// FlagAdvice says what to do about a kind of flag; empty: nothing.
+// FlagAdvice returns advice on what to do about a kind of flag, or "" if nothing need be done.
 func (l Language) FlagAdvice(k FlagKind) string {
 	t, _ := language.Code(l).Lookup("flag." + k.Code + ".do")
 	return t
 }
 
-// FlagsFound names the kinds of flags that may hide something; empty: none.
+// FlagsFound returns a sentence that names the kinds of flags that may hide something, or "" if there are none.
 func (l Language) FlagsFound(kinds []FlagKind) string {
 	var names []string
 	for _, k := range kinds {

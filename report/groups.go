@@ -11,31 +11,31 @@ import (
 // GroupShare is a group of passages with its share of the text that could count.
 type GroupShare struct {
 	Group    concordat.Group
-	Passages int     // that count, or would if the rules did not exclude their group
+	Passages int     // number of passages that count, or would if the rules did not exclude their group
 	Share    float64 // of Passages
 	Percent  int     // Share as shown: the percentages of the groups that count add up to that of the report
 	Counts   bool    // passages of the group count
 	Others   int     // passages of the group that other rules exclude
-	Quotes   int     // of Others, quotations
+	Quotes   int     // number of Others that are quotations
 }
 
-// Groups are all groups in the order in which they are shown.
+// Groups returns all groups in the order in which they are shown.
 func Groups() []concordat.Group {
 	return []concordat.Group{concordat.GroupUncited, concordat.GroupUnquoted, concordat.GroupUnsourced, concordat.GroupQuotedCited}
 }
 
-// GroupName names a group, in the middle of a sentence.
+// GroupName returns the name of a group, as used in the middle of a sentence.
 func GroupName(l Language, g concordat.Group) string {
 	return l.Say(map[concordat.Group]string{concordat.GroupUncited: "no citation", concordat.GroupUnquoted: "citation without quotation marks",
 		concordat.GroupUnsourced: "quotation without source", concordat.GroupQuotedCited: "quoted and cited"}[g])
 }
 
-// GroupTitle is GroupName at the beginning of a line.
+// GroupTitle returns GroupName as used at the beginning of a line.
 func GroupTitle(l Language, g concordat.Group) string {
 	return strings.TrimRight(asSentence(GroupName(l, g)), ".")
 }
 
-// GroupFigure states a group's share of the text, or how many of its passages do not count.
+// GroupFigure returns a group's share of the text, or how many of its passages do not count, in words.
 func GroupFigure(l Language, g GroupShare) string {
 	switch {
 	case g.Counts || g.Passages > 0:
@@ -51,7 +51,7 @@ func GroupFigure(l Language, g GroupShare) string {
 	return l.Say("%s, not counted", l.Plural(g.Others, "passage", "passages"))
 }
 
-// WithGroup returns the rules under which the passages of a group count, or do not.
+// WithGroup returns r changed so that the passages of a group count, or do not count.
 func WithGroup(r Rules, g concordat.Group, counts bool) Rules {
 	out := map[concordat.Group]bool{}
 	for _, x := range r.ExcludeGroups {
@@ -62,7 +62,7 @@ func WithGroup(r Rules, g concordat.Group, counts bool) Rules {
 		r.ExcludeQuotes = false // the other group of quotations stays out
 		out[concordat.GroupUnsourced], out[concordat.GroupQuotedCited] = g != concordat.GroupUnsourced, g != concordat.GroupQuotedCited
 	}
-	// Counting an excluded group again does not count the quotations that never counted.
+	// If an excluded group counts again, the quotations that never counted still do not.
 	if g == concordat.GroupQuotedCited && (!counts || !slices.Contains(r.ExcludeGroups, string(g))) {
 		r.CountQuotations = counts
 	}
@@ -76,7 +76,8 @@ func WithGroup(r Rules, g concordat.Group, counts bool) Rules {
 }
 
 // groupOf returns the group of a passage. It is a quotation if nearly all of it is in quotation marks, and it names its source if a
-// citation is in it, right after it, or before it in the same clause. Quotations that were recognised with their source name it.
+// citation is in it, right after it, or before it in the same clause. A quotation that was recognised together with its source also
+// names it.
 func groupOf(b *builder, e concordat.Evidence) concordat.Group {
 	n := float64(b.count.Characters(e.Span))
 	legal := float64(b.count.sum(spans{e.Span}.and(b.legal))) >= mostlyQuoted*n
@@ -164,7 +165,7 @@ func inPercent(groups []GroupShare, covered float64) {
 	}
 }
 
-// leaveGroups excludes the passages of groups that the rules exclude, except those that a person counts, and reports whether there are any.
+// leaveGroups excludes the passages of excluded groups, except those that a person counts, and reports whether it excluded any.
 func leaveGroups(b *builder, evidence []concordat.Evidence) bool {
 	var out []concordat.Span
 	for _, e := range evidence {

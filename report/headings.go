@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	maxHeadingWords  = 12   // of a heading, a pair of Chinese characters counting as one
-	leastUnder       = 15   // words of the paragraph under it
-	maxHeadingsShare = 0.15 // share of a text's letters in headings: above it the text is in short lines, without headings
+	maxHeadingWords  = 12   // most words of a heading, a pair of Chinese characters counting as one
+	leastUnder       = 15   // least words of the paragraph under it
+	maxHeadingsShare = 0.15 // share of a text's letters in headings above which the text consists of short lines and has no headings
 )
 
 // The start of a numbered heading: the name of a part, or a Chinese part with its number.
@@ -24,8 +24,8 @@ var numberedHeading = regexp.MustCompile(`^(?:#{1,6}\s|[0-9IVX]{1,4}(?:\.[0-9]{1
 	hanPart + `|[一二三四五六七八九十]{1,3}、)`)
 
 // headings returns the headings between the paragraphs of a text, in order: short lines that are not sentences, set apart or
-// numbered, each with a sentence above, or nothing, and a paragraph of sentences under it. Texts under the same headings are
-// not the same text: a passage ends before a heading and resumes after it.
+// numbered, each with a sentence or nothing above it and a paragraph of sentences below it. Equal headings do not make the
+// texts below them equal, so a passage ends before a heading and resumes after it.
 func headings(text string) spans {
 	var out spans
 	ls := lines(text)

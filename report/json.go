@@ -100,9 +100,9 @@ type (
 		Site    concordat.SiteID    `json:"site,omitempty"`
 		Library concordat.LibraryID `json:"library,omitempty"`
 		Name    string              `json:"name"`
-		Counts  bool                `json:"counts,omitempty"` // by decision of the library, although many of its documents hold it
+		Counts  bool                `json:"counts,omitempty"` // the library decided that it counts
 	}
-	// jsonWorks are the works that one source cites too.
+	// jsonWorks holds the works that one source also cites.
 	jsonWorks struct {
 		Site     concordat.SiteID     `json:"site"`
 		Library  concordat.LibraryID  `json:"library"`
@@ -413,7 +413,7 @@ func points(known concordat.Span) *concordat.Span {
 	return &known
 }
 
-// shownRules are the rules in the JSON form of a report, with the bound for common wording written out.
+// shownRules returns the rules in the JSON form of a report, with the bound for common wording written out.
 func (r *Report) shownRules(count *Counter) Rules {
 	out := r.Rules.place(func(s concordat.Span) concordat.Span { return count.Points(clip(r.Submission.Text, s)) })
 	out.CommonAbove = cmp.Or(out.CommonAbove, DefaultCommonAbove)

@@ -28,17 +28,17 @@ func ParseLanguage(tag string) (Language, error) {
 // Tag returns the BCP 47 tag of l, as required by HTML.
 func (l Language) Tag() string { return language.Code(l).Tag() }
 
-// Say returns an English text of the program in language l, its verbs filled with args as by fmt.Sprintf.
+// Say returns an English text of the program in language l, with its verbs replaced by args as in fmt.Sprintf.
 func (l Language) Say(english string, args ...any) string {
 	return language.Code(l).Say(english, args...)
 }
 
-// Plural states n of a thing, given the English words for one and for many.
+// Plural returns the words for n of a thing, given the English words for one and for many.
 func (l Language) Plural(n int, one, many string) string {
 	return Thousands(n) + " " + language.Code(l).Noun(n, one, many)
 }
 
-// Join joins sentences.
+// Join returns sentences joined as the language requires.
 func (l Language) Join(sentences []string) string { return language.Code(l).Join(sentences) }
 
 // TimeLayout returns the layout of a date with its time in UTC, as time.Time.Format takes it.

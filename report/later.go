@@ -13,13 +13,13 @@ type Later struct {
 	Title     string
 	Authors   []concordat.Creator // if they are known
 	At        time.Time
-	Level     concordat.Show // of a partner that reported it; empty: it is a document of this site
-	Sentences int            // of the submission that match; 0: not stated
+	Level     concordat.Show // level of the partner that reported it; empty for a document of this site
+	Sentences int            // number of sentences of the submission that match; 0 if not stated
 	Read      LaterMark
 	Handled   LaterMark
 }
 
-// LaterMark says who has read or handled an alert, and when. The zero value: no one.
+// LaterMark records who has read or handled an alert, and when. The zero value means that no one has.
 type LaterMark struct {
 	By string
 	At time.Time
@@ -63,7 +63,7 @@ func (r *Report) jsonLater() (out []jsonLater) {
 	return out
 }
 
-// LaterWords describes each matching document added since, the latest first, and who has handled it.
+// LaterWords returns a description of each matching document added since, the latest first, with who has handled it.
 func (r *Report) LaterWords() (out []string) {
 	l := r.Language
 	minute := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

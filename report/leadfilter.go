@@ -24,7 +24,7 @@ func (f LeadFilter) Has(l Lead, state LeadState) bool {
 // ShowsLead reports whether a lead is among those that r.LeadFilter chooses.
 func (r *Report) ShowsLead(l RuledLead) bool { return r.LeadFilter.Has(l.Lead, l.State) }
 
-// LeadsShown names the filter that limits the leads that are written; empty: all are written.
+// LeadsShown returns a sentence about the filter that limits which leads are written, or "" if all are.
 func (r *Report) LeadsShown() string {
 	if r.LeadFilter == (LeadFilter{}) {
 		return ""
@@ -40,7 +40,7 @@ func (r *Report) LeadsShown() string {
 		strings.Join(l.LeadFilterWords(r.LeadFilter), l.Say(", ")))
 }
 
-// LeadFilterWords describes what a filter chooses, one part per condition; nil: it chooses all.
+// LeadFilterWords returns a description of what a filter chooses, with one part per condition, or nil if it chooses all.
 func (l Language) LeadFilterWords(f LeadFilter) (out []string) {
 	if f.State != "" {
 		out = append(out, l.Say("leads.state."+string(f.State)))
@@ -69,7 +69,7 @@ func LikelihoodSteps() []float64 { return []float64{2, 5, 10, MostLikely} }
 // unknownLanguage represents an unknown language in a LanguagePair.
 const unknownLanguage = "und" // RFC 5646
 
-// LanguagePair writes two codes of languages as one, "en-zh"; "und" represents an unknown language.
+// LanguagePair returns two codes of languages as one, for example "en-zh"; "und" represents an unknown language.
 func LanguagePair(codes [2]string) string {
 	for i, c := range codes {
 		if c == "" {
@@ -79,7 +79,7 @@ func LanguagePair(codes [2]string) string {
 	return codes[0] + "-" + codes[1]
 }
 
-// PairWords names the languages of a LanguagePair: one name if both are the same.
+// PairWords returns the names of the languages of a LanguagePair, or one name if both are the same.
 func (l Language) PairWords(pair string) string {
 	names := strings.SplitN(pair, "-", 2)
 	for i, c := range names {

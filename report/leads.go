@@ -14,7 +14,7 @@ import (
 	"concordat/report/language"
 )
 
-// LeadKind says how a lead relates to its source.
+// LeadKind is the way in which a lead relates to its source.
 type LeadKind string
 
 // The kinds of leads.
@@ -31,13 +31,13 @@ type Lead struct {
 	Span   concordat.Span `json:"span"` // of the submission's text
 	Source concordat.Ref  `json:"source"`
 	Title  string         `json:"title"`
-	// SourceSpan is in bytes of the source's text, SourcePoints the same in code points.
+	// SourceSpan is in bytes of the source's text, and SourcePoints is the same span in code points.
 	SourceSpan   concordat.Span `json:"source_span"`
 	SourcePoints concordat.Span `json:"source_points,omitzero"`
 	Kind         LeadKind       `json:"kind"`
-	Languages    [2]string      `json:"languages"` // of the submission and of the source: codes, empty: unknown
+	Languages    [2]string      `json:"languages"` // codes of the languages of the submission and of the source; empty if unknown
 	// Likelihood is how many times more often places stand out as much as these two in a reworded passage than outside such passages
-	// (meaning.Lead.Likelihood); 0: not measured.
+	// (meaning.Lead.Likelihood), or 0 if it was not measured.
 	Likelihood float64    `json:"likelihood,omitempty"`
 	Encoder    string     `json:"encoder"` // the comparer: table@ and its digest
 	Pairs      []LeadPair `json:"pairs"`   // corresponding sentences, by place in the submission
@@ -64,8 +64,8 @@ type LeadRuling struct {
 	At      time.Time      `json:"at,omitzero" required:"false" doc:"Set by the site for new ones"`
 }
 
-// Of reports whether the ruling is about a lead. Since the ruling, evidence may have taken some of the lead's pairs, so the ruling must
-// have the same place in the source, and touch the place in the submission.
+// Of reports whether the ruling is about a lead. Evidence found after the ruling may have taken some of the lead's pairs, so the ruling
+// needs to have the same place in the source but only to touch the place in the submission.
 func (d LeadRuling) Of(l Lead) bool { return d.Source == l.SourcePoints && d.Span.Overlaps(l.Span) }
 
 // RuledLead is a lead seen through rules.
@@ -101,7 +101,7 @@ func CountLeads(states iter.Seq[LeadState]) concordat.LeadCount {
 	return n
 }
 
-// LeadCount counts the leads of a report; nil: not requested.
+// LeadCount returns the number of leads of a report by state, or nil if leads were not requested.
 func (r *Report) LeadCount() *concordat.LeadCount {
 	if r.Leads == nil {
 		return nil
@@ -204,7 +204,8 @@ const LeadMeaning = "A lead is a reason to read two places side by side: they se
 // NoLeads says that leads were looked for and none was found, in English, for translation.
 const NoLeads = "No passage seems to say in other words what a compared document says. Most rewordings of single sentences, most summaries and many translations are not found."
 
-// LeadsFound says how many leads there are, and how much of the text the counted ones are; empty: not requested.
+// LeadsFound returns a sentence that says how many leads there are, and how much of the text the counted ones make up,
+// or "" if leads were not requested.
 func (r *Report) LeadsFound() string {
 	if r.Leads == nil {
 		return ""
@@ -217,7 +218,7 @@ func (r *Report) LeadsFound() string {
 	return found
 }
 
-// CountedLeads says how many leads are counted, by whom, and how much of the text they are; empty: none.
+// CountedLeads returns a sentence that says how many leads are counted, by whom, and how much of the text they make up, or "" if none are.
 func (r *Report) CountedLeads() string {
 	n, by := 0, []string{}
 	for _, d := range r.Leads {
@@ -233,7 +234,7 @@ func (r *Report) CountedLeads() string {
 	switch {
 	case n == 0:
 		return ""
-	case len(by) == 0: // not everyone may see who
+	case len(by) == 0: // not everyone may see who decided
 		return l.Say("Counted by a person: %s, %s of the text, in addition to the share of evidence.", l.Plural(n, "lead", "leads"), l.Percent(r.Scores.Leads))
 	}
 	slices.Sort(by)
@@ -241,7 +242,7 @@ func (r *Report) CountedLeads() string {
 		l.Percent(r.Scores.Leads))
 }
 
-// LeadWords says how a lead relates to its source, with the languages of both if they differ.
+// LeadWords returns words for how a lead relates to its source, with the languages of both if they differ.
 func (r *Report) LeadWords(l Lead) string {
 	in := r.Language
 	switch l.Kind {
@@ -266,7 +267,7 @@ var languageNames = map[string]string{
 // languageName returns the name of a language by its code, or the code itself if it is not in languageNames.
 func (l Language) languageName(code string) string { return l.Say(cmp.Or(languageNames[code], code)) }
 
-// RulingWords states the decision about a lead, with its author, time and reason; empty: the lead is open.
+// RulingWords returns the decision about a lead in words, with its author, time and reason, or "" if the lead is open.
 func (r *Report) RulingWords(l RuledLead) string {
 	in, what := r.Language, ""
 	switch l.State {
@@ -309,7 +310,7 @@ type (
 		By         string         `json:"by,omitempty"`
 		At         *time.Time     `json:"at,omitempty"`
 	}
-	// jsonLeadFilter says which leads are written, and how many there are.
+	// jsonLeadFilter holds which leads are written, and how many there are.
 	jsonLeadFilter struct {
 		State      LeadState `json:"state,omitempty"`
 		Kind       LeadKind  `json:"kind,omitempty"`
@@ -374,7 +375,7 @@ func (r *Report) jsonLeadFilter() *jsonLeadFilter {
 	return &jsonLeadFilter{f.State, f.Kind, f.Languages, f.Least, len(r.Leads)}
 }
 
-// Likely returns the likelihood of a lead to two digits, as stated; nil: not measured.
+// Likely returns the likelihood of a lead to two digits, as reports give it, or nil if it was not measured.
 func (l Lead) Likely() *float64 {
 	if l.Likelihood <= 0 {
 		return nil
@@ -387,7 +388,7 @@ func (l Lead) Likely() *float64 {
 // MostLikely is the highest likelihood stated: the measured texts do not support a higher one.
 const MostLikely = 20
 
-// LikelihoodWords says how likely a lead is; empty: not measured. [LikelihoodMeaning] says what that means.
+// LikelihoodWords returns words for how likely a lead is, or "" if this was not measured. [LikelihoodMeaning] explains them.
 func (r *Report) LikelihoodWords(l Lead) string {
 	x := l.Likely()
 	switch {
@@ -399,7 +400,7 @@ func (r *Report) LikelihoodWords(l Lead) string {
 	return r.Language.Say("Likely: %s to 1", language.Code(r.Language).Decimal(strconv.FormatFloat(*x, 'f', -1, 64)))
 }
 
-// LikelihoodMeaning says what the likelihoods of the leads of a report mean, or is empty if none was measured.
+// LikelihoodMeaning returns an explanation of the likelihoods of the leads of a report, or "" if none was measured.
 func LikelihoodMeaning(r *Report) string {
 	if !slices.ContainsFunc(r.Leads, func(l RuledLead) bool { return l.Likelihood > 0 }) {
 		return ""
@@ -414,7 +415,7 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-// OpenLeads says how many leads wait for a person's decision; empty: none.
+// OpenLeads returns a sentence that says how many leads wait for a person's decision, or "" if none do.
 func (r *Report) OpenLeads() string {
 	n := 0
 	for _, d := range r.Leads {

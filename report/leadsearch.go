@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// LeadSearch says where leads were looked for, and how.
+// LeadSearch records where leads were looked for, and how.
 type LeadSearch struct {
 	Documents int `json:"documents"` // of the libraries compared
-	Compared  int `json:"compared"`  // of Documents, those whose sentences were compared by meaning
-	// Index: documents that share few words with the text could be found too.
+	Compared  int `json:"compared"`  // number of Documents whose sentences were compared by meaning
+	// Index says that documents that share few words with the text could be found too.
 	Index      bool   `json:"index"`
 	NotIndexed int    `json:"not_indexed"` // documents of the site whose meaning is not indexed yet
 	By         string `json:"by"`          // the comparer: table@ and its digest, or the model of an encoder
-	Language   string `json:"language"`    // of the text, a code; empty: unknown
+	Language   string `json:"language"`    // code of the language of the text; empty if unknown
 }
 
 // byTable reports whether the embedded table compared.
@@ -34,8 +34,8 @@ var (
 // measuredModels are the names of the model whose leads were measured.
 var measuredModels = []string{"multilingual-e5-small", "e5-query"}
 
-// LeadsSought says how and in how many documents leads were looked for, and how many such a search finds in tests in the language of the
-// text; it is empty if they were not looked for, or this is not known.
+// LeadsSought returns sentences on how and in how many documents leads were looked for, and on how many such a search finds in tests in
+// the language of the text. It is empty if leads were not looked for, or if this is unknown.
 func LeadsSought(r *Report) string {
 	s, l := r.LeadSearch, r.Language
 	if s == nil || r.Leads == nil {
@@ -62,7 +62,7 @@ func LeadsSought(r *Report) string {
 	return l.Join(append(out, recallWords(r, recall, measured)))
 }
 
-// recallWords says how much leads find in tests, for the language of the text.
+// recallWords returns a sentence on how much leads find in tests, for the language of the text.
 func recallWords(r *Report, recall leadRecall, measured bool) string {
 	s, l := r.LeadSearch, r.Language
 	own := found{}

@@ -29,7 +29,7 @@ const ManifestVersion = 1
 // report was changed but also where.
 type Manifest struct {
 	Version   int
-	Site      concordat.SiteID // that signs the report
+	Site      concordat.SiteID // the site that signs the report
 	KeyEpoch  uint32           // of its signing key
 	At        time.Time        // whole milliseconds
 	Items     []Item           // in the order of the report
@@ -43,11 +43,12 @@ type Item struct {
 	Fields []byte   // four bytes of each field's digest, by name: they show which one was changed
 }
 
-// hintSize is the number of bytes of a field's digest that an item keeps. The Digest protects; these only name the field.
+// hintSize is the number of bytes of a field's digest that an item contains. The Digest protects the item; these bytes
+// only identify the field.
 const hintSize = 4
 
-// Sum is the digest that is signed: SHA-256 over a label and, for each item, its path and its fields, each after its length as 4 bytes,
-// with the digest between them.
+// Sum returns the digest that is signed: SHA-256 over a label and, for each item, its path, its digest and its fields. Path and fields
+// are each preceded by their length as 4 bytes.
 func (m *Manifest) Sum() [32]byte {
 	b := []byte(manifestLabel)
 	for _, i := range m.Items {
@@ -103,7 +104,7 @@ func parseReport(b []byte) (map[string]any, error) {
 // deepest bounds the nesting of a report that is read.
 const deepest = 32
 
-// parseValue is json.Unmarshal, but refuses an object with a key twice.
+// parseValue does what json.Unmarshal does, but refuses an object in which a key occurs twice.
 func parseValue(d *json.Decoder, depth int) (any, error) {
 	if depth > deepest {
 		return nil, errors.New("nested too deeply")
@@ -273,7 +274,8 @@ func parseItem(s string) (Item, error) {
 	return i, nil
 }
 
-// Changes describes the differences between a report and its manifest, in the order of the report; empty: there are none.
+// Changes returns descriptions of the differences between a report and its manifest, in the order of the report, or
+// none if there are no differences.
 func (m *Manifest) Changes(report []byte) ([]string, error) {
 	o, err := parseReport(report)
 	if err != nil {
@@ -314,10 +316,10 @@ func fieldNames(names map[string][]string, path string, o map[string]any) {
 type branch struct {
 	Item
 	below map[string][]string // paths of the items below, by field
-	whole [32]byte            // of the item and all below
+	whole [32]byte            // digest of the item and all below
 }
 
-// tree orders items by nesting.
+// tree returns items as branches, by path.
 func tree(items []Item) map[string]*branch {
 	all := map[string]*branch{}
 	for _, i := range items {
@@ -338,7 +340,7 @@ func tree(items []Item) map[string]*branch {
 			b.below[field] = append(b.below[field], i.Path)
 		}
 	}
-	// Deeper items come first, so that those below an item are done before it.
+	// Deeper items come first, so that the items below an item are finished before it.
 	paths := slices.Collect(maps.Keys(all))
 	sort.Slice(paths, func(i, j int) bool { return strings.Count(paths[i], ".") > strings.Count(paths[j], ".") })
 	for _, p := range paths {
@@ -386,7 +388,7 @@ func (c *changes) compare(was, is string) {
 	}
 }
 
-// fields names what differs within one item.
+// fields records what differs within one item.
 func (c *changes) fields(path string, was, is Item) {
 	names := c.names[path]
 	if len(was.Fields) != len(is.Fields) {

@@ -37,8 +37,8 @@ func ReadManifest(report []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// asWritten fails unless the manifest of a report says exactly what j says, key by key. The signature does not cover its own place, where a
-// reader might mistake another key, or another spelling of the same bytes, for signed content.
+// asWritten fails unless the manifest of a report says exactly what j says, key by key. The signature does not cover the manifest itself,
+// in which a reader might mistake another key, or another spelling of the same bytes, for signed content.
 func (j *jsonManifest) asWritten(report []byte) error {
 	o, err := parseReport(report)
 	if err != nil {

@@ -14,10 +14,11 @@ const (
 	leadIn = 240
 	// leastAttributed is the number of bytes of the shortest quotation that is reported. Shorter ones are terms.
 	leastAttributed = 40
-	// maxAlone is the largest number of words of consecutive quotations that are accepted because of their references alone. Quotation
-	// marks and a reference are easily put around a page; longer ones are shared legitimately if others quote them too, see [Attributions].
+	// maxAlone is the largest number of words of consecutive quotations that are accepted because of their references alone. Anyone can put
+	// quotation marks and a reference around a page; longer quotations are shared legitimately only if others quote them too, see
+	// [Attributions].
 	maxAlone = 60
-	// aloneApart is the number of words from which two quotations are not consecutive.
+	// aloneApart is the number of words between two quotations from which they are not consecutive.
 	aloneApart = 15
 	// maxAttributed is the largest share of a text that quotations with their sources can make up and still be shared legitimately: a
 	// person must judge a text that consists of quotations.
@@ -32,8 +33,8 @@ var legalSource = regexp.MustCompile(`§+\s*[0-9]|(?i:\b(?:art(?:icles?|ikels?|\
 var clauseEnd = regexp.MustCompile(`[\n。！？!?;；]|[\pL\pN)\]”"]{3}\.\s+`)
 
 // AttributedQuotations returns the short quotations of a text that name their source, in order and disjoint: a citation, the title of a
-// work or a provision of a statute comes before the quotation, in the clause that introduces it, or right after. It returns none that make
-// up more than maxAlone consecutive words, and none at all if they make up more than maxAttributed of the text.
+// work or a provision of a statute comes before the quotation, in the clause that introduces it, or right after it. It returns none that
+// make up more than maxAlone consecutive words, and none at all if they make up more than maxAttributed of the text.
 func AttributedQuotations(text string) []concordat.Span {
 	var out []concordat.Span
 	var cites spans
@@ -108,8 +109,8 @@ func firstRune(s string) rune {
 // References returns the lists of references of a text, in order and disjoint.
 func References(text string) []concordat.Span { return bibliography(text) }
 
-// Given returns the wording of the templates in a text, in order and disjoint: every run of at least templateRun characters that one of
-// them also has, and lines that are one of theirs.
+// Given returns the wording of the templates in a text, in order and disjoint: every run of at least templateRun characters that a
+// template also has, and every line that a template also has.
 func Given(text string, templates []string) []concordat.Span {
 	return union(append(wordingOf(text, templates), wholeLines(text, givenLines(templates))...))
 }

@@ -10,10 +10,10 @@ import (
 	"concordat"
 )
 
-// Names holds the names that people use for the accounts, sites and libraries in a report. Records keep the identities; anything without a
-// name here is shown by its identity.
+// Names holds the names that people use for the accounts, sites and libraries in a report. Records contain only identities; anything
+// without a name here is shown by its identity.
 type Names struct {
-	Site      concordat.SiteID            // whose report it is; its libraries are shown without it
+	Site      concordat.SiteID            // the site of the report; its libraries are shown without its name
 	People    map[string]string           // by account
 	Libraries map[LibraryPlace]string     // titles
 	Sites     map[concordat.SiteID]string // names of sites that the report does not name, including this one
@@ -41,8 +41,8 @@ func (n Names) Person(account string) string { return cmp.Or(n.People[account], 
 // shownIdentity is how much of an unreadable identity is shown.
 const shownIdentity = 7
 
-// SiteName is the name of a site for people: the one a partner gives itself. The beginning of its identity is added only if another partner
-// has taken the same name.
+// SiteName returns the name of a site for people, which is the one that a partner gives itself. The beginning of its identity is added only
+// if another partner has taken the same name.
 func (r *Report) SiteName(id concordat.SiteID) string {
 	name := cmp.Or(r.Sites[id], r.Names.Sites[id])
 	if name == "" {
@@ -58,7 +58,7 @@ func (r *Report) SiteName(id concordat.SiteID) string {
 	return name
 }
 
-// Place says where a document is: its library, with the site if that is a partner, and for this site its name there.
+// Place returns where a document is: its library, with the site if that is a partner, and with the document's name if it is this one.
 func (r *Report) Place(ref concordat.Ref) string {
 	if _, ok := ref.Library.Batch(); ok {
 		return r.Language.Say("another document of this batch: %s", string(ref.Document))
@@ -76,7 +76,7 @@ func atPartner(r *Report, id concordat.SiteID) bool {
 	return named || r.Names.Site != "" && id != r.Names.Site
 }
 
-// LibraryWords names a library for people: by its title, or as the batch of the submission.
+// LibraryWords returns the name of a library for people: its title, or words for the batch of the submission.
 func (r *Report) LibraryWords(s concordat.SiteID, id concordat.LibraryID) string {
 	if _, ok := id.Batch(); ok {
 		return r.Language.Say("the other documents of this batch")
@@ -84,7 +84,7 @@ func (r *Report) LibraryWords(s concordat.SiteID, id concordat.LibraryID) string
 	return cmp.Or(r.Names.Libraries[LibraryPlace{s, id}], string(id))
 }
 
-// libraryPlace says where a library is.
+// libraryPlace returns where a library is.
 func (r *Report) libraryPlace(s concordat.SiteID, id concordat.LibraryID) string {
 	if _, ok := id.Batch(); ok || s == r.Names.Site {
 		return r.LibraryWords(s, id)

@@ -10,17 +10,17 @@ import (
 
 const (
 	maxLinkedNotice = 200 // words of a notice made of links, not counting the links
-	leastLinks      = 4   // of such a notice,
-	wordsForLink    = 25  // and one per this number of words
+	leastLinks      = 4   // least number of links in such a notice
+	wordsForLink    = 25  // most words per link in such a notice
 	maxRightsNotice = 80  // words of a notice that begins with a copyright mark
 	frontWords      = 300 // words at the beginning of a document, where its authors are named
-	leastNames      = 6   // words of a paragraph of names
-	maxNames        = 120 // and the largest number
+	leastNames      = 6   // least words of a paragraph of names
+	maxNames        = 120 // most words of such a paragraph
 	namesShare      = 0.6 // share of its words that are written like names
 )
 
 var (
-	// linkHost matches a link or an address and has its host.
+	// linkHost matches a link or an address and captures its host.
 	linkHost = regexp.MustCompile(`(?i)(?:https?://|www\.|[\w.+-]+@)((?:[\w-]+\.)+\pL{2,})`)
 	linkWord = regexp.MustCompile(`(?i)\S*(?:https?://|www\.|@)\S*`)
 	// rightsMark begins a notice of rights: the mark and a year, or the year and the mark.
@@ -28,8 +28,8 @@ var (
 	rightsYear = regexp.MustCompile(`\b(?:1[5-9]|20)[0-9]{2}\b`)
 )
 
-// notice reports whether a paragraph looks like a publisher's notice: it has a link in every second line, all to one host, or begins with a
-// copyright mark. In a single text this proves nothing, since links and marks are easily put around a page.
+// notice reports whether a paragraph looks like a publisher's notice: it begins with a copyright mark, or has a link in every second line,
+// all to one host. In a single text this proves nothing, since anyone can put links and marks around a page.
 func notice(p string) bool {
 	if len(p) > 20*maxLinkedNotice {
 		return false

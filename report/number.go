@@ -10,7 +10,7 @@ import (
 // numbers holds the numbers of passages and the letters of sources of one set of findings, which no rule changes: people cite them in
 // comments, letters and decisions.
 type numbers struct {
-	passages []concordat.Span      // those without rules, in text order, disjoint
+	passages []concordat.Span      // the passages without rules, in text order, disjoint
 	sources  map[concordat.Ref]int // ordinal by rank without rules, from 1, of the source that represents a work
 }
 
@@ -29,7 +29,7 @@ func number(b *builder) numbers {
 	return n
 }
 
-// of returns the number of each passage: that of the first passage without rules with which it shares text. If a passage falls
+// of returns the number of each passage: that of the first passage without rules with which it shares text. If passage 7 falls
 // apart because the source that held it together is excluded, its later parts are 7b, 7c and so on.
 func (n numbers) of(evidence []concordat.Evidence) []string {
 	out := make([]string, len(evidence))
@@ -76,7 +76,7 @@ func (r *Report) Numbered(number string) int {
 	return -1
 }
 
-// NumberAt returns the number of the first passage that shares text with a span; empty: none does.
+// NumberAt returns the number of the first passage that shares text with a span, or "" if none does.
 func (r *Report) NumberAt(at concordat.Span) string {
 	for i, e := range r.Evidence {
 		if e.Span.Overlaps(at) {

@@ -9,8 +9,8 @@ import (
 	"concordat"
 )
 
-// OwnWork proposes a source as earlier work of the submission's author. It is a proposal: the source counts until somebody
-// decides.
+// OwnWork proposes a source as earlier work of the submission's author. Because it is only a proposal, the source counts
+// until a person decides.
 type OwnWork struct {
 	By     string // OwnByORCID or OwnByName
 	Author string // as named in the submission
@@ -45,7 +45,7 @@ func (b *builder) ownWork(ref concordat.Ref) *OwnWork {
 	return out
 }
 
-// SameAuthor returns the reason why a document found after a check may be by an author of its submission, as when they publish their
+// SameAuthor returns the reason why a document found after a check may be by an author of its submission, for example a published
 // thesis, or nil if there is none.
 func SameAuthor(submission, document []concordat.Creator) *OwnWork {
 	a, _, by := samePerson(submission, document)
@@ -69,8 +69,8 @@ func (b *builder) creators(ref concordat.Ref) []concordat.Creator {
 	return nil
 }
 
-// samePerson returns the first two creators who are the same person, and the basis for this: OwnByORCID, which prevails, or OwnByName;
-// empty: none are.
+// samePerson returns the first two creators who are the same person, and the basis for this: OwnByORCID, which prevails, or OwnByName.
+// The basis is empty if no two are the same person.
 func samePerson(as, bs []concordat.Creator) (a, b concordat.Creator, by string) {
 	for _, x := range as {
 		for _, y := range bs {
@@ -86,11 +86,11 @@ func samePerson(as, bs []concordat.Creator) (a, b concordat.Creator, by string) 
 	return a, b, by
 }
 
-// personName is a name in the folded form used for comparison. Without a comma it is not known which word is the family name.
+// personName is a name in the folded form used for comparison. In a name without a comma, it is unknown which word is the family name.
 type personName struct {
 	family string
 	given  []string
-	all    []string // words, sorted; nil: the order of the name is certain
+	all    []string // words, sorted; nil if the order of the name is certain
 }
 
 // notNames are words that programs write where an author's name belongs.
@@ -156,7 +156,7 @@ func sameName(x, y string) bool {
 	return true
 }
 
-// OwnWords states a proposal that a source is the author's own earlier work, and how reliable it is.
+// OwnWords returns the words for a proposal that a source is the author's own earlier work, and for how reliable it is.
 func (l Language) OwnWords(o *OwnWork) string {
 	if o == nil {
 		return ""
@@ -167,7 +167,7 @@ func (l Language) OwnWords(o *OwnWork) string {
 	return l.Say("Possibly the author's own earlier work: an author is called %s too. Several people can have the same name.", o.Author)
 }
 
-// SameAuthorWords states that a later document may be by the author of the submission, and how reliable this is.
+// SameAuthorWords returns words saying that a later document may be by the author of the submission, and how reliable this is.
 func (l Language) SameAuthorWords(o *OwnWork) string {
 	switch {
 	case o == nil:

@@ -17,12 +17,12 @@ type PartnerSource struct {
 	Contact string          `json:"contact,omitempty"` // the contact
 	Date    time.Time       `json:"date,omitzero"`     // of the document
 	Level   concordat.Show  `json:"level"`             // of disclosure, as granted
-	Job     string          `json:"job,omitempty"`     // of the ask, hexadecimal; empty: from a mirror
+	Job     string          `json:"job,omitempty"`     // job of the ask, hexadecimal; empty if the source was found in a mirror
 	Epoch   concordat.Epoch `json:"epoch"`
-	// Outline is the form in which the partner showed the document around its matches; empty: the
+	// Outline is the form in which the partner showed the document around its matches; it is empty if the
 	// passages are the matched sentences themselves.
 	Outline string `json:"outline,omitempty"`
-	Matches int    `json:"matches"` // sentences of the submission that it matches
+	Matches int    `json:"matches"` // number of sentences of the submission that it matches
 }
 
 // Disclosure is one request to open passages of a partner's document, with its outcome.
@@ -56,8 +56,8 @@ func (r *Report) Partner(ref concordat.Ref) (p PartnerSource, ok bool) {
 // blank replaces words of a partner's passage that are not shown.
 const blank = "▁▁▁"
 
-// SharedWords returns the words of the submission that a partner's passage also has, with a blank for the words between; it is "" if the
-// partner disclosed none.
+// SharedWords returns the words of the submission that a partner's passage also has, with a blank for the words between them, or "" if
+// the partner disclosed none.
 func SharedWords(text string, p concordat.Passage) string {
 	var b strings.Builder
 	end := p.Span.Start
@@ -78,7 +78,7 @@ func SharedWords(text string, p concordat.Passage) string {
 	return strings.TrimSpace(b.String())
 }
 
-// partner describes what was exchanged between this site and a partner's library, in both directions.
+// partner returns sentences about what was exchanged between this site and a partner's library, in both directions.
 func (l Language) partner(c concordat.Consulted) []string {
 	if c.Level == "" {
 		return nil
@@ -132,7 +132,7 @@ var leadsAt = map[string]string{
 	concordat.LeadsMirror:   "Leads were not looked for there: a mirror holds no codes of meaning.",
 }
 
-// exposed describes what became known of a submission at a partner; "" for nothing.
+// exposed returns a description of what became known of a submission at a partner, or "" if nothing did.
 func (l Language) exposed(e concordat.Exposed) string {
 	var out []string
 	if e.Sentences > 0 {
@@ -147,7 +147,7 @@ func (l Language) exposed(e concordat.Exposed) string {
 	return strings.Join(out, l.Say(", "))
 }
 
-// shown describes what became known here of a partner's library.
+// shown returns a description of what became known here of a partner's library.
 func (l Language) shown(c concordat.Consulted) string {
 	s := c.Shown
 	if !s.Exists {
@@ -178,7 +178,7 @@ func (l Language) shown(c concordat.Consulted) string {
 	return strings.Join(out, l.Say(", "))
 }
 
-// few writes a number, those below three as two.
+// few returns a number in words, with every number below three given as two.
 func (l Language) few(n int, one, many string) string {
 	if n == 2 {
 		return l.Say("few") + " " + l.Say(many)
@@ -186,7 +186,7 @@ func (l Language) few(n int, one, many string) string {
 	return l.Plural(n, one[len("1 "):], many)
 }
 
-// Disclosure describes the state of a request to disclose passages.
+// Disclosure returns a description of the state of a request to disclose passages.
 func (l Language) Disclosure(d Disclosure) string {
 	what := "The words in common with %s of %s: %s"
 	if d.Level == concordat.ShowPassage {
@@ -219,7 +219,7 @@ func (r *Report) hidden() bool {
 	})
 }
 
-// SourceWords gives the contact for a partner's source, and the known part of it; "" for a source of this site.
+// SourceWords returns the contact for a partner's source and the known part of the source, in words, or "" for a source of this site.
 func (r *Report) SourceWords(ref concordat.Ref) string {
 	p, ok := r.Partner(ref)
 	if !ok {

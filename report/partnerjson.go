@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// jsonPartnerLine has the further fields of a consulted library of a partner.
+// jsonPartnerLine holds the additional fields of a consulted library of a partner.
 type jsonPartnerLine struct {
 	Level    concordat.Show    `json:"level,omitempty"`
 	Reason   concordat.Reason  `json:"reason,omitempty"`

@@ -11,8 +11,9 @@ import (
 	"concordat"
 )
 
-// PartnerLead is a document of a partner that may say the same as passages of the submission, by codes of meaning. Its text is
-// not known here: it is a reason to ask for it, but neither a lead nor evidence, and not part of any share.
+// PartnerLead is a document of a partner that may say the same as passages of the submission, judging by codes of meaning. Its
+// text is not known here. A PartnerLead is a reason to ask for the text, but neither a lead nor evidence, and not part of any
+// share.
 type PartnerLead struct {
 	Number  string          `json:"number"` // P1, P2
 	Source  concordat.Ref   `json:"source"`
@@ -22,13 +23,13 @@ type PartnerLead struct {
 	Date    time.Time       `json:"date,omitzero"` // of the document
 	Job     string          `json:"job"`           // of the question, hexadecimal
 	Epoch   concordat.Epoch `json:"epoch"`
-	// Spans are the sentences of the submission that it may restate, in order and disjoint, and Near how many of them stand out
-	// as near or very near.
+	// Spans are the sentences of the submission that it may restate, in order and disjoint. Near is the number of those that
+	// stand out as near or very near.
 	Spans []concordat.Span `json:"spans"`
 	Near  int              `json:"near"`
-	// Places are where it may restate them, in bytes of the partner's text.
+	// Places are the places where it may restate them, in bytes of the partner's text.
 	Places []concordat.Span `json:"places"`
-	// Outcome is the result of comparing the places; empty: not compared yet.
+	// Outcome is the result of comparing the places; empty if they have not been compared yet.
 	Outcome PartnerLeadOutcome `json:"outcome,omitempty"`
 }
 
@@ -46,7 +47,7 @@ func (l *PartnerLead) Span() concordat.Span {
 	return concordat.Span{Start: l.Spans[0].Start, End: l.Spans[len(l.Spans)-1].End}
 }
 
-// partnerLeads returns those that can be placed in the text, by place.
+// partnerLeads returns the documents of partners that can be placed in the text, by place.
 func (b *builder) partnerLeads() []PartnerLead {
 	out := slices.DeleteFunc(slices.Clone(b.f.PartnerLeads), func(l PartnerLead) bool {
 		return b.f.Leads == nil || len(l.Spans) == 0 || len(l.Places) == 0 || b.sources.has(l.Source) || b.own.has(l.Source) ||
@@ -58,10 +59,10 @@ func (b *builder) partnerLeads() []PartnerLead {
 	return out
 }
 
-// PartnerLeadMeaning explains such documents, in English, for translation.
+// PartnerLeadMeaning explains what a PartnerLead is, in English, for translation.
 const PartnerLeadMeaning = "Partners have documents that may say the same. They compared codes of meaning, not text, so the passages themselves have not been compared. Ask to see the places; they are then compared, and shown as leads or dropped."
 
-// PartnerLeadWords says what a partner's document may hold and how the request for it stands.
+// PartnerLeadWords returns a sentence on what a partner's document may hold and on the state of the request for it.
 func (r *Report) PartnerLeadWords(l PartnerLead) string {
 	in := r.Language
 	what := in.Say("Possible: a document of a partner may say the same. %s, %d of them near.",
@@ -69,7 +70,7 @@ func (r *Report) PartnerLeadWords(l PartnerLead) string {
 	return in.Join([]string{what, in.Say(partnerLeadStates[r.PartnerLeadState(l)])})
 }
 
-// partnerLeadStates describes the state of such a document, in English, for translation.
+// partnerLeadStates describes the states of a PartnerLead, in English, for translation.
 var partnerLeadStates = map[string]string{
 	"":                            "Its text has not been requested.",
 	concordat.DisclosurePending:   "Its places were requested; the partner has not decided yet.",
@@ -80,8 +81,8 @@ var partnerLeadStates = map[string]string{
 	string(PartnerLeadNone):       "Its places were shown and compared: they are not a lead.",
 }
 
-// PartnerLeadState returns the outcome for a partner's document, or the state of the latest request for it; empty: not
-// requested.
+// PartnerLeadState returns the outcome for a partner's document, or the state of the latest request for it, or "" if
+// it was not requested.
 func (r *Report) PartnerLeadState(l PartnerLead) string {
 	if l.Outcome != "" {
 		return string(l.Outcome)

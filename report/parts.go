@@ -6,17 +6,17 @@ import (
 	"concordat"
 )
 
-// partGap is the number of source bytes that may lie between two passages shown as one piece, and ownGap that of bytes of the submission:
-// anything longer is the author's own text, which a piece must not contain. If both texts were compared word by word, ownGap applies to the
-// source too: the comparison either left out the text between the passages, for example the next question of a form, or chose not to join
-// them.
+// partGap is the largest number of source bytes between two passages that are shown as one piece, and ownGap is the largest number of bytes
+// of the submission between them: anything longer is the author's own text, which a piece must not contain. If both texts were compared
+// word by word, ownGap applies to the source too: the comparison either left out the text between the passages, for example the next
+// question of a form, or chose not to join them.
 const (
 	partGap = 200
 	ownGap  = 24
 )
 
-// joinParts shows passages of one source as few pieces: neighbours that also follow each other in the source become one, if the source's
-// text between them is known. ps is in order of Span and is not changed.
+// joinParts joins passages of one source into fewer pieces: neighbours that also follow each other in the source become one piece if the
+// source's text between them is known. ps is in order of Span and is not changed.
 func joinParts(ps []concordat.Passage) []concordat.Passage {
 	var out []piece
 	for _, p := range ps {
@@ -39,8 +39,8 @@ type piece struct {
 	concordat.Passage
 	text    []byte
 	sum     float64 // similarity × bytes of the passages joined after the first
-	bytes   int     // bytes of those
-	ownSpan int     // bytes of the first; 0 until something is joined
+	bytes   int     // bytes of the passages joined after the first
+	ownSpan int     // bytes of the first passage; 0 until something is joined
 	byKind  map[concordat.Kind]int
 	owned   bool // Words is this piece's own slice
 }
@@ -52,7 +52,7 @@ func (a *piece) weighted() float64 {
 	return (a.Similarity*float64(a.ownSpan) + a.sum) / float64(a.ownSpan+a.bytes)
 }
 
-// join merges b into a, or reports that the two are not one piece.
+// join merges b into a and reports whether the two are one piece.
 func (a *piece) join(b concordat.Passage) bool {
 	gap := partGap
 	if len(a.Words) > 0 && len(b.Words) > 0 {
@@ -90,8 +90,8 @@ func (a *piece) join(b concordat.Passage) bool {
 	return true
 }
 
-// joinText appends the text that b adds to a's, filling a gap from the surrounding text. It reports false, and changes nothing, if a byte
-// between the two is not known.
+// joinText appends the text that b adds to a's, filling a gap from the surrounding text. It returns false and changes nothing if a byte
+// between the two is unknown.
 func (a *piece) joinText(b concordat.Passage) bool {
 	if len(a.text) == 0 && b.Text == "" {
 		return true // neither may be shown
@@ -111,7 +111,7 @@ func (a *piece) joinText(b concordat.Passage) bool {
 	return true
 }
 
-// joinWords appends the pairs that lie after the last on both sides.
+// joinWords appends the pairs that lie after the last pair on both sides.
 func (a *piece) joinWords(words []concordat.SpanPair) {
 	for _, w := range words {
 		if n := len(a.Words); n > 0 && (w.Span.Start < a.Words[n-1].Span.End || w.Source.Start < a.Words[n-1].Source.End) {

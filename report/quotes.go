@@ -67,7 +67,7 @@ func markedQuotes(text string, p concordat.Span) []concordat.Span {
 			next = ' '
 		}
 		if k := closes(stack, r, prev, next); elided(text[i:p.End], r) {
-			// an apostrophe for letters left out
+			// an apostrophe in place of omitted letters
 		} else if k >= 0 {
 			s := concordat.Span{Start: stack[k].at, End: i + size}
 			stack = stack[:k]
@@ -83,8 +83,7 @@ func markedQuotes(text string, p concordat.Span) []concordat.Span {
 	return out
 }
 
-// elided reports whether a text begins with an apostrophe that stands for letters left out: '90s, 'n',
-// 'tis.
+// elided reports whether a text begins with an apostrophe in place of omitted letters: '90s, 'n', 'tis.
 func elided(s string, r rune) bool {
 	if r != '\'' && r != '’' && r != '‘' {
 		return false
@@ -125,7 +124,8 @@ func closes(stack []open, r, prev, next rune) int {
 func opens(r, prev, next rune) bool {
 	switch r {
 	case '"', '\'', '”', '‘', '»', '›', '＂':
-		// Marks that also close, and apostrophes, open only after a space or punctuation, except in scripts that write no spaces.
+		// A mark that also closes, or an apostrophe, opens a quotation only after a space or punctuation, except in
+		// scripts that write no spaces.
 		if inWord(prev) && !unspaced(prev) {
 			return false
 		}
@@ -161,8 +161,8 @@ func lines(text string) []line {
 	return out
 }
 
-// paragraphs returns the stretches between blank lines. A stretch longer than maxQuote is one paragraph for each of its lines: such a text
-// has one paragraph per line.
+// paragraphs returns the stretches between blank lines. Each line of a stretch longer than maxQuote is a paragraph, since such a text has
+// one paragraph per line.
 func paragraphs(text string) []concordat.Span {
 	var out []concordat.Span
 	ls := lines(text)
@@ -187,9 +187,9 @@ func paragraphs(text string) []concordat.Span {
 	return out
 }
 
-// blockQuotes returns paragraphs set apart as quotations: lines that begin with ">", and paragraphs indented as a whole in a
-// text that mostly is not. A paragraph of one line is one if it is indented more than paragraphs of the text, and is not a
-// heading.
+// blockQuotes returns paragraphs set apart as quotations: lines that begin with ">", and paragraphs that are indented as a
+// whole in a text that mostly is not indented. A paragraph of one line is a quotation if it is indented more than the
+// paragraphs of the text and is not a heading.
 func blockQuotes(text string) []concordat.Span {
 	ls := lines(text)
 	var out, indented []concordat.Span

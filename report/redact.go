@@ -83,7 +83,7 @@ func Redact(f *Findings, redacted func(concordat.Ref) bool) *Findings {
 	return &out
 }
 
-// Flagged returns the findings with one more flag, replacing one with its code.
+// Flagged returns the findings with one more flag, which replaces a flag with the same code.
 func Flagged(f *Findings, flag concordat.Flag) *Findings {
 	out := *f
 	out.Flags = slices.DeleteFunc(slices.Clone(f.Flags), func(x concordat.Flag) bool { return x.Code == flag.Code })
@@ -91,14 +91,14 @@ func Flagged(f *Findings, flag concordat.Flag) *Findings {
 	return &out
 }
 
-// HiddenFlag says that n sources are not shown before a date, the latest of their embargoes.
+// HiddenFlag returns a flag which says that n sources are not shown before a date, the end of the latest of their embargoes.
 func HiddenFlag(n int, until time.Time) concordat.Flag {
 	return concordat.Flag{Code: FlagHidden, Count: n,
 		Detail: "Sources under an embargo count in the scores; their titles and their wording are not shown before " +
 			until.UTC().Format("2006-01-02") + "."}
 }
 
-// DeletedFlag says that n sources have been deleted from their library since.
+// DeletedFlag returns a flag which says that n sources have since been deleted from their library.
 func DeletedFlag(n int) concordat.Flag {
 	return concordat.Flag{Code: FlagDeleted, Count: n, Detail: "Sources named in this report have since been deleted from their library. Their titles and wording are shown only as far as the policy of the site keeps them."}
 }

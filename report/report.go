@@ -21,24 +21,25 @@ type Findings struct {
 	// Sections of the submission, in text order, disjoint; nil without a template.
 	Sections []concordat.Section `json:"sections,omitempty"`
 	Skipped  []concordat.Skipped `json:"skipped"` // the parts not fingerprinted, and why
-	// Checked are the compared parts. Nil: everything that was not skipped.
+	// Checked are the compared parts. Nil means everything that was not skipped.
 	Checked []concordat.Span `json:"checked"`
 	// Characters is the number of characters of the whole text as the scheme counts them. Scores
 	// do not use it: a report counts letters, marks and digits of the original on both sides.
 	Characters int `json:"characters"`
 	// Passages hold every shared span of the submission with each source that holds it, in any order; they may overlap freely.
 	Passages []concordat.Passage `json:"passages"`
-	// Wording is the wording of the submission that others may share, in text order and disjoint: found before anything was
-	// compared, it is not evidence, and no passage of evidence crosses it.
+	// Wording is the wording of the submission that others may share, in text order and disjoint. It is found before
+	// anything is compared, it is not evidence, and no passage of evidence crosses it.
 	Wording []Wording `json:"wording,omitempty"`
-	// WordingOf is the number of documents among which Wording was sought, including the submission; 0: it was not sought, as in findings
-	// of earlier versions.
+	// WordingOf is the number of documents among which Wording was sought, including the submission. It is 0 if Wording was not sought,
+	// as in findings of earlier versions.
 	WordingOf int `json:"wording_of,omitempty"`
-	// SharedWorks are the works that sources also cite, in any order: not evidence.
+	// SharedWorks are the works that sources also cite, in any order. They are not evidence.
 	SharedWorks []SharedWorks `json:"shared_works,omitempty"`
-	// Leads are passages that seem to say the same in other words, in any order: not evidence. Nil: not requested.
+	// Leads are passages that seem to say the same in other words, in any order. They are not evidence. Nil means that
+	// they were not requested.
 	Leads []Lead `json:"leads,omitzero"`
-	// LeadSearch says how leads were looked for; nil: they were not, or by an earlier version.
+	// LeadSearch records how leads were looked for. It is nil if they were not, or if an earlier version looked for them.
 	LeadSearch *LeadSearch `json:"lead_search,omitempty"`
 	// PartnerLeads are documents of partners that may say the same as the submission, according to the partners; their text is not known
 	// here.
@@ -48,7 +49,7 @@ type Findings struct {
 	Forward      string                `json:"forward"`   // what other sites were asked about: unmatched, all or none
 	Threshold    float64               `json:"threshold"` // covered share from which a report deserves a close read
 	Probe        string                `json:"probe"`     // how far around each band the index looked: exact or one
-	// Dated is the date of the submission, and DatedBy says who gave it; empty: unknown.
+	// Dated is the date of the submission, or empty if unknown, and DatedBy is its origin.
 	Dated   concordat.Date       `json:"dated,omitempty"`
 	DatedBy concordat.DateOrigin `json:"dated_by,omitempty"`
 	// Dates are the ages of sources, as far as they are known.
@@ -57,13 +58,13 @@ type Findings struct {
 	Works []SourceWork `json:"works,omitempty"`
 	// Authors are the known authors of the submission.
 	Authors []concordat.Creator `json:"authors,omitempty"`
-	// Templates are the wordings that the consulted libraries hand out themselves.
+	// Templates are the wordings that the consulted libraries themselves hand out.
 	Templates []Template `json:"templates,omitempty"`
 	// Counting are the wordings, without text, that would be undecided if their libraries had not decided that they count.
 	Counting []Template `json:"counting,omitempty"`
-	// Short has the findings about pieces too short for fingerprints; nil: not requested.
+	// Short holds the findings about pieces too short for fingerprints; it is nil if they were not requested.
 	Short *ShortFindings `json:"short,omitempty"`
-	// Signatures of the sites that answered, made by the federation's sites.
+	// Signatures are those of the sites that answered.
 	Signatures []Signature `json:"signatures,omitempty"`
 	// Partners are the documents of partners that are sources of passages, in order of Ref.
 	Partners []PartnerSource `json:"partners,omitempty"`
@@ -73,7 +74,7 @@ type Findings struct {
 	Disclosures []Disclosure `json:"disclosures,omitempty"`
 	// Statements are partners' signed answers, in the bytes they signed.
 	Statements []concordat.Statement `json:"statements,omitempty"`
-	// Withheld says that the submission's text is not kept, and holds the data that the scores need; nil: the text is kept.
+	// Withheld holds the data that the scores need if the submission's text is not stored; it is nil if the text is stored.
 	Withheld *Withheld `json:"withheld,omitempty"`
 }
 
@@ -82,9 +83,9 @@ type Wording struct {
 	concordat.Span
 	Kind      concordat.Kind `json:"kind"`            // common, form, quotation or undecided
 	Documents int            `json:"documents"`       // that hold it, including the submission
-	Of        int            `json:"of"`              // documents that could: those of the libraries asked, or of the batch
-	Why       string         `json:"why,omitempty"`   // of a form: the part it reads like, see package wording
-	Words     int            `json:"words,omitempty"` // consecutive words, with those around it; 0: not kept
+	Of        int            `json:"of"`              // documents that could hold it: of the libraries asked, or of the batch
+	Why       string         `json:"why,omitempty"`   // for a form, the part that it reads like, see package wording
+	Words     int            `json:"words,omitempty"` // consecutive words, including those around it; 0: not recorded
 	// Holders are the first documents that hold undecided wording, except the submission.
 	Holders []concordat.Ref `json:"holders,omitempty"`
 }
@@ -92,7 +93,7 @@ type Wording struct {
 // SharedWording is Wording seen through rules.
 type SharedWording struct {
 	Wording
-	Counted bool // by a rule or by hand: matches in it count
+	Counted bool // matches in it count, by a rule or a decision
 	Left    bool // an officer excluded it
 }
 
@@ -105,12 +106,12 @@ func (w SharedWording) Undecided() bool {
 // cover page, a declaration.
 type Template struct {
 	Site    concordat.SiteID    `json:"site,omitempty"`
-	Library concordat.LibraryID `json:"library,omitempty"` // empty: given with the check
+	Library concordat.LibraryID `json:"library,omitempty"` // empty if given with the check
 	Name    string              `json:"name"`
 	Text    string              `json:"text"`
 }
 
-// Signature is one site's signature under its answer. The package carries it but does not check it.
+// Signature is one site's signature of its answer. The package stores it but does not check it.
 type Signature struct {
 	Site  concordat.SiteID `json:"site"`
 	Over  string           `json:"over"`  // kind of signed content, for example answer
@@ -118,8 +119,8 @@ type Signature struct {
 	Value []byte           `json:"value"` // base64 in JSON
 }
 
-// Validate reports every fault of f that would make its report wrong: another version, or a span outside the text. Build does not need
-// valid findings; it leaves out anything that it cannot place.
+// Validate returns an error that lists everything in f that would make its report wrong: another version, or spans outside the text.
+// Build does not need valid findings; it leaves out anything that it cannot place.
 func (f *Findings) Validate() error {
 	var errs []error
 	if f.Version != Version {
@@ -149,7 +150,7 @@ type Report struct {
 	Language     Language // of the report's own words; set it before writing
 	Scores       Scores
 	Evidence     []concordat.Evidence // in text order, disjoint
-	Numbers      []string             // by which people cite Evidence, see Number; one for each
+	Numbers      []string             // the numbers with which people cite Evidence, one for each; see Number
 	LastNumber   int                  // the number of passages without rules, the highest of Numbers
 	Sources      []RankedSource       // largest share first, those excluded by a rule last
 	Groups       []GroupShare         // of passages; none if nothing was compared
@@ -163,15 +164,15 @@ type Report struct {
 	Citations    []concordat.Span    // marks of citations, in text order, disjoint
 	Wording      []SharedWording     // wording that others may share, in text order
 	SharedWorks  []SharedWorks       // works that sources also cite, most first; not part of any share
-	Leads        []RuledLead         // leads in text order, never evidence; nil: not requested
+	Leads        []RuledLead         // leads in text order, never evidence; nil if not requested
 	LeadSearch   *LeadSearch         // of Findings
-	LeadFilter   LeadFilter          // of the Leads that are written; zero: all. Set it before writing; scores and counts do not change
+	LeadFilter   LeadFilter          // chooses the Leads to write, zero means all; set it before writing. Scores and counts do not change
 	PartnerLeads []PartnerLead       // of Findings, by place
 	Counting     []Template          // as in Findings
 	Templates    []Template          // whose wording does not count unless Rules.CountTemplates
-	Dated        concordat.Date      // of the submission; empty: unknown
+	Dated        concordat.Date      // date of the submission; empty if unknown
 	Authors      []concordat.Creator // known authors of the submission
-	Short        *ShortTexts         // the short pieces; nil: not requested
+	Short        *ShortTexts         // the short pieces; nil if not requested
 	Consulted    []concordat.Consulted
 	Flags        []concordat.Flag
 	Signatures   []Signature
@@ -179,10 +180,11 @@ type Report struct {
 	Disclosures  []Disclosure
 	Statements   []concordat.Statement
 	Sites        map[concordat.SiteID]string // of Findings
-	Names        Names                       // for people; zero: identities are shown. The caller sets it
-	// Review has people's decisions about it; nil: none. The caller sets it.
+	Names        Names                       // names for people; if zero, identities are shown. The caller sets it
+	// Review holds people's decisions about the report, or is nil if there are none. The caller sets it.
 	Review *Review
-	// Later has the matching documents added since, if the check keeps watching, the latest first, at most MaxLater. The caller sets it.
+	// Later holds the matching documents added since, if the check keeps watching. The latest is first, and there are
+	// at most MaxLater. The caller sets it.
 	Later []Later
 	// Unplaced counts the passages of the findings that lie outside the text and were left out.
 	Unplaced int
@@ -195,8 +197,8 @@ type Stretch struct {
 }
 
 // Scores are shares of letters, marks and digits, 0 to 1, all for one set of evidence. Shares of counting text are relative to the text
-// that could count, the others to the text that was compared: Found = Whole + Common + Excluded and Covered = Verbatim + Changed, up to
-// rounding.
+// that could count, and the others to the text that was compared: Found = Whole + Common + Excluded and Covered = Verbatim + Changed,
+// up to rounding.
 type Scores struct {
 	Characters int     // letters, marks and digits of the text
 	Checked    int     // the compared part
@@ -212,18 +214,18 @@ type Scores struct {
 	Common     float64 // of Checked: only in wording that many documents share
 	Excluded   float64 // of Checked: found, and excluded by a rule
 	Undecided  float64 // of Excluded: an officer must decide whether it counts
-	IfCounted  float64 // of Countable: covered if all undecided wording counts; 0: nothing is undecided
+	IfCounted  float64 // of Countable: covered if all undecided wording counts; 0 if nothing is undecided
 	Quoted     float64 // of Checked: found in a quotation, whether or not quotations count
 	Quotes     float64 // of Quoted: the part that counts
 	Largest    float64 // of Countable: the largest share of a single source
-	Estimate   *Bounds // of Covered, if this site lacks the text of a counting source; nil: it was measured
+	Estimate   *Bounds // bounds of Covered, if this site lacks the text of a source that counts; nil if Covered was measured
 	Leads      float64 // of Countable: leads that an officer counts; not part of Covered
-	// Literalness is the mean similarity of Covered to the closest source, 0 to 1; 0 if nothing is covered. Excluding a source may raise
-	// it: it is not a share of the text.
+	// Literalness is the mean similarity of Covered to the closest source, 0 to 1; 0 if nothing is covered. It may rise when a source is
+	// excluded, since it is not a share of the text.
 	Literalness float64
 }
 
-// ByRules returns what rules alone exclude: Excluded without what an officer must decide.
+// ByRules returns the share that rules alone exclude: Excluded without Undecided.
 func (s Scores) ByRules() float64 { return max(0, s.Excluded-s.Undecided) }
 
 // Measured reports whether anything was compared; otherwise every share is a blank, not a zero.
@@ -233,15 +235,15 @@ func (s Scores) Measured() bool { return s.Checked > 0 }
 type RankedSource struct {
 	concordat.Ref
 	Title      string
-	Work       *concordat.Work // as a repository describes it; nil: not known
+	Work       *concordat.Work // as a repository describes it; nil if unknown
 	Also       []Copy          // further places of the work
-	Own        *OwnWork        // it may be the author's own earlier work; nil: nothing says so
-	Share      float64         // 0 to 1 of the characters that could count; for an excluded source, what it would hold
-	Estimate   *Bounds         // of Share, if this site does not have the text of the source; nil: it was measured
+	Own        *OwnWork        // proposal that it is the author's own earlier work; nil if there is none
+	Share      float64         // share of the characters that could count, 0 to 1; for an excluded source, the share that it would hold
+	Estimate   *Bounds         // bounds of Share, if this site does not have the text of the source; nil if Share was measured
 	Verbatim   float64         // of Share: in the same words
 	Alone      float64         // of Share: in no other source that counts
 	Characters int
-	Held       []concordat.Span // where it holds them, in text order, disjoint
+	Held       []concordat.Span // the places that it holds, in text order, disjoint
 	Sections   []float64        // share of each of Report.Sections that it holds, 0 to 1
 	Evidence   []int            // indices into Report.Evidence, ascending; none for an excluded source
 	Excluded   concordat.Exclusion
@@ -251,7 +253,7 @@ type RankedSource struct {
 // SectionScore is one section with its share.
 type SectionScore struct {
 	concordat.Section
-	Checked  int     // letters, marks and digits compared; 0: not measured
+	Checked  int     // letters, marks and digits compared; if 0, not measured
 	Share    float64 // covered share of the part that could count, 0 to 1
 	Excluded bool    // by rule
 }

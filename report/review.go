@@ -7,14 +7,14 @@ import (
 	"concordat"
 )
 
-// Review has people's decisions about a report.
+// Review holds people's decisions about a report.
 type Review struct {
 	Verdict string // clear, discuss or suspected
 	Reason  string // in the author's words
 	By      string
 	At      time.Time
-	Signed  []SignedOff // by others than its author, oldest first
-	// Stale says that the rules have changed since the verdict, so it was given on other figures.
+	Signed  []SignedOff // sign-offs by people other than its author, oldest first
+	// Stale says that the rules have changed since the verdict, so it was based on other figures.
 	Stale bool
 }
 
@@ -42,7 +42,7 @@ func (r *Report) jsonReview() *jsonReview {
 	return &jsonReview{v.Verdict, v.Reason, v.By, v.At, append([]SignedOff{}, v.Signed...), v.Stale}
 }
 
-// Verdict states a verdict in plain words.
+// Verdict returns a verdict in plain words.
 func (l Language) Verdict(code string) string {
 	switch code {
 	case "clear":
@@ -55,7 +55,7 @@ func (l Language) Verdict(code string) string {
 	return l.Say("No verdict")
 }
 
-// ReviewWords states people's decisions, a sentence each, or none if there are none.
+// ReviewWords returns people's decisions, one sentence for each.
 func (r *Report) ReviewWords() []string {
 	v, l := r.Review, r.Language
 	if v == nil {
@@ -78,14 +78,14 @@ func (r *Report) ReviewWords() []string {
 	return out
 }
 
-// Mirrored reports whether a document of a partner is known from a copy of its library kept here, and not from the partner
-// itself.
+// Mirrored reports whether a document of a partner is known from a copy of its library at this site, and not from the
+// partner itself.
 func (r *Report) Mirrored(ref concordat.Ref) bool {
 	p, ok := r.Partner(ref)
 	return ok && p.Job == ""
 }
 
-// MirrorDate returns the date of the copy of a partner's library; zero if there is none.
+// MirrorDate returns the date of the copy of a partner's library, or zero if there is none.
 func (r *Report) MirrorDate(ref concordat.Ref) time.Time {
 	i := slices.IndexFunc(r.Consulted, func(c concordat.Consulted) bool {
 		return c.Site == ref.Site && c.Library == ref.Library && !c.Mirror.IsZero()

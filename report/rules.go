@@ -13,12 +13,12 @@ import (
 	"concordat"
 )
 
-// Rules say which findings count. The zero value counts everything except wording that others may share, that is common or to be decided,
-// and isolated sentences. A rule takes its wording out of the numerator of a share; templates, forms and lists of references leave the
-// denominator as well, as they could not count.
+// Rules determine which findings count. The zero value counts everything except wording that others may share, that is common or to be
+// decided, and isolated sentences. A rule takes its wording out of the numerator of a share; templates, forms and lists of references
+// leave the denominator as well, as they could not count.
 //
 // Stores, reports, the API and its clients use this one type; spans are bytes here and code points outside ([Rules.InPoints]). A field with
-// a flag is a rule for a whole report, and its tags say the rest about it: [RuleTable].
+// a flag is a rule for a whole report, and its tags describe it; see [RuleTable].
 type Rules struct {
 	ExcludeQuotes       bool `json:"exclude_quotes" flag:"exclude-quotes" label:"rules.quotes" doc:"Leave quoted passages out of the scores."`
 	ExcludeBibliography bool `json:"exclude_bibliography" flag:"exclude-bibliography" label:"rules.bibliography" doc:"Leave the list of references out of the scores."`
@@ -31,11 +31,11 @@ type Rules struct {
 	MinCharacters int `json:"min_characters" minimum:"0" maximum:"1000000" unit:"letters and digits" flag:"min-match" label:"rules.min" doc:"Shortest match that counts. 0: any."`
 	// MinSourceShare is the least share of the submission that a source must hold, 0 to 1.
 	MinSourceShare float64 `json:"min_source_share" minimum:"0" maximum:"1" flag:"min-source" label:"rules.share" doc:"Smallest source that counts, as a share of the submission."`
-	// CommonAbove is the number of documents above which a passage is common wording by itself, regardless of the findings' Wording; 0:
-	// DefaultCommonAbove, negative: nothing is common.
+	// CommonAbove is the number of documents above which a passage is common wording by itself, regardless of the findings' Wording; 0
+	// means DefaultCommonAbove, and a negative number that nothing is common.
 	CommonAbove int `json:"common_above" minimum:"-1" maximum:"1000000000" unit:"documents" initial:"20" flag:"common-above" label:"rules.common" never:"count_common" neverlabel:"rules.countcommon" doc:"Wording found in more documents than this is common and does not count alone. 0: the default, 20; -1: nothing is common."`
-	// ExcludeSources names documents that do not count. A Ref without a Document names the whole
-	// library, one without a Library the whole site.
+	// ExcludeSources names documents that do not count. A Ref without a Document names the whole library, and
+	// one without a Library the whole site.
 	ExcludeSources []concordat.Ref `json:"exclude_sources" required:"false" maxItems:"1000"`
 	// OwnWork names documents, as ExcludeSources does, that are earlier work of the submission's author.
 	OwnWork []concordat.Ref `json:"own_work,omitempty" maxItems:"1000" doc:"Earlier work of the author"`
@@ -155,7 +155,7 @@ var ruleWords = []struct {
 	}},
 }
 
-// RuleWords states the rules of a report, one line each.
+// RuleWords returns the rules of a report in words, one line each.
 func (r *Report) RuleWords() (out []string) {
 	for _, w := range ruleWords {
 		out = append(out, w.say(r)...)
@@ -184,10 +184,10 @@ type Rule struct {
 	Name    string   // in JSON and in forms; report.NAME is its key in the configuration
 	Flag    string   // of commands
 	Label   string   // key of its words on pages
-	Doc     string   // what it does, a sentence or two
+	Doc     string   // one or two sentences on what it does
 	Unit    string   // of a number; a float64 is a share
-	Initial string   // value in the configuration; empty: the zero value
-	Words   []string // values that a list may hold; nil: any text
+	Initial string   // value in the configuration; empty for the zero value
+	Words   []string // values that a list may hold; nil means any text
 	// Never is the name of the check box in a form that makes the number negative, so that the rule is not applied. NeverLabel is the key
 	// of its words.
 	Never, NeverLabel string
@@ -223,7 +223,7 @@ func RuleTable() []Rule {
 	return out
 }
 
-// Fault says how the value of the rule is out of range, or is empty if it is in range.
+// Fault returns a description of how the value of the rule is out of range, or "" if it is in range.
 func (r Rule) Fault(rules *Rules) string {
 	number := func(x float64) string {
 		if x >= r.Least && x <= r.Most { // NaN is not
@@ -249,7 +249,7 @@ func (r Rule) Fault(rules *Rules) string {
 	return ""
 }
 
-// wrongWord says which word of a list the rule does not know, or is empty if it knows all or accepts any.
+// wrongWord returns a message that names a word of a list which the rule does not know, or "" if it knows all or accepts any.
 func (r Rule) wrongWord(words []string) string {
 	for _, w := range words {
 		if r.Words != nil && !slices.Contains(r.Words, w) {
@@ -279,8 +279,8 @@ func (r Rules) Over(over Rules) Rules {
 	return r
 }
 
-// Validate reports every fault of r: a share outside 0 to 1, an empty span, an unknown kind. Build does not require it: impossible rules
-// exclude nothing, or everything.
+// Validate returns an error that lists everything invalid in r: shares outside 0 to 1, empty spans, unknown kinds. Build does not
+// require valid rules: impossible ones exclude nothing, or everything.
 func (r *Rules) Validate() error {
 	var errs []error
 	fault := func(format string, args ...any) {
@@ -340,7 +340,8 @@ func (r Rules) place(at func(concordat.Span) concordat.Span) Rules {
 	return r
 }
 
-// Decided returns rules that replace earlier ones: existing rulings keep their author and time; new ones get the given author and time.
+// Decided returns r as rules that replace earlier ones: existing rulings keep their author and time, and new ones get
+// the given author and time.
 func (r Rules) Decided(before Rules, by string, at time.Time) Rules {
 	own := func(list, old []Ruling) (out []Ruling) {
 		for _, x := range list {

@@ -11,11 +11,11 @@ import (
 type SourceWork struct {
 	Source concordat.Ref  `json:"source"`
 	Work   concordat.Work `json:"work,omitzero"`
-	// Authors are those that the library knows, if Work has none.
+	// Authors are the authors known to the library, if Work names none.
 	Authors []concordat.Creator `json:"authors,omitempty"`
-	// Same is the source that represents all texts of this work; zero: there is no other text. [JoinWorks] sets it.
+	// Same is the source that represents all texts of this work, or zero if there is no other text. [JoinWorks] sets it.
 	Same concordat.Ref `json:"same,omitzero"`
-	// Text is a digest of the whole text, for JoinWorks; empty: not known.
+	// Text is a digest of the whole text, for JoinWorks, or empty if unknown.
 	Text string `json:"-"`
 }
 
@@ -33,7 +33,7 @@ func (w SourceWork) sharesID(x SourceWork) bool {
 }
 
 // isProved reports whether two texts of one work are certainly by the same author: they share an identifier, or their known authors agree.
-// A text without a known author may have been submitted by anyone as a copy.
+// A text without a known author may be a copy that anyone submitted.
 func (w SourceWork) isProved(x SourceWork) bool {
 	if w.sharesID(x) {
 		return true
@@ -57,8 +57,8 @@ func (w SourceWork) isSame(x SourceWork) bool {
 	return w.sharesID(x) || w.Text != "" && w.Text == x.Text && !w.isApart(x)
 }
 
-// JoinWorks finds out which of the findings' sources are texts of one work, and sets Same of their Works. The source that holds most of the
-// submission represents a work; if several tie, the one with a page at its repository does.
+// JoinWorks determines which of the findings' sources are texts of one work, and sets Same of their Works. The source that holds most of
+// the submission represents a work; if several hold the same amount, the one with a page at its repository does.
 func JoinWorks(f *Findings) {
 	works := f.Works
 	group := make([]int, len(works)) // the first source of the same work
@@ -200,7 +200,7 @@ func (b *builder) oneCopy() []concordat.Passage {
 	}
 	drop := map[int]bool{}
 	for _, all := range b.copies.of {
-		// Excluded texts come last.
+		// Excluded texts are moved to the end.
 		all = slices.Clone(all)
 		slices.SortStableFunc(all, func(x, y concordat.Ref) int { return cmp.Compare(boolInt(b.sources.has(x)), boolInt(b.sources.has(y))) })
 		var held, evidence spans // shared wording never replaces evidence
@@ -252,7 +252,7 @@ func (b *builder) bySource(chains []*chain) [][]int {
 type Copy struct {
 	concordat.Ref
 	Title string
-	Page  string // address of the repository's own page; empty: not known
+	Page  string // address of the repository's own page; empty if unknown
 }
 
 // asWork adds to a source the known facts about its work: the other places that hold it, and whether it may be the author's own. Title and
@@ -303,8 +303,8 @@ func isUnknown(w concordat.Work) bool {
 	return len(w.Creators) == 0 && len(w.IDs) == 0 && w.Date == "" && w.License == "" && w.Page == ""
 }
 
-// firstCopies drops items that say the same about another text of a work and keeps the first. Items are in the order in which they are
-// shown.
+// firstCopies removes items that say the same about another text of a work, except the first of them. Items are in the order in which
+// they are shown.
 func firstCopies[T any](c copies, items []T, key func(T) (concordat.Ref, any)) []T {
 	if len(c.of) == 0 {
 		return items

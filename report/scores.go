@@ -8,7 +8,7 @@ import (
 	"concordat"
 )
 
-// scores computes all figures of a report for one set of evidence.
+// scores returns all figures of a report for one set of evidence.
 func (b *builder) scores(chains []*chain, covered spans) Scores {
 	var found, common, exact []concordat.Span
 	for _, c := range chains {
@@ -61,14 +61,14 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 	return s
 }
 
-// fewestWords is the number of a document's own words from which its share is meaningful: with fewer, a sentence that anyone might write is
-// a large part.
+// fewestWords is the least number of a document's own words with which its share is meaningful: of fewer words, a sentence that anyone
+// might write is a large part.
 const fewestWords = 60
 
 // TooShort reports whether so little of the document could count that its share is meaningless.
 func (s Scores) TooShort() bool { return s.Measured() && s.Words < fewestWords }
 
-// QuotedWords says whether matches in quotations count under the given rules.
+// QuotedWords returns a sentence that says whether matches in quotations count under the given rules.
 func (s Scores) QuotedWords(l Language, r Rules) string {
 	switch {
 	case s.Quoted == 0 && r.ExcludeQuotes, s.Quoted > 0 && s.Quotes == 0:
@@ -95,8 +95,8 @@ func (b *builder) part(s spans) float64 {
 	return min(1, float64(b.count.sum(s))/float64(b.countable))
 }
 
-// couldCount returns the compared text that could count: all except the text that the rules exclude whichever source holds it. Widely held
-// text and isolated sentences could.
+// couldCount returns the compared text that could count: all except the text that the rules exclude whichever source holds it. Text that
+// many documents hold and isolated sentences could count.
 func (b *builder) couldCount() spans {
 	out := b.checked.without(b.headed)
 	for _, m := range b.masks {
@@ -123,7 +123,7 @@ func (b *builder) literalness(chains []*chain, covered spans) float64 {
 	return min(sum/float64(total), 1)
 }
 
-// stretches divides covered text by the strongest kind that holds each byte.
+// stretches returns covered text divided by the strongest kind that holds each byte.
 func (b *builder) stretches(chains []*chain, covered spans) []Stretch {
 	var out []Stretch
 	sweep(b.claims(chains, func(p concordat.Passage) float64 { return -float64(strength(p.Kind)) }), func(s concordat.Span, best claim) {
@@ -180,8 +180,8 @@ func (h *claimHeap) Pop() any {
 	return x
 }
 
-// sweep calls f for disjoint spans in order, each with the claim of highest rank that holds all of
-// it. cs is in order of beginning. It takes n log n steps.
+// sweep calls f for disjoint spans in order, each with the claim of highest rank that holds all of it. cs is
+// in order of beginning. It takes O(n log n) steps.
 func sweep(cs []claim, f func(concordat.Span, claim)) {
 	var open claimHeap
 	at, i := 0, 0
@@ -208,7 +208,7 @@ func sweep(cs []claim, f func(concordat.Span, claim)) {
 	}
 }
 
-// ranked lists every source with what it holds, those that count by share, then the others.
+// ranked returns every source with what it holds: first those that count, by share, then the others.
 func (b *builder) ranked(chains []*chain, of [][]int) []RankedSource {
 	in := make([][]int, len(chains)) // evidence of each chain, in order
 	for e, members := range of {
@@ -242,7 +242,7 @@ func (b *builder) ranked(chains []*chain, of [][]int) []RankedSource {
 	return out
 }
 
-// rank sums up one source. Excluded sources show what they would hold, so that a reader can judge the exclusion.
+// rank returns the totals of one source. Excluded sources show what they would hold, so that a reader can judge the exclusion.
 func (b *builder) rank(cs []*chain, alone spans) RankedSource {
 	s := RankedSource{Ref: cs[0].ref, Title: cs[0].title, Excluded: cs[0].excluded}
 	most := 0
@@ -315,7 +315,7 @@ func (b *builder) alone(chains []*chain) spans {
 	return union(out)
 }
 
-// sections scores each section by itself.
+// sections returns the score of each section by itself.
 func (b *builder) sections(covered spans) []SectionScore {
 	var out []SectionScore
 	for _, s := range b.f.Sections {

@@ -6,8 +6,8 @@ import (
 	"concordat"
 )
 
-// WithoutWording returns a report without the wording of its sources: places, titles, kinds and scores stay. People's comments in its rules
-// are removed too. The argument is not changed.
+// WithoutWording returns a report without the wording of its sources, but with its places, titles, kinds and scores. People's comments in
+// its rules are removed too. The argument is not changed.
 func WithoutWording(r *Report) *Report {
 	out := *r
 	out.Evidence = slices.Clone(r.Evidence)
@@ -54,7 +54,7 @@ func (r *Report) scoresOnly() bool {
 	return slices.ContainsFunc(r.Flags, func(f concordat.Flag) bool { return f.Code == FlagScoresOnly })
 }
 
-// NoPassages says why a report lists no passage, in English, for translation: there is none, or they are not shown.
+// NoPassages returns the reason why a report lists no passages, in English, for translation: there are none, or they are not shown.
 func (r *Report) NoPassages() string {
 	if r.scoresOnly() {
 		return "The passages are not shown."
@@ -62,7 +62,7 @@ func (r *Report) NoPassages() string {
 	return "No passage was found."
 }
 
-// NoSources is NoPassages for sources.
+// NoSources returns the same reason as NoPassages for sources.
 func (r *Report) NoSources() string {
 	if r.scoresOnly() {
 		return "The sources are not shown."
@@ -70,7 +70,7 @@ func (r *Report) NoSources() string {
 	return "No source was found."
 }
 
-// Count writes how many passages or sources a report lists; it is empty if they are not shown.
+// Count returns n, the number of passages or sources that a report lists, as text, or "" if they are not shown.
 func (r *Report) Count(n int) string {
 	if r.scoresOnly() {
 		return ""
@@ -92,7 +92,7 @@ func ScoreOnly(r *Report) *Report {
 	}
 	out.Flags = append(out.Flags, concordat.Flag{Code: FlagScoresOnly,
 		Detail: "The scores count passages and sources that this report does not show."})
-	for _, c := range r.Consulted { // the fact that something was not measured belongs to the score
+	for _, c := range r.Consulted { // that something was not measured is part of the score
 		out.Consulted = append(out.Consulted, concordat.Consulted{Asked: c.Asked, Answered: c.Answered})
 	}
 	return out

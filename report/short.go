@@ -29,10 +29,10 @@ type ShortMatch struct {
 	Piece      int            `json:"piece"` // index into Pieces
 	Source     concordat.Ref  `json:"source"`
 	Title      string         `json:"title"`       // of the source
-	SourceSpan concordat.Span `json:"source_span"` // bytes of the source's text; zero: its title
+	SourceSpan concordat.Span `json:"source_span"` // bytes of the source's text; zero for its title
 	Text       string         `json:"text"`        // as the source has it
 	Similarity float64        `json:"similarity"`  // exact Jaccard similarity of their grams, 0 to 1
-	Documents  int            `json:"documents"`   // that hold the source's piece, in any library
+	Documents  int            `json:"documents"`   // number of documents that hold the source's piece, in any library
 }
 
 // ShortTexts are the short pieces of a report, with their own figure.
@@ -42,7 +42,7 @@ type ShortTexts struct {
 	Found     int // those found in a counting source
 	Common    int // those that are common wording
 	Excluded  int // those excluded by a rule
-	Unindexed int // documents of the libraries that could not be compared: add them again or reindex
+	Unindexed int // number of documents of the libraries that could not be compared until they are added again or reindexed
 	Capped    int
 	Pieces    []ShortEvidence // those found, in text order
 	titleOnly bool            // only the title was compared
@@ -52,17 +52,17 @@ type ShortTexts struct {
 type ShortEvidence struct {
 	ShortPiece
 	Sources  []ShortSource
-	Excluded concordat.Exclusion // why it does not count; empty: it counts
+	Excluded concordat.Exclusion // why it does not count; empty if it counts
 }
 
-// ShortSource is a document that holds a piece like it.
+// ShortSource is a document that holds a piece like the one compared.
 type ShortSource struct {
 	ShortMatch
 	concordat.Age
 	Excluded concordat.Exclusion
 }
 
-// Share returns Found over Asked, 0 to 1; 0 if nothing was asked.
+// Share returns Found divided by Asked, 0 to 1, or 0 if nothing was asked.
 func (s *ShortTexts) Share() float64 {
 	if s.Asked == 0 {
 		return 0
@@ -182,7 +182,7 @@ func (b *builder) shortEvidence(p ShortPiece, sources []ShortSource) ShortEviden
 	return e
 }
 
-// Stand returns the end of a sentence about the texts found, in English: how many of those compared also occur elsewhere.
+// Stand returns the end of a sentence, in English, on how many of the texts compared also occur elsewhere.
 func (s *ShortTexts) Stand() string {
 	if s.Found == 1 {
 		return "also appears in other documents."
@@ -193,7 +193,7 @@ func (s *ShortTexts) Stand() string {
 // listHint says how to submit a list of short texts.
 const listHint = "A list is read line by line if all its lines are that short; otherwise, put an empty line between its entries."
 
-// shortStatement says which short texts were compared and found, or is empty if not requested.
+// shortStatement returns sentences on which short texts were compared and found, or none if they were not requested.
 func (r *Report) shortStatement() []string {
 	s, l := r.Short, r.Language
 	if s == nil {
@@ -224,8 +224,9 @@ func (r *Report) shortStatement() []string {
 	return out
 }
 
-// ShortCloseness states the similarity of two short texts in one of the four steps. It is the exact
-// Jaccard similarity of their grams, in which one changed letter counts two or three times.
+// ShortCloseness returns the words for the similarity of two short texts, in one of four steps. The
+// similarity is the exact Jaccard similarity of their grams, in which one changed letter counts two or three
+// times.
 func (l Language) ShortCloseness(similarity float64) string {
 	switch {
 	case similarity >= 1:

@@ -57,8 +57,8 @@ func likeCode(l string) bool {
 	return codeWords[l[:word]]
 }
 
-// skeleton returns the part of a paragraph's code that was handed out: up to the line that says where to continue, or the whole of a block
-// marked to be kept. In a single text such a mark proves nothing: someone may copy a solution and write the mark above it.
+// skeleton returns the part of a paragraph's code that was handed out: everything up to the line that says where to continue, or all of a
+// block that is marked to be kept. In a single text such a mark proves nothing: someone may copy a solution and write the mark above it.
 func skeleton(text string, p concordat.Span) (concordat.Span, bool) {
 	if p.Len() > 4*maxSkeleton {
 		return concordat.Span{}, false

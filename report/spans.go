@@ -17,7 +17,7 @@ func bySpan(a, b concordat.Span) int {
 	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 }
 
-// union returns the bytes of any of s, which it sorts.
+// union returns the bytes that any span of s contains. It sorts s.
 func union(s []concordat.Span) spans {
 	slices.SortFunc(s, bySpan)
 	var out spans
@@ -85,7 +85,7 @@ func (s spans) from(t spans) spans {
 	return s[i:]
 }
 
-// clip returns the part of s within text, shrunk to rune boundaries; empty if there is none.
+// clip returns the part of s within text, shrunk to rune boundaries, or an empty span if there is none.
 func clip(text string, s concordat.Span) concordat.Span {
 	s.Start, s.End = max(s.Start, 0), min(s.End, len(text))
 	if s.Start >= s.End {
@@ -169,14 +169,14 @@ func (c *Counter) at(i int) (points, chars int) {
 	return points, chars
 }
 
-// Points converts a span of bytes to one of code points.
+// Points returns a span of bytes as a span of code points.
 func (c *Counter) Points(s concordat.Span) concordat.Span {
 	a, _ := c.at(s.Start)
 	b, _ := c.at(s.End)
 	return concordat.Span{Start: a, End: b}
 }
 
-// Bytes converts a span of code points to one of bytes; parts outside the text are cut off. It is the inverse of Points.
+// Bytes returns a span of code points as a span of bytes; parts outside the text are cut off. It is the inverse of Points.
 func (c *Counter) Bytes(points concordat.Span) concordat.Span {
 	return concordat.Span{Start: c.byteOf(points.Start), End: c.byteOf(points.End)}
 }

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// templateRun is the least number of characters that make given wording: about four English words. Shorter templates must match as a
-	// whole.
+	// templateRun is the least number of characters in a run of template wording: about four English words. Shorter templates must match
+	// as a whole.
 	templateRun = 20
-	// hanRun is the same for consecutive Chinese characters: in a Chinese form the text that applicants fill in is closer together.
+	// hanRun is the same for consecutive Chinese characters, since the texts that applicants fill in are closer together in a Chinese form.
 	hanRun = 9
 )
 
@@ -110,7 +110,7 @@ func roll(rs []rune, n int, f func(at int, hash uint64)) {
 	}
 }
 
-// leastLine is the least number of characters of a line that a template gives whole.
+// leastLine is the least number of characters of a line that is compared with the lines of a template as a whole.
 const leastLine = 4
 
 // givenLines returns the lines of templates that are shorter than templateRun, folded: headings and labels of a form, which are its wording

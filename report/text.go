@@ -241,7 +241,7 @@ func (t textWriter) evidence(r *Report, count *Counter, i int, e concordat.Evide
 	t.WriteString("\n")
 }
 
-// shortSources names at most n documents that hold short texts which count, those that hold most first.
+// shortSources writes the names of at most n documents that hold short texts which count, those that hold most first.
 func (t textWriter) shortSources(r *Report, n int) {
 	sources := r.Short.sources()
 	for _, x := range sources[:min(n, len(sources))] {
@@ -342,7 +342,7 @@ func (t textWriter) partnerLeads(r *Report, count *Counter) {
 }
 
 // wrap writes s in lines of textWidth columns; the first begins with lead, the others with the same width of space. Line breaks of s become
-// spaces, control characters and changes of direction U+FFFD.
+// spaces, and control characters and changes of direction become U+FFFD.
 func (t textWriter) wrap(lead, s string) {
 	t.WriteString(lead)
 	indent := strings.Repeat(" ", columns(lead))
@@ -387,7 +387,7 @@ func breakable(word string) bool {
 	return false
 }
 
-// inert removes control sequences for terminals from s.
+// inert returns s without control sequences for terminals.
 func inert(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

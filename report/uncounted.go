@@ -15,11 +15,11 @@ func Folded(e concordat.Exclusion) bool { return e != "" && e != concordat.Exclu
 // Uncounted are the passages that are folded away for one reason.
 type Uncounted struct {
 	Why      concordat.Exclusion
-	Words    string // what they are, in the language of the report
+	Words    string // description of the passages, in the language of the report
 	Passages []int  // indices into Report.Evidence, ascending
 }
 
-// UncountedPassages returns the passages of a report that are folded away, by reason: most first.
+// UncountedPassages returns the passages of a report that are folded away, by reason, with the reason for most passages first.
 func UncountedPassages(r *Report) []Uncounted {
 	var out []Uncounted
 	for i, e := range r.Evidence {
@@ -37,7 +37,7 @@ func UncountedPassages(r *Report) []Uncounted {
 	return out
 }
 
-// UncountedWords says how many passages of a report are folded away, and for which reasons; empty: none.
+// UncountedWords returns a sentence that says how many passages of a report are folded away, and for which reasons, or "" if none are.
 func UncountedWords(r *Report) string {
 	n := map[concordat.Exclusion]int{}
 	for _, e := range r.Evidence {
@@ -46,7 +46,7 @@ func UncountedWords(r *Report) string {
 	return r.Language.uncounted(n, "passage does not count", "passages do not count")
 }
 
-// UncountedSources is UncountedWords for sources.
+// UncountedSources returns the same as UncountedWords for sources.
 func UncountedSources(r *Report) string {
 	n := map[concordat.Exclusion]int{}
 	for _, s := range r.Sources {
@@ -74,7 +74,7 @@ func (l Language) uncounted(n map[concordat.Exclusion]int, one, many string) str
 	return l.Say("%s: %s", l.Plural(all, one, many), strings.Join(reasons, l.Say(", ")))
 }
 
-// uncountedWords names passages that do not count, in English, for translation.
+// uncountedWords returns the words for passages that do not count, in English, for translation.
 func uncountedWords(e concordat.Exclusion) string {
 	switch e {
 	case concordat.ExcludedQuote:

@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// formReasons are the words for each reason of package wording why a passage reads like a form: for one passage, and for the singular and
+// formReasons are the words for each reason in package wording why a passage reads like a form: for one passage, and for the singular and
 // plural after a number.
 var formReasons = map[string][3]string{
 	"heading":     {"a heading", "heading", "headings"},
@@ -29,7 +29,7 @@ var formReasons = map[string][3]string{
 	string(AsConstants):     {"public constants", "table of public constants", "tables of public constants"},
 }
 
-// FormReason says what a passage reads like, by the reasons of package wording; "" if the reason is unknown.
+// FormReason returns what a passage reads like for a reason of package wording, or "" if the reason is unknown.
 func (l Language) FormReason(why string) string {
 	words, ok := formReasons[why]
 	if !ok {
@@ -38,7 +38,7 @@ func (l Language) FormReason(why string) string {
 	return l.Say(words[0])
 }
 
-// WhyNot says why a passage does not count, and for one that reads like a form, which part it reads like; "" if it counts.
+// WhyNot returns the reason why a passage does not count and, if it reads like a form, which part it reads like, or "" if it counts.
 func (r *Report) WhyNot(e concordat.Evidence) string {
 	if e.Excluded == concordat.ExcludedForm {
 		if why := r.Language.FormReason(e.Why); why != "" {
@@ -70,7 +70,7 @@ var quotedReasons = map[string]string{
 	"own":               "wording of the site's stock",
 }
 
-// quotedAs returns the reason why a passage is legitimately quoted, in English, for translation; empty: it is not.
+// quotedAs returns the reason why a passage is legitimately quoted, in English, for translation, or "" if it is not.
 func (l Language) quotedAs(e concordat.Evidence) string {
 	if e.Excluded != concordat.ExcludedQuote {
 		return ""
@@ -78,7 +78,7 @@ func (l Language) quotedAs(e concordat.Evidence) string {
 	return quotedReasons[e.Why]
 }
 
-// EvidenceKind states the kind of a passage; a quotation that others share says so.
+// EvidenceKind returns the kind of a passage in words. For a quotation that others share, the words say so.
 func (l Language) EvidenceKind(e concordat.Evidence) string {
 	if l.quotedAs(e) != "" {
 		return l.Say("legitimate quotation")
@@ -86,8 +86,8 @@ func (l Language) EvidenceKind(e concordat.Evidence) string {
 	return l.Kind(e.Kind)
 }
 
-// shownWithout says how many passages are shown without score because others may share them or because they are isolated, one line for each
-// reason, or none if there are no such passages.
+// shownWithout returns how many passages are shown without a score because others may share them or because they are isolated, in one line
+// for each reason.
 func (r *Report) shownWithout() []string {
 	count := map[concordat.Exclusion]int{}
 	reasons := map[string]int{}
@@ -125,7 +125,7 @@ func (r *Report) shownWithout() []string {
 	return out
 }
 
-// formReasons says how many passages read like each part of a form, most first.
+// formReasons returns how many passages read like each part of a form, most first.
 func (l Language) formReasons(count map[string]int) string {
 	var whys []string
 	for why := range count {
@@ -145,7 +145,7 @@ func (l Language) formReasons(count map[string]int) string {
 	return strings.Join(whys, l.Say(", "))
 }
 
-// holders says how many documents hold the common wording, and how many could.
+// holders returns sentences on how many documents hold the common wording, and how many could.
 func (r *Report) holders() []string {
 	type bounds struct{ least, most int }
 	by := map[int]bounds{}

@@ -10,8 +10,8 @@ import (
 	"concordat"
 )
 
-// Withheld is the part of a submission that remains when its text is not kept: enough for the scores to stay the same under any rules.
-// Spans are bytes of the text.
+// Withheld is the part of a submission that remains when its text is not stored. It suffices to compute the same scores under any
+// rules. Spans are bytes of the text.
 type Withheld struct {
 	Digest string `json:"digest"` // SHA-256 of the text, hexadecimal
 	// Quotes, References and Citations are the spans that the rules can leave out; Given is wording of
@@ -23,16 +23,16 @@ type Withheld struct {
 	Headings   []concordat.Span `json:"headings,omitempty"`
 }
 
-// TextKept reports whether f has the text of its submission.
+// TextKept reports whether f contains the text of its submission.
 func (f *Findings) TextKept() bool { return f.Withheld == nil && f.Submission.Text != "" }
 
-// FlagWithheld is the code of the flag of findings whose submission's text is not kept.
+// FlagWithheld is the code of the flag of findings without the text of the submission.
 const FlagWithheld = "text_not_kept"
 
 // Withhold removes the submission's text from the findings and records the data that the scores need. Letters and digits become
 // placeholders of the same length, in bytes and in code points, except within marks of citations; signs and spaces stay, and so do the
-// lengths of words. The sources' texts stay too: a passage in the words of a source can be read there. It does nothing to findings without
-// text or that it has already processed.
+// lengths of words. The sources' texts stay too: a passage in the words of a source can be read there. It does nothing to findings that
+// have no text or have already been processed.
 func Withhold(f *Findings) {
 	text := f.Submission.Text
 	if text == "" || f.Withheld != nil {
@@ -87,7 +87,7 @@ var (
 	digitPlaceholders  = [5]string{1: "0", 2: "٠", 3: "０", 4: "𝟎"}
 )
 
-// placeholder returns the placeholder for a rune of n bytes, of the same class as distinguished by counts.
+// placeholder returns the placeholder for a rune of n bytes. counts puts it in the same class as the rune.
 func placeholder(r rune, n int, itself string) string {
 	switch {
 	case unicode.IsLetter(r):

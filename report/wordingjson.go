@@ -8,7 +8,7 @@ type jsonWording struct {
 	Kind      concordat.Kind `json:"kind"`
 	Documents int            `json:"documents"`
 	Of        int            `json:"of"`
-	Words     int            `json:"words,omitempty"` // consecutive words; 0: not kept
+	Words     int            `json:"words,omitempty"` // consecutive words; 0 if not recorded
 	Why       string         `json:"why,omitempty"`
 	Counted   bool           `json:"counted"`
 	Decide    bool           `json:"decide"`            // a person must decide whether it counts

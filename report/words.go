@@ -9,17 +9,17 @@ import (
 	"concordat/report/language"
 )
 
-// Closeness states a similarity, 0 to 1, in one of four steps. The similarity of one sentence is known only to about 0.08, so people see
-// words and no decimals.
+// Closeness returns the words for a similarity, 0 to 1, in one of four steps. The similarity of one sentence is known only to about
+// 0.08, so people see words instead of decimals.
 func Closeness(similarity float64) string { return English.Closeness(similarity) }
 
-// Closeness is [Closeness] in language l.
+// Closeness returns the words of [Closeness] in language l.
 func (l Language) Closeness(similarity float64) string {
 	return l.Say(closeness(similarity))
 }
 
-// KindAndCloseness states a kind and, if that adds something, how close the wording is. Wording that was changed is not called
-// identical: what was changed is then its order, its punctuation or the spelling of a word.
+// KindAndCloseness returns the words for a kind and, if that adds something, for how close the wording is. Changed wording is
+// never called identical, since at least its order, its punctuation or the spelling of a word was changed.
 func (l Language) KindAndCloseness(k concordat.Kind, similarity float64) string {
 	switch k {
 	case concordat.KindVerbatim:
@@ -45,7 +45,7 @@ func closeness(similarity float64) string {
 	return "similar"
 }
 
-// Kind states a kind in plain words.
+// Kind returns a kind in plain words.
 func (l Language) Kind(k concordat.Kind) string { return l.Say(kindWords(k)) }
 
 func kindWords(k concordat.Kind) string {
@@ -74,7 +74,7 @@ func kindWords(k concordat.Kind) string {
 	return "similar"
 }
 
-// Exclusion says why something does not count; "" if it counts.
+// Exclusion returns the reason why something does not count, or "" if it counts.
 func (l Language) Exclusion(e concordat.Exclusion) string { return l.Say(exclusionWords(e)) }
 
 func exclusionWords(e concordat.Exclusion) string {
@@ -117,7 +117,7 @@ func exclusionWords(e concordat.Exclusion) string {
 	return "excluded by a rule"
 }
 
-// Skip says why something was not compared.
+// Skip returns the reason why something was not compared.
 func (l Language) Skip(r concordat.SkipReason) string { return l.Say(skipWords(r)) }
 
 func skipWords(r concordat.SkipReason) string {
@@ -134,12 +134,12 @@ func skipWords(r concordat.SkipReason) string {
 	return "not asked"
 }
 
-// Flag describes a flag: its name and its meaning.
+// Flag returns the name and the meaning of a flag.
 func (l Language) Flag(f concordat.Flag) string {
 	return l.Say("%s: %s", l.FlagName(f), l.FlagDetail(f))
 }
 
-// FlagName states the code of a flag. A code that the language does not know is returned unchanged.
+// FlagName returns the words for the code of a flag. A code that the language does not know is returned unchanged.
 func (l Language) FlagName(f concordat.Flag) string {
 	if name, ok := language.Code(l).Lookup("flag." + f.Code); ok {
 		return name
@@ -147,7 +147,7 @@ func (l Language) FlagName(f concordat.Flag) string {
 	return f.Code
 }
 
-// FlagDetail explains a flag: by its own sentence or, if the language has none, by that of its code.
+// FlagDetail returns the explanation of a flag: the flag's own sentence or, if the language has none, that of its code.
 func (l Language) FlagDetail(f concordat.Flag) string {
 	for _, key := range []string{f.Detail, "flag." + f.Code + ".detail"} {
 		if t, ok := language.Code(l).Lookup(key); ok {
@@ -157,8 +157,8 @@ func (l Language) FlagDetail(f concordat.Flag) string {
 	return f.Detail
 }
 
-// Percent prints a share in whole percent, as language l writes it: 30%, or 30 % in German. A small share above zero is "< 1%", and one
-// just below the whole is "> 99%".
+// Percent returns a share in whole percent, as language l writes it: 30%, or 30 % in German. A small share above zero is "< 1%", and
+// one just below the whole is "> 99%".
 func (l Language) Percent(share float64) string {
 	n := int(share*100 + 0.5)
 	switch {
@@ -170,8 +170,8 @@ func (l Language) Percent(share float64) string {
 	return language.Code(l).Percent(strconv.Itoa(n))
 }
 
-// ChangedWords prints the changed share so that it adds up: the shown shares of word-for-word and of changed wording add up to the shown
-// share of both, even if rounding alone would not ensure it.
+// ChangedWords returns the changed share in a form that adds up: the shown shares of word-for-word and of changed wording add up to the
+// shown share of both, even where rounding alone would not ensure this.
 func (s Scores) ChangedWords(l Language) string {
 	n := int(s.Covered*100+0.5) - int(s.Verbatim*100+0.5)
 	if n < 1 || s.Covered < 0.005 || s.Verbatim > 0 && s.Verbatim < 0.005 || math.Abs(float64(n)-100*s.Changed) > 1 {
@@ -180,7 +180,7 @@ func (s Scores) ChangedWords(l Language) string {
 	return language.Code(l).Percent(strconv.Itoa(n))
 }
 
-// OfWhat says what the shares are shares of.
+// OfWhat returns words for what the shares are shares of.
 func (s Scores) OfWhat(l Language) string {
 	if s.Countable == s.Checked {
 		return l.Say("Shares of the %s letters and digits that were compared", Thousands(s.Checked))
@@ -189,7 +189,7 @@ func (s Scores) OfWhat(l Language) string {
 		Thousands(s.Checked), Thousands(s.Countable))
 }
 
-// Alike is Literalness as shown in words: it is not called identical if changed wording is shown next to it.
+// Alike returns Literalness for display in words, low enough not to be called identical if changed wording is shown next to it.
 func (s Scores) Alike() float64 {
 	if s.Changed >= 0.005 {
 		return min(s.Literalness, notIdentical)
@@ -197,7 +197,7 @@ func (s Scores) Alike() float64 {
 	return s.Literalness
 }
 
-// Thousands prints n with thin groups of three, as in 12 345.
+// Thousands returns n in groups of three digits with thin spaces between them, for example 12 345.
 func Thousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -206,7 +206,7 @@ func Thousands(n int) string {
 	return s
 }
 
-// Plural prints n with the singular or plural word.
+// Plural returns n with the singular or plural word.
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -259,7 +259,7 @@ func (l Language) Steps() []KindMeaning {
 	return out
 }
 
-// Headline states the result in one or two sentences, without claiming more than was measured.
+// Headline returns the result in one or two sentences, without claiming more than was measured.
 func (r *Report) Headline() string {
 	s, l := r.Scores, r.Language
 	switch {
@@ -321,7 +321,7 @@ func Whole(c concordat.Consulted) bool {
 	return c.Err == "" && len(c.Missing) == 0 && c.Answered >= c.Asked && c.Capped == 0 && c.Unready == 0 && c.Withheld == 0
 }
 
-// SignedAnswer says whose answer s is and what its signature covers.
+// SignedAnswer returns a sentence on whose answer s is and what its signature covers.
 func (l Language) SignedAnswer(s concordat.Statement) string {
 	at := s.At.UTC().Format("2006-01-02 15:04")
 	if s.Asker == "" {
@@ -332,7 +332,7 @@ func (l Language) SignedAnswer(s concordat.Statement) string {
 		s.KeyEpoch)
 }
 
-// Statement says in plain sentences what the report is based on: what was compared, what was not, who was asked and who did not answer.
+// Statement returns plain sentences on what the report is based on: what was compared, what was not, who was asked and who did not answer.
 func (r *Report) Statement() []string {
 	l := r.Language
 	out := []string{r.comparedWords()}
@@ -388,10 +388,10 @@ func (r *Report) skippedWords() []string {
 	return out
 }
 
-// ConsultedWords says what one library answered.
+// ConsultedWords returns a sentence on what one library answered.
 func ConsultedWords(c concordat.Consulted) string { return English.Consulted(c) }
 
-// Consulted is [ConsultedWords] in language l.
+// Consulted returns the sentence of [ConsultedWords] in language l.
 func (l Language) Consulted(c concordat.Consulted) string {
 	var out []string
 	switch {
@@ -420,7 +420,7 @@ func (l Language) Consulted(c concordat.Consulted) string {
 	return l.Join(append(out, l.partner(c)...))
 }
 
-// evidenceKind states the kind of a passage and, if its group decides whether it counts, its group.
+// evidenceKind returns the words for the kind of a passage and, if its group decides whether it counts, for its group.
 func (l Language) evidenceKind(e concordat.Evidence) string {
 	switch {
 	case e.Excluded != "" && e.Excluded != concordat.ExcludedGroup:
@@ -431,7 +431,7 @@ func (l Language) evidenceKind(e concordat.Evidence) string {
 	return l.Say("%s, %s", l.EvidenceKind(e), GroupName(l, e.Group))
 }
 
-// Reading says what the figure requires of the reader: a share is a reason to read, never a judgement.
+// Reading returns a sentence on what the figure requires of the reader, since a share is a reason to read and never a judgement.
 func (r *Report) Reading() string {
 	in := r.Language
 	if !r.Scores.Measured() {

@@ -20,29 +20,29 @@ type SharedWorks struct {
 	Title   string           `json:"title"`
 	Works   int              `json:"works"`   // works cited by the submission and also by the source
 	Of      int              `json:"of"`      // works that the submission cites
-	Entries []concordat.Span `json:"entries"` // those of Works, in the submission's text, in order
+	Entries []concordat.Span `json:"entries"` // the entries of Works in the submission's text, in order
 }
 
 // Work is an entry of a list of references.
 type Work struct {
 	concordat.Span                 // of the text
-	doi            string          // folded; empty: it has none
+	doi            string          // folded; empty if it has none
 	author         string          // first author's family name, folded; the whole name in Han
-	year           string          // empty: it has none
+	year           string          // empty if it has none
 	title          map[string]bool // first words of the title, folded; a Han character is a word
 }
 
 const (
 	maxWorks      = 5000 // entries read from one text
-	maxTitleWords = 12   // of a title that are compared
+	maxTitleWords = 12   // most words of a title that are compared
 	// sameTitle is the least share of the shorter title's words that the other must have.
 	sameTitle = 0.7
 )
 
 // Bibliography holds the lists of references of a text.
 type Bibliography struct {
-	Lists []concordat.Span // where they are, in order and disjoint
-	Works []Work           // that they cite
+	Lists []concordat.Span // the places of the lists, in order and disjoint
+	Works []Work           // the works that they cite
 }
 
 // ReadBibliography reads the lists of references of a text, parts of which [References] and [Works] return.
@@ -52,8 +52,8 @@ func ReadBibliography(text string) Bibliography {
 }
 
 // Works returns the works that a text cites in its lists of references, in order and each once, from the first maxWorks
-// entries. An entry may continue over several lines, be numbered or set apart; one with neither a DOI nor author and year is
-// left out.
+// entries. An entry may continue over several lines, and may be numbered or set apart. An entry with neither a DOI nor an
+// author and a year is left out.
 func Works(text string) []Work { return worksOf(referenceLists(text)) }
 
 func worksOf(lists []referenceList) []Work {
@@ -74,7 +74,7 @@ func worksOf(lists []referenceList) []Work {
 	return out
 }
 
-// BothCite compares the works of a submission with those of a source. ok is false if they have none in common.
+// BothCite returns the works that a submission and a source have in common. ok is false if there are none.
 func BothCite(submission, source []Work, ref concordat.Ref, title string) (out SharedWorks, ok bool) {
 	out = SharedWorks{Source: ref, Title: title, Of: len(submission)}
 	if len(submission) == 0 || len(source) == 0 {
@@ -141,14 +141,14 @@ var (
 	workDOI    = regexp.MustCompile(`(?i)\b10\.[0-9]{4,9}/[^\s"<>，。]+`)
 	workURL    = regexp.MustCompile(`(?i)(?:https?://|doi:\s*)\S+`)
 	workNumber = regexp.MustCompile(`^\s*(?:[①-⑳㉑-㉟]|[\[［〔【(]\s*[0-9]{1,4}\s*[\]］〕】)]|[0-9]{1,3}[.．、])\s*`)
-	// workYear matches a year in parentheses, as in most styles; otherwise the last year counts.
+	// workYear matches a year in parentheses, as in most styles; without one, the last year counts.
 	workYear   = regexp.MustCompile(`[(（]\s*(?:[^()（）]{0,20}\s)?((?:1[5-9]|20)[0-9]{2})[a-z]?(?:[,，][^()（）]{0,24})?\s*[)）]\s*[.:,．：，]?\s*`)
 	anyYear    = regexp.MustCompile(`(?:^|[^0-9])((?:1[5-9]|20)[0-9]{2})[a-z]?(?:[^0-9]|$)`)
 	workMark   = regexp.MustCompile(`\s*[\[［](?:EB|DB|CP|[JMDCNPSRGZA])(?:/OL)?[\]］]`)
 	workQuoted = regexp.MustCompile(`[“"„«]([^“”"„«»]{8,300})[”"»“]`)
 	nameEnds   = regexp.MustCompile(`[,，;；:：.．。(（]|\s(?:and|und|et|&|等)\s`)
 	initials   = regexp.MustCompile(`^(?:\p{Lu}\.[\s-]*)+`)
-	// titleBegins is where a title may begin after names: a full stop that does not belong to an initial, or a colon.
+	// titleBegins matches the end of names, after which a title may begin: a full stop that does not belong to an initial, or a colon.
 	titleBegins = regexp.MustCompile(`(?:[\p{Ll}\p{Han}]|[\p{L}]\s\p{Lu}{1,3}|\bal|等)[.．。]\s*|[:：]\s*|\p{Lu}\.[.]?:?\s+`)
 	titleEnds   = regexp.MustCompile(`[.．。?？!]\s|[.．。]$|//|\.\s*In:`)
 )
@@ -212,8 +212,8 @@ func titleOf(entry, names, rest string) string {
 		}
 		return title
 	}
-	// A year after the title, as in "Name: Title. In: Journal 3 (1999), 4-9", has names and a colon before it, or no title
-	// after it.
+	// A year that comes after the title, as in "Name: Title. In: Journal 3 (1999), 4-9", is recognised by the names and
+	// the colon before it, or by the lack of a title after it.
 	if _, title, ok := strings.Cut(names, ": "); ok {
 		rest = title
 	} else if i := titleBegins.FindStringIndex(names); i != nil && len(titleWords(rest)) < 2 {
@@ -250,7 +250,7 @@ func titleWords(title string) map[string]bool {
 	return out
 }
 
-// significant returns a word folded; empty if it is short: an article, an initial.
+// significant returns a word folded, or "" if it is as short as an article or an initial.
 func significant(word string) string {
 	if utf8.RuneCountInString(word) < 3 {
 		return ""
@@ -258,7 +258,7 @@ func significant(word string) string {
 	return fold(word)
 }
 
-// umlauts are written with an e if a keyboard lacks them.
+// umlauts replaces umlauts written with an e, as people do if their keyboards lack them.
 var umlauts = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u", "ß", "ss")
 
 // fold returns the letters and digits of a word in one case, without marks.
@@ -324,7 +324,7 @@ func sameTitles(a, b map[string]bool) bool {
 	return both > 0 && float64(both) >= sameTitle*float64(min(len(a), len(b))) && 2*both >= max(len(a), len(b))
 }
 
-// sharedWorks returns those of the findings' shared works that can be placed in the text: most works first, then by source.
+// sharedWorks returns those of the findings' shared works that can be placed in the text, most works first, then by source.
 func (b *builder) sharedWorks() []SharedWorks {
 	var out []SharedWorks
 	for _, w := range b.f.SharedWorks {
@@ -347,10 +347,10 @@ func clipAll(text string, spans []concordat.Span) []concordat.Span {
 	return out
 }
 
-// maxCiting is the number of sources listed as citing the same works; the JSON form has all.
+// maxCiting is the largest number of sources listed as citing the same works; the JSON form lists all.
 const maxCiting = 10
 
-// citesWords says which works the submission and its sources both cite, one line per source.
+// citesWords returns how many works the submission and its sources both cite, one line per source.
 func (r *Report) citesWords() []string {
 	l := r.Language
 	var out []string

@@ -6,7 +6,7 @@ import (
 	"concordat"
 )
 
-// PageWords names the page of a repository.
+// PageWords returns the words for the page of a repository.
 func (l Language) PageWords(repository string) string {
 	if repository == "" {
 		return l.Say("page in the repository")
@@ -14,10 +14,10 @@ func (l Language) PageWords(repository string) string {
 	return l.Say("page in the repository (%s)", repository)
 }
 
-// AuthorWords names authors.
+// AuthorWords returns the names of authors.
 func AuthorWords(all []concordat.Creator) string { return concordat.Work{Creators: all}.Authors() }
 
-// AlsoWords names the other places of a source's work; empty: there are none.
+// AlsoWords returns the other places of a source's work in words, or "" if there are none.
 func AlsoWords(r *Report, s RankedSource) string {
 	if len(s.Also) == 0 {
 		return ""
@@ -29,7 +29,7 @@ func AlsoWords(r *Report, s RankedSource) string {
 	return r.Language.Say("The same work, also in ") + strings.Join(places, r.Language.Say("; "))
 }
 
-// Addresses are the addresses at which the identifiers of a source's work resolve.
+// Addresses returns the addresses at which the identifiers of a source's work resolve.
 func (s RankedSource) Addresses() (out []string) {
 	if s.Work == nil {
 		return nil

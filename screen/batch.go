@@ -25,9 +25,9 @@ type Batch struct {
 	filters []filter
 }
 
-// filter records which leading values occur in a table. A stored print whose value does not occur, as for nearly all of them, costs a look
-// at one bit instead of a search. For the others, starts holds where the prints with each value of fewer leading bits begin in the table,
-// which costs one more memory access instead of the five or so of interpolation.
+// filter records which leading values occur in a table. For nearly all stored prints, the value does not occur, and a look at one bit
+// saves a search. For the others, starts holds where the prints with each value of fewer leading bits begin in the table, which costs one
+// more memory access instead of the five or so that interpolation needs.
 type filter struct {
 	shift      int // of the permuted print
 	bits       []uint64
@@ -77,7 +77,7 @@ const (
 	numberBits = 18
 )
 
-// NewBatch returns the batch for the queries. It does not keep the slice.
+// NewBatch returns the batch for the queries. It does not retain the slice.
 func NewBatch(d *Design, queries []uint64) (*Batch, error) {
 	t, err := NewTables(d, queries)
 	if err != nil {
@@ -91,8 +91,8 @@ func NewBatch(d *Design, queries []uint64) (*Batch, error) {
 }
 
 // Scan appends to dst every pair of a query and one of the stored prints within the design's distance, each once, in order of the stored
-// print's number, then the query's. first is the number of the first stored print. Prints with more than the design's bits are an error of
-// the caller; excess bits are ignored.
+// print's number, then the query's. first is the number of the first stored print. Prints must not have more bits than the design; excess
+// bits are ignored.
 func (b *Batch) Scan(stored []uint64, first uint64, dst []Found) []Found {
 	start := len(dst)
 	scratch := make([]uint64, 2*min(len(stored), scanned))
@@ -145,7 +145,7 @@ func ordered(l *Layout, part, scratch []uint64) []uint64 {
 	at := 64
 	for _, run := range l.fields {
 		if at <= 64-maxFilter {
-			break // further bits are not used
+			break // further bits are not needed
 		}
 		at -= run.width
 		low, mask := run.low, ones(run.width)

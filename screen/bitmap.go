@@ -18,7 +18,7 @@ func apart(a, b *bitmap) (gone, came int) {
 	return gone, came
 }
 
-// bitmapFits reports whether, judging by the bitmaps, the texts may reach the threshold or be few enough edits apart.
+// bitmapFits reports whether, judging by the bitmaps, the texts may reach the threshold or be within the allowed number of edits.
 func (s *Short) bitmapFits(a, b *shortText) bool {
 	if s.o.Measure == Edit {
 		return true

@@ -16,12 +16,12 @@ type JoinOptions struct {
 	// Probe is how near in a band two fingerprints must be to meet.
 	Probe concordat.Probe
 	// Common is the number of documents from which a fingerprint is too common to compare all of them with one another; each is then
-	// compared with the next Common of them, so that groups of copies stay connected. 0: 100.
+	// compared with the next Common of them, so that groups of copies stay connected. The default is 100.
 	Common int
-	// Split, if above 0, requests only pairs of a document with a number below it and one with a number from it on: this joins two
-	// collections, or two parts of one.
+	// Split, if above 0, requests only pairs of a document with a number below Split and one with a number of at least Split. This
+	// joins two collections, or two parts of one.
 	Split int
-	// Most is the number of distinct pairs above which the join gives up with ErrMemory; 0: none.
+	// Most is the number of distinct pairs above which the join fails with ErrMemory; 0 means no limit.
 	Most int
 }
 
@@ -32,11 +32,11 @@ type Joined struct {
 	Common, Crowded int
 }
 
-// crowd is the number of fingerprints with one band value from which each is compared only with that many of the next ones.
+// crowd is the number of fingerprints with one band value from which each is compared only with the next crowd ones.
 const crowd = 4096
 
-// Candidates returns the pairs of documents with an indexed fingerprint each that meet within both gates and the probe. It fails only with
-// ErrMemory, if there are more than o.Most pairs. To use more than one core, see Join.
+// Candidates returns the pairs of documents each of which has an indexed fingerprint that meets one of the other within both gates and the
+// probe. It fails only with ErrMemory, if there are more than o.Most pairs. To use more than one core, see Join.
 func Candidates(docs []Document, o JoinOptions) (Joined, error) {
 	j, err := NewJoin(docs, o)
 	if err != nil {
@@ -50,15 +50,15 @@ func Candidates(docs []Document, o JoinOptions) (Joined, error) {
 	return j.Joined()
 }
 
-// Join is Candidates in passes that may run in parallel. Each pass sorts all fingerprints by a band and compares those with equal values
-// (sort-merge join), so its work is mostly sorting; with ProbeOne each pass leaves out one nibble of the band. In addition to the
-// documents, it takes about 70 bytes of memory per fingerprint, 32 more for each running pass, and up to 40 bytes per pair. The documents
-// must not change.
+// Join does the work of Candidates in passes that may run in parallel. Each pass sorts all fingerprints by a band and compares those with
+// equal values (sort-merge join), so its work is mostly sorting; with ProbeOne each pass leaves out one nibble of the band. In addition
+// to the documents, it takes about 70 bytes of memory per fingerprint, 32 more for each running pass, and up to 40 bytes per pair. The
+// documents must not change.
 type Join struct {
 	o         JoinOptions
 	documents int
 	prints    []print  // distinct fingerprints, in order of their words
-	starts    []uint32 // where the documents of each print begin in holders; one more at the end
+	starts    []uint32 // where the documents of each print begin in holders; with one more entry at the end
 	holders   []uint32 // documents
 
 	mu      sync.Mutex
@@ -137,7 +137,7 @@ func NewJoin(docs []Document, o JoinOptions) (*Join, error) {
 // highest returns the highest 32 bits of the first word of a fingerprint, which has 60.
 func highest(first uint64) uint32 { return uint32(first >> (60 - 32)) }
 
-// hold adds a passage of a document; fresh says that it was found to differ from the previous one.
+// hold adds a passage of a document; fresh says that it differs from the previous one.
 func (j *Join) hold(p print, doc uint32, fresh bool) {
 	last := len(j.prints) - 1
 	if fresh || p.fingerprint() != j.prints[last].fingerprint() {
@@ -168,8 +168,8 @@ func (j *Join) nibbles() int {
 	return 1
 }
 
-// Pass does pass number n, 0 ≤ n < Passes. Several goroutines may do passes at once; each pass must be done once. It fails with ErrMemory
-// if there are more than o.Most pairs, as Joined would.
+// Pass runs pass number n, 0 ≤ n < Passes. Several goroutines may run passes at the same time; each pass must be run once. It fails with
+// ErrMemory if there are more than o.Most pairs, as Joined would.
 func (j *Join) Pass(n int) error {
 	r := j.room()
 	defer j.leave(r)
@@ -216,7 +216,7 @@ func (j *Join) sort(r *joinRoom, band, nibble int) {
 		r.keys[i], r.ids[i] = v&low|v>>4&high, uint32(i)
 	}
 	radix(r.keys, r.keysTo, r.ids, r.idsTo)
-	// The prints are read here, where no read waits for another, and not while comparing.
+	// The prints are read here, where no read waits for another, and not during the comparison.
 	for i, id := range r.ids {
 		r.prints[i] = j.prints[id]
 	}
@@ -258,7 +258,7 @@ func first(probe concordat.Probe, f, g concordat.Fingerprint, band, nibble int) 
 	return false
 }
 
-// cross pairs the documents of two fingerprints; for common fingerprints, only the first Common documents.
+// cross pairs the documents of two fingerprints; of common fingerprints, it pairs only the first Common documents.
 func (j *Join) cross(r *joinRoom, f, g uint32) {
 	a, b := j.holding(f), j.holding(g)
 	for _, x := range a[:min(len(a), j.o.Common)] {
@@ -329,7 +329,7 @@ func (j *Join) full() error {
 	return nil
 }
 
-// Joined returns the pairs found by all passes, which must have been done, or fails with ErrMemory if there are more than o.Most pairs. The
+// Joined returns the pairs found by all passes, which must have been run, or fails with ErrMemory if there are more than o.Most pairs. The
 // join cannot be used afterwards.
 func (j *Join) Joined() (Joined, error) {
 	j.mu.Lock()
@@ -350,7 +350,7 @@ func (j *Join) Joined() (Joined, error) {
 type pairSet struct {
 	pairs  []uint64
 	sorted int // number of leading pairs that are sorted and distinct
-	most   int // 0: none
+	most   int // 0 means no limit
 	full   bool
 }
 

@@ -7,8 +7,8 @@ import (
 )
 
 // half is the share of the weight expected by chance between two documents that counts against a link. With 1, which is modularity, a
-// document of a group that has most of the links moves to any other group (Fortunato and Barthélemy 2007); doc/evaluation/batch.md shows
-// the effect of other values.
+// document moves from a group that has most of the links to any other group (Fortunato and Barthélemy 2007). doc/evaluation/batch.md
+// shows the effect of other values.
 const half = 0.5
 
 // Communities returns the groups of n documents that are joined by links, the largest first, then in order of their first document, each in
@@ -23,8 +23,8 @@ const half = 0.5
 // with the largest ratio are joined.
 //
 // The weight of a link is its Resemblance to six decimals; if there are several between two documents, the largest counts. Links that are
-// Aside are left out. The order of links does not matter, and that of documents matters only among those of equal weight and number of
-// links. The time is that of sorting the links a few times.
+// Aside are left out. The order of links does not matter, and the order of documents matters only among documents of equal weight and
+// number of links. It takes as long as sorting the links a few times.
 func Communities(n int, links []Link) [][]int {
 	g := newWeighted(n, links)
 	c := make([]int32, n) // the community of each document: the number of a document that is or was in it
@@ -65,7 +65,7 @@ type arc struct {
 	weight int64
 }
 
-// bond is an edge between two documents or communities, x being the smaller number.
+// bond is an edge between two documents or communities; x is the smaller number.
 type bond struct {
 	x, y   int32
 	weight int64
@@ -117,9 +117,9 @@ func newWeighted(n int, links []Link) *weighted {
 
 // move moves documents to the community of a neighbour while they have more weight to it, beyond half of the weight expected by chance
 // (Newman and Girvan 2004, equation 5), than to their own. A move must gain at least a billionth of the largest possible gain, so that
-// rounding cannot make it continue forever.
+// rounding cannot make the moves continue forever.
 func (g *weighted) move(c []int32) {
-	all, to := make([]int64, len(c)), make([]int64, len(c)) // by community: weight of its documents' arcs, and of the arcs to it
+	all, to := make([]int64, len(c)), make([]int64, len(c)) // by community: weight of its documents' arcs, and of those to it
 	for i, k := range c {
 		all[k] += g.weight[i]
 	}
@@ -180,8 +180,8 @@ func (g *weighted) part(c []int32) bool {
 	return len(after) > len(before)
 }
 
-// join unites two communities while the weight between them exceeds the allowed one. In each round, pairs of communities that are each
-// other's best are joined.
+// join unites two communities while the weight between them exceeds the allowed one. In each round, it unites the pairs of communities
+// that are each other's best.
 func (g *weighted) join(c []int32) {
 	inner, into := make([]int64, len(c)), make([]int32, len(c))
 	var bonds []bond

@@ -11,14 +11,14 @@ import (
 // Overlap is how much of each of two documents is in the other, judging by their fingerprints.
 type Overlap struct {
 	CoveredA, CoveredB int // normalised characters
-	// Resemblance is the number of covered characters of both divided by all characters of both.
+	// Resemblance is the number of covered characters in both documents divided by the number of all their characters.
 	Resemblance            float64
 	ContainedA, ContainedB float64 // covered share of each
 }
 
 // Compare returns the overlap of two documents. If both have their runs of words, the covered text consists of the runs they share and of
-// asked sentences that are lightly edited copies of an indexed sentence of the other; otherwise it consists of the asked sentences within
-// the gate of one. Every sentence is compared with every sentence of the other.
+// asked sentences that are lightly edited copies of an indexed sentence of the other; otherwise it consists of the asked sentences that
+// are within the gate of an indexed sentence. Every sentence is compared with every sentence of the other document.
 func Compare(a, b *Document) Overlap {
 	o := Overlap{CoveredA: covered(a, b), CoveredB: covered(b, a)}
 	o.ContainedA = share(o.CoveredA, a.Characters)
@@ -34,7 +34,7 @@ func share(part, whole int) float64 {
 	return min(1, float64(part)/float64(whole))
 }
 
-// covered returns the number of characters of a that b covers.
+// covered returns the number of characters of a that b also contains.
 func covered(a, b *Document) int {
 	spans, limit := [][2]int32(nil), concordat.Bits
 	if a.Runs != nil && b.Runs != nil {

@@ -6,7 +6,7 @@ type Labelled struct {
 	Same     bool // labelled as near-duplicates
 }
 
-// CurvePoint shows how well "at most K bits apart" separates near-duplicates from other pairs.
+// CurvePoint holds how well "at most K bits apart" separates near-duplicates from other pairs.
 type CurvePoint struct {
 	K        int `json:"k"`
 	Reported int `json:"reported"` // pairs at most K bits apart
@@ -38,13 +38,13 @@ func (p CurvePoint) F1() float64 {
 	return 2 * float64(p.Found) / float64(p.Reported+p.Same)
 }
 
-// Sweep counts labelled pairs by distance: the sample that Manku, Jain and Das Sarma 2007 (section
-// 5.1, figure 1) use to choose k. The zero value has counted none.
+// Sweep counts labelled pairs by distance, as Manku, Jain and Das Sarma 2007 (section 5.1, figure 1) do to
+// choose k. The zero value has counted none.
 type Sweep struct {
 	same, other [maxBits + 1]int
 }
 
-// Add counts a pair. A distance outside 0 to 128 counts as the nearest value within.
+// Add counts a pair. A distance outside the range 0 to 128 counts as the nearest value in it.
 func (s *Sweep) Add(l Labelled) {
 	d := max(0, min(l.Distance, maxBits))
 	if l.Same {

@@ -10,7 +10,7 @@ import (
 // least one table (Manku, Jain and Das Sarma 2007, section 3). It is immutable and safe for concurrent use.
 type Design struct {
 	F, K int
-	// Levels holds the numbers of blocks into which the bits, and then the remaining ones, are divided.
+	// Levels holds the numbers of blocks into which first all bits and then the remaining bits are divided.
 	Levels []int
 	Tables []Layout
 }
@@ -142,7 +142,7 @@ func layout(lead, rest []field) Layout {
 			l.mask[b>>6] |= 1 << (b & 63)
 		}
 	}
-	// Fields adjacent in the print that stay adjacent in the same order are moved as one.
+	// Fields that are adjacent in the print and stay adjacent in the same order are moved as one.
 	for i, f := range append(append([]field(nil), lead...), rest...) {
 		if last := len(l.fields) - 1; i > 0 && f.low+f.width == l.fields[last].low && f.width+l.fields[last].width <= 64 {
 			l.fields[last] = field{f.low, f.width + l.fields[last].width}
@@ -153,7 +153,7 @@ func layout(lead, rest []field) Layout {
 	return l
 }
 
-func ones(n int) uint64 { return 1<<n - 1 } // n = 64: 1<<64 is 0 in Go
+func ones(n int) uint64 { return 1<<n - 1 } // for n = 64, 1<<64 is 0 in Go
 
 // Permute returns a print of at most 64 bits in the table's order. Bits above the design's F must be zero.
 func (l *Layout) Permute(print uint64) uint64 {
@@ -181,7 +181,7 @@ func (l *Layout) PermuteWide(print Wide) uint64 {
 	return out
 }
 
-// Restore is the inverse of Permute.
+// Restore returns the print that Permute permuted.
 func (l *Layout) Restore(permuted uint64) uint64 {
 	var out uint64
 	at := 64
@@ -210,8 +210,8 @@ func (d *Design) Candidates(n int) float64 {
 	return sum
 }
 
-// Bytes returns the memory of Tables over n prints: 8 bytes for each table and 12 for the prints with their numbers; for WideTables, used
-// for designs of more than 64 bits, 12 and 24.
+// Bytes returns the memory of Tables over n prints: 8 bytes per print for each table, and 12 for the print itself with its number.
+// WideTables, used for designs of more than 64 bits, take 12 and 24.
 func (d *Design) Bytes(n int) int64 { return bytesOf(d.F, len(d.Tables), n) }
 
 // LeastBytes returns the memory per print with the fewest possible tables for prints of f bits and distance k.
@@ -224,7 +224,7 @@ func bytesOf(f, tables, n int) int64 {
 	return int64(n) * int64(8*tables+12)
 }
 
-// binomial returns n over k, or some number above maxTables if it is that large.
+// binomial returns the binomial coefficient n over k, or some number above maxTables if it is larger than maxTables.
 func binomial(n, k int) int {
 	if k < 0 || k > n {
 		return 0

@@ -20,13 +20,13 @@ type Distribution struct {
 	// Bucket[i] counts the prints in range i of the Buckets equal ranges of 64-bit numbers: figure 2(b).
 	Bucket [Buckets]int
 	// Lead[i] counts the neighbours in sorted order whose exclusive-or has bit i as its highest set bit: figure 2(a). Such neighbours share
-	// 63-i leading bits, so the histogram shows how many leading bits a table needs for few candidates, and how small the prints can be
-	// packed. Equal counts the neighbours that are equal.
+	// 63-i leading bits, so the histogram shows how many leading bits a table needs in order to have few candidates, and how tightly the
+	// prints can be packed. Equal counts the neighbours that are equal.
 	Lead  [64]int
 	Equal int
 
 	ordered int    // prints given to AddSorted
-	last    uint64 // the last of these
+	last    uint64 // the last print given to AddSorted
 }
 
 // Add counts prints in ranges.
@@ -59,7 +59,7 @@ func (d *Distribution) AddSorted(prints ...uint64) {
 const FigureLine = "leading bit of the exclusive or of neighbours in sorted order"
 
 // UniformLead returns how many neighbours among n uniform prints have bit i as the highest one in which they differ: the number of distinct
-// prefixes of 64-i bits less that of 63-i bits.
+// prefixes of 64-i bits minus the number of those of 63-i bits.
 func UniformLead(n, i int) float64 { return prefixes(n, 64-i) - prefixes(n, 63-i) }
 
 // prefixes returns the expected number of distinct prefixes of the given number of bits among n uniform prints.
@@ -84,8 +84,8 @@ func (d *Distribution) Pieces(most int) (pieces [][2]int) {
 	return append(pieces, [2]int{from, Buckets})
 }
 
-// Spread returns the chi-squared statistic of the buckets divided by its mean for uniform prints, 127: near 1 for uniform prints, far above
-// if prints crowd, and 0 without prints.
+// Spread returns the chi-squared statistic of the buckets divided by its mean for uniform prints, 127. It is near 1 for uniform prints, far
+// above 1 if prints crowd, and 0 without prints.
 func (d *Distribution) Spread() float64 {
 	if d.Prints == 0 {
 		return 0
@@ -97,8 +97,8 @@ func (d *Distribution) Spread() float64 {
 	return sum / (Buckets - 1)
 }
 
-// Crowding returns how many times more pairs of prints share a bucket than with uniform prints. It is 1 for uniform prints and, unlike
-// Spread, the same for a part of a collection as for all of it. It is 0 without pairs.
+// Crowding returns how many times more pairs of prints share a bucket than with uniform prints. It is 1 for uniform prints and 0
+// without pairs. Unlike Spread, it is the same for a part of a collection as for all of it.
 func (d *Distribution) Crowding() float64 {
 	if d.Prints < 2 {
 		return 0

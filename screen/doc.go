@@ -10,10 +10,10 @@
 //   - the joint use of the sentence fingerprints that the rest of the product has: [Candidates], [Join] and
 //     [Compare].
 //
-// [Clusters] joins pairs into groups, [Communities] keeps groups apart that only a few pairs join, [Lineage] says which document may come
-// from which, and [Removable] which document can replace another; [Sweep] and [Distribution] show how well prints work. doc/screening.md
-// says which method suits which job.
+// [Clusters] joins pairs into groups, [Communities] keeps groups separate that only a few pairs join, [Lineage] returns which document
+// may come from which, and [Removable] which document can replace another; [Sweep] and [Distribution] measure how well prints work.
+// doc/screening.md says which method suits which job.
 //
 // The package is pure: it reads and writes only through its arguments, starts no goroutines, and gives the same answers on every machine.
-// Each type says whether it may be shared between goroutines.
+// The comment of each type says whether it may be shared between goroutines.
 package screen

@@ -22,10 +22,10 @@ type Passage struct {
 // Document is a document as represented by its fingerprints.
 type Document struct {
 	Indexed    []Passage // disjoint, in order
-	Asked      []Passage // in order, may overlap; nil: Indexed
+	Asked      []Passage // in order, may overlap; nil means Indexed
 	Characters int       // letters, marks and digits
-	Runs       []Run     // of its words, by Hash, then Start; nil: the text is not available
-	Sections   []Section // disjoint, in order; nil: none are known
+	Runs       []Run     // of its words, by Hash, then Start; nil if the text is not available
+	Sections   []Section // disjoint, in order; nil if none are known
 }
 
 // Section is a named part of a document, in normalised characters.
@@ -41,14 +41,15 @@ type Run struct {
 }
 
 const (
-	// runWords is the number of words whose equality is not a coincidence: the shingle length that commonly defines near-duplicates.
+	// runWords is the number of consecutive equal words that are no coincidence: the shingle length that commonly defines near-duplicates.
 	runWords = 5
 	// edited is the distance in bits up to which a sentence is a lightly edited copy of another, with two of three words in both
 	// (minhash.Resemblance 0.74).
 	edited = 13
 )
 
-// NewDocument returns the document of a profile and its split text, which is nil if the text is not available. It keeps no part of either.
+// NewDocument returns the document of a profile and its split text, which is nil if the text is not available. It
+// retains no part of either.
 func NewDocument(p *concordat.Profile, t *segment.Text) Document {
 	d := Document{Indexed: make([]Passage, len(p.Indexed)), Characters: characters(p.Document.Text)}
 	place(d.Indexed, p.Indexed, p.Document.Text)
@@ -99,7 +100,7 @@ func characters(text string) int {
 	return n
 }
 
-// place converts the spans of sentences, which start in ascending order, to characters.
+// place appends sentences, which start in ascending order, with their spans converted to characters.
 func place(dst []Passage, sentences []concordat.Sentence, text string) {
 	at, before := 0, 0
 	for i, s := range sentences {
@@ -136,7 +137,7 @@ func (d *Document) part(s Section) Document {
 	return out
 }
 
-// ErrDocument: the bytes are not a document.
+// ErrDocument means that the bytes are not a document.
 var ErrDocument = errors.New("no document")
 
 const (
@@ -180,8 +181,8 @@ func appendCount(b []byte, n int, isNil bool) []byte {
 	return binary.LittleEndian.AppendUint32(b, uint32(n))
 }
 
-// ParseDocument reads the output of AppendBinary, or fails with ErrDocument. It keeps no part of b, and allocates no more than a few times
-// its length.
+// ParseDocument reads the output of AppendBinary, or fails with ErrDocument. It retains no part of b, and allocates at most a few times
+// the length of b.
 func ParseDocument(b []byte) (*Document, error) {
 	r := documentReader{b: b}
 	d := &Document{Characters: int(r.number())}
@@ -233,7 +234,7 @@ func (r *documentReader) span() (start, end int32) {
 	return int32(v >> 32), int32(v)
 }
 
-// count reads the number of elements, each of at least the given number of bytes; ok is false for nil.
+// count reads the number of elements, each of which takes at least the given number of bytes; ok is false for nil.
 func (r *documentReader) count(each int) (n int, ok bool) {
 	v := binary.LittleEndian.Uint32(r.take(4))
 	if r.bad || v == 1<<32-1 {

@@ -1,7 +1,7 @@
 package screen
 
-// editDistance is the least number of letters to insert, delete or replace to turn a into b (Levenshtein 1966; Wagner and Fischer 1974).
-// Its time is proportional to the product of their lengths.
+// editDistance returns the least number of letters to insert, delete or replace to turn a into b (Levenshtein 1966; Wagner and Fischer
+// 1974). Its time is proportional to the product of their lengths.
 func editDistance(a, b []rune) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

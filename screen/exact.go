@@ -9,10 +9,10 @@ import (
 // Shared is a pair of sets A < B with the number of members they have in common, above zero.
 type Shared struct{ A, B, Common int }
 
-// ExactPairs calls emit with every two sets that have a member in common, in order of A, then B: the true values that sketches estimate.
-// Sets may contain repeats, which count once, and are sorted in place. The work is the sum, over all members, of the square of the number
-// of sets that have each; it ends if emit returns false. sizes are the numbers of distinct members. More than 2^32-1 members in total are
-// an error.
+// ExactPairs calls emit with every pair of sets that have a member in common, in order of A, then B. These are the true values that
+// sketches estimate. Sets may contain repeats, which count once, and are sorted in place. The work is the sum, over all members, of the
+// square of the number of sets that have each; ExactPairs stops if emit returns false. sizes are the numbers of distinct members. It
+// fails if there are more than 2^32-1 members in total.
 func ExactPairs(sets [][]uint64, emit func(Shared) bool) (sizes []int, err error) {
 	sizes = make([]int, len(sets))
 	total := 0

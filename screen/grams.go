@@ -16,15 +16,15 @@ type GramTrial struct {
 // GramOptions are the requirements for which grams are chosen.
 type GramOptions struct {
 	Short  ShortOptions // its Grams are ignored
-	Edits  int          // letters of each sample text that are replaced, deleted or inserted; 0: 2
-	Sample int          // texts edited; 0: 300
-	Recall float64      // least share that must be found; 0: 0.95
+	Edits  int          // letters of each sample text that are replaced, deleted or inserted; default 2
+	Sample int          // number of texts edited; default 300
+	Recall float64      // least share that must be found; default 0.95
 }
 
 // TryGrams tries choices of gram lengths on a sample of the texts, edited at random but always in the same way for the same texts. It
-// returns the trials and the index of the best one: among those that reach the recall, the one that measures least, or, if none does, the
-// one with the highest recall. Longer grams give fewer candidates and miss more: two texts of n letters that are e edits apart are certain
-// to share a run of (n-e)/(e+1) letters, but no longer one.
+// returns the trials and the index of the best one: of the trials that reach the recall, the one that measures least, or, if none does,
+// the one with the highest recall. Longer grams give fewer candidates and miss more: two texts of n letters that are e edits apart are
+// certain to share a run of (n-e)/(e+1) letters, but not a longer one.
 func TryGrams(texts []string, o GramOptions) (trials []GramTrial, best int, err error) {
 	if o.Edits == 0 {
 		o.Edits = 2
@@ -106,7 +106,7 @@ func (s *steps) next() uint64 {
 
 func (s *steps) below(n int) int { return int(s.next() % uint64(n)) }
 
-// edit changes n letters of a text, using letters of the other texts.
+// edit returns a text with n letters changed, using letters of the other texts.
 func (s *steps) edit(text string, others []string, n int) string {
 	r := []rune(text)
 	for range n {
@@ -132,7 +132,7 @@ func (s *steps) edit(text string, others []string, n int) string {
 	return string(r)
 }
 
-// runeStart returns the place of the rune that contains at.
+// runeStart returns the start of the rune that contains byte at.
 func runeStart(s string, at int) int {
 	for at > 0 && !utf8.RuneStart(s[at]) {
 		at--

@@ -55,10 +55,11 @@ func (g Grams) Jaccard(h Grams) float64 {
 	return float64(common) / float64(len(g)+len(h)-common)
 }
 
-// Bounds returns bounds on any set whose Jaccard similarity to g is at least threshold, above 0, at most 1: it must have at least least
-// members in common with g (|g∩h| ≥ t·|g∪h| ≥ t·|g|; Chaudhuri, Ganti and Kaushik 2006), and low to high members in all.
+// Bounds returns bounds on any set whose Jaccard similarity to g is at least threshold, which is above 0 and at most 1. The set must
+// have at least least members in common with g (|g∩h| ≥ t·|g∪h| ≥ t·|g|; Chaudhuri, Ganti and Kaushik 2006), and low to high members in
+// all.
 func (g Grams) Bounds(threshold float64) (least, low, high int) {
-	// Slightly reduced, so that rounding never raises the required number.
+	// The value is slightly reduced, so that rounding never raises the required number.
 	least = int(math.Ceil(threshold*float64(len(g)) - 1e-9))
 	return least, least, int(float64(len(g))/threshold + 1e-9)
 }

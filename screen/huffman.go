@@ -16,7 +16,7 @@ const (
 
 // code is a canonical Huffman code for the symbols.
 type code struct {
-	lengths [symbols]uint8 // 0: the symbol does not occur
+	lengths [symbols]uint8 // 0 if the symbol does not occur
 	words   [symbols]uint16
 	decode  [1 << longestCode]entry
 }

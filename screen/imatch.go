@@ -8,8 +8,8 @@ import (
 	"concordat/simhash"
 )
 
-// The shares of the greatest inverse document frequency between which I-Match keeps a feature: the most frequent features and those in
-// hardly any document are left out.
+// I-Match uses the features whose share of the greatest inverse document frequency lies between these bounds. The most frequent
+// features, and those that occur in hardly any document, are left out.
 const (
 	imatchLeast = 0.2
 	imatchMost  = 0.9
@@ -17,7 +17,7 @@ const (
 
 // IMatch returns the signature of I-Match (Chowdhury, Frieder, Grossman and McCabe 2002), 128 bits of the SHA-1 of the
 // document's distinct features that are neither too frequent nor too rare in a collection. Documents with equal
-// signatures are near-duplicates; how far unequal ones differ means nothing. It sorts features.
+// signatures are near-duplicates; the degree to which unequal ones differ has no meaning. It sorts features.
 func IMatch(features []uint64, df *simhash.Frequencies) [4]uint64 {
 	most := float64(df.IDF(0))
 	slices.Sort(features)

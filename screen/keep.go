@@ -9,11 +9,12 @@ import (
 type Link struct {
 	A, B        int
 	Resemblance float64
-	Aside       bool // shown, and drawn as not counting
+	Aside       bool // the link is shown, but drawn as one that does not count
 }
 
-// Lineage returns for each of n documents the earlier one from which it most likely comes: the most similar of those linked to it, the
-// earliest if several tie, or -1 if there is none. before reports whether one document is earlier than another and must be a strict order.
+// Lineage returns, for each of n documents, the earlier document from which it most likely comes: the most similar of those linked to it,
+// or the earliest of these if several tie. It is -1 if there is none. before reports whether one document is earlier than another and must
+// be a strict order.
 func Lineage(n int, links []Link, before func(a, b int) bool) []int {
 	from, best := make([]int, n), make([]float64, n)
 	for i := range from {
@@ -31,9 +32,9 @@ func Lineage(n int, links []Link, before func(a, b int) bool) []int {
 	return from
 }
 
-// Removable returns for each of n documents the kept document that replaces it, or -1 if it is kept itself. In order of preference, a
-// document is removed if its resemblance to one already kept is at least least. So no document is removed in favour of one that is itself
-// removed, as chains of pairs would suggest, or because of an indirect resemblance.
+// Removable returns, for each of n documents, the kept document that replaces it, or -1 if the document is itself kept. In order of
+// preference, a document is removed if its resemblance to one already kept is at least least. So no document is removed because of an
+// indirect resemblance, or in favour of one that is itself removed, as chains of pairs would suggest.
 func Removable(n int, links []Link, least float64, preferred func(a, b int) bool) []int {
 	near := make([][]Link, n)
 	for _, l := range links {

@@ -26,7 +26,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// ErrPacked: the bytes are not a packed table.
+// ErrPacked means that the bytes are not a packed table.
 var ErrPacked = errors.New("no packed prints")
 
 // Pack writes the prints, which must ascend and may repeat, as a packed table, and returns its size. The size for n random prints is within
@@ -86,7 +86,7 @@ func (p *packer) write(b []byte) {
 	}
 }
 
-// fits reports whether a print with this difference from the previous one has room in the block.
+// fits reports whether the block has room for a print with this difference from the previous one.
 func (p *packer) fits(difference uint64) bool {
 	s := symbol(difference)
 	n := int(p.code.lengths[s])
@@ -200,7 +200,7 @@ func OpenPacked(r io.ReaderAt, size int64) (*Packed, error) {
 
 // Block appends the prints of block i, ascending, to dst.
 func (p *Packed) Block(i int, dst []uint64) ([]uint64, error) {
-	// A code word with its bits is at most 75 bits long: reads of 64 bits may pass the end by 16 bytes.
+	// A code word with its bits is at most 75 bits long, so reads of 64 bits may pass the end by 16 bytes.
 	var b [packedBlock + 16]byte
 	if n, err := p.r.ReadAt(b[:packedBlock], packedHeader+int64(i)*packedBlock); n < packedBlock {
 		return dst, fmt.Errorf("packed block %d: %w", i, err)
@@ -267,14 +267,14 @@ func (p *Packed) Range(low, high uint64, dst []uint64) ([]uint64, error) {
 	return dst, nil
 }
 
-// PackedTables are the packed tables of a design: they take about half to three quarters of the memory or disk, and a few microseconds more
-// per look-up. They are safe for concurrent use if the readers are.
+// PackedTables are the packed tables of a design. They take about half to three quarters of the memory or disk of plain ones, and a few
+// microseconds more per look-up. They are safe for concurrent use if the readers are.
 type PackedTables struct {
 	design *Design
 	tables []*Packed
 }
 
-// Pack writes the distinct prints, of at most 64 bits, as the packed table of the layout, and returns the size. It takes the memory of two
+// Pack writes the distinct prints, of at most 64 bits, as the packed table of the layout, and returns the size. It needs memory for two
 // copies of the prints.
 func (l *Layout) Pack(w io.Writer, prints []uint64) (int64, error) {
 	table := make([]uint64, len(prints))

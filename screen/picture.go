@@ -84,7 +84,7 @@ func (d *Distribution) WriteSVG(w io.Writer) error {
 // Series is one kind of print in a picture of curves.
 type Series struct {
 	Name   string
-	Bits   int // of the print: distances are drawn as shares of it
+	Bits   int // bits of the print, of which distances are drawn as shares
 	Points []CurvePoint
 }
 
@@ -133,15 +133,15 @@ func WriteCurves(w io.Writer, title string, series []Series) error {
 // Node is a document of a picture.
 type Node struct {
 	Label string
-	Mark  bool // drawn filled: the representative
+	Mark  bool // the node is drawn filled, as the representative
 }
 
 // MaxDrawn is the number of documents of a cluster that WriteCluster draws.
 const MaxDrawn = 60
 
 // WriteCluster draws the documents of a cluster in a row, in the order given, for example that of their dates, and their pairs as arcs,
-// darker the more they resemble each other. Only the first MaxDrawn documents are drawn; links to others are left out. Links refer to nodes
-// by index.
+// darker the more they resemble each other. Only the first MaxDrawn documents are drawn, and links to others are left out. Links refer to
+// nodes by their indices.
 func WriteCluster(w io.Writer, title string, nodes []Node, links []Link) error {
 	more := len(nodes) - MaxDrawn
 	nodes = nodes[:min(len(nodes), MaxDrawn)]
@@ -185,8 +185,8 @@ func WriteCluster(w io.Writer, title string, nodes []Node, links []Link) error {
 	return g.end(w)
 }
 
-// WriteOverview draws clusters as circles with areas proportional to their numbers of documents, each a link to the fragment #cluster-N of
-// the page, N from 1. At most the first 400 are drawn.
+// WriteOverview draws clusters as circles with areas proportional to their numbers of documents, each of them a link to the fragment
+// #cluster-N of the page, with N from 1. At most the first 400 are drawn.
 func WriteOverview(w io.Writer, sizes []int) error {
 	const width = 900.0
 	const maxCircles = 400

@@ -11,17 +11,19 @@ import (
 
 // PlanOptions are the requirements for which a design is chosen.
 type PlanOptions struct {
-	F       int // bits of a print, 1 to 128; 0: 64
+	F       int // bits of a print, 1 to 128; default 64
 	K       int // largest distance that must be found
 	Prints  int // number of stored prints
 	Bytes   int64
-	Queries int // number of queries that share the cost of building; 0: very many
-	// Sample holds prints of the collection, of at most 64 bits, used to count candidates instead of assuming uniform prints; nil: none.
+	Queries int // number of queries that share the cost of building; 0 means very many
+	// Sample holds prints of the collection, of at most 64 bits, used to count candidates instead of assuming uniform
+	// prints; it may be nil.
 	Sample []uint64
 	// Packed plans for packed tables instead of plain ones, for prints of at most 64 bits.
 	Packed bool
 	// Lead and Within request the fewest tables with at least this number of leading bits, or that answer a query within this processor
-	// time, instead of the fastest tables: X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3. 0: not requested.
+	// time, instead of the fastest tables: X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3. 0 means that the bound is not
+	// requested.
 	Lead   int
 	Within time.Duration
 }
@@ -41,8 +43,8 @@ const (
 
 // NewPlan returns the design that answers queries with the least processor time among those whose tables fit into the given memory, or the
 // one with the fewest tables that meets Lead and Within. It fails if not even the smallest design, with K+1 tables, fits, or if none meets
-// them. The designs are those of the recursion in Manku, Jain and Das Sarma 2007, section 3.3: divide into r blocks, let r-k lead, and
-// continue with the others.
+// Lead and Within. The designs are those of the recursion in Manku, Jain and Das Sarma 2007, section 3.3: divide into r blocks, let r-k
+// lead, and continue with the others.
 func NewPlan(o PlanOptions) (*Design, error) {
 	if o.F == 0 {
 		o.F = 64
@@ -136,7 +138,7 @@ func (o *PlanOptions) cost(d *Design, candidates float64) float64 {
 	return cost
 }
 
-// maxTables is the number of tables that fit.
+// maxTables returns the number of tables that fit.
 func (o *PlanOptions) maxTables() int {
 	n := int64(max(1, o.Prints))
 	if o.Packed {
@@ -157,18 +159,18 @@ func (o *PlanOptions) bytes(tables int) int64 {
 }
 
 // PackedBytes returns the size of the tables of the design for n prints, packed, as measured on random prints: prints of real documents
-// crowd and take less.
+// crowd and take less room.
 func (d *Design) PackedBytes(n int) int64 {
 	return int64(float64(len(d.Tables)) * packedShare(n) * 8 * float64(n))
 }
 
-// packedShare is the size of packed prints as a share of plain ones: the bound plus the overhead of blocks and of codes of whole bits,
-// which is 0.042 to 0.045 from a million to 2^34 prints (doc/evaluation/screen.md).
+// packedShare returns the size of packed prints as a share of plain ones: the bound plus the overhead of blocks and of codes of whole
+// bits, which is 0.042 to 0.045 from a million to 2^34 prints (doc/evaluation/screen.md).
 func packedShare(n int) float64 { return min(1, PackedBound(n)+0.045) }
 
 // Counted returns the average number of prints, out of n, that a query like those of the sample compares in all tables together, not
-// counting itself: n times the share of pairs in the sample that agree in the leading bits. Prints have at most 64 bits. It takes the time
-// to sort the sample for every table.
+// counting itself: n times the share of pairs in the sample that agree in the leading bits. Prints have at most 64 bits. It takes as long
+// as sorting the sample once for every table.
 func (d *Design) Counted(sample []uint64, n int) float64 {
 	if len(sample) < 2 {
 		return d.Candidates(n)
@@ -193,10 +195,10 @@ func (d *Design) Counted(sample []uint64, n int) float64 {
 	return sum / float64(len(sample)) / float64(len(sample)-1) * float64(n)
 }
 
-// ErrTime: no design answers as fast as requested.
+// ErrTime means that no design answers as fast as requested.
 var ErrTime = errors.New("no design answers")
 
-// ErrMemory: the work does not fit into the allowed memory.
+// ErrMemory means that the work does not fit into the allowed memory.
 var ErrMemory = errors.New("not enough memory")
 
 // maxPlanned bounds the tables of a plan: with more, entering them costs more than any candidates.

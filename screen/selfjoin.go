@@ -22,10 +22,10 @@ type SelfJoin struct {
 	// Bytes is the memory that the sorted part may take, 24 bytes per print; at least 24 MiB. A part that turns out larger, because the
 	// prints are far from uniform, is divided again.
 	Bytes int64
-	// Hot is the number of equal prints from which they are left out, since they say nothing about reuse (section 5.2 there); 0: none are
-	// left out.
+	// Hot is the number of equal prints from which they are left out, since they say nothing about reuse (section 5.2 there); 0 means
+	// that none are left out.
 	Hot int
-	// Stop holds prints that are left out from the start, for example those found hot before.
+	// Stop holds prints that are left out from the start, for example those found to be hot in an earlier run.
 	Stop map[uint64]bool
 	// Watch, if not nil, is called with the name of each step as it begins, for measuring time.
 	Watch func(Stage)
@@ -63,12 +63,12 @@ const (
 	maxSelfJoin = math.MaxUint32
 )
 
-// parts returns the number of parts of each table for n prints, a power of two. No part divides prints with equal leading bits: a part that
-// does not fit is divided as far as these allow, or fails with ErrMemory.
+// parts returns the number of parts of each table for n prints, a power of two. Prints with equal leading bits are always in one part: a
+// part that does not fit is divided as far as the leading bits allow, or fails with ErrMemory.
 func (s *SelfJoin) parts(n int64) int {
 	most := min(maxParts, 1<<min(s.Design.Lead(), 62))
 	parts := 1
-	// A quarter is reserved for parts larger than average.
+	// A quarter of the memory is reserved for parts larger than average.
 	for int64(parts)*s.Bytes*3/4 < n*selfRecord && parts < most {
 		parts *= 2
 	}
@@ -164,8 +164,8 @@ func (w *selfWork) read(ctx context.Context, l *Layout, low, high uint64, n int6
 	return true, nil
 }
 
-// fold keeps the first of equal prints and moves the copies to more and idsTo: more[i] is the number of copies of keys[i], which are
-// consecutive in idsTo.
+// fold keeps the first of equal prints and moves their copies to more and idsTo: more[i] is the number of copies of keys[i], which
+// are consecutive in idsTo.
 func (w *selfWork) fold() {
 	copy(w.idsTo, w.ids)
 	n := 0

@@ -15,21 +15,21 @@ import (
 type Shingling struct {
 	Width   int
 	Letters bool
-	// Sentences takes runs of whole sentences instead; it takes precedence over Letters.
+	// Sentences selects runs of whole sentences instead, and takes precedence over Letters.
 	Sentences bool
 	// Content leaves out stop words (segment.Text.StopWords), and Stems uses the stems of English words; neither applies to letters.
 	Content, Stems bool
 }
 
-// Features returns the features of a text from which its print is made: its shingles for each of runs, of which there is at least one;
-// shingles of different runs are distinct. A text of nothing but stop words keeps its words.
+// Features returns the features of a text from which its print is made: its shingles for each element of runs, which must not be
+// empty. Shingles of different runs are distinct. A text of nothing but stop words keeps its words.
 func Features(t *segment.Text, runs []Shingling) []uint64 {
 	var out []uint64
 	for i, r := range runs {
 		from := len(out)
 		out = r.Append(t, out)
 		for j := range out[from:] {
-			out[from+j] ^= uint64(i) * 0x9e3779b97f4a7c15 // a short text is not a run of its own length
+			out[from+j] ^= uint64(i) * 0x9e3779b97f4a7c15 // so that a short text differs from a run of its own length
 		}
 	}
 	if len(out) > 0 || len(t.Words) == 0 || !runs[0].Content {
@@ -49,7 +49,7 @@ func (s Shingling) Append(t *segment.Text, dst []uint64) []uint64 {
 		stops = t.StopWords()
 	}
 	words := make([]uint64, 0, len(t.Words))
-	ends := make([]int, 0, len(t.Sentences)) // of the sentences, in words
+	ends := make([]int, 0, len(t.Sentences)) // ends of the sentences, in words
 	at := 0
 	take := func(last int) {
 		for ; at < last; at++ {
@@ -138,10 +138,11 @@ type SketchOptions struct {
 	Threshold float64
 	Contained bool
 	// Common is the number of documents from which a shingle is too common to compare all of them with one another: each is then compared
-	// with the next Common of them, so that groups of copies stay connected. 0: 200.
+	// with the next Common of them, so that groups of copies stay connected. The default is 200.
 	Common int
 	// Super compares documents that share super-shingles of this many neighbouring values instead of single values: this gives far fewer
-	// candidates, without the pairs that hardly resemble each other (Broder 1997, section 4; minhash.MinSketch.Super). 0: single values.
+	// candidates, without the pairs that hardly resemble each other (Broder 1997, section 4; minhash.MinSketch.Super). 0 means single
+	// values.
 	Super int
 }
 
@@ -166,7 +167,7 @@ type SketchPair struct {
 	ContainedB  minhash.Estimate
 }
 
-// measure estimates the pair and reports whether it reaches the threshold.
+// measure sets the estimates of the pair and reports whether it reaches the threshold.
 func (p *SketchPair) measure(a, b minhash.MinSketch, o SketchOptions) bool {
 	p.Resemblance, p.ContainedA, p.ContainedB = minhash.MinEstimates(a, b)
 	v := p.Resemblance.Value()
@@ -176,7 +177,7 @@ func (p *SketchPair) measure(a, b minhash.MinSketch, o SketchOptions) bool {
 	return v >= o.Threshold
 }
 
-// lists holds the documents of each value, ascending: an inverted index. Values found in only one document take no room in it.
+// lists holds the documents of each value, ascending: an inverted index. Values found in only one document are left out.
 type lists struct {
 	values []uint64 // distinct, ascending
 	starts []uint32 // of the documents of values[i]; one more at the end

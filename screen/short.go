@@ -26,13 +26,13 @@ const (
 
 // ShortOptions define how short texts are compared.
 type ShortOptions struct {
-	// Grams are the lengths of the runs of letters, or words, that are indexed; nil: for each text those of [GramsOf], or 1 and 2 for
-	// words. Longer grams give fewer candidates; a pair without a common gram is never found, whatever the measure.
+	// Grams are the lengths of the runs of letters, or words, that are indexed; nil means those of [GramsOf] for each text, or 1 and
+	// 2 for words. Longer grams give fewer candidates, but a pair without a common gram is never found, whatever the measure.
 	Grams     []int
 	Measure   Measure
-	Threshold float64 // least similarity, above 0, at most 1; 0: 0.4
+	Threshold float64 // least similarity, above 0, at most 1; default 0.4
 	// Edits also finds texts at most this many edits apart, regardless of the measure: in a text of few letters, two edits leave little to
-	// measure. The edits are never more than half the letters of the longer text. 0: only the measure counts.
+	// measure. At most half the letters of the longer text may be edited. If Edits is 0, only the measure counts.
 	Edits int
 	// Words takes grams of words instead of letters: the texts have spaces between their words. An edit may change how a text divides into
 	// words, so Words cannot be combined with Edit or Edits.
@@ -47,19 +47,19 @@ type Short struct {
 	rank   map[uint64]uint32 // of a gram, rarest first
 	texts  []shortText
 	lists  [][]uint32 // by rank: the texts that have it among their rarest, ascending
-	loose  []uint32   // texts for which the filter guarantees nothing about edits: also compared with all of similar length
+	loose  []uint32   // texts for which the filter guarantees nothing about edits; they are also compared with all texts of similar length
 	length []uint32   // all texts by number of letters
 }
 
 type shortText struct {
 	letters []rune
 	lengths []int    // of its grams
-	grams   []uint64 // with the number of each that came before; nil once they are ranked
+	grams   []uint64 // grams, each with the number of equal ones before it; nil once they are ranked
 	size    int      // number of grams
 	bitmap  bitmap   // of its grams
 	ranks   []uint32 // of the grams that the index knows, ascending: the rarest first
-	prefix  int      // how many of ranks are rare enough
-	dense   int      // letters that make its grams 1 and 2 long if no lengths are given
+	prefix  int      // number of ranks that are rare enough
+	dense   int      // number of letters that make its grams 1 and 2 long if no lengths are given
 	loose   bool     // the filter guarantees nothing about edits
 }
 
@@ -201,8 +201,8 @@ func numbered(t shortText) shortText {
 	return t
 }
 
-// place ranks the grams of a text and sets its prefix: one more than the number of its grams that a similar text can lack. Grams that the
-// index does not know are the rarest.
+// place ranks the grams of a text and sets its prefix, which is one more than the number of its grams that a similar text can lack. Grams
+// that are not in the index are the rarest.
 func (s *Short) place(t *shortText) {
 	n := len(t.grams)
 	t.size = n
@@ -214,7 +214,7 @@ func (s *Short) place(t *shortText) {
 	}
 	t.grams = nil
 	slices.Sort(t.ranks)
-	// Slightly reduced, so that rounding never raises the required number.
+	// The values are slightly reduced, so that rounding never raises the required number.
 	var shared, edits int
 	switch s.o.Measure {
 	case Jaccard: // |A∩B| ≥ t·|A∪B| ≥ t·|A|
@@ -262,8 +262,8 @@ func (s *Short) Near(text string, dst []ShortHit) (hits []ShortHit, measured int
 }
 
 // Pairs calls emit with every pair of texts a < b at or above the threshold with a in [split, end), or with all if both are 0, in order
-// of a, then descending similarity. It ends if emit returns false, and returns how many pairs were measured. Several calls may divide the
-// work.
+// of a, then descending similarity. Pairs stops if emit returns false, and returns how many pairs were measured. Several calls may divide
+// the work.
 func (s *Short) Pairs(split, end int, emit func(a, b int, similarity float64) bool) (measured int) {
 	return s.pairs(split, end, 0, 1, emit)
 }
@@ -287,8 +287,8 @@ func (s *Short) pairs(split, end, part, parts int, emit func(a, b int, similarit
 	return measured
 }
 
-// near finds the texts from number least on, over all parts of the grams or in one: the first gram that both texts have among their rarest
-// decides in which part a pair is found. seen has a bit for each text, all 0 before and after the call; nil: there is none.
+// near finds the texts from number least on, in all parts of the grams or in one: the first gram that both texts have among their rarest
+// decides in which part a pair is found. seen has a bit for each text, all 0 before and after the call, or is nil.
 func (s *Short) near(t *shortText, least, part, parts int, seen []uint64, dst []ShortHit) ([]ShortHit, int) {
 	ids := s.loose
 	if t.loose {
@@ -327,8 +327,8 @@ func (s *Short) near(t *shortText, least, part, parts int, seen []uint64, dst []
 	return dst, measured
 }
 
-// sharing returns, each once, the texts from number least on that have one of t's rarest grams in the part among their own rarest, except
-// those of apart, which are ascending.
+// sharing returns the texts from number least on whose rarest grams include one of t's rarest grams in the part, each once, except the
+// texts of apart, which are ascending.
 func (s *Short) sharing(t *shortText, least, part, parts int, seen []uint64, apart []uint32) (out []uint32) {
 	if seen == nil {
 		for _, r := range t.ranks[:t.prefix] {
@@ -385,7 +385,7 @@ func firstShared(a, b *shortText) uint32 {
 	return 0
 }
 
-// edited reports whether two texts are few enough edits apart.
+// edited reports whether two texts are within the allowed number of edits.
 func (s *Short) edited(a, b *shortText) bool {
 	most := min(s.o.Edits, max(len(a.letters), len(b.letters))/2)
 	return most > 0 && editsWithin(a.letters, b.letters, most)
@@ -444,7 +444,7 @@ func (s *Short) least(x, y int) int {
 	return 0
 }
 
-// similarity measures two texts. It may return 0 if they cannot have least grams in common.
+// similarity returns the similarity of two texts. It may return 0 if they cannot have least grams in common.
 func (s *Short) similarity(a, b *shortText, least int) float64 {
 	if s.o.Measure == Edit {
 		longer := max(len(a.letters), len(b.letters))

@@ -11,30 +11,30 @@ import (
 )
 
 // SketchJoin finds the pairs of similar sketches in bounded memory, however many there are: split, compute, merge (Broder 1997, section 3).
-// The values of all sketches are sorted with their documents; for every value, each pair of its documents is recorded; the records are
-// sorted and added up to give the number of values that two documents share; and pairs that may reach the threshold are measured. Data that
-// does not fit into memory is sorted in Space.
+// The values of all sketches are sorted with their documents; for every value, each pair of its documents is recorded. The records are
+// sorted and added up, which gives the number of values that two documents share. Pairs that may reach the threshold are measured. Data
+// that does not fit into memory is sorted using Space.
 type SketchJoin struct {
 	Options SketchOptions
 	Space   Space
 	Bytes   int64 // approximate memory for sorting; at least 64 KiB is used
 	// Documents is the number of documents, at most 2^32-1.
 	Documents int
-	// Sketch returns the sketch of a document. It is called for all documents in order, then for any. The next call may overwrite the
-	// result.
+	// Sketch returns the sketch of a document. It is called for all documents in order, and then for any of them again. The next call
+	// may overwrite the result.
 	Sketch func(i int) (minhash.MinSketch, error)
 }
 
 // SketchStats are the counts of a SketchJoin.
 type SketchStats struct {
-	Common   int // values that were too common
-	Noted    int // pairs with a value in common
-	Measured int // those of Noted that were not skipped for having too few common values
+	Common   int // number of values that were too common
+	Noted    int // number of pairs with a value in common
+	Measured int // pairs of Noted that were not skipped for having too few common values
 }
 
 // Run calls emit with every pair of sketches that has a common value (or super-shingle, depending on the options) and reaches the
-// threshold, in order of A, then B. The pairs are those of Broder 1997, section 3. It ends with the first error of Sketch, Space or emit,
-// or the cause of a cancelled ctx.
+// threshold, in order of A, then B. The pairs are those of Broder 1997, section 3. Run fails with the first error of Sketch, Space or
+// emit, or with the cause of a cancelled ctx.
 func (j *SketchJoin) Run(ctx context.Context, emit func(SketchPair) error) (stats SketchStats, err error) {
 	if j.Documents < 0 || int64(j.Documents) > math.MaxUint32 || j.Options.Threshold < 0 || j.Options.Threshold > 1 {
 		return stats, fmt.Errorf("sketch join of %d documents at threshold %v: out of range", j.Documents, j.Options.Threshold)
@@ -67,7 +67,7 @@ func (j *SketchJoin) share(ctx context.Context, pairs *sorter) (common int, err 
 	}
 	var last uint64
 	var docs []uint64 // the last documents of the value, Common at most
-	n := 0            // documents of it so far
+	n := 0            // number of documents of the value so far
 	for r, err := range values.all() {
 		if err = errors.Join(err, context.Cause(ctx)); err != nil {
 			return 0, err

@@ -40,9 +40,9 @@ func radix[K uint32 | uint64](keys, keyScratch []K, values, valueScratch []uint3
 }
 
 // lowerBound returns the number of elements of the ascending slice a below x by interpolation search (Manku, Jain and Das Sarma 2007,
-// section 3.1), which takes a handful of steps among uniform keys. The guess is bracketed by twice the square root of the range, four
-// standard deviations of its place among uniform keys, so that both ends close in. If the keys are far from uniform, binary search
-// completes the search.
+// section 3.1), which takes a handful of steps if the keys are uniform. The guess is bracketed by twice the square root of the range,
+// which is four standard deviations of the place for uniform keys, so that both ends close in. If the keys are far from uniform, a
+// binary search finishes the work.
 func lowerBound(a []uint64, x uint64) int {
 	lo, hi := 0, len(a) // a[:lo] < x ≤ a[hi:]
 	for tries := 0; hi-lo > 24 && tries < 4; tries++ {

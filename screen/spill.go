@@ -151,14 +151,14 @@ func (s *sorter) write(records iter.Seq2[sortRecord, error]) error {
 	if err == nil {
 		err = w.Flush()
 	}
-	s.spills = append(s.spills, out) // whatever it holds, close releases it
+	s.spills = append(s.spills, out) // close releases it whether or not it is complete
 	if err != nil {
 		return fmt.Errorf("spill: %w", err)
 	}
 	return nil
 }
 
-// all yields the records in order; the sorter accepts no more records afterwards. It ends after an error.
+// all yields the records in order, and ends after an error. The sorter accepts no more records afterwards.
 func (s *sorter) all() iter.Seq2[sortRecord, error] {
 	s.settle()
 	return s.merge(s.spills, s.held)
@@ -175,7 +175,7 @@ func (s *sorter) close() error {
 // source is one sorted sequence of a merge.
 type source struct {
 	next sortRecord
-	r    *bufio.Reader // nil: held in memory
+	r    *bufio.Reader // nil if the sequence is in memory
 	held []sortRecord
 }
 

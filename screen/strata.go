@@ -29,7 +29,7 @@ type StratifiedSample struct {
 
 type sampledStratum struct {
 	pairs int
-	drawn []drawnTwin // in ascending order of lot; at most each
+	drawn []drawnTwin // in ascending order of lot; at most each many
 }
 
 type drawnTwin struct {
@@ -87,7 +87,7 @@ func mixed(x uint64) uint64 {
 // Stratum counts the labels of the pairs at exactly one distance.
 type Stratum struct {
 	Distance  int `json:"distance"`
-	Pairs     int `json:"pairs"` // pairs at this distance, of which some are labelled
+	Pairs     int `json:"pairs"` // number of pairs at this distance, some of which are labelled
 	Same      int `json:"same"`
 	Different int `json:"different"`
 	Unknown   int `json:"unknown"`
@@ -105,16 +105,16 @@ func (s *Stratum) Add(l Label) {
 	}
 }
 
-// Precision is the share of the pairs labelled same among those labelled same or different; its Interval is that of
-// Clopper and Pearson.
+// Precision returns the share of the pairs labelled same among those labelled same or different; its Interval is
+// that of Clopper and Pearson.
 func (s Stratum) Precision() minhash.Estimate {
 	return minhash.Estimate{Hits: s.Same, Trials: s.Same + s.Different}
 }
 
-// StratifiedPrecision returns the precision of "a distance of one of the strata", weighted by the number of pairs in each, with its
-// interval at the given confidence: the stratified Wilson interval of Yan and Su 2010. The variance of a stratum is taken at the centre of
-// its Wilson interval, so that it is never 0, as it would be for 20 same out of 20. ok is false if a stratum with pairs has no decided
-// label.
+// StratifiedPrecision returns the precision of the criterion "at a distance of one of the strata", weighted by the number of pairs in
+// each, with its interval at the given confidence: the stratified Wilson interval of Yan and Su 2010. The variance of a stratum is taken
+// at the centre of its Wilson interval, so that it is never 0, as it would be for 20 same out of 20. ok is false if a stratum with pairs
+// has no decided label.
 func StratifiedPrecision(strata []Stratum, confidence float64) (precision, low, high float64, ok bool) {
 	total := 0
 	for _, s := range strata {
@@ -139,7 +139,7 @@ func StratifiedPrecision(strata []Stratum, confidence float64) (precision, low, 
 	if roots == 0 {
 		return 0, 0, 1, false // no pairs
 	}
-	// The quantile for which the weighted limits of the strata become those of the weighted sum.
+	// This quantile turns the weighted limits of the strata into those of the weighted sum.
 	z *= math.Sqrt(squares) / roots
 	for _, s := range strata {
 		if s.Pairs > 0 {

@@ -15,7 +15,7 @@ type Hit struct {
 	Distance int
 }
 
-// Tables finds exactly those of a fixed set of prints that are within the design's distance of a given one (Manku, Jain and Das Sarma 2007,
+// Tables finds exactly those prints of a fixed set that are within the design's distance of a given print (Manku, Jain and Das Sarma 2007,
 // section 3). It is immutable and safe for concurrent use.
 type Tables struct {
 	design *Design
@@ -25,7 +25,7 @@ type Tables struct {
 }
 
 // NewTables sorts the prints into the tables of the design. It refuses prints with more than the design's bits, and more than 2^32-1
-// prints. The prints are not kept.
+// prints. The slice is not retained.
 func NewTables(d *Design, prints []uint64) (*Tables, error) {
 	if int64(len(prints)) > math.MaxUint32 {
 		return nil, fmt.Errorf("%d prints: at most %d in one set of tables", len(prints), uint32(math.MaxUint32))

@@ -24,7 +24,7 @@ func (w Wide) bits(low, width int) uint64 {
 	if low >= 64 {
 		return w[1] >> (low - 64) & ones(width)
 	}
-	return (w[0]>>low | w[1]<<(64-low)) & ones(width) // low = 0: shifted out by Go's rule
+	return (w[0]>>low | w[1]<<(64-low)) & ones(width) // for low = 0, a shift by 64 gives 0 in Go
 }
 
 // within returns the print with the bits from f on cleared.
@@ -39,8 +39,8 @@ func compareWide(a, b Wide) int {
 	return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0]))
 }
 
-// WideTables is Tables for prints of up to 128 bits. A table holds the first 64 permuted bits of each distinct print and its index, 12
-// bytes in all, so that the prints themselves are stored only once. It is immutable and safe for concurrent use.
+// WideTables does the work of Tables for prints of up to 128 bits. A table holds the first 64 permuted bits of each distinct print and
+// its index, 12 bytes in all, so that the prints themselves are stored only once. It is immutable and safe for concurrent use.
 type WideTables struct {
 	design *Design
 	tables []wideTable
@@ -56,7 +56,7 @@ type wideTable struct {
 }
 
 // NewWideTables sorts the prints into the tables of the design. It refuses prints with more than the design's bits, and more than 2^32-1
-// prints. The prints are not kept.
+// prints. The slice is not retained.
 func NewWideTables(d *Design, prints []Wide) (*WideTables, error) {
 	if int64(len(prints)) > math.MaxUint32 {
 		return nil, fmt.Errorf("%d prints: at most %d in one set of tables", len(prints), uint32(math.MaxUint32))
@@ -135,13 +135,13 @@ func (t *WideTables) firstIn(i int, difference Wide) bool {
 	return false
 }
 
-// WideBatch is Batch for prints of up to 128 bits.
+// WideBatch does the work of Batch for prints of up to 128 bits.
 type WideBatch struct {
 	tables  *WideTables
 	filters []filter
 }
 
-// NewWideBatch returns the batch for the queries. It does not keep the slice.
+// NewWideBatch returns the batch for the queries. It does not retain the slice.
 func NewWideBatch(d *Design, queries []Wide) (*WideBatch, error) {
 	t, err := NewWideTables(d, queries)
 	if err != nil {
@@ -179,7 +179,7 @@ func (b *WideBatch) Scan(stored []Wide, first uint64, dst []Found) []Found {
 	return dst
 }
 
-// WideChunks is Chunks for prints of 16 bytes each, each number big-endian.
+// WideChunks does the same as Chunks for prints of 16 bytes each, as big-endian numbers.
 func WideChunks(r io.Reader, size int) iter.Seq2[[]Wide, error] {
 	return func(yield func([]Wide, error) bool) {
 		out := make([]Wide, 0, size)

@@ -7,8 +7,8 @@ import (
 	"concordat/segment/spaced"
 )
 
-// splitApart is Split for a text with words whose letters are written apart: it splits the text with these joined and maps all results to
-// their places in the original.
+// splitApart does the work of Split for a text with words whose letters are written apart: it splits the text with these letters joined,
+// and maps all results to their places in the original.
 func (t *Text) splitApart(text string, runs []spaced.Run, chinese bool) error {
 	var joined strings.Builder
 	joined.Grow(len(text))
@@ -44,12 +44,12 @@ type replaced struct {
 	run      spaced.Run
 }
 
-// mapper maps bytes of the joined text to their places in the original. It must be asked in ascending order.
+// mapper maps bytes of the joined text, in ascending order, to their places in the original.
 type mapper struct {
 	text   string
 	blocks []replaced
 	next   int // first block that may hold the requested byte
-	shift  int // how much longer the blocks before it are in the original
+	shift  int // how much longer the blocks before next are in the original
 }
 
 // begin returns where the character at byte at of the joined text begins.

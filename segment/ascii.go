@@ -11,7 +11,7 @@ import (
 )
 
 // Nearly all words of a European text consist of ASCII letters and digits between ASCII signs. They are read eight bytes at a time, without
-// a branch on their length, and their hashes and stop lists are remembered, as most words recur. TestASCIIWords compares the result with
+// a branch on their length, and their hashes and stop lists are stored, since most words recur. TestASCIIWords compares the result with
 // that of the loop over runes.
 
 // shortMost is the length in bytes of the longest word read in this way.
@@ -56,7 +56,7 @@ type remembered struct {
 	stop, term    uint32 // as in Word
 }
 
-// memories are passed from text to text. Their results depend on the word alone.
+// memories are reused from text to text, since their results depend on the word alone.
 var memories = sync.Pool{New: func() any { return new(memory) }}
 
 // word returns the data about the word with the given letters and a length of n bytes.
@@ -79,9 +79,9 @@ func (m *memory) word(first, second uint64, n int, stop *stopTable) *remembered 
 	return r
 }
 
-// asciiWords reads, from byte i on, short words that each end before an ASCII sign, and the single spaces between them. It returns where it
-// stopped, which is i if there is no such word there. No word may be open. A line ends before a line feed or at the end of the text, so
-// nothing beyond it is read.
+// asciiWords reads, from byte i on, short words that each end before an ASCII sign, and the single spaces between them. It returns the byte
+// at which it stopped, which is i if no such word begins there. No word may be open. A line ends before a line feed or at the end of the
+// text, so nothing beyond it is read.
 func (s *splitter) asciiWords(i int) int {
 	text, norm, words := s.t.Source, s.t.Norm, s.t.Words
 	for i+shortMost < len(text) {
@@ -134,7 +134,7 @@ func (s *splitter) asciiWords(i int) int {
 	return i
 }
 
-// asciiEnds fills ends and reports whether asciiLetters folds as the table does.
+// asciiEnds fills in ends, and reports whether asciiLetters folds in the same way as the table.
 func (d *runeData) asciiEnds() bool {
 	same := true
 	for c := range d.class {

@@ -8,13 +8,13 @@ type Block struct {
 	Chars       int // folded characters
 }
 
-// Packing is the rule that joins sentences to blocks. The zero value is not valid; use Natural or Packed, which never change: a changed
-// number would be a new scheme.
+// Packing is the rule by which sentences are joined into blocks. The zero value is not valid; use Natural or Packed. These never
+// change, since a changed number would be a new scheme.
 type Packing struct {
 	// Least is the number of folded characters from which a block is complete.
 	Least int
-	// Target, if above 0, is the length that a block approaches instead: it takes another sentence if that does not bring it farther from
-	// Target.
+	// Target, if above 0, is the length that a block approaches instead: another sentence is added unless that would move the block's
+	// length farther from Target.
 	Target int
 	// Most is the number of folded characters above which a sentence is divided.
 	Most int
@@ -25,16 +25,17 @@ type Packing struct {
 }
 
 var (
-	// Natural takes sentences until a block has 40 folded characters. Indexed blocks are disjoint;
-	// asked ones start at every sentence, so that a copied passage is found wherever the blocks of
-	// its source began.
+	// Natural takes sentences until a block has 40 folded characters. Indexed blocks are disjoint; asked
+	// blocks start at every sentence, so that a copied passage is found wherever the blocks of its source
+	// begin.
 	Natural = Packing{Least: 40, Most: 220, Short: 20, Overlap: true}
-	// Packed approaches 150 folded characters (Jiang, the SolrCloud paper, granularity procedure).
+	// Packed makes blocks of about 150 folded characters (Jiang, the SolrCloud paper, granularity procedure).
 	Packed = Packing{Target: 150, Most: 220, Short: 20}
 )
 
-// Blocks groups the sentences of t into blocks by p. indexed are disjoint, asked may overlap; asked is nil if the packing does not overlap.
-// skipped holds the paragraphs too short to fingerprint. Blocks never cross a paragraph, so an edit moves no block beyond its paragraph.
+// Blocks groups the sentences of t into blocks by p. The blocks of indexed are disjoint, and those of asked may overlap; asked is nil if
+// the packing does not overlap. skipped holds the paragraphs that are too short to fingerprint. No block extends beyond a paragraph, so an
+// edit changes only blocks of its own paragraph.
 func (t *Text) Blocks(p Packing) (indexed, asked []Block, skipped []Span) {
 	var pieces []Block
 	indexed = make([]Block, 0, len(t.Sentences))

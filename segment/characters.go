@@ -10,7 +10,7 @@ import (
 // place covers several characters of the original if these compose to one.
 type Character struct {
 	Norm   Span // bytes of Text.Norm
-	Source Span // bytes of Text.Source, with the marks and invisible characters that folding left out after it
+	Source Span // bytes of Text.Source, including the marks and invisible characters after it that folding left out
 }
 
 // Characters appends the folded characters of w, a word of t, in order. Their places in Norm are disjoint and cover the word; those in
@@ -29,7 +29,7 @@ func (t *Text) Characters(w *Word, dst []Character) []Character {
 	return f.settle()
 }
 
-// equalRunes is Characters for a word whose folded characters match the original ones in number and in the length of each.
+// equalRunes does the work of Characters for a word whose folded characters match the original ones in number and in the length of each.
 func equalRunes(source string, norm []byte, w *Word, dst []Character) ([]Character, bool) {
 	first := len(dst)
 	at := 0
@@ -75,7 +75,7 @@ func (f *follower) read(r rune, from, to int) {
 				f.add(r, from, to)
 			}
 		}
-	default: // left out by folding, or white space between letters that were written apart
+	default: // a character left out by folding, or white space between letters that were written apart
 		if e.Class() == runetab.Drop && len(f.out) > f.first {
 			f.out[len(f.out)-1].Source.End = to
 		}
@@ -103,7 +103,7 @@ func (f *follower) replace(r rune, to int) {
 	f.last = r
 }
 
-// settle returns the characters read. A word whose letters the splitter folded differently is one character.
+// settle returns the characters read. If the splitter folded the letters of the word differently, the whole word is one character.
 func (f *follower) settle() []Character {
 	if n := len(f.out); n > f.first && f.out[n-1].Norm.End == int(f.w.NormEnd) {
 		return f.out
@@ -111,8 +111,8 @@ func (f *follower) settle() []Character {
 	return append(f.out[:f.first], Character{Span{int(f.w.NormStart), int(f.w.NormEnd)}, Span{int(f.w.Start), int(f.w.End)}})
 }
 
-// composeHangul returns the syllable of a leading consonant and a vowel, or of a syllable without a trailing consonant and such a
-// consonant, by the arithmetic of Unicode 15, section 3.12; it returns 0 for other pairs.
+// composeHangul returns the syllable of a leading consonant and a vowel, or of a syllable without a trailing consonant and a
+// trailing consonant, by the arithmetic of Unicode 15, section 3.12. It returns 0 for other pairs.
 func composeHangul(last, r rune) rune {
 	const lBase, vBase, tBase, sBase, vCount, tCount = 0x1100, 0x1161, 0x11A7, 0xAC00, 21, 28
 	switch l := last; {

@@ -30,8 +30,8 @@ var (
 //go:embed data/weights.bin.gz
 var weightsGz []byte
 
-// UseGojieba sets whether, from the next text on, gojieba itself finds Chinese words instead of the same algorithm here
-// (segment/internal/words). The words are the same; a test compares the two. gojieba takes several times as long, and needs half a second
+// UseGojieba sets whether, from the next text on, Chinese words are found by gojieba itself instead of by the same algorithm in
+// segment/internal/words. The words are the same; a test compares the two. gojieba takes several times as long, and needs half a second
 // and 120 MB to start.
 func UseGojieba(use bool) { useGojieba.Store(use) }
 
@@ -56,8 +56,9 @@ const chunkBytes = 32 << 10
 // jieba is gojieba's segmenter, created for the first Chinese text passed to it. It is safe for concurrent use.
 var jieba = sync.OnceValues(newJieba)
 
-// newJieba gives the segmenter its dictionaries as anonymous files in memory: it opens them by name, and a binary must not depend on where
-// it was built. The user dictionary, idf weights and stop words are not used, but the library still requires files with at least one line.
+// newJieba returns a segmenter that reads its dictionaries from anonymous files in memory, because the segmenter opens them by name and a
+// binary must not depend on where it was built. The user dictionary, idf weights and stop words are not used, but the library still
+// requires files with at least one line.
 func newJieba() (*gojieba.Jieba, error) {
 	dict, err := gunzip(jiebaDictGz)
 	if err != nil {
@@ -102,10 +103,10 @@ func memoryFile(content []byte) (path string, release func(), err error) {
 	return f.Name(), func() { f.Close(); os.Remove(f.Name()) }, nil
 }
 
-// cutChinese replaces every Han run among the words by the words found in it.
+// cutChinese replaces every Han run among the words with the words found in it.
 func (t *Text) cutChinese() error {
 	c := chineseCutter{t: t, stop: stopLists(), old: t.Words}
-	// The old words remain as memory for the next text.
+	// The memory of the old words is reused for the next text.
 	t.Words, t.spare = slices.Grow(t.spare[:0], len(c.old)+len(t.hanAt)/2), c.old
 	err := c.all()
 	c.closeSentences(len(c.old))
@@ -183,7 +184,7 @@ type chineseCutter struct {
 	opened   bool
 }
 
-// gather writes the Han runs of words from index from on to the input, up to a chunk, and returns the index after the last.
+// gather writes the Han runs of words from index from on to the input, up to a chunk, and returns the index after the last word.
 func (c *chineseCutter) gather(from int) int {
 	c.input.Reset()
 	i := from

@@ -12,7 +12,7 @@ type Kind uint8
 
 // The kinds of features.
 const (
-	// Content: the words without the short ones of the block's stop list.
+	// Content: the words of the block, except the short words of its stop list.
 	Content Kind = iota
 	// Grams: character 4-grams of the folded letters without spaces, for languages without a list.
 	Grams
@@ -28,7 +28,8 @@ const (
 const longestStop = 3
 
 // Features appends the features of block b to dst: xxHash64 values, some of them repeated. The kind depends on the block alone: its
-// scripts, then the stop list that contains most of its words. If no list contains a tenth of its words, a block gets character n-grams.
+// scripts, then the stop list that contains most of its words. If no list contains a tenth of its words, the features are character
+// n-grams.
 func (t *Text) Features(b Block, dst []uint64) ([]uint64, Kind) {
 	words := t.Words[b.First:b.Last]
 	kind, lang := t.kindOf(words)
@@ -46,7 +47,7 @@ func (t *Text) Features(b Block, dst []uint64) ([]uint64, Kind) {
 }
 
 // contentFeatures appends the words that are not short stop words. Branches on stop words would be mispredicted, so there are none: each
-// word is written, and overwritten by the next if it does not count.
+// word is written, and then overwritten by the next if it does not count.
 func contentFeatures(words []Word, lang uint32, dst []uint64) []uint64 {
 	n := len(dst)
 	dst = slices.Grow(dst, len(words))[:n+len(words)]
@@ -123,7 +124,7 @@ func (t *Text) chineseFeatures(words []Word, dst []uint64) []uint64 {
 	return dst
 }
 
-// grams appends the hashes of all runs of n characters of the words, read without spaces, or of the whole text if it is shorter.
+// grams appends the hashes of all runs of n characters of the words, taken without spaces, or of the whole text if it is shorter.
 func (t *Text) grams(words []Word, n int, dst []uint64) []uint64 {
 	var letters []byte
 	for i := range words {

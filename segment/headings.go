@@ -11,8 +11,8 @@ import (
 
 const (
 	longestTitle   = 90 // code points in a line taken for a heading
-	leastDocuments = 3  // that must hold a line for it to be a heading
-	leastHeadings  = 2  // in a form: a single heading makes no sections
+	leastDocuments = 3  // least number of documents that must contain a line for it to be a heading
+	leastHeadings  = 2  // least number of headings in a form, since a single heading makes no sections
 	mostHeadings   = 200
 )
 
@@ -28,7 +28,7 @@ func FormTemplate(forms ...string) *Template {
 	return h.template(1)
 }
 
-// Headings finds the headings that documents have in common. The zero value has seen none; it is not safe for concurrent use.
+// Headings finds the headings that documents have in common. The zero value has counted no documents. It is not safe for concurrent use.
 type Headings struct {
 	lines     headingLines
 	documents int
@@ -69,7 +69,7 @@ func (h *headingLines) note(line string) {
 	h.count[key]++
 }
 
-// template returns a template of the lines noted at least the given number of times.
+// template returns a template of the lines counted at least the given number of times.
 func (h *headingLines) template(least int) *Template {
 	t := &Template{}
 	for _, line := range h.order {

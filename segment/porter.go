@@ -8,21 +8,21 @@ import (
 // stemMost is the length in bytes of the longest word that is stemmed; anything longer is not a word.
 const stemMost = 40
 
-// Stem returns the stem of a folded word: by Porter 1980 for words of 3 to 40 ASCII letters; others are returned unchanged.
+// Stem returns the stem of a folded word by Porter 1980 if it has 3 to 40 ASCII letters; other words are returned unchanged.
 func Stem(word []byte) []byte {
 	var p porter
 	return slices.Clone(p.stem(word))
 }
 
-// porter is a word during the steps of Porter 1980, section 2. Bit i of vowels is set if letter i is a vowel in his sense, so that his
-// measure of a word is a count of bits.
+// porter is a word during the steps of Porter 1980, section 2. Bit i of vowels is set if letter i is a vowel in Porter's sense, so
+// that his measure of a word is a count of bits.
 type porter struct {
 	letters [stemMost + 1]byte
 	n       int
 	vowels  uint64
 }
 
-// stem is Stem; what it returns is valid until p is used again.
+// stem does the work of Stem; the result is valid until p is used again.
 func (p *porter) stem(word []byte) []byte {
 	if len(word) < 3 || len(word) > stemMost {
 		return word
@@ -58,7 +58,7 @@ func (p *porter) put(c byte) {
 	p.n++
 }
 
-// replace puts to in place of the last n letters.
+// replace replaces the last n letters with to.
 func (p *porter) replace(n int, to string) {
 	p.n -= n
 	for i := range len(to) {
@@ -66,12 +66,12 @@ func (p *porter) replace(n int, to string) {
 	}
 }
 
-// ends reports whether the word has the suffix with letters before it.
+// ends reports whether the word ends in the suffix and has letters before it.
 func (p *porter) ends(suffix string) bool {
 	return p.n > len(suffix) && string(p.letters[p.n-len(suffix):p.n]) == suffix
 }
 
-// measure is m of the first n letters: how often a consonant follows a vowel.
+// measure returns Porter's m of the first n letters: how often a consonant follows a vowel.
 func (p *porter) measure(n int) int {
 	if n == 0 {
 		return 0
@@ -81,7 +81,7 @@ func (p *porter) measure(n int) int {
 
 func (p *porter) consonant(i int) bool { return p.vowels>>i&1 == 0 }
 
-// doubled reports whether the word ends in a consonant twice.
+// doubled reports whether the word ends in a doubled consonant.
 func (p *porter) doubled() bool {
 	return p.n > 1 && p.letters[p.n-1] == p.letters[p.n-2] && p.consonant(p.n-1)
 }
@@ -95,7 +95,7 @@ func (p *porter) shortEnd(n int) bool {
 	return c != 'w' && c != 'x' && c != 'y'
 }
 
-// plural is step 1a.
+// plural applies step 1a.
 func (p *porter) plural() {
 	switch {
 	case p.letters[p.n-1] != 's':
@@ -107,7 +107,7 @@ func (p *porter) plural() {
 	}
 }
 
-// participle is step 1b.
+// participle applies step 1b.
 func (p *porter) participle() {
 	switch {
 	case p.ends("eed"):
@@ -134,10 +134,10 @@ func (p *porter) participle() {
 	}
 }
 
-// rule replaces a suffix if the measure of the letters before it is large enough.
+// rule is the replacement of a suffix if the measure of the letters before it is large enough.
 type rule struct{ suffix, to string }
 
-// rules are indexed by the last letter but one of their suffixes. The first that fits is the only one.
+// rules are indexed by the last letter but one of their suffixes. Only the first that fits is applied.
 type rules [26][]rule
 
 func newRules(all ...rule) (out rules) {
@@ -183,7 +183,7 @@ func (p *porter) apply(step *rules, least int) {
 	}
 }
 
-// end is step 5.
+// end applies step 5.
 func (p *porter) end() {
 	if p.letters[p.n-1] == 'e' {
 		if m := p.measure(p.n - 1); m > 1 || m == 1 && !p.shortEnd(p.n-1) {

@@ -26,7 +26,7 @@ type Word struct {
 	Start, End         int32  // bytes of Source
 	NormStart, NormEnd int32  // bytes of Norm
 	Hash               uint64 // xxHash64 of the folded letters
-	Term               uint32 // for searching: the low 32 bits of the xxHash64 of the stem
+	Term               uint32 // search term: the low 32 bits of the xxHash64 of the stem
 	Stop               uint32 // languages whose stop list holds the word: bit i is Languages()[i]
 	Chars              uint16 // folded characters
 	Flags              WordFlags
@@ -58,7 +58,7 @@ type Paragraph struct{ First, Last int }
 // Text is a text cut into words, sentences and paragraphs.
 type Text struct {
 	Source     string
-	Norm       []byte // the folded words, with one space between two of them
+	Norm       []byte // the folded words, separated by single spaces
 	Words      []Word
 	Sentences  []Sentence
 	Paragraphs []Paragraph
@@ -83,8 +83,8 @@ func (t *Text) Folded(i int) []byte { return t.Norm[t.Words[i].NormStart:t.Words
 //go:embed data/runes.bin.gz
 var runesGz []byte
 
-// runes is the rune table and its ASCII part in the form that the inner loop needs: the folded letter, or 0 if the byte is not part of a
-// word.
+// runes returns the rune table and its ASCII part in the form that the inner loop needs: the folded letter, or 0 if the byte is not part
+// of a word.
 var runes = sync.OnceValue(func() *runeData {
 	raw, err := gunzip(runesGz)
 	if err != nil {

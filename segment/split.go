@@ -15,13 +15,13 @@ import (
 const (
 	// Bytes of text per word, about the smallest number that occurs.
 	wordBytes = 5
-	// A word longer than this many folded bytes is cut: it is not a word of any language, and a bound keeps one line of base64 from
-	// becoming one giant feature.
+	// A word longer than this many folded bytes is cut, since it is not a word of any language, and a line of base64 must not
+	// become one giant feature.
 	maxWordBytes = 240
-	// A run of an unspaced or syllabic script is cut after this many bytes. Its features are n-grams over the cuts, so only the places
-	// where a long sentence may be divided depend on it.
+	// A run of an unspaced or syllabic script is cut after this many bytes. Its features are n-grams that span the cuts, so the bound
+	// affects only where a long sentence may be divided.
 	maxRunBytes = 96
-	// Lines above this many bytes are not wrapped: each line end is intended.
+	// Lines longer than this many bytes are not wrapped: each line end is intended.
 	wrapBytes = 200
 	// A line below this share of its paragraph's longest line was ended on purpose.
 	shortLine = 0.6
@@ -47,8 +47,8 @@ func (t *Text) Split(text string) error {
 	return t.splitAll(text, true)
 }
 
-// Skim is Split without the search for Chinese words, which accounts for most of its cost on Chinese text: a run of Han characters is one
-// word without a hash and without stop words.
+// Skim does the same as Split but without the search for Chinese words, which is most of the cost for Chinese text: a run of Han
+// characters is one word without a hash and without stop words.
 func (t *Text) Skim(text string) error {
 	return t.splitAll(text, false)
 }
@@ -63,7 +63,7 @@ func (t *Text) splitAll(text string, chinese bool) error {
 	return t.split(text, chinese)
 }
 
-// split cuts a text without words written apart, into Chinese words too if asked for.
+// split cuts a text that has no words written apart. If chinese is set, it also finds Chinese words.
 func (t *Text) split(text string, chinese bool) error {
 	t.Source = text
 	t.Norm, t.Words, t.hanAt = t.Norm[:0], t.Words[:0], t.hanAt[:0]
@@ -87,10 +87,10 @@ type splitter struct {
 	t      *Text
 	runes  *runeData
 	stop   *stopTable
-	memory *memory // nil: words have no terms
+	memory *memory // nil if words get no terms
 
 	start   int // first byte of the current sentence, or -1
-	first   int // its first word
+	first   int // first word of the current sentence
 	para    int // first sentence of the current paragraph
 	pending pending
 	end     int // end of the pending sentence: after its terminator and closing marks
@@ -318,8 +318,8 @@ func (s *splitter) add(r rune, at int) {
 	s.last = r
 }
 
-// rejoin reopens the last word if it is a Han run with nothing but white space since: Chinese has no spaces between words, and those from
-// line ends, justified text or disguise mean nothing.
+// rejoin reopens the last word if it is a Han run that only white space has followed: Chinese has no spaces between words, and spaces
+// from line ends, justified text or disguise mean nothing.
 func (s *splitter) rejoin() bool {
 	n := len(s.t.Words)
 	if n == 0 || n <= s.first || s.barrier || s.pending != none || s.t.Words[n-1].Flags&Han == 0 {

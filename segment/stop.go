@@ -18,7 +18,7 @@ import (
 //go:embed data/stop/*.txt
 var stopFiles embed.FS
 
-// filterBits gives a filter of 8 KiB, which fits in the first-level cache: most words are in no list.
+// filterBits gives a filter of 8 KiB, which fits in the first-level cache. It serves most words, since they are in no list.
 const filterBits = 16
 
 // stopTable maps the hash of a folded word to the languages whose lists contain it.
@@ -113,7 +113,7 @@ func inFilter(f *[1 << filterBits / 64]uint64, h uint64) bool {
 	return f[h/64]>>(h%64)&1 != 0
 }
 
-// foldedHashes folds a listed word as Split would, in pieces if punctuation divides it.
+// foldedHashes returns the hashes of a listed word, folded as Split would fold it, in several pieces if punctuation divides it.
 func foldedHashes(word string) []uint64 {
 	t := &Text{Source: word}
 	s := splitter{t: t, runes: runes(), stop: &stopTable{hashes: make([]uint64, 2), shift: 63}, start: -1}
@@ -125,7 +125,7 @@ func foldedHashes(word string) []uint64 {
 	return out
 }
 
-// abbreviations lists folded words after which a full stop does not end a sentence: always if true, only before a number if false.
+// abbreviations lists folded words after which a full stop does not end a sentence: never if true, and not before a number if false.
 var abbreviations = func() map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(`mr mrs ms dr prof st messrs gen col capt lt sgt rev hon pres gov sen rep

@@ -20,8 +20,8 @@ type Template struct {
 	Headings []Heading
 }
 
-// Heading is one section of a Template. Pattern is tried against each line without surrounding
-// white space; the section reaches to the next heading of any kind, or the end.
+// Heading is one section of a Template. Pattern is tried against each line without surrounding white space;
+// the section extends to the next heading of any kind, or to the end of the text.
 type Heading struct {
 	Section string
 	Pattern *regexp.Regexp
@@ -35,10 +35,10 @@ type Section struct {
 	Skip bool
 }
 
-// longestHeading bounds the lines to try, in bytes: a heading is short.
+// longestHeading bounds, in bytes, the lines that are tried, since a heading is short.
 const longestHeading = 200
 
-// Find returns the sections of text in order, disjoint, each from its heading's line on. Text
+// Find returns the sections of text in order and disjoint, each beginning with the line of its heading. Text
 // before the first heading belongs to none.
 func (t *Template) Find(text string) []Section {
 	if t == nil {
@@ -67,7 +67,7 @@ func (t *Template) Find(text string) []Section {
 }
 
 // ParseTemplate reads a template: one heading per line, "section = regular expression", with an exclamation mark after the section's name
-// if it is not checked; # begins a comment. All faults are reported at once.
+// if it is not checked; # begins a comment. The error lists everything that is wrong.
 func ParseTemplate(name, text string) (*Template, error) {
 	t := &Template{Name: name}
 	var faults []string
@@ -123,9 +123,9 @@ func Templates() map[string]*Template {
 // digestVersion counts changes to the code that change what Split, Blocks or Features return.
 const digestVersion = 2
 
-// Digest returns a hexadecimal digest of everything the features of a text depend on: the version
-// of the code, the rune table, the stop lists, the dictionaries of the Chinese segmenter, and how words
-// written apart are joined.
+// Digest returns a hexadecimal digest of everything that the features of a text depend on: the version of the
+// code, the rune table, the stop lists, the dictionaries of the Chinese segmenter, and how words written
+// apart are joined.
 var Digest = sync.OnceValue(func() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "concordat/segment/%d\n", digestVersion)

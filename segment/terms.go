@@ -30,7 +30,7 @@ type stems struct {
 	porter porter
 }
 
-// stemBits gives a table of 256 KiB, for words longer or rarer than those in memory.
+// stemBits gives a table of 256 KiB, for words that are longer or rarer than those in a memory.
 const stemBits = 14
 
 type stemmed struct {
@@ -68,14 +68,14 @@ const (
 	unspacedGram = 4
 )
 
-// Terms appends the search terms of Words[first:last] to dst, one for each occurrence. Words in the stop list of language, as returned by
-// Language, have none. Runs of kana, hangul and alphabets without spaces yield their character 2-grams or 4-grams.
+// Terms appends the search terms of Words[first:last] to dst, one for each occurrence. Words in the stop list of language, a result of
+// Language, have no terms. Runs of kana, hangul and alphabets without spaces yield their character 2-grams or 4-grams.
 func (t *Text) Terms(first, last int, language uint32, dst []uint32) []uint32 {
 	for i := first; i < last; i++ {
 		w := &t.Words[i]
 		switch {
 		case w.Flags&(Syllabic|Unspaced|HanStop) == 0:
-			// A stop word's term is also written, and overwritten by the next: a branch on stop words would be mispredicted.
+			// A stop word's term is also written, and then overwritten by the next, because a branch on stop words would be mispredicted.
 			dst = append(dst, w.Term)
 			dst = dst[:len(dst)-int(-(w.Stop&language)>>31)]
 		case w.Stop&language != 0 || w.Flags&HanStop != 0:

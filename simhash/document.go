@@ -21,10 +21,10 @@ type Hash int
 const (
 	// HashMix is a keyed bijection of the feature's 64 bits for each word of the print.
 	HashMix Hash = iota
-	// HashPlain uses the feature's own bits, like the hash of a feature in Manku, Jain and Das Sarma 2007 (section 2.1). It has no key and
-	// fills 64 bits.
+	// HashPlain uses the feature's own bits as the hash of the feature, as in Manku, Jain and Das Sarma 2007 (section 2.1). It has no key
+	// and fills 64 bits.
 	HashPlain
-	// HashMD5 is MD5 (RFC 1321) of key and feature: slow, for comparison with other programs.
+	// HashMD5 is MD5 (RFC 1321) of key and feature. It is slow, and meant for comparison with other programs.
 	HashMD5
 	// HashXX is xxHash64 of the key, the number of the word and the feature.
 	HashXX
@@ -77,7 +77,7 @@ func NewPrinter(h Hash, key []byte) (*Printer, error) {
 	return p, nil
 }
 
-// planes returns the sides of 128 hyperplanes on which a feature lies. HashPlain repeats itself.
+// planes returns the sides of 128 hyperplanes on which a feature lies. With HashPlain, the sides of the first 64 repeat.
 func (p *Printer) planes(f uint64) [2]uint64 {
 	switch p.hash {
 	case HashPlain:
@@ -130,8 +130,8 @@ func (p *Printer) digest(f uint64, part byte) (out [4]uint64) {
 	return out
 }
 
-// Print returns the print of the given width, 1 to 256 bits, or 1 to 64 with HashPlain; the bits above are zero. Its first word is Print64
-// and its first two are Print128, up to its width.
+// Print returns the print of the given width, 1 to 256 bits, or 1 to 64 with HashPlain; the bits above are zero. Up to the width, its
+// first word equals Print64 and its first two words equal Print128.
 func (p *Printer) Print(features []Feature, width int) (out [MaxBits / 64]uint64, err error) {
 	if width < 1 || width > MaxBits || width > 64 && p.hash == HashPlain {
 		return out, fmt.Errorf("simhash: %d bits: want 1 to 256, and at most 64 of plain hashes", width)
@@ -219,7 +219,7 @@ func signs(sums *[64]int64, ties uint64) uint64 {
 	return out
 }
 
-// TF is the way in which a feature's number of occurrences in its document counts.
+// TF is how a feature's number of occurrences in its document affects its weight.
 type TF int
 
 const (
@@ -228,11 +228,11 @@ const (
 	TFLog             // 1 + log2 of the number
 )
 
-// Weighting turns the features of a document into weighted ones. The zero value weights by count.
+// Weighting defines how the features of a document are weighted. The zero value weights by count.
 type Weighting struct {
 	TF TF
-	// Frequencies gives the inverse document frequency by which weights are multiplied; nil: none. Different frequencies make different
-	// prints: fix them for the life of a collection.
+	// Frequencies gives the inverse document frequency by which weights are multiplied, if it is not nil. Different frequencies make
+	// different prints, so they must stay fixed for the life of a collection.
 	Frequencies *Frequencies
 }
 
@@ -281,7 +281,7 @@ func (f *Frequencies) Add(features []uint64) {
 }
 
 // Prune drops the features found in the fewest documents until at most the given number is left, as in lossy counting (Manku and Motwani
-// 2002). From then on, dropped features count as occurring in no document.
+// 2002). Afterwards, dropped features count as occurring in no document.
 func (f *Frequencies) Prune(most int) {
 	for least := uint32(1); len(f.count) > max(0, most); least++ {
 		maps.DeleteFunc(f.count, func(_ uint64, n uint32) bool { return n <= least })
@@ -307,8 +307,8 @@ func (f *Frequencies) All() iter.Seq2[uint64, uint32] {
 	}
 }
 
-// NewFrequencies returns frequencies counted earlier, as yielded by All. It refuses a feature found in no document, or in more documents
-// than there are.
+// NewFrequencies returns Frequencies with counts from earlier, in the form yielded by All. It refuses a feature found in no document, or
+// in more documents than there are.
 func NewFrequencies(documents uint32, counts iter.Seq2[uint64, uint32]) (*Frequencies, error) {
 	f := &Frequencies{documents: uint64(documents), count: map[uint64]uint32{}}
 	for x, n := range counts {
@@ -324,7 +324,7 @@ func NewFrequencies(documents uint32, counts iter.Seq2[uint64, uint32]) (*Freque
 func (f *Frequencies) Features() int { return len(f.count) }
 
 // IDF returns log2((1+N)/(1+n)) + 1/256 in units of 1/256, for a feature in n of the N documents: a feature in all documents has hardly any
-// weight, one in none has the greatest.
+// weight, and one in no document has the greatest.
 func (f *Frequencies) IDF(feature uint64) uint64 {
 	return 1 + log2(1+f.documents, 1+uint64(f.count[feature]))
 }

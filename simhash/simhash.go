@@ -15,7 +15,7 @@ type Sketcher struct {
 
 var _ concordat.Sketcher = (*Sketcher)(nil)
 
-// New returns the sketcher whose hyperplanes are drawn by key; the empty key is the public one.
+// New returns the sketcher whose hyperplanes the key determines; the empty key is the public one.
 func New(key []byte) *Sketcher {
 	var s Sketcher
 	for i := range s.seeds {
@@ -26,7 +26,7 @@ func New(key []byte) *Sketcher {
 	return &s
 }
 
-// mix is the finaliser of MurmurHash3 (Appleby 2011), a bijection of 64 bits.
+// mix applies the finaliser of MurmurHash3 (Appleby 2011), a bijection of 64 bits.
 func mix(x uint64) uint64 {
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
@@ -45,8 +45,8 @@ func (s *Sketcher) planes(f uint64) concordat.Fingerprint {
 	return concordat.Fingerprint{mix(f^s.seeds[0]) & low, mix(f^s.seeds[1]) & high}
 }
 
-// ties returns the bits used if both sides have equal weight. They depend on the features, so that unrelated sets do not agree on them, but
-// not on their order.
+// ties returns the bits that are used where both sides have equal weight. They depend on the features, so that unrelated sets do not agree
+// on them, but not on their order.
 func (s *Sketcher) ties(features []uint64) concordat.Fingerprint {
 	x := s.seeds[2]
 	for _, f := range features {
@@ -89,8 +89,8 @@ func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 	return concordat.Fingerprint{above[0] | equal[0]&t[0], above[1] | equal[1]&t[1]}
 }
 
-// Cosine returns the estimate of the cosine of two weighted feature vectors from the distance of
-// their fingerprints in bits: cos(π·d/100) (Charikar 2002, section 3), clamped to 0 to 1.
+// Cosine returns the estimate of the cosine of two weighted feature vectors from the distance of their
+// fingerprints in bits: cos(π·d/100) (Charikar 2002, section 3), clamped to the range 0 to 1.
 func Cosine(distance int) float64 {
 	return max(0, math.Cos(math.Pi*float64(distance)/concordat.Bits))
 }

@@ -8,7 +8,7 @@ type Places struct {
 	at map[uint64]gram // first place of each
 }
 
-// Places finds the grams of w that are in c, or all if c is nil.
+// Places returns the places of the grams of w that are in c, or of all grams if c is nil.
 func (w *Words) Places(c *Common) *Places {
 	p := &Places{w: w, at: map[uint64]gram{}}
 	for i := len(w.grams) - 1; i >= 0; i-- {

@@ -20,11 +20,11 @@ const (
 	// nearWords is the distance within which a line is part of long wording that counts, however the line reads.
 	nearWords = 30
 
-	leastPieces = 3  // places at which documents that answer one form share its wording; for two documents, in short paragraphs
-	manyPieces  = 5  // number from which a form may also have long paragraphs
-	ownBetween  = 20 // words of own text between two places
-	pieceWords  = 60 // in the longest paragraph of a form that few hold
-	meanWords   = 30 // most, on average, in the paragraphs of a form that two hold
+	leastPieces = 3  // least places at which documents that answer one form share wording; for two documents, in short paragraphs
+	manyPieces  = 5  // number of places from which a form may also have long paragraphs
+	ownBetween  = 20 // words of the author's own text between two places
+	pieceWords  = 60 // most words in the longest paragraph of a form that few hold
+	meanWords   = 30 // most words, on average, in the paragraphs of a form that two hold
 
 	// A stretch of at least wholeWords words that makes up wholeShare of a text means that the whole text was copied, however many hold it:
 	// no form leaves so little room to answer.
@@ -38,8 +38,8 @@ const (
 // Class is a stretch of a text that others also hold, with the classifier's decision.
 type Class struct {
 	Stretch
-	// Kind is the reason that it does not count: concordat.KindForm or KindCommon. concordat.KindUndecided: a person must decide whether it
-	// counts. Empty: it counts, if the comparison confirms it.
+	// Kind is concordat.KindForm or KindCommon if the stretch does not count, concordat.KindUndecided if a person must decide whether it
+	// counts, and empty if it counts once the comparison confirms it.
 	Kind  concordat.Kind
 	Why   Why     // part of a form that it reads like; empty: it was recognised by its place
 	Words int     // in a row, including neighbouring stretches
@@ -49,19 +49,19 @@ type Class struct {
 // Scope holds the documents that could hold the wording of a text, as far as the classifier knows them.
 type Scope struct {
 	Held *Common // which of them hold each gram
-	Of   int     // their number, that of the text itself among them
+	Of   int     // number of documents, including the text itself
 	// Quoted are grams that at least two of them, at a given place, attribute to someone else: both quote the passage. Nil: none.
 	Quoted *Common
-	// Alike reports whether two of them are mostly the same, so that they count as one holder. Nil: no two are.
+	// Alike reports whether two of them are mostly the same, so that they count as one holder. If it is nil, no two are.
 	Alike func(a, b int) bool
 	// Places returns the number of places at which a document shares wording with another, as [Common.PlacesWith] counts them in the
-	// document's order. Nil: unknown, so form wording is recognised by the text alone.
+	// document's order. If it is nil, the number is unknown, and form wording is recognised by the text alone.
 	Places func(of, with int) int
 }
 
 // Classify returns the class of each stretch of a text that others of the scope hold, in order and disjoint, outside of walls. walls are
-// the stretches already explained, in order and disjoint. It is the one place that decides what shared wording counts, does not count, or
-// is to be decided. self is the number of the text among those of the scope. It fails only when ctx ends, with its cause.
+// the stretches already explained, in order and disjoint. It is the one place that decides which shared wording counts, does not count,
+// or is to be decided. self is the number of the text among those of the scope. It fails only when ctx ends, with its cause.
 func (s *Scope) Classify(ctx context.Context, self int, w *Words, r *Reader, walls []concordat.Span) ([]Class, error) {
 	by := s.Held.heldBy(w, int32(self), walls)
 	if len(by) == 0 {
@@ -95,7 +95,7 @@ func (s *Scope) Classify(ctx context.Context, self int, w *Words, r *Reader, wal
 // ctxEvery is the number of blocks, lines or other items after which the context is checked.
 const ctxEvery = 256
 
-// classifier classes the blocks of one text.
+// classifier classifies the blocks of one text.
 type classifier struct {
 	*Scope
 	self    int
@@ -138,7 +138,7 @@ func (c *classifier) holders(x *Class) int {
 	return len(firsts) + x.Documents - len(x.Texts) - 1
 }
 
-// decide classes a block by who holds it, how long it is and how it is shared.
+// decide classifies a block by who holds it, how long it is and how it is shared.
 func (c *classifier) decide(i int) {
 	s, x := &c.blocks[i], &c.classes[i]
 	x.Words = c.row(i)
@@ -154,8 +154,8 @@ func (c *classifier) decide(i int) {
 	}
 }
 
-// Widely classifies consecutive words that many texts of a scope contain if nothing else is known about them: common if there are few
-// words, undecided if there are many, empty if they count.
+// Widely returns the kind of consecutive words that many texts of a scope contain if nothing else is known about them: common if the
+// words are few, undecided if they are many, and empty if they count.
 func Widely(words, holders, of int) concordat.Kind {
 	switch least := Least(of); {
 	case holders > Absolute && words < LongWords, least > 0 && holders >= least && words < LongWords:
@@ -177,7 +177,7 @@ func (c *classifier) isOpen(s *block, holders int) bool {
 	return Widely(LongWords, holders, c.Of) != "" || holders >= blockHolders && c.w.nearLine(s.first) && c.w.nearLine(s.last)
 }
 
-// ownLines reports whether a block is whole lines.
+// ownLines reports whether a block consists of whole lines.
 func (c *classifier) ownLines(s *block) bool { return c.w.beginsLine(s.first) && c.w.endsLine(s.last) }
 
 // row returns the number of consecutive words around a block that all its holders have, except those already known not to count.
@@ -317,7 +317,7 @@ func known(of map[int32]bool, text int32, find func() bool) bool {
 	return v
 }
 
-// look classes short stretches that read like a form, unless they are part of a longer stretch that counts.
+// look classifies short stretches that read like a form, unless they are part of a longer stretch that counts.
 func (c *classifier) look(ctx context.Context, r *Reader) error {
 	var shared []Stretch
 	for _, x := range c.classes {

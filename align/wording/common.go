@@ -19,8 +19,8 @@ const Absolute = 20
 const fewest = 5
 
 // Least returns the number of documents that must hold wording for it to be common among the n documents of one call: a fifth of them, at
-// least three, at most one more than [Absolute]. A ring of copiers in a call is smaller. 0: among so few documents, nothing can be called
-// common.
+// least three, at most one more than [Absolute]. A ring of copiers in a call is smaller. It returns 0 if there are too few documents to
+// call anything common.
 func Least(n int) int {
 	if n < fewest {
 		return 0
@@ -31,10 +31,10 @@ func Least(n int) int {
 // Counter notes which texts hold each gram. It takes 16 bytes per gram. The zero value notes all grams; a counter for one of several parts
 // notes only those whose hashes belong to that part, so that a large batch can be counted in parts.
 type Counter struct {
-	Part, Parts int // Parts 0: 1
+	Part, Parts int // Parts 0 means 1
 
-	only map[uint64][]int32 // nil: all grams
-	more map[uint64]int32   // texts that hold a gram of only at least, those noted among them
+	only map[uint64][]int32 // nil means all grams
+	more map[uint64]int32   // least number of texts that hold a gram of only, including those noted
 	seen []seenGram
 }
 
@@ -191,8 +191,8 @@ type run struct {
 	line bool
 }
 
-// In returns the stretches of a text that are made of common grams, in order and disjoint: at least leastWords words,
-// with up to maxSlot words filled in between, or a whole line.
+// In returns the stretches of a text that are made of common grams, in order and disjoint. Each has at least
+// leastWords words, with at most maxSlot other words in any gap, or is a whole line.
 func (c *Common) In(w *Words) []Stretch {
 	if c == nil || len(c.held) == 0 {
 		return nil
@@ -211,7 +211,7 @@ func (c *Common) In(w *Words) []Stretch {
 	return out
 }
 
-// joined divides runs where there are more than maxSlot words between two.
+// joined divides runs into groups wherever more than maxSlot words separate two of them.
 func joined(runs []run) [][]run {
 	var out [][]run
 	for i := 0; i < len(runs); {
@@ -236,7 +236,7 @@ func appendStretch(out []Stretch, w *Words, runs []run) []Stretch {
 	return append(out, Stretch{span, int(all.n), w.First(span)})
 }
 
-// First returns the first gram of a span; 0: it has none.
+// First returns the first gram of a span, or 0 if it has none.
 func (w *Words) First(s concordat.Span) uint64 {
 	first, last := w.within(s)
 	switch {

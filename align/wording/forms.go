@@ -72,7 +72,7 @@ func lineEnd(text string, at int) int {
 	return len(text)
 }
 
-// formsOfLine returns the forms of one line, and an empty slice if there are none; apart: the lines before and after it are empty.
+// formsOfLine returns the forms of one line, and an empty slice if there are none. apart says that the lines before and after it are empty.
 func formsOfLine(ctx context.Context, text string, line concordat.Span, apart bool) ([]Form, error) {
 	out := []Form{}
 	sentences := sentencesOf(text, line)
@@ -181,7 +181,7 @@ type Reader struct {
 	lines []concordat.Span // wrapped ones joined
 	mu    sync.Mutex       // guards the rest
 	forms [][]Form         // of each line; nil: not read yet
-	known bool             // whether isForm is
+	known bool             // whether whole has been determined
 	whole bool             // most of the text reads like a form
 }
 

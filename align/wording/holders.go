@@ -10,14 +10,14 @@ import (
 	"concordat"
 )
 
-// maxHolders is the number of texts that are named for a gram, those with the smallest numbers. Of further ones only the count is known.
+// maxHolders is the number of texts that are named for a gram, those with the smallest numbers. Further texts are only counted.
 const maxHolders = 256
 
-// interval is a run of words of a text that one other text holds, with up to maxSlot words filled in between.
+// interval is a run of words of a text that one other text holds, with at most maxSlot other words in any gap.
 type interval struct {
 	first, last int32
 	words       int32 // that are equal
-	line        bool  // a whole line is among it
+	line        bool  // it contains a whole line
 }
 
 // heldGram is a gram of a text that others hold.

@@ -40,7 +40,7 @@ type gram struct {
 
 var texts = sync.Pool{New: func() any { return new(segment.Text) }}
 
-// Split returns the words of a text; none if [segment.Split] refuses it.
+// Split returns the words of a text, or none if [segment.Split] refuses it.
 func Split(text string) *Words {
 	t := texts.Get().(*segment.Text)
 	defer texts.Put(t)

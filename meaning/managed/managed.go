@@ -42,7 +42,7 @@ type Status struct {
 	Err      error
 }
 
-// Options say which program to run, and how.
+// Options name the program to run and how it runs.
 type Options struct {
 	// Package is the folder of an installed package, see Installed. Its program runs unless Command names another.
 	Package string
@@ -61,7 +61,7 @@ type Options struct {
 const (
 	DefaultMemory = 2 << 30
 	startTime     = time.Minute            // longest time until it answers
-	askEvery      = 100 * time.Millisecond // interval of checks whether it answers, while it starts
+	askEvery      = 100 * time.Millisecond // interval at which it is asked whether it answers, while it starts
 	stopTime      = 5 * time.Second        // between asking it to end and killing it
 	shortestRest  = time.Second
 	longestRest   = 5 * time.Minute
@@ -111,13 +111,13 @@ func New(o Options) (*Encoder, error) {
 	return e, nil
 }
 
-// Name is the name of the encoder in reports.
+// Name returns the name of the encoder in reports.
 func (e *Encoder) Name() string { return e.name.Name() }
 
-// Where is empty: texts stay on this machine.
+// Where returns "", since texts stay on this machine.
 func (e *Encoder) Where() string { return "" }
 
-// Recipe identifies everything that the vectors depend on besides the texts.
+// Recipe returns a string that identifies everything that the vectors depend on besides the texts.
 func (e *Encoder) Recipe() string {
 	if len(e.o.Command) > 0 && e.o.Remote.Model == "" {
 		return fmt.Sprintf("%q %s", e.o.Command, e.name.Recipe())
@@ -268,7 +268,7 @@ func (e *Encoder) run() error {
 	return told(waited, said)
 }
 
-// errEnded says that a process ended before it answered.
+// errEnded is returned if a process ended before it answered.
 var errEnded = errors.New("it ended before it answered")
 
 // told returns why a process ended.

@@ -6,6 +6,6 @@
 // failure the Encoder sends nothing for a while, longer after each failure, and reports this at once (ErrPaused). It retries nothing by
 // itself.
 //
-// Text leaves this machine only if Options.AllowTextToLeave is set, whatever a name resolves to when it is dialled. Redirections are not
-// followed, and no proxy of the environment is used. Requests are not kept.
+// Text leaves this machine only if Options.AllowTextToLeave is set, whatever address a name resolves to when it is dialled. Redirections
+// are not followed, and no proxy of the environment is used. Requests are not stored.
 package remote

@@ -13,12 +13,12 @@ import (
 // Options name the server and how to ask it.
 type Options struct {
 	URL string // of the protocol's root, for example http://127.0.0.1:8080/v1; requests go to /embeddings below it
-	// Socket is the path of a Unix socket on which the server listens; URL then gives only the path of requests. Empty: the host of URL is
-	// used.
+	// Socket is the path of a Unix socket on which the server listens; URL then gives only the path of requests. If it is empty, the host
+	// of URL is used.
 	Socket string
 	Model  string // name of the model at the server; empty: not sent
 	Key    string // sent as a bearer token; empty: none
-	// Prefix is put before each text, as some models require: "query: " for those of the E5 family.
+	// Prefix is put before each text, as some models require; those of the E5 family need "query: ".
 	Prefix string
 	// Batch is the largest number of texts in a request, 1 to 1024; 0: 32.
 	Batch int
@@ -43,7 +43,7 @@ const (
 	maxName        = 200  // bytes of a model's name, and of a prefix
 )
 
-// Validate reports all faults of the options at once.
+// Validate returns one error that lists everything wrong with the options.
 func (o Options) Validate() error {
 	var errs []error
 	u, err := url.Parse(o.URL)

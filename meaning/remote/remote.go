@@ -35,9 +35,9 @@ var (
 // Limits on reading and waiting.
 const (
 	perNumber    = 32      // most bytes per number in an answer
-	perAnswer    = 1 << 20 // bytes in addition to them
+	perAnswer    = 1 << 20 // bytes of an answer in addition to its numbers
 	perError     = 4 << 10 // bytes read of the body of a failure
-	atOnce       = 2       // requests of an Encoder
+	atOnce       = 2       // requests of an Encoder at the same time
 	shortestRest = 5 * time.Second
 	longestRest  = 5 * time.Minute
 	// maxText bounds a text, in bytes: longer ones are cut, as models read only a few hundred words.
@@ -97,10 +97,10 @@ func New(o Options) (*Encoder, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
 }
 
-// Name is the name of the encoder in reports.
+// Name returns the name of the encoder in reports.
 func (e *Encoder) Name() string { return cmp.Or(e.o.Model, "server") }
 
-// Where returns the machine that texts go to; empty: they stay on this one.
+// Where returns the machine that texts go to, or "" if they stay on this one.
 func (e *Encoder) Where() string {
 	if isHere(e.host) {
 		return ""
@@ -115,7 +115,8 @@ func (e *Encoder) Spent() Spent {
 	return e.spent
 }
 
-// Recipe identifies everything that the vectors depend on besides the texts: vectors of two encoders with one recipe can be compared.
+// Recipe returns a string that identifies everything that the vectors depend on besides the texts: vectors of two
+// encoders with one recipe can be compared.
 func (e *Encoder) Recipe() string {
 	where := ""
 	if e.o.Model == "" { // only the server's address distinguishes models
@@ -154,8 +155,8 @@ func (e *Encoder) Encode(ctx context.Context, texts []string) (vectors [][]float
 	return vectors, sent, nil
 }
 
-// batch asks for the vectors of some texts, unless the last failure is too recent, and reports whether they were sent. A caller that gives
-// up is not a failure of the server.
+// batch asks for the vectors of some texts, unless the last failure is too recent, and reports whether they were sent. If the caller gives
+// up, that does not count as a failure of the server.
 func (e *Encoder) batch(ctx context.Context, texts []string) (vectors [][]float32, sent bool, err error) {
 	select {
 	case e.turns <- struct{}{}:
@@ -268,7 +269,7 @@ func cut(text string) string {
 	return strings.ToValidUTF8(text[:maxText], "")
 }
 
-// failure is the error of an answer that is not 200. The server's message is repeated in one short line.
+// failure returns the error for an answer other than 200. The server's message is repeated in one short line.
 func failure(r *http.Response) error {
 	kind := ErrUnavailable
 	if r.StatusCode < 500 && r.StatusCode != http.StatusTooManyRequests && r.StatusCode != http.StatusRequestTimeout {
@@ -286,7 +287,7 @@ func failure(r *http.Response) error {
 	return fmt.Errorf("%w: %s: %.200q", kind, r.Status, said.Error.Message)
 }
 
-// read returns the vectors of an answer, by index, scaled to length 1; dimensions 0 accepts any number.
+// read returns the vectors of an answer, by index, scaled to length 1. If dimensions is 0, any number of them is accepted.
 func read(answer []byte, texts, dimensions int) ([][]float32, error) {
 	var got struct {
 		Data []struct {

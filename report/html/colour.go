@@ -9,7 +9,7 @@ import (
 // colours is the number of sources with their own colour and pattern; further ones share one. Letters distinguish all.
 const colours = 8
 
-// soClass is the class of a source's colour, with a space before it; empty for 0.
+// soClass returns the class of a source's colour with a space before it, or "" for 0.
 func soClass(slot int) string {
 	if slot == 0 {
 		return ""
@@ -17,7 +17,7 @@ func soClass(slot int) string {
 	return fmt.Sprintf(" so so%d", slot)
 }
 
-// first returns the source that gives a passage its colour: the closest that counts.
+// first returns the source that gives a passage its colour, which is the closest one that counts.
 func (d *doc) first(i int) (concordat.Ref, bool) {
 	e := d.r.Evidence[i]
 	if e.Excluded != "" {
@@ -53,7 +53,7 @@ func (d *doc) holds(i, ordinal int) bool {
 	return false
 }
 
-// colour returns the class that fills passage i in a map; empty: that of its kind.
+// colour returns the class that fills passage i in a map, or "" if its kind's class does.
 func (d *doc) colour(i int) string {
 	if ref, ok := d.first(i); ok && d.slot[ref] > 0 {
 		return fmt.Sprintf("so%d", d.slot[ref])
@@ -61,7 +61,7 @@ func (d *doc) colour(i int) string {
 	return ""
 }
 
-// letter returns the letter of the source that gives passage i its colour; empty if none counts.
+// letter returns the letter of the source that gives passage i its colour, or "" if none counts.
 func (d *doc) letter(i int) string {
 	if ref, ok := d.first(i); ok {
 		return letterOf(d, ref)

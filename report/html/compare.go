@@ -16,8 +16,8 @@ type Comparison struct {
 	Here, There template.HTML
 	Source      template.HTML // its letter in its colour
 	List        template.HTML // links to the places shown
-	Places      int           // pairs of places in all
-	From, To    int           // those shown, half-open
+	Places      int           // total number of pairs of places
+	From, To    int           // the places shown, as a half-open range
 }
 
 // How places are shown next to each other.
@@ -33,14 +33,14 @@ const (
 // CompareOptions say what a comparison shows.
 type CompareOptions struct {
 	From int // first place to show
-	// Of is the text whose places are shown, if the source's work has several texts; zero: that of the source.
+	// Of is the text whose places are shown if the source's work has several texts; if it is zero, it is the text of the source.
 	Of concordat.Ref
-	// Text is the whole text of the source, in whose order its side is shown; empty if it may not be shown, and then the side
-	// has only what the report contains.
+	// Text is the whole text of the source, and its side is shown in the order of Text. If the text may not be shown, Text is
+	// empty, and the side has only what the report contains.
 	Text string
 	// Whole shows both texts from beginning to end, not only the surroundings of the places.
 	Whole bool
-	// Joined gives each place a colour, the same on both sides; otherwise all have that of the source.
+	// Joined gives each place a colour, the same on both sides; otherwise all places have the colour of the source.
 	Joined bool
 }
 
@@ -48,7 +48,7 @@ type CompareOptions struct {
 type pairing struct {
 	concordat.Passage
 	evidence int
-	number   int // of the place, from 1, in the order of the submission; people read that of the passage
+	number   int // number of the place, from 1, in the order of the submission; people see the number of the passage
 	of       int // places
 	source   concordat.Source
 }
@@ -135,7 +135,7 @@ func (v *View) pairings(s int, of concordat.Ref) []pairing {
 // begin writes the beginning of a place: the number of its passage, which links to the same place on the other side.
 func (d *doc) begin(p pairing, side, other string) {
 	c, number := class(p.Kind, p.source.Excluded), d.r.Number(p.evidence)
-	if d.placed { // by their order: they are not passages of a report
+	if d.placed { // numbered by their order, since they are not passages of a report
 		number = fmt.Sprint(p.number)
 	}
 	d.raw(fmt.Sprintf(`<span class="m %s" id="%s%d" data-place="%d"`, placeClass(d, p), side, p.number, p.number))
@@ -221,7 +221,7 @@ func (d *doc) thereSide(ps []pairing, text string) {
 	}
 }
 
-// fits reports whether text is the one that the places refer to: the text may have changed since the check.
+// fits reports whether text is the one that the places refer to, since the text may have changed after the check.
 func fits(ps []pairing, text string) bool {
 	return text != "" && !slices.ContainsFunc(ps, func(p pairing) bool {
 		s := p.SourceSpan
@@ -229,8 +229,8 @@ func fits(ps []pairing, text string) bool {
 	})
 }
 
-// side writes a text with spans, in order of their beginnings. It writes the text between them itself and each
-// span by write, which receives the end of the text written so far and returns the new end.
+// side writes a text with spans, in order of their beginnings. It writes the text between them itself and
+// calls write for each span; write receives the end of the text written so far and returns the new end.
 func (d *doc) side(text string, spans []concordat.Span, write func(i, from int) int) {
 	end, around := 0, cmp.Or(d.around, besides)
 	for i, s := range spans {
@@ -273,7 +273,7 @@ func PlainText(text string) template.HTML {
 }
 
 // wordStart returns the beginning of the word with byte at of a text, no earlier than least, or the beginning or end of the text if at is
-// near or beyond it. Words without separators are cut.
+// near or beyond it. Text without separators is cut anywhere.
 func wordStart(text string, least, at int) int {
 	if at <= leastSkipped && least == 0 {
 		return 0
@@ -291,7 +291,7 @@ func wordStart(text string, least, at int) int {
 	return max(at, least)
 }
 
-// skipped says how much text is not shown.
+// skipped writes how much text is not shown.
 func (d *doc) skipped(s string) {
 	if strings.TrimSpace(s) == "" {
 		return

@@ -165,7 +165,7 @@ func (d *doc) number(i int, class string, begins bool) {
 	d.raw(">", d.r.Number(i), "&nbsp;", sign(class), "</a>")
 }
 
-// kind returns the kind as which s counts, or "" if it does not count; s crosses no border.
+// kind returns the kind as which s counts, or "" if it does not count; s contains no byte of cuts.
 func (m *marker) kind(s concordat.Span) concordat.Kind {
 	c := m.r.Covered
 	for m.covered < len(c) && c[m.covered].End <= s.Start {
@@ -203,7 +203,7 @@ func (m *marker) plain(s concordat.Span) {
 	}
 }
 
-// beginLead opens the mark of a lead if s is part of one, with links to the leads that begin there; it reports whether it did.
+// beginLead opens the mark of a lead if s is part of one, with links to the leads that begin there, and reports whether it did.
 func (m *marker) beginLead(s concordat.Span) bool {
 	for m.lead < len(m.leads) && m.leads[m.lead].End <= s.Start {
 		m.lead++

@@ -116,7 +116,7 @@ func flagPlaces(d *doc, k report.FlagKind) {
 	}
 }
 
-// flagSpan returns where a flag has its place in the text, or an empty span if it has none.
+// flagSpan returns the place of a flag in the text, or an empty span if it has none.
 func (d *doc) flagSpan(f concordat.Flag) concordat.Span {
 	if f.Span == nil || f.Span.Start < 0 || f.Span.Start >= f.Span.End || f.Span.End > len(d.full) {
 		return concordat.Span{}
@@ -129,7 +129,7 @@ type flagMark struct {
 	concordat.Span
 	code   string // of the flag shown to the reader
 	begins []int  // indices of the flags that begin here
-	sign   bool   // the sign of the flag precedes it
+	sign   bool   // the sign of the flag precedes the mark
 }
 
 // signGap is the number of bytes between two places of one kind of flag that share a sign.
@@ -176,8 +176,8 @@ func flagMarks(d *doc) []flagMark {
 	return out
 }
 
-// beginFlag opens the mark of a flag if s is part of one; it returns how many elements it opened. A flag on nothing but white space is
-// placed before s.
+// beginFlag opens the mark of a flag if s is part of one, and returns the number of elements that it opened. A flag on nothing but
+// white space is placed before s.
 func (m *marker) beginFlag(s concordat.Span) int {
 	for ; m.flag < len(m.flags) && m.flags[m.flag].End <= s.Start; m.flag++ {
 		if m.begun <= m.flag {
@@ -225,7 +225,7 @@ func (m *marker) beginFlag(s concordat.Span) int {
 	return n
 }
 
-// flagStrip marks in the map where something may be hidden, as one path along its top.
+// flagStrip marks the places in the map where something may be hidden, as one path along its top.
 func flagStrip(d *doc) {
 	var b strings.Builder
 	last := -1.0

@@ -54,7 +54,7 @@ type doc struct {
 	count *report.Counter
 	lang  string                // of the submission, "" if unknown
 	in    report.Language       // of the page's own words
-	left  int                   // bytes that comparisons may still use
+	left  int                   // number of bytes that comparisons may still use
 	rank  map[concordat.Ref]int // of each source in r.Sources
 	links Links
 	slot  map[concordat.Ref]int // colour of each source, from 1; see colours
@@ -68,8 +68,8 @@ type doc struct {
 	placed       bool // each place of a comparison has its own colour
 }
 
-// maxPairs bounds the bytes of wording in comparisons: enough for every source of a thesis with thousands of passages, and a
-// page that a browser can still open when each has a hundred.
+// maxPairs bounds the bytes of wording in comparisons. It suffices for every source of a thesis with thousands of passages,
+// and a browser can still open the page if each of them has a hundred sources.
 const maxPairs = 12 << 20
 
 func newDoc(w io.Writer, r *report.Report) *doc {
@@ -89,8 +89,8 @@ func newDoc(w io.Writer, r *report.Report) *doc {
 	return d
 }
 
-// Policy is the Content-Security-Policy of a page: its own style and script by their digests, and nothing else. The page contains it; the
-// server also sends it as a header, with a rule for frames, which a page cannot set.
+// Policy returns the Content-Security-Policy of a page: its own style and script by their digests, and nothing else. The page contains
+// it; the server also sends it as a header, with a rule for frames, which a page cannot set.
 var Policy = sync.OnceValue(func() string {
 	return "default-src 'none'; style-src " + digest(style) + "; script-src " + digest(script) + "; base-uri 'none'; form-action 'none'"
 })
@@ -142,7 +142,7 @@ func (d *doc) head() {
 	d.raw("</nav></header>\n")
 }
 
-// title names the submission for people.
+// title returns the name of the submission for people.
 func (d *doc) title() string {
 	for _, s := range []string{d.r.Submission.Title, string(d.r.Submission.ID)} {
 		if strings.TrimSpace(s) != "" {
@@ -163,7 +163,7 @@ func (d *doc) fact(name, value string) {
 	d.raw("</dd></div>")
 }
 
-// result shows the scores: one figure large, all of them in a bar and a table.
+// result shows the scores: one figure in large type, and all of them in a bar and a table.
 func (d *doc) result() {
 	s := d.r.Scores
 	d.raw(`<section id="result" class="result" aria-labelledby="result-h">`)
@@ -211,7 +211,7 @@ func (d *doc) result() {
 	d.raw("</section>\n")
 }
 
-// said lists sentences about the report, for example people's decisions, under a heading.
+// said writes a list of sentences about the report, for example people's decisions, under a heading.
 func (d *doc) said(heading string, words []string) {
 	if len(words) == 0 {
 		return
@@ -227,7 +227,7 @@ func (d *doc) said(heading string, words []string) {
 	d.raw("</ul></div>")
 }
 
-// bar shows the text as one bar: everything that was found and everything that was not.
+// bar shows the text as one bar, divided into what was found and the rest.
 func (d *doc) bar() {
 	s := d.r.Scores
 	exact := 0.0 // of all text compared, like the rest of the bar
@@ -315,7 +315,7 @@ func (d *doc) scoreTable() {
 	d.raw("</tbody></table>")
 }
 
-// withoutScore says how many passages an exclusion affects, and why.
+// withoutScore returns how many passages an exclusion affects, and why, in words.
 func (d *doc) withoutScore(e concordat.Exclusion, why string) string {
 	n := 0
 	for _, x := range d.r.Evidence {

@@ -12,7 +12,7 @@ import (
 	"concordat/report"
 )
 
-// LinesScript draws lines between corresponding sentences of a lead. Without it they have equal numbers.
+// LinesScript draws lines between corresponding sentences of a lead. Without the script, corresponding sentences have equal numbers.
 //
 //go:embed lines.js
 var LinesScript string
@@ -164,7 +164,7 @@ func numberedSpans(pairs []report.LeadPair, of func(report.LeadPair) concordat.S
 	return out
 }
 
-// joined sets both passages of a lead side by side, with their sentences numbered by pair.
+// joined writes both passages of a lead side by side, with their sentences numbered by pair.
 func (d *doc) joined(l report.Lead) {
 	d.raw(`<div class="two joined"><div class="side here"><h4>`)
 	d.say("Checked text")
@@ -210,7 +210,7 @@ func (d *doc) numberedSide(text string, s concordat.Span, sentences []numberedSp
 	d.text(text[at:s.End])
 }
 
-// leadMark is a stretch of the text in leads of the report's filter that was not rejected.
+// leadMark is a stretch of the text in leads that the report's filter shows and no one has rejected.
 type leadMark struct {
 	concordat.Span
 	begins []int // indices of the leads that begin here

@@ -22,7 +22,7 @@ type Leaf struct {
 	Marks         []LeafMark
 }
 
-// LeafMark is a passage, or the part of one, on a leaf.
+// LeafMark is a passage, or part of one, on a leaf.
 type LeafMark struct {
 	Passage int // its index
 	Begins  bool
@@ -104,8 +104,8 @@ const (
 	labelHeight = 9
 )
 
-// labelAt returns the place of a passage's number: before the first line, or above it if there is no room; below another number that is
-// already there.
+// labelAt returns the place of a passage's number: before the first line, or above it if there is no room, and below another number
+// that is already there.
 func labelAt(first LeafBox, left float64, labels *[]LeafBox) (x, y float64, anchor string) {
 	x, y, anchor = left-4, max(first.Y+first.Height*0.8, labelHeight), "end"
 	if left < leafMargin {

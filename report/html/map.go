@@ -20,7 +20,7 @@ const patterns = `<defs>` +
 	`<pattern id="t-lead" width="8" height="4" patternUnits="userSpaceOnUse"><rect class="p0" width="8" height="4"/><path class="p1" d="M0 3q2 -4 4 -1t4 -1" fill="none" stroke-width="1.4"/></pattern>` +
 	sourcePatterns + `</defs>`
 
-// class names the style of an evidence or a source.
+// class returns the name of the style of an evidence or a source.
 func class(k concordat.Kind, e concordat.Exclusion) string {
 	switch {
 	case e == concordat.ExcludedCommon:
@@ -44,7 +44,7 @@ func class(k concordat.Kind, e concordat.Exclusion) string {
 	return "paraphrase"
 }
 
-// sign is the mark of a kind next to a passage's number.
+// sign returns the mark of a kind that is shown next to a passage's number.
 func sign(class string) string {
 	switch class {
 	case "verbatim":
@@ -71,7 +71,7 @@ func sign(class string) string {
 	return "×"
 }
 
-// level is the height of a kind in the map, out of 30: the closer the kind, the higher.
+// level returns the height of a kind in the map, at most 30: the closer the kind, the higher.
 func level(class string) int {
 	switch class {
 	case "verbatim":
@@ -193,7 +193,7 @@ func (d *doc) legend() {
 	d.raw("</p>")
 }
 
-// label describes a passage in words, for people who do not see the marks.
+// label returns a description of a passage in words, for people who do not see the marks.
 func (d *doc) label(i int) string {
 	e := d.r.Evidence[i]
 	s := d.in.Say("Passage %s, %s, %s", d.r.Number(i), d.in.EvidenceKind(e), d.in.Plural(len(e.Sources), "source", "sources"))

@@ -7,7 +7,7 @@ import (
 	"concordat/report"
 )
 
-// coverage says what the report is based on.
+// coverage writes what the report is based on.
 func (d *doc) coverage() {
 	d.raw(`<section id="coverage" aria-labelledby="coverage-h">`)
 	d.heading("coverage-h", "What was checked, and what was not")
@@ -45,7 +45,7 @@ func (d *doc) consulted(c concordat.Consulted) {
 	d.raw("</tr>")
 }
 
-// method states the rules of the report and how to reproduce it.
+// method writes the rules of the report and how to reproduce it.
 func (d *doc) method() {
 	d.raw(`<section id="method" aria-labelledby="method-h">`)
 	d.heading("method-h", "Method, rules and how to verify")

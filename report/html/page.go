@@ -48,8 +48,8 @@ func escape(s string) string {
 	return html.EscapeString(s)
 }
 
-// unsafe reports control characters, characters that change direction without a limit (each text is in an element with its own direction
-// instead), and code points that are not characters.
+// unsafe reports whether r is a control character, a character that changes direction without a limit (each text is in an element with
+// its own direction instead), or a code point that is not a character.
 func unsafe(r rune) bool {
 	switch {
 	case r == '\t', r == '\n':

@@ -92,7 +92,7 @@ func (d *doc) further(sources []concordat.Source) {
 	d.raw(".</p>")
 }
 
-// about states a passage's place, size and status.
+// about returns a passage's place, size and status in words.
 func (d *doc) about(e concordat.Evidence) string {
 	at := d.count.Points(e.Span)
 	s := d.in.Say("characters %s to %s", report.Thousands(at.Start), report.Thousands(at.End))
@@ -112,7 +112,7 @@ func capital(s string) string {
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-// pair shows source k of e: the best open, the others folded.
+// pair shows source k of e. The best source is open, and the others are folded.
 func (d *doc) pair(e concordat.Evidence, k int) {
 	s := e.Sources[k]
 	d.raw(fmt.Sprintf(`<details class="pair" data-s="%d"`, d.rank[s.Ref]))
@@ -173,14 +173,14 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	d.raw("</details>")
 }
 
-// age states what is known about the date of a source.
+// age writes what is known about the date of a source.
 func (d *doc) age(a concordat.Age) {
 	d.raw(`<p class="place age">`)
 	d.text(d.in.DateWords(a))
 	d.raw("</p>")
 }
 
-// part sets one piece of the submission next to its counterpart in the source.
+// part writes one piece of the submission next to its counterpart in the source.
 func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	if d.left -= p.Span.Len() + len(p.Text) + len(p.Before) + len(p.After) + 2*report.ContextBytes; d.left < 0 {
 		d.note("This page shows no more wording. The JSON form of the report has the rest.")
@@ -249,8 +249,8 @@ func (d *doc) context(s string) {
 	d.raw("</i>")
 }
 
-// usable returns the word pairs that lie in order within both sides of p; nil if words were not
-// compared or one side is not shown.
+// usable returns the word pairs that lie in order within both sides of p, or nil if words were not compared
+// or one side is not shown.
 func usable(p concordat.Passage, size int) []concordat.SpanPair {
 	if p.Text == "" || len(p.Text) != p.SourceSpan.Len() {
 		return nil

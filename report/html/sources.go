@@ -133,7 +133,7 @@ func (d *doc) mirror(ref concordat.Ref) {
 	d.raw("</strong>")
 }
 
-// strip is a source's own map.
+// strip draws a source's own map.
 func (d *doc) strip(s report.RankedSource) {
 	var b strings.Builder
 	last := -1.0
@@ -177,7 +177,7 @@ func (d *doc) link(e int) {
 	d.raw(` data-e="`, d.r.Number(e), `">`, d.r.Number(e), "</a> ")
 }
 
-// name is a source's title, or its place if it has none.
+// name returns a source's title, or its place if it has none.
 func name(title string, r concordat.Ref) string {
 	if strings.TrimSpace(title) != "" {
 		return title

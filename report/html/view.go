@@ -22,7 +22,7 @@ import (
 var Style string
 
 // Links gives the addresses of the parts of a report if they are not all on one page, and other markup shown with them. A nil function
-// means a place on the page itself, or nothing.
+// means that the place is on the page itself, or that there is no markup.
 type Links struct {
 	Page    func(page int) string    // of the text
 	Passage func(passage int) string // one passage next to its sources
@@ -31,18 +31,18 @@ type Links struct {
 	PassageTools, SourceTools func(index int) template.HTML
 	// LeadTools returns markup to append to a lead.
 	LeadTools func(lead int) template.HTML
-	// LeadFilter is placed above the leads, and LeadShown reports whether a lead is shown; nil: all are.
+	// LeadFilter is placed above the leads, and LeadShown reports whether a lead is shown; if it is nil, all are.
 	LeadFilter template.HTML
 	LeadShown  func(lead int) bool
 	// LeadPlace returns the address of a lead that is not shown.
 	LeadPlace func(lead int) string
 	// PartnerLeadTools does the same as LeadTools for a partner's document that may say the same.
 	PartnerLeadTools func(lead int) template.HTML
-	// Choose returns the address of the text with the passages of one source only; nil: there is none.
+	// Choose returns the address of the text with the passages of one source only; nil if there is none.
 	Choose func(source int) string
-	// Mark returns the address of a passage's mark; nil: it is in the text.
+	// Mark returns the address of a passage's mark; if it is nil, the mark is in the text.
 	Mark func(passage int) string
-	// Only is the ordinal of the only source whose passages are marked in the text; 0: those of all.
+	// Only is the ordinal of the only source whose passages are marked in the text; 0 means that those of all are.
 	Only int
 	// NoText says that the text is not on the page, so that nothing links to it.
 	NoText bool
@@ -83,7 +83,7 @@ func (d *doc) mark(i int) string {
 }
 
 // View is a report prepared to be shown in parts, on pages that load while reading: the parts that [Write] writes as one file.
-// Texts are escaped in the same way. It is safe for concurrent use as long as the report does not change.
+// Texts are escaped as in [Write]. It is safe for concurrent use as long as the report does not change.
 type View struct {
 	base    doc
 	all     []concordat.Span // paragraphs
@@ -95,11 +95,11 @@ type View struct {
 type textPage struct {
 	span  concordat.Span
 	first int // index of its first paragraph
-	last  int // and after its last
+	last  int // index after its last paragraph
 }
 
-// pageBytes is the approximate size of a page of the text: three sheets of paper, so that a thesis has a hundred and a page is made within
-// a millisecond.
+// pageBytes is the approximate size of a page of the text: three sheets of paper, so that a thesis has a hundred pages and each is made
+// within a millisecond.
 const pageBytes = 8 << 10
 
 // NewView prepares r, in its language. The cost is linear in the text and the passages.
@@ -114,7 +114,7 @@ func NewView(r *report.Report) *View {
 	return v
 }
 
-// pieces cuts a very long paragraph between words, since a text without blank lines is one.
+// pieces cuts a very long paragraph between words, since a text without blank lines is a single paragraph.
 func pieces(text string, p concordat.Span) []concordat.Span {
 	var out []concordat.Span
 	for p.Len() > 2*pageBytes {
@@ -166,8 +166,8 @@ func (v *View) pageAt(at int) int {
 	return min(i, len(v.pages)-1)
 }
 
-// FirstOn returns the first passage that begins on a page of the text, or that begins after it; the number
-// of passages if there is none.
+// FirstOn returns the first passage that begins on a page of the text, or after it, or the number of passages
+// if there is none.
 func (v *View) FirstOn(page int) int {
 	start := v.pages[page].span.Start
 	i, _ := slices.BinarySearchFunc(v.base.r.Evidence, start, func(e concordat.Evidence, at int) int {
@@ -199,7 +199,7 @@ func (v *View) Result(l Links) template.HTML {
 	})
 }
 
-// Flags returns the flags that may hide something, and the notes about the file; nothing if there are none.
+// Flags returns the flags that may hide something, and the notes about the file, or nothing if there are none.
 func (v *View) Flags(l Links) template.HTML {
 	return v.part(l, func(d *doc) {
 		d.apart = true
@@ -210,19 +210,19 @@ func (v *View) Flags(l Links) template.HTML {
 // Legend returns the signs of the kinds of passages.
 func (v *View) Legend() template.HTML { return v.part(Links{}, (*doc).legend) }
 
-// Coverage returns what was checked, and what was not, in plain words.
+// Coverage returns a plain account of what was checked and what was not.
 func (v *View) Coverage() template.HTML { return v.part(Links{}, (*doc).coverage) }
 
-// Method returns how the report was made, with its rules.
+// Method returns a description of how the report was made, with its rules.
 func (v *View) Method() template.HTML { return v.part(Links{}, (*doc).method) }
 
-// Short returns the findings about short texts; nothing if they were not requested.
+// Short returns the findings about short texts, or nothing if they were not requested.
 func (v *View) Short() template.HTML { return v.part(Links{}, (*doc).short) }
 
-// Leads returns the leads; nothing if there are none.
+// Leads returns the leads, or nothing if there are none.
 func (v *View) Leads(l Links) template.HTML { return v.part(l, (*doc).leads) }
 
-// Uncounted returns one line about the passages that are folded away, with links to them under it; nothing if there are none.
+// Uncounted returns one line about the passages that are folded away, with links to them below it, or nothing if there are none.
 func (v *View) Uncounted(l Links) template.HTML { return v.part(l, uncounted) }
 
 // Map returns the whole text as a strip with its passages in their places.
@@ -290,7 +290,7 @@ func (v *View) Passage(e int, l Links) template.HTML {
 // mapCells is the number of places of a small map that are links.
 const mapCells = 200
 
-// smallMap is mapStrip of a size that does not depend on the number of passages.
+// smallMap does what mapStrip does, in a size that does not depend on the number of passages.
 func (d *doc) smallMap() {
 	d.raw(`<svg viewBox="0 0 1000 34" preserveAspectRatio="none" role="group"`)
 	d.attr("aria-label", d.in.Say("The document from beginning to end with %s", d.in.Plural(len(d.r.Evidence), "passage", "passages")))

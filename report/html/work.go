@@ -5,7 +5,7 @@ import (
 	"concordat/report"
 )
 
-// writeWork states what is known about a source's work, where else it is, and whether it may be the author's own.
+// writeWork writes what is known about a source's work, where else it is available, and whether it may be the author's own.
 func writeWork(d *doc, s report.RankedSource) {
 	if s.Work != nil {
 		d.raw(`<p class="place work" dir="auto">`)

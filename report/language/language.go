@@ -18,7 +18,7 @@ const English Code = "en"
 
 // The keys with which a file describes its language.
 const (
-	keyName     = "language.name"     // its own name for itself
+	keyName     = "language.name"     // the language's own name for itself
 	keyJoin     = "language.join"     // text between two sentences
 	keyTime     = "language.time"     // layout of a date with its time, as for time.Format
 	keyPercent  = "language.percent"  // a number in percent, {n} being the number
@@ -55,7 +55,7 @@ func read(name string) map[string]string {
 	return table
 }
 
-// table returns the texts of language c by their keys, none if there is no such language.
+// table returns the texts of language c by their keys, or none if there is no such language.
 func (c Code) table() map[string]string {
 	read, ok := tables()[Code(c.Tag())]
 	if !ok {
@@ -113,8 +113,9 @@ func (c Code) Lookup(key string) (text string, ok bool) {
 	return text, ok
 }
 
-// Say returns the text of a key in language c, its verbs filled with args as by fmt.Sprintf. Translations may take the
-// arguments in another order. A text that c lacks is English, and a key that English lacks is its own text.
+// Say returns the text of a key in language c, with its verbs replaced by args as in fmt.Sprintf. Translations may
+// take the arguments in another order. If c lacks the text, it is English, and if English lacks it too, it is the
+// key itself.
 func (c Code) Say(key string, args ...any) string {
 	text, ok := c.Lookup(key)
 	if !ok {
@@ -143,12 +144,12 @@ func (c Code) Name() string { return c.Say(keyName) }
 // Join joins sentences.
 func (c Code) Join(sentences []string) string { return strings.Join(sentences, c.Say(keyJoin)) }
 
-// Percent writes a number, as Go prints it, in percent: 4.5% in English, 4,5 % in German with a space that breaks no line.
+// Percent returns a number, given as Go prints it, in percent: 4.5% in English, and 4,5 % in German, with a no-break space.
 func (c Code) Percent(number string) string {
 	return strings.Replace(c.Say(keyPercent), "{n}", c.Decimal(number), 1)
 }
 
-// Decimal writes a number, as Go prints it, with the decimal mark of the language.
+// Decimal returns a number, given as Go prints it, with the decimal mark of the language.
 func (c Code) Decimal(number string) string {
 	return strings.Replace(number, ".", c.Say(keyDecimal), 1)
 }

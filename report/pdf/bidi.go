@@ -12,15 +12,15 @@ import (
 )
 
 // Right-to-left text is laid out by the parts of the Unicode Bidirectional Algorithm (UAX #9) that a line without explicit controls needs:
-// those controls are shown as their code points here and have no effect. Arabic letters get the forms for their places in a word from the
-// presentation forms of Unicode, which fonts contain as letters. Programs that read the file back find these forms, which are compatible
-// with the letters (NFKC).
+// explicit controls are shown as their code points here and have no effect. Arabic letters get the forms for their places in a word from
+// the presentation forms of Unicode, which fonts contain as letters. Programs that read the file back find these forms, which are
+// compatible with the letters (NFKC).
 
 // turned reports whether r belongs to a script that runs from right to left and is laid out here.
 func turned(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew) && !unicode.IsDigit(r) }
 
-// forms are the shapes of an Arabic letter: alone, and at the end, at the beginning and in the middle of joined letters. Letters that join
-// only backward have two.
+// forms holds the shapes of an Arabic letter: isolated, and at the end, at the beginning and in the middle of joined letters. Letters that
+// join only to the previous one have two.
 type forms [4]rune
 
 // arabic returns the shapes by letter. The presentation forms are in the order of forms, letter by letter (The Unicode Standard, 9.2,
@@ -47,7 +47,7 @@ var arabic = sync.OnceValue(func() map[rune]forms {
 	return out
 })
 
-// lamAlef maps the letters with which lam forms a single shape to that shape alone; the joined shape is the next one.
+// lamAlef maps the letters with which lam forms a single shape to the isolated form of that shape; the joined form is the next code point.
 var lamAlef = map[rune]rune{0x622: 0xfef5, 0x623: 0xfef7, 0x625: 0xfef9, 0x627: 0xfefb}
 
 const lam = 0x644
@@ -174,14 +174,14 @@ func level(line []piece, base int) {
 	}
 }
 
-// within reports whether a mark belongs to the number that continues after it (rule W4): a separator does, a sign only between European
-// digits.
+// within reports whether a mark belongs to the number that continues after it (rule W4): a separator always does, and a sign only
+// between European digits.
 func within(mark, digit string) bool {
 	return strings.Contains(".,:/\u00a0", mark) || strings.Contains("+-", mark) && digit[0] < utf8.RuneSelf
 }
 
-// direction is the base level of a paragraph: that of its first strong letter (rule P2) if it is someone's wording; the report's own words
-// run from left to right.
+// direction returns the base level of a paragraph. If it is someone's wording, this is the level of its first strong letter (rule P2); the
+// report's own words run from left to right.
 func direction(ps []piece) int {
 	if len(ps) == 0 || ps[0].style == nil || !ps[0].style.wording {
 		return 0

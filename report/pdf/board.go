@@ -18,7 +18,7 @@ const (
 	boardRow      = 2
 	boardFound    = 2
 	boardName     = 2
-	boardExcerpt  = 10 // of each side of a passage, if the verdict leaves enough room
+	boardExcerpt  = 10 // lines of each side of a passage, if the verdict leaves enough room
 	boardDecision = 2
 )
 
@@ -39,7 +39,7 @@ func writeBoard(d *doc) {
 	d.page()
 }
 
-// reviewOf makes a review of people's notes, for a report that has none; it is nil if they contain no verdict.
+// reviewOf returns a review made from people's notes, for a report that has none, or nil if they contain no verdict.
 func reviewOf(notes []Note) *report.Review {
 	var out *report.Review
 	for _, n := range notes {
@@ -192,7 +192,7 @@ func boardSecond(d *doc, b report.Board) {
 	d.note("The full report begins on page 3.")
 }
 
-// excerptLines is how many lines of each side of a passage the second page has room for.
+// excerptLines returns how many lines of each side of a passage the second page has room for.
 func excerptLines(d *doc, b report.Board) int {
 	const heading = 12 + sizeHeading*leading + 7
 	left := bottom - d.y - 2*heading - signatureHeight - 2*(sizeSmall*leading+3) - (sizeText*leading + 2)
@@ -203,7 +203,7 @@ func excerptLines(d *doc, b report.Board) int {
 	return min(max(int(each/(sizeSmall*leading)), 1), boardExcerpt)
 }
 
-// writeTicks draws a tick box before each of some words.
+// writeTicks draws each of some words with a tick box before it.
 func writeTicks(d *doc, words []string) {
 	const side = 8
 	x := float64(margin)
@@ -225,7 +225,7 @@ func writeTicks(d *doc, words []string) {
 	d.y += h
 }
 
-// Rows of the table of signatures, and their height and that of the table in points.
+// The number of rows in the table of signatures, and the heights of a row and of the table in points.
 const (
 	signatureRows   = report.BoardSignatures
 	signatureRow    = 25
@@ -257,10 +257,10 @@ func writeSignatures(d *doc) {
 	d.y += 6
 }
 
-// bounded is para limited to n lines.
+// bounded does what para does, with at most n lines.
 func bounded(d *doc, x, w float64, n int, runs ...run) { d.para(x, w, trim(d, w, n, runs)...) }
 
-// boundedItem is item limited to n lines.
+// boundedItem does what item does, with at most n lines.
 func boundedItem(d *doc, n int, runs ...run) { d.item(trim(d, textWidth-14, n, runs)...) }
 
 // fit breaks runs into at most n lines of width w.
@@ -279,7 +279,7 @@ func cutTo(d *doc, w float64, n int, text string, style textStyle) string {
 
 // trim returns as much of runs as n lines of width w hold, with an ellipsis if some are left out.
 func trim(d *doc, w float64, n int, runs []run) []run {
-	escaped := d.escaped // only drawn text counts
+	escaped := d.escaped // only characters in drawn text count
 	defer func() { d.escaped = escaped }()
 	if len(lines(d.pieces(runs), w)) <= n {
 		return runs

@@ -23,7 +23,7 @@ var (
 type face struct {
 	name  string // in fpdf
 	bytes []byte
-	// widths are in thousandths of the type size plus one, by rune; 0: the font lacks the rune.
+	// widths are in thousandths of the type size, plus one, by rune; 0 means that the font lacks the rune.
 	widths [1 << 16]uint16
 }
 
@@ -62,8 +62,8 @@ func newFace(name string, packed []byte) (*face, error) {
 
 var errFont = errors.New("the font is damaged")
 
-// measure reads the map from letters to glyphs and the glyphs' widths (OpenType 1.9: cmap format 4, hmtx, loca). A letter whose glyph has
-// no outline, although it is not a space, counts as missing: it would leave a gap in a quotation.
+// measure reads the map from letters to glyphs and the glyphs' widths (OpenType 1.9: cmap format 4, hmtx, loca). A letter other than a
+// space whose glyph has no outline counts as missing, since it would leave a gap in a quotation.
 func (f *face) measure() error {
 	t := tables(f.bytes)
 	head, hhea, hmtx, loca, cmap := t["head"], t["hhea"], t["hmtx"], t["loca"], subtable(t["cmap"])

@@ -33,19 +33,19 @@ type piece struct {
 	escape bool    // stands for a character that cannot be drawn: boxed
 	space  bool
 	begins bool // a line may begin with it
-	newRow bool // a line ends here; nothing is drawn
+	newRow bool // the piece ends a line and draws nothing
 
 	// For right-to-left text.
 
-	raw    string  // the characters that text stands for
+	raw    string  // the characters that the piece's text stands for
 	letter bool    // strong, from left to right
 	turned bool    // strong, from right to left
 	digit  bool    // of any script
 	level  int     // of embedding, set for each line
-	indent float64 // of the line that begins with the piece, in points
+	indent float64 // indent of the line that begins with the piece, in points
 }
 
-// escape writes a character that the fonts lack, or that would be invisible, as its code point.
+// escape returns the code point that is shown for a character that the fonts lack or that would be invisible.
 func escape(r rune) string { return fmt.Sprintf("[U+%04X]", r) }
 
 // drawn reports whether r can be drawn as itself. Invisible characters are evidence of tampering and are shown as code points; of the
@@ -62,7 +62,7 @@ func drawn(r rune) bool {
 	return true
 }
 
-// plain replaces characters of s that cannot be drawn, for strings outside pages: titles, bookmarks.
+// plain returns s with the characters that cannot be drawn replaced, for strings outside pages such as titles and bookmarks.
 func plain(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -78,14 +78,14 @@ func plain(s string) string {
 	return b.String()
 }
 
-// noStart are characters that do not begin a line, noEnd those that do not end one (the common set of W3C, Requirements for Chinese Text
-// Layout, section 3.1.4).
+// noStart are the characters that cannot begin a line, and noEnd those that cannot end one (the common set of W3C, Requirements for
+// Chinese Text Layout, section 3.1.4).
 const (
 	noStart = "、，。．：；！？）〕］｝〉》」』】〗’”…—·％‰℃,.:;!?)]}%ー々"
 	noEnd   = "（〔［｛〈《「『【〖‘“([{"
 )
 
-// wide reports letters between which a line may end without a space.
+// wide reports whether a line may end next to r without a space.
 func wide(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 &&
 		r <= 0xffef
@@ -204,7 +204,7 @@ func lines(ps []piece, w float64) [][]piece {
 	return out
 }
 
-// lay positions the pieces of a line, w wide, of a paragraph with the base level.
+// lay positions the pieces of a line of width w in a paragraph with the base level.
 func lay(line []piece, base int, w float64) {
 	if base == 0 && !slices.ContainsFunc(line, func(p piece) bool { return p.turned }) {
 		return

@@ -24,8 +24,8 @@ const (
 // ObjectsVersion is the version of Objects in JSON.
 const ObjectsVersion = 1
 
-// Objects lists the objects of a file's pages with a digest of each, so that a changed page can be named, and names the certificate that
-// signs the file. The site signs both, which its card lets anyone check.
+// Objects lists the objects of a file's pages with a digest of each, so that a changed page can be identified, and names the certificate
+// that signs the file. The site signs both, and anyone can check its signature with its card.
 type Objects struct {
 	Version     int              `json:"version"`
 	Site        concordat.SiteID `json:"site"`
@@ -39,15 +39,15 @@ type Objects struct {
 // Object is one object of a PDF file.
 type Object struct {
 	Number int    `json:"object"`
-	Page   int    `json:"page,omitempty"` // from 1; 0: of no single page, for example a font
+	Page   int    `json:"page,omitempty"` // from 1; 0 for an object that belongs to no single page, for example a font
 	Digest string `json:"sha256"`         // of its bytes, from its number to endobj
 }
 
 // objectsLabel begins the hashed input of the sum of Objects.
 const objectsLabel = "concordat/pdf-pages/1\x00"
 
-// Sum is the digest to sign: SHA-256 over a label, the certificate's digest and, for each object, its number and page as 4 bytes and its
-// digest. It fails with concordat.ErrInvalid if a digest is invalid.
+// Sum returns the digest to sign: SHA-256 over a label, the certificate's digest and, for each object, its number and page as 4 bytes
+// and its digest. It fails with concordat.ErrInvalid if a digest is invalid.
 func (o *Objects) Sum() ([32]byte, error) {
 	b := []byte(objectsLabel)
 	add := func(digest string) error {
@@ -71,7 +71,7 @@ func (o *Objects) Sum() ([32]byte, error) {
 	return sha256.Sum256(b), nil
 }
 
-// ParseObjects reads Objects from JSON, or fails with concordat.ErrInvalid.
+// ParseObjects returns the Objects in b, which is JSON, or fails with concordat.ErrInvalid.
 func ParseObjects(b []byte) (*Objects, error) {
 	var o Objects
 	if err := json.Unmarshal(b, &o); err != nil {
@@ -85,8 +85,8 @@ func ParseObjects(b []byte) (*Objects, error) {
 
 var objectHead = regexp.MustCompile(`(?m)^(\d{1,9}) 0 obj\n`)
 
-// ObjectsOf lists the objects of pages that Write made, without the elements of the structure, which contain no text and would make up most
-// of the list. If a file was extended, only the original objects, which come first, are listed.
+// ObjectsOf returns the objects of pages that Write made, without the elements of the structure, which contain no text and would make up
+// most of the list. If a file was extended, only the original objects, which come first, are listed.
 func ObjectsOf(pages []byte) []Object {
 	var out []Object
 	seen := map[int]bool{}
@@ -120,8 +120,8 @@ func pageCount(b []byte) int {
 	return n
 }
 
-// Changed names the pages of a file that differ from the list, in order; other reports whether something changed that belongs
-// to no single page. Both are hints, since the file itself is signed.
+// Changed returns the pages of a file that differ from the list, in order. other reports whether an object that belongs to no
+// single page changed. Both are hints, since the file itself is signed.
 func (o *Objects) Changed(file []byte) (pages []int, other bool) {
 	is := map[int]string{}
 	for _, x := range ObjectsOf(file) {

@@ -16,14 +16,14 @@ import (
 
 // Sealed is the content of a file that Open read.
 type Sealed struct {
-	// Signature is the last signature of the file, a detached CMS SignedData in DER; nil: it has none.
+	// Signature is the last signature of the file, a detached CMS SignedData in DER; nil if it has none.
 	Signature []byte
-	Content   []byte // what it signs
+	Content   []byte // the bytes that it signs
 	Added     int    // bytes after the signed part, added to the file
-	// Rewritten reports that the place of the signature, the only unsigned part, is not as Seal wrote it, which is lower-case hexadecimal
+	// Rewritten says that the place of the signature, the only unsigned part, is not as Seal wrote it, which is lower-case hexadecimal
 	// digits followed by zeros.
 	Rewritten bool
-	Files     []File // attached by Seal, in its order
+	Files     []File // files attached by Seal, in the same order
 }
 
 var byteRange = regexp.MustCompile(`/ByteRange \[0 (\d{1,10}) *(\d{1,10}) *(\d{1,10}) *\]`)
@@ -35,9 +35,9 @@ const (
 	maxSignature = 1 << 20
 )
 
-// Open reads a file that Seal wrote, even if it was changed since. It does not read PDF in general: it finds the parts by the form in
-// which Seal writes them, and fails with concordat.ErrInvalid if there are none, as in a file that another program has
-// rewritten. It vouches for nothing: check the signature.
+// Open reads a file that Seal wrote, even if it was changed afterwards. It does not read PDF in general: it finds the parts by the
+// form in which Seal writes them, and fails with concordat.ErrInvalid if there are none, as in a file that another program has
+// rewritten. Open proves nothing: the caller must check the signature.
 func Open(b []byte) (*Sealed, error) {
 	s := &Sealed{}
 	if !bytes.HasPrefix(b, []byte("%PDF-")) {

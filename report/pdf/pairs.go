@@ -62,7 +62,7 @@ func (d *doc) evidence(i int) {
 	d.further(e.Sources[k:])
 }
 
-// about states a passage's place, size and status.
+// about returns a passage's place, size and status in words.
 func (d *doc) about(e concordat.Evidence) string {
 	at := d.count.Points(e.Span)
 	s := d.in.Say("characters %s to %s", report.Thousands(at.Start), report.Thousands(at.End))
@@ -103,7 +103,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	}
 }
 
-// place states where a source is, and what is known about it.
+// place returns where a source is, and what is known about it.
 func (d *doc) place(e concordat.Evidence, s concordat.Source) string {
 	out := d.r.Place(s.Ref) + d.in.Say(", ")
 	switch {
@@ -137,7 +137,7 @@ func capital(s string) string {
 // gutter is the space between the two sides of a pair, in points.
 const gutter = 14
 
-// part sets one piece of the submission next to its counterpart in the source.
+// part writes one piece of the submission next to its counterpart in the source.
 func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	if d.left -= p.Span.Len() + len(p.Text) + len(p.Before) + len(p.After) + 2*report.ContextBytes; d.left < 0 {
 		d.note("The pages of this file show no more wording. The attached JSON has the rest.")
@@ -193,8 +193,8 @@ func (d *doc) there(s concordat.Source, p concordat.Passage, words []concordat.S
 	return []run{faint(strings.NewReplacer("{0}", d.r.SiteName(s.Site), "{1}", d.r.LibraryWords(s.Site, s.Library)).Replace(ask))}
 }
 
-// usable returns the word pairs that lie in order within both sides of p; nil if words were not
-// compared or one side is not shown.
+// usable returns the word pairs that lie in order within both sides of p; or nil if words were not compared
+// or one side is not shown.
 func usable(p concordat.Passage, size int) []concordat.SpanPair {
 	if p.Text == "" || len(p.Text) != p.SourceSpan.Len() {
 		return nil

@@ -138,7 +138,7 @@ func (d *doc) notes() {
 		}
 	}
 	switch {
-	case d.r.Review != nil: // already stated
+	case d.r.Review != nil: // people's decisions are already shown
 	case verdict == nil:
 		d.text(d.in.Say("No verdict has been given yet."))
 	case signed == nil:
@@ -169,7 +169,7 @@ func (d *doc) notes() {
 	}
 }
 
-// coverage says what the report is based on.
+// coverage writes what the report is based on.
 func (d *doc) coverage() {
 	d.heading("What was checked, and what was not")
 	for _, s := range d.r.Statement() {
@@ -219,7 +219,7 @@ func (d *doc) sources() {
 // maxNumbers is the number of passages named next to a source.
 const maxNumbers = 40
 
-// numbers lists passages by their numbers: 1, 4–7, 9b.
+// numbers returns the numbers of passages as a list, for example 1, 4–7, 9b.
 func (d *doc) numbers(evidence []int) string {
 	follows := func(a, b string) bool {
 		m, err := strconv.Atoi(a)
@@ -245,7 +245,7 @@ func (d *doc) numbers(evidence []int) string {
 	return strings.Join(out, ", ")
 }
 
-// name is a source's title, or its place if it has none.
+// name returns a source's title, or its place if it has none.
 func name(title string, r concordat.Ref) string {
 	if strings.TrimSpace(title) != "" {
 		return title
@@ -359,7 +359,7 @@ func (d *doc) short() {
 // shortSources is the number of sources shown for one short text.
 const shortSources = 5
 
-// method states the rules of the report.
+// method writes the rules of the report.
 func (d *doc) method() {
 	r := d.r
 	d.heading("Method, rules and how to verify")
@@ -437,7 +437,7 @@ func (d *doc) byHand(caption string, passages []report.ExcludedPassage) {
 	}
 }
 
-// verifying says how to check that the file is unchanged.
+// verifying writes how to check that the file is unchanged.
 func (d *doc) verifying() {
 	d.paragraph("To verify", "Extract the text of the same file and compare its SHA-256. Check it again with the scheme and rules above: the same libraries give the same passages.",
 		"The report in JSON is attached to this file. The command concordat report verify FILE.pdf checks it, the pages and their signature, and names what was changed.")

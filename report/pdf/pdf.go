@@ -21,13 +21,13 @@ import (
 	"concordat/report"
 )
 
-// Options say what the file contains besides the report. The zero value leaves it out.
+// Options name the contents of the file in addition to the report. The zero value adds nothing.
 type Options struct {
 	Site    string // name for people of the site that made the report
-	Program string // that made it, with its version
+	Program string // the program that made the report, with its version
 	Notes   []Note // people's comments on the check, oldest first
-	// Signing says for people what signs the file, for example the fingerprint of a certificate; empty: the
-	// pages say that the file is not signed.
+	// Signing tells people what signs the file, for example by the fingerprint of a certificate. If it is
+	// empty, the pages say that the file is not signed.
 	Signing string
 }
 
@@ -48,7 +48,7 @@ type Note struct {
 	Kind    NoteKind
 	Verdict string // of a verdict: clear, discuss or suspected
 	Text    string
-	Place   concordat.Span // of the submission, the subject of a comment; empty: the whole
+	Place   concordat.Span // place in the submission that a comment is about; empty for the whole
 }
 
 // A4, in points.
@@ -90,7 +90,7 @@ type doc struct {
 	links   []*link     // to other sites, by place
 }
 
-// maxWording bounds the bytes of wording on the pages; a report with more says so, and its JSON has all of it.
+// maxWording bounds the bytes of wording on the pages; the pages of a report with more say so, and its JSON has all of it.
 const maxWording = 12 << 20
 
 // Write returns the pages of a report as a PDF file. The same report and options give the same bytes. The
@@ -160,7 +160,7 @@ func (d *doc) begin() {
 	f.SetDisplayMode("fullwidth", "continuous")
 }
 
-// title names the submission for people.
+// title returns the name of the submission for people.
 func (d *doc) title() string {
 	for _, s := range []string{d.r.Submission.Title, string(d.r.Submission.ID)} {
 		if strings.TrimSpace(s) != "" {
@@ -175,7 +175,7 @@ func (d *doc) page() {
 	d.y = top
 }
 
-// room begins a page if less than h is left on this one.
+// room begins a new page if less than h is left on the current one.
 func (d *doc) room(h float64) {
 	if d.y+h > bottom && d.y > top {
 		d.page()
@@ -183,8 +183,8 @@ func (d *doc) room(h float64) {
 }
 
 // columns draws texts side by side, each in its own width, and continues all of them on the next page if they do not fit. On each page a
-// column is written completely before the next, so that a program reads the page column by column. Column i is content of the element
-// at[i], or of no element if that is nil.
+// column is written completely before the next, so that a program reads the page column by column. Column i is the content of element
+// at[i], or of no element if at[i] is nil.
 func (d *doc) columns(size float64, xs []float64, cols [][][]piece, at []*element) {
 	h, most := size*leading, 0
 	for _, c := range cols {
@@ -300,7 +300,7 @@ func (d *doc) table(caption string, shares []float64, head []string, rows [][]st
 		x += s * textWidth
 	}
 	table := d.at.child("Table")
-	// A head repeated on a further page is not part of the table's text.
+	// A table head that is repeated on a further page is not part of the table's text.
 	row := func(cells []string, bold, repeated bool) {
 		cols, at := make([][][]piece, len(cells)), make([]*element, len(cells))
 		kind, tr := "TD", table
@@ -344,7 +344,7 @@ func (d *doc) feet() {
 	title := shorten(d.title(), 60)
 	for i := 1; i <= n; i++ {
 		d.f.SetPage(i)
-		// An earlier page has its own state: setting a size not in use makes fpdf write font and size again.
+		// Each page has its own state, so setting a size that is not in use makes fpdf write font and size again.
 		d.f.SetFont(d.faces[0].name, "", 1)
 		d.level = -1
 		number := lines(d.pieces([]run{faint(d.in.Say("Page %d of %d", i, n))}), textWidth)[0]

@@ -23,18 +23,19 @@ type File struct {
 	Content []byte
 }
 
-// Signature says how Seal signs.
+// Signature configures how Seal signs.
 type Signature struct {
 	Name, Reason string // for people
 	At           time.Time
-	// Size bounds the signature in bytes: room is reserved before the signature is known.
+	// Size bounds the signature in bytes, since room is reserved before the signature is known.
 	Size int
 	// Sign returns the signature of the content, a detached CMS SignedData in DER.
 	Sign func(content []byte) ([]byte, error)
 }
 
-// Seal returns the pages that Write made with files attached (ISO 32000-2, 7.11.4 and 14.13) and, if s is not nil, signed (12.8): every
-// byte except those of the signature itself. It appends its additions to the file (7.5.6), so that the pages stay byte for byte unchanged.
+// Seal returns the pages that Write made with files attached (ISO 32000-2, 7.11.4 and 14.13) and, if s is not nil, signed (12.8). The
+// signature covers every byte except its own. It appends its additions to the file (7.5.6), so that the pages stay byte for byte
+// unchanged.
 func Seal(pages []byte, files []File, s *Signature) ([]byte, error) {
 	u, err := newUpdate(pages)
 	if err != nil {
@@ -59,7 +60,7 @@ func Seal(pages []byte, files []File, s *Signature) ([]byte, error) {
 		place = u.signature(sig, s)
 		widget := u.add(fmt.Sprintf("<< /Type /Annot /Subtype /Widget /FT /Sig /T %s /V %d 0 R /P %d 0 R /Rect [0 0 0 0] /F 132 >>",
 			textString("Signature"), sig, u.first))
-		// The first page lists its notes; the field is one of them, without a visible place.
+		// The first page lists its annotations; the signature field is one of them, without a visible place.
 		if i := strings.Index(u.firstPage, "/Annots ["); i >= 0 {
 			u.put(u.first, u.firstPage[:i]+fmt.Sprintf("/Annots [ %d 0 R ", widget)+u.firstPage[i+len("/Annots ["):])
 		} else {
@@ -135,7 +136,7 @@ func object(b []byte, xref, n int) (string, error) {
 	return string(b[offset+len(begin) : offset+end]), nil
 }
 
-// tableHead begins the table of objects: "xref", "0 N"; a free entry follows, and every entry has twenty bytes.
+// tableHead matches the beginning of the table of objects: "xref", "0 N". A free entry follows, and every entry has twenty bytes.
 var tableHead = regexp.MustCompile(`^xref\s0 \d+\s`)
 
 // objectOffset returns where an object begins.
@@ -190,7 +191,7 @@ func (u *update) file(f File) int {
 		textString(f.Name), textString(f.Name), textString(f.About), stream, stream))
 }
 
-// nameOf writes a name (ISO 32000-2, 7.3.5).
+// nameOf returns a name as written in a file (ISO 32000-2, 7.3.5).
 func nameOf(s string) string {
 	var b strings.Builder
 	for _, c := range []byte(s) {
@@ -203,7 +204,7 @@ func nameOf(s string) string {
 	return b.String()
 }
 
-// textString writes a string for people, in UTF-16 (ISO 32000-2, 7.9.2.2).
+// textString returns a string for people as written in a file, in UTF-16 (ISO 32000-2, 7.9.2.2).
 func textString(s string) string {
 	out := []byte{0xfe, 0xff}
 	for _, x := range utf16.Encode([]rune(s)) {
@@ -236,7 +237,7 @@ func (u *update) end() {
 		u.root, u.info, u.xref, id[:16], id[:16], at)
 }
 
-// sign fills in the byte range and the signature whose place begins at from.
+// sign returns b with the byte range and the signature filled in. The signature's place begins at from.
 func sign(b []byte, from int, s *Signature) ([]byte, error) {
 	open := from + bytes.Index(b[from:], []byte("/Contents <")) + len("/Contents ")
 	after := open + 2 + 2*s.Size

@@ -30,7 +30,7 @@ var leaves = []string{"H1", "H2", "H3", "H4", "P", "Lbl", "LBody", "TH", "TD", "
 
 func (e *element) leaf() bool { return slices.Contains(leaves, e.kind) }
 
-// child adds an element after the others of e.
+// child adds an element after the existing ones in e and returns it.
 func (e *element) child(kind string) *element {
 	c := &element{kind: kind, parent: e}
 	e.kids = append(e.kids, c)
@@ -56,7 +56,7 @@ func (d *doc) within(e *element, f func()) {
 // as makes everything that f draws a new element of a kind.
 func (d *doc) as(kind string, f func()) { d.within(d.at.child(kind), f) }
 
-// artifact marks everything that f draws as outside the text. kind is a property list, or empty.
+// artifact marks everything that f draws as not part of the text. kind is a property list, or empty.
 func (d *doc) artifact(kind string, f func()) {
 	if kind == "" {
 		d.f.RawWriteStr("/Artifact BMC")
@@ -104,7 +104,7 @@ func (e *element) walk(f func(*element)) {
 	}
 }
 
-// pageObject is the number of a page's object in a file of fpdf.
+// pageObject returns the number of a page's object in a file of fpdf.
 func pageObject(page int) int { return 1 + 2*page }
 
 // tagged returns a file made by Write's library with the structure of the document added: the pages keep their numbers and contents, and
@@ -201,11 +201,11 @@ func objects(b []byte, xref, size int) ([]string, error) {
 	return out, nil
 }
 
-// oneRange is how the library maps codes to characters, each to itself. A range may not cross a change of a code's first byte (ISO 32000-2,
-// 9.10.3); programs that enforce this would find no text.
+// oneRange is the map from codes to characters that the library writes, with each code mapped to itself. A range may not cross a change of
+// a code's first byte (ISO 32000-2, 9.10.3); programs that enforce this would find no text.
 var oneRange = toUnicode("1 beginbfrange\n<0000> <FFFF> <0000>\nendbfrange")
 
-// manyRanges maps codes to the same characters in rows of 256.
+// manyRanges returns a map from codes to the same characters, in rows of 256.
 func manyRanges() string {
 	var b strings.Builder
 	for row := range 256 {
@@ -220,7 +220,7 @@ func manyRanges() string {
 	return toUnicode(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// toUnicode is the object of a map to Unicode with the ranges given, in the form that the library writes.
+// toUnicode returns the object of a map to Unicode with the given ranges, in the form that the library writes.
 func toUnicode(ranges string) string {
 	s := "/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n/CIDSystemInfo\n<</Registry (Adobe)\n/Ordering (UCS)\n" +
 		"/Supplement 0\n>> def\n/CMapName /Adobe-Identity-UCS def\n/CMapType 2 def\n1 begincodespacerange\n<0000> <FFFF>\n" +
@@ -263,7 +263,7 @@ func (e *element) object(tree int) string {
 	return b.String()
 }
 
-// parentTree lists the elements of each page's marked content, and then that of each link (ISO 32000-2, 14.7.5.4).
+// parentTree returns the elements of each page's marked content, and then the element of each link (ISO 32000-2, 14.7.5.4).
 func (d *doc) parentTree() string {
 	of := make([][]int, d.f.PageCount()+1)
 	for page := range of {
@@ -293,7 +293,7 @@ func (d *doc) parentTree() string {
 // notXML are characters that XML does not allow.
 var notXML = regexp.MustCompile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd]")
 
-// packet is the XMP metadata: the title, and that the file conforms to PDF/UA-1 (ISO 14289-1, 5).
+// packet returns the XMP metadata: the title, and the statement that the file conforms to PDF/UA-1 (ISO 14289-1, 5).
 func (d *doc) packet() string {
 	title := notXML.ReplaceAllString(plain(d.title()+" – "+d.in.Say("similarity report")), "")
 	title = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(title)

@@ -25,7 +25,7 @@ func (l *link) object(key int) string {
 // ascii returns a string object for an address, which contains only ASCII (ISO 32000-2, 12.6.4.8).
 func ascii(s string) string { return fmt.Sprintf("<%x>", s) }
 
-// writeLink writes a separate line that links to an address and shows it, so that it is also useful on paper.
+// writeLink writes a separate line that links to an address and shows the address, so that the line is also useful on paper.
 func writeLink(d *doc, x, w float64, before, address string) {
 	e := d.at.child("P").child("Link")
 	h := sizeSmall * leading
@@ -41,7 +41,7 @@ func writeLink(d *doc, x, w float64, before, address string) {
 	}
 }
 
-// writeWorks states what is known about the works of the sources, and where else they are.
+// writeWorks writes what is known about the works of the sources, and where else they are available.
 func writeWorks(d *doc) {
 	begun := false
 	for _, s := range d.r.Sources {
@@ -68,7 +68,7 @@ func writeWorks(d *doc) {
 	}
 }
 
-// about names authors, date and licence of a work.
+// about returns the authors, date and licence of a work in words.
 func about(d *doc, w *concordat.Work) string {
 	if w == nil {
 		return ""

@@ -14,13 +14,13 @@ import (
 // LongestLine is the largest length of a line in bytes.
 const LongestLine = 64 << 20
 
-// InputError is a fault of the input, which the same input causes again.
+// InputError is the error for invalid input, which the same input causes again.
 type InputError struct {
 	Line int // from 1
 	Err  error
 }
 
-// Error names the line.
+// Error returns a message that names the line.
 func (e *InputError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 
 // Unwrap returns Err.
@@ -63,7 +63,7 @@ func (r *reader) next() ([]byte, error) {
 	return bytes.TrimSuffix(line, []byte("\n")), nil
 }
 
-// lines yields every line without its end, valid until the next; an error comes last.
+// lines yields every line without its end, valid until the next one is yielded; an error comes last.
 func (r *reader) lines() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for {
@@ -77,8 +77,8 @@ func (r *reader) lines() iter.Seq2[[]byte, error] {
 
 func (r *reader) fault(err error) error { return &InputError{r.n, err} }
 
-// each calls do with the fields of every line, of which there must be n. An error of do counts as a fault of the line, unless it is a
-// failure to write.
+// each calls do with the fields of every line, which must have the given number of fields. An error from do counts as an error in the
+// line, unless it is a failure to write.
 func each(in io.Reader, fields int, do func([]string) error) error {
 	r := newReader(in)
 	for line, err := range r.lines() {
@@ -96,7 +96,7 @@ func each(in io.Reader, fields int, do func([]string) error) error {
 	return nil
 }
 
-// blame turns an error of a line into an InputError; failures to write stay unchanged.
+// blame returns an error in a line as an InputError, and a failure to write unchanged.
 func (r *reader) blame(err error) error {
 	var w *writeError
 	if errors.As(err, &w) {
@@ -154,7 +154,7 @@ func groups(in io.Reader, fields int, do func(key string, lines [][]string) erro
 	return flush()
 }
 
-// writeError is a failure to write, which is not a fault of the input.
+// writeError is a failure to write, which the input did not cause.
 type writeError struct{ err error }
 
 func (e *writeError) Error() string { return e.err.Error() }

@@ -42,7 +42,7 @@ type Merge struct {
 
 const (
 	leastMerge = 1 << 20
-	lineBytes  = 40 // overhead of a line in memory: the list of lines has room to grow
+	lineBytes  = 40 // overhead of a line in memory, since the list of lines has room to grow
 	// maxRuns bounds the runs merged at once, each with a buffer of mergeBuffer bytes.
 	maxRuns     = 128
 	mergeBuffer = 1 << 16
@@ -108,7 +108,7 @@ func (m *Merge) Run(in []io.Reader, out io.Writer) (err error) {
 type heldLines struct {
 	lines  [][]byte
 	blocks [][]byte
-	block  int // that is being filled
+	block  int // the block that is being filled
 	size   int64
 }
 
@@ -155,7 +155,7 @@ type run struct {
 	spill screen.Spill
 	size  int64
 	lines *reader
-	line  []byte // the next
+	line  []byte // the next line
 }
 
 func (m *Merge) create(fill func(*combiner) error) (*run, error) {
@@ -266,7 +266,7 @@ func (c *combiner) flush() error {
 
 func (c *combiner) end() error { return errors.Join(c.flush(), c.out.Flush()) }
 
-// lastNumber splits a line before its last field, a number.
+// lastNumber returns a line split before its last field, which is a number.
 func lastNumber(line []byte) (head []byte, n uint64, err error) {
 	at := bytes.LastIndexByte(line, '\t') + 1
 	if n, err = strconv.ParseUint(string(line[at:]), 10, 64); err != nil || at == 0 {

@@ -34,7 +34,7 @@ func parsePrint(s string) (uint64, error) {
 	return p, nil
 }
 
-// bucket is the key of a print in a table: the table and the leading bits.
+// bucket returns the key of a print in a table: the table and the leading bits.
 func bucket(d *screen.Design, table int, p uint64) string {
 	l := &d.Tables[table]
 	return fmt.Sprintf("%d.%x", table, l.Permute(p)>>(64-l.Lead))
@@ -58,7 +58,7 @@ func Buckets(in io.Reader, out io.Writer, d *screen.Design) error {
 
 // Pairs reads the lines of Buckets by bucket and writes the pairs of prints within the distance of the design: both identifiers, the lesser
 // first, and the distance. Each pair is written only in the first table in which both share a bucket. The first of equal prints represents
-// all: the others are paired only with it.
+// all of them: the others are paired only with it.
 func Pairs(in io.Reader, out io.Writer, d *screen.Design) error {
 	type entry struct {
 		print uint64
@@ -78,7 +78,7 @@ func Pairs(in io.Reader, out io.Writer, d *screen.Design) error {
 					return fmt.Errorf("%q is not a bucket of print %s: the distance or the levels are not those of its stage", key, f[1])
 				}
 			}
-			if n := len(held); n > 0 && held[n-1].print == p { // in sorted order: the first has the least identifier
+			if n := len(held); n > 0 && held[n-1].print == p { // the lines are sorted, so the first print has the least identifier
 				if table == 0 {
 					if err := put(out, held[n-1].id, f[2], "0"); err != nil {
 						return err

@@ -13,10 +13,10 @@ import (
 	"concordat/segment"
 )
 
-// LongestShort is the number of letters from which a text is not short.
+// LongestShort is the largest number of letters of a short text.
 const LongestShort = 200
 
-// Counts holds the number of short texts in which each gram occurs; missing grams count as rarest. The zero value is ready to use.
+// Counts holds the number of short texts in which each gram occurs; missing grams count as the rarest. The zero value is ready to use.
 type Counts struct{ of map[uint64]uint32 }
 
 // ReadCounts reads the lines of GramCounts after Merge has added them up.
@@ -109,7 +109,7 @@ func Alike(in io.Reader, out io.Writer, threshold float64, c *Counts) error {
 			if at < 0 {
 				return errors.New("the gram is not among the rarest of the text: threshold or counts are not those of the stage grams")
 			}
-			e.rarest = e.rarest[:at] // keep only those before it
+			e.rarest = e.rarest[:at] // keep only the grams before it
 			held = append(held, e)
 		}
 		for i := range held {

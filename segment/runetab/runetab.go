@@ -1,6 +1,6 @@
-// Package runetab is the rune table behind the normaliser: for every code point its class for
-// segmentation and the letter it folds to for matching. It holds the format shared by the
-// generator and the reader; doc/format.md describes the bytes.
+// Package runetab is the rune table behind the normaliser: for every code point its class for segmentation
+// and the letter it folds to for matching. It contains the format shared by the generator and the reader;
+// doc/format.md describes the bytes.
 package runetab
 
 import (
@@ -30,7 +30,7 @@ const (
 	Space
 )
 
-// Script distinguishes the few kinds of writing that need different features.
+// Script is one of the few kinds of writing that need different features.
 type Script uint8
 
 // The scripts.
@@ -45,7 +45,7 @@ const (
 // Entry is the table entry of one rune: bits 0-20 target rune or expansion index, 21-24 class, 25-27 script, 28 lower case.
 type Entry uint32
 
-// Make returns the entry of the given parts.
+// Make returns the entry with the given parts.
 func Make(c Class, target rune, s Script, lower bool) Entry {
 	e := Entry(target) | Entry(c)<<21 | Entry(s)<<25
 	if lower {
@@ -100,7 +100,7 @@ func (t *Table) Expansion(i rune) []rune { return t.expansions[i] }
 // Compose returns the composition of a folded letter and a following mark, or 0.
 func (t *Table) Compose(base, mark rune) rune { return t.compose[uint64(base)<<32|uint64(mark)] }
 
-// Set sets the entry of r. For the generator.
+// Set sets the entry of r. The generator uses it.
 func (t *Table) Set(r rune, e Entry) {
 	p := r >> 8
 	if t.index[p] == 0 {
@@ -113,8 +113,8 @@ func (t *Table) Set(r rune, e Entry) {
 	t.blocks[t.index[p]][r&255] = e.shift(-r)
 }
 
-// shift adds r to the target. Blocks hold targets relative to their rune, so that the many blocks
-// of letters that fold to themselves are equal and stored once. Other classes have no target rune.
+// shift returns e with r added to the target. Blocks hold targets relative to their rune, so that the many
+// blocks of letters that fold to themselves are equal and stored once. Other classes have no target rune.
 func (e Entry) shift(r rune) Entry {
 	if c := e.Class(); c < Letter || c > Digit {
 		return e
@@ -122,7 +122,7 @@ func (e Entry) shift(r rune) Entry {
 	return e&^0x1FFFFF | (e+Entry(r))&0x1FFFFF
 }
 
-// AddExpansion returns the index of the given runes. For the generator.
+// AddExpansion adds the given runes as an expansion and returns its index. The generator uses it.
 func (t *Table) AddExpansion(rs []rune) rune {
 	for i, e := range t.expansions {
 		if slices.Equal(e, rs) {
@@ -133,7 +133,7 @@ func (t *Table) AddExpansion(rs []rune) rune {
 	return rune(len(t.expansions) - 1)
 }
 
-// AddComposition notes that base and mark compose to whole. For the generator.
+// AddComposition records that base and mark compose to whole. The generator uses it.
 func (t *Table) AddComposition(base, mark, whole rune) {
 	t.compose[uint64(base)<<32|uint64(mark)] = whole
 }
@@ -239,7 +239,7 @@ func (d *decoder) take(n int) []byte {
 
 func (d *decoder) uint32() uint32 { return binary.LittleEndian.Uint32(d.take(4)) }
 
-// count reads a count of items of at least size bytes each, 0 if the bytes cannot hold them.
+// count reads a count of items of at least size bytes each. It returns 0 if the remaining bytes cannot hold them.
 func (d *decoder) count(size int) int {
 	n := d.uint32()
 	if n > most || int(n)*size > len(d.b) {

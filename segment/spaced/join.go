@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// longestWord is the number of letters above which text between two word gaps is looked up, since the white space between words was lost
-// somewhere inside it.
+// longestWord is the number of letters above which text between two word gaps is divided by the dictionary, since white space between
+// its words has been lost.
 const longestWord = 24
 
 // joiner writes the words of a run.
@@ -28,7 +28,7 @@ func newJoiner(text string, tokens []token) *joiner {
 	for _, t := range inner {
 		count[t.gap]++
 	}
-	for g, n := range count { // equal counts: the narrower, then the lesser string, so that the map's order does not matter
+	for g, n := range count { // of equal counts, the narrower, then the lesser string, so that the map's order does not matter
 		if best := count[j.between]; n > best || n == best && narrower(g, j.between) {
 			j.between = g
 		}
@@ -42,13 +42,13 @@ func newJoiner(text string, tokens []token) *joiner {
 // parts reports whether the white space g separates words.
 func (j *joiner) parts(g string) bool { return g != j.between && width(g) >= width(j.between) }
 
-// narrower orders white space by its width as shown.
+// narrower reports whether a comes before b in the order of white space by displayed width.
 func narrower(a, b string) bool {
 	wa, wb := width(a), width(b)
 	return wa < wb || wa == wb && a < b
 }
 
-// width is approximate, in sixths of an em (The Unicode Standard, table 6-2).
+// width returns the approximate width of s in sixths of an em (The Unicode Standard, table 6-2).
 func width(s string) int {
 	n := 0
 	for _, r := range s {
@@ -94,7 +94,7 @@ func (j *joiner) chunk(i int) int {
 	return len(j.tokens) - i
 }
 
-// divided reports whether a line end before token k divides a dictionary word that begins at token i: a program may break a line anywhere
+// divided reports whether a line end before token k divides a dictionary word that begins at token i: programs may break a line anywhere
 // between letters written apart.
 func (j *joiner) divided(i, k int) bool {
 	if !strings.Contains(j.tokens[k-1].gap, "\n") {
@@ -149,7 +149,7 @@ func (j *joiner) put(s string, at int) {
 	}
 }
 
-// copy writes a token as it is.
+// copy writes a token unchanged.
 func (j *joiner) copy(t token) {
 	for at := t.from; at < t.to; {
 		_, size := utf8.DecodeRuneInString(j.text[at:])

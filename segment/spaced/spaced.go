@@ -2,7 +2,7 @@
 // programs but not for people.
 //
 // Start from [Find]. It finds runs of single letters of the Latin, Greek, Cyrillic and Armenian scripts with white space of any width after
-// each, and returns the words they spell: separated where the white space differs from that between letters, or, if it is the same
+// each, and returns the words they spell. Words are separated where the white space differs from that between letters or, if it is the same
 // everywhere, by an English dictionary. Initials, enumerations, alphabets and formulas are not runs.
 //
 // The result depends on the text alone, not on other state or the version of the Unicode tables: fingerprints rely on it. Everything is
@@ -20,12 +20,12 @@ type Run struct {
 	Letters    int    // number of letters written apart
 	Known      bool   // nearly all of its words are in the dictionary
 	Small      bool   // most of its letters are lower-case
-	Joined     string // the text it spells, one space between words, punctuation kept
+	Joined     string // the text that the run spells, with single spaces between words and with its punctuation
 	At         []int  // for each byte of Joined, the place of its character in the text
 }
 
-// A run must have this many letters, this many different ones, and as many vowels as ordinary language; labelled figures and matrices have
-// few vowels, or their letters in alphabetical order.
+// A run must have this many letters, this many different letters, and as many vowels as ordinary language. Labelled figures and matrices
+// have few vowels, or their letters are in alphabetical order.
 const (
 	leastLetters   = 8
 	leastDifferent = 5
@@ -33,7 +33,7 @@ const (
 	maxVowels      = 70
 )
 
-// probeStep is the distance in bytes at which a text is probed for runs: shorter than any run.
+// probeStep is the distance in bytes between the places at which a text is probed for runs. It is shorter than any run.
 const probeStep = 6
 
 // Find returns the runs of text in order, disjoint. Text without any run takes about half a nanosecond per byte.
@@ -66,7 +66,7 @@ func mayApart(text string, p int) bool {
 	return word&(word>>8)&0x00808080 == 0 || x&high != 0
 }
 
-// apart reports whether there are letters at byte p, no two of them adjacent.
+// apart reports whether there are letters at byte p and no two of them are adjacent.
 func apart(text string, p int) bool {
 	a, b, c, d := text[p], text[p+1], text[p+2], text[p+3]
 	if a|b|c|d < utf8.RuneSelf {
@@ -126,11 +126,11 @@ func isGap(s string) bool {
 // token is one letter, digit or sign between white space.
 type token struct {
 	from, to int
-	letter   rune   // 0: a sign or a digit
+	letter   rune   // 0 for a sign or a digit
 	gap      string // white space after it, without invisible characters
 }
 
-// readTokens reads tokens of one letter at most from byte at on, until one is longer or a line is empty.
+// readTokens reads tokens from byte at on, until a token has more than one letter or a line is empty.
 func readTokens(text string, at int) (tokens []token, end int) {
 	at += len(text[at:]) - len(strings.TrimLeft(text[at:], " \n\t"))
 	for at < len(text) {
@@ -147,7 +147,7 @@ func readTokens(text string, at int) (tokens []token, end int) {
 	return tokens, at
 }
 
-// maxSigns is the largest number of signs at one letter.
+// maxSigns is the largest number of signs attached to one letter.
 const maxSigns = 3
 
 func readToken(text string, at int) (t token, next int, ok bool) {
@@ -166,7 +166,7 @@ func readToken(text string, at int) (t token, next int, ok bool) {
 			}
 			t.letter = r
 		case other:
-			// These are in formulas, tables and markup, or in other scripts.
+			// These characters occur in formulas, tables and markup, or in other scripts.
 			if signs++; signs > maxSigns || r >= 0x2e80 || r >= 0x2190 && r <= 0x2bff || strings.ContainsRune("=+*/<>|^_~\\{}[]#@$%&×÷±", r) {
 				return t, at + size, false
 			}
@@ -205,7 +205,7 @@ func letters(tokens []token) int {
 	return n
 }
 
-// judge returns the text that tokens spell, if they spell any.
+// judge returns the run of the text that tokens spell, if they spell any.
 func judge(text string, tokens []token) (Run, bool) {
 	for len(tokens) > 0 && tokens[0].letter == 0 {
 		tokens = tokens[1:]

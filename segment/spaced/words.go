@@ -23,8 +23,8 @@ var englishGz []byte
 // codeVersion counts changes to the code that change what Find returns.
 const codeVersion = 1
 
-// Digest returns a hexadecimal digest of everything that Find depends on except the text. The name at its beginning is not the package's:
-// it is part of every scheme and stays even if the package moves.
+// Digest returns a hexadecimal digest of everything that Find depends on except the text. The name at its beginning need not be the
+// package's: it is part of every scheme, and stays the same even if the package is moved.
 func Digest() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "concordat/spaced/%d\n", codeVersion)

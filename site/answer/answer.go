@@ -40,14 +40,14 @@ func limited(ctx context.Context, n int) (*errgroup.Group, context.Context) {
 
 // Answer answers the first round: which sentences of the libraries open to the asker are near the asked ones, to the extent that each
 // library's rule allows. It charges the asker. It fails with a *concordat.Refusal if the whole ask cannot be answered; a library that
-// cannot is refused in its own LibraryAnswer. Every call leaves an audit entry.
+// cannot be asked is refused in its own LibraryAnswer. Every call leaves an audit entry.
 func (s *Answerer) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	t, withheld, err := s.answer(ctx, from, a)
 	line := auditAnswer{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Purpose: cut(a.Purpose), Level: a.Level,
 		Sentences: concordat.Padded(len(a.Sentences)), Commitment: hex.EncodeToString(a.Commitment[:])}
 	line.take(a, t, withheld, err)
 	if err := s.audit(ctx, from, "answer", line); err != nil {
-		return nil, err // no answer without a trace
+		return nil, err // nothing is answered without an audit entry
 	}
 	return t, err
 }
@@ -87,7 +87,7 @@ func (s *Answerer) answer(ctx context.Context, from concordat.SiteID, a *concord
 	return t, q.withheld, nil
 }
 
-// checkAsk returns the set for an ask that can be answered.
+// checkAsk returns the set from which an ask is answered, or an error if it cannot be answered.
 func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet, error) {
 	invalid := func(format string, args ...any) error {
 		return fmt.Errorf("ask: %w: %s", concordat.ErrInvalid, fmt.Sprintf(format, args...))
@@ -146,7 +146,7 @@ func refusedJob(err error) error {
 	return err
 }
 
-// grants decides on each requested library and charges its budget; refused ones are nil.
+// grants decides about each requested library and charges its budget; the grants of refused libraries are nil.
 func (s *Answerer) grants(ctx context.Context, q *question, t *concordat.SiteAnswer) ([]*grant, error) {
 	out := make([]*grant, len(q.ask.Libraries))
 	for i, lib := range q.ask.Libraries {
@@ -177,7 +177,7 @@ func (s *Answerer) grants(ctx context.Context, q *question, t *concordat.SiteAns
 	return out, nil
 }
 
-// answerLibrary looks in one library and discloses as much as its rule allows.
+// answerLibrary searches one library and discloses as much as its rule allows.
 func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i int, t *concordat.SiteAnswer) error {
 	l := &t.Libraries[i]
 	ready, err := s.Sets.readyOf(ctx, q.set, g.library.ID)
@@ -185,7 +185,7 @@ func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i i
 		return err
 	}
 	l.Ready = ready.share()
-	// This comes before the search: a document added in the meantime is found here or raises an alert, see fillBatch.
+	// This comes before the search, so that a document added in the meantime is either found here or raises an alert, see fillBatch.
 	if l.Standing, err = s.Sets.keepStanding(ctx, q, g); err != nil {
 		return err
 	}
@@ -213,8 +213,8 @@ func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i i
 	return keep()
 }
 
-// gather returns the documents that match within the gate, with all their hits, in order of id: those whose current text is in the set,
-// without those by the asker's own authors if the rule excludes them.
+// gather returns the documents that match within the gate, with all their hits, in order of id. It includes only documents whose
+// current text is in the set, and none by the asker's own authors if the rule excludes these.
 func (s *Answerer) gather(ctx context.Context, q *question, g *grant, matches []concordat.Match) ([]*found, error) {
 	by := map[concordat.DocumentID]*found{}
 	for _, m := range matches {
@@ -256,8 +256,8 @@ func (q *question) leftOut(g *grant, author string) bool {
 	return slices.ContainsFunc(AuthorHashes(q.set.SketchKey, author), func(h [16]byte) bool { return q.excluded[h] })
 }
 
-// tell adds to t the data about the matching documents that the rule allows, and returns a function that records it with the job. Hits of
-// documents that are not named because too few sentences match are recorded too: they count when more follow.
+// tell adds to t the data about the matching documents that the rule allows, and returns a function that records it with the job. It also
+// records hits of documents that are not named because too few sentences match: these hits count when more follow.
 func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found, i int,
 	t *concordat.SiteAnswer) (keep func() error, err error) {
 	l := &t.Libraries[i]
@@ -334,7 +334,7 @@ func (g *grant) documentTell(f *found, library int, metadata bool) concordat.Doc
 }
 
 // disclose charges for the documents and hits disclosed for the first time, and returns how many documents, counted from the first, the
-// budget allows to disclose with metadata.
+// budget allows it to disclose with metadata.
 func (s *Answerer) disclose(ctx context.Context, q *question, g *grant, docs []*found, l *concordat.LibraryAnswer) (int, error) {
 	var all, each []store.Spending
 	documents, hits := 0, 0
@@ -391,5 +391,5 @@ func (s *Answerer) tidy(ctx context.Context, now time.Time) error {
 		s.o.Store.Partners.DropStandingAsks(ctx, "", concordat.JobID{}))
 }
 
-// jobLife is how long after its last ask the documents of a job can be asked about.
+// jobLife is the time after the last ask of a job during which its documents can be asked about.
 const jobLife = 30 * Day

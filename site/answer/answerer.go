@@ -22,20 +22,20 @@ type Options struct {
 	Store   *store.DB
 	Logger  *slog.Logger     // nil: nothing is logged
 	Now     func() time.Time // nil: time.Now
-	Workers int              // of fingerprinting; 0: one for each core
-	// Meaning reports whether the index has cells of meaning, so that leads can be answered; nil: it has none.
+	Workers int              // number of goroutines that fingerprint; 0 means one for each core
+	// Meaning reports whether the index has cells of meaning, so that questions about leads can be answered; nil means that it has none.
 	Meaning func() bool
-	// Shared: other processes also serve this site, with the same store, and change it in the meantime.
+	// Shared says that other processes also serve this site, and change the same store.
 	Shared bool
-	// Noticed handles a partner's notice about a question of this site; see [concordat/site/ask.Asker.Noticed]. nil: such notices
-	// are kept for people and have no other effect.
+	// Noticed handles a partner's notice about a question of this site; see [concordat/site/ask.Asker.Noticed]. If it is nil,
+	// such notices are stored for people and have no other effect.
 	Noticed func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error)
 }
 
-// Answerer answers partners on behalf of one site. Its parts do the rest of that work. All are safe for concurrent use.
+// Answerer answers partners on behalf of one site. The other types here do the rest of that work. All are safe for concurrent use.
 type Answerer struct{ *core }
 
-// Sets keeps the fingerprint sets of the epochs, from which partners are answered.
+// Sets maintains the fingerprint sets of the epochs, from which partners are answered.
 type Sets struct{ *core }
 
 // Shares opens libraries to partners and closes them again.
@@ -44,7 +44,7 @@ type Shares struct{ *core }
 // Requests handles partners' requests to read passages, and this site's requests to partners.
 type Requests struct{ *core }
 
-// Notices sends notices to partners and keeps theirs.
+// Notices sends notices to partners and stores those from partners.
 type Notices struct{ *core }
 
 // core holds the parts and the data that they share.
@@ -80,7 +80,7 @@ func New(o Options) *Answerer {
 	return c.answers
 }
 
-// ref names a document of this site.
+// ref returns the Ref of a document of this site.
 func (s *core) ref(lib concordat.LibraryID, id concordat.DocumentID) concordat.Ref {
 	return concordat.Ref{Site: s.o.ID, Library: lib, Document: id}
 }

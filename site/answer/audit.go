@@ -12,7 +12,7 @@ import (
 	"concordat/store"
 )
 
-// Audit entries say what was asked and how much was shown, but contain no text or fingerprints.
+// Audit entries record what was asked and how much was shown, but contain no text or fingerprints.
 
 // auditAnswer is the detail of an answered or refused ask.
 type auditAnswer struct {
@@ -20,9 +20,9 @@ type auditAnswer struct {
 	Epoch      string               `json:"epoch"`
 	Purpose    string               `json:"purpose,omitempty"`
 	Level      concordat.Show       `json:"level"`
-	Sentences  int                  `json:"sentences"` // padded
+	Sentences  int                  `json:"sentences"` // number of sentences, including padding
 	Commitment string               `json:"commitment"`
-	Refused    string               `json:"refused,omitempty"` // the whole ask
+	Refused    string               `json:"refused,omitempty"` // why the whole ask was refused
 	Libraries  []auditLibraryAnswer `json:"libraries,omitempty"`
 }
 
@@ -40,7 +40,7 @@ type auditProbing struct {
 	Library concordat.LibraryID `json:"library"`
 }
 
-// take fills in the answer.
+// take records an answer.
 func (l *auditAnswer) take(a *concordat.Ask, t *concordat.SiteAnswer, withheld map[concordat.LibraryID]int, err error) {
 	if err != nil {
 		l.Refused = reasonOf(err)
@@ -65,7 +65,7 @@ func (l *auditAnswer) take(a *concordat.Ask, t *concordat.SiteAnswer, withheld m
 	}
 }
 
-// takeLeads fills in the answer to a question by cells.
+// takeLeads records the answer to a question by cells.
 func (l *auditAnswer) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, withheld map[concordat.LibraryID]int, err error) {
 	l.Refused = reasonOf(err)
 	for i, lib := range a.Libraries[:min(len(a.Libraries), maxAskedLibraries)] {
@@ -132,7 +132,7 @@ type auditDecision struct {
 	State      string           `json:"state"`
 }
 
-// reasonOf names the reason why a question failed.
+// reasonOf returns the name of the reason why a question failed.
 func reasonOf(err error) string {
 	var r *concordat.Refusal
 	switch {
@@ -149,7 +149,7 @@ func reasonOf(err error) string {
 // maxAuditName bounds what a partner can write into the audit, in bytes.
 const maxAuditName = 128
 
-// cut shortens a partner's text for the audit.
+// cut returns a partner's text, shortened for the audit.
 func cut[S ~string](s S) S {
 	if len(s) <= maxAuditName {
 		return s
@@ -166,7 +166,7 @@ func (s *core) audit(ctx context.Context, from concordat.SiteID, action string, 
 	return s.note(context.WithoutCancel(ctx), s.o.Store, from, action, detail)
 }
 
-// note is audit in a transaction.
+// note does the same as audit within a transaction.
 func (s *core) note(ctx context.Context, db *store.DB, from concordat.SiteID, action string, detail any) error {
 	b, err := json.Marshal(detail)
 	if err != nil {

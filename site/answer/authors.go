@@ -9,8 +9,8 @@ import (
 )
 
 // AuthorHashes returns the keyed hashes of the authors named in s, for Ask.Authors: two sites with the same
-// sketch key get the same hashes from the same names, whatever their order, case, accents and punctuation. "Doe,
-// Jane" and "Jane Doe" are the same name; "J. Doe" is another.
+// sketch key get the same hashes from the same names, regardless of order, case, accents and punctuation. "Doe,
+// Jane" and "Jane Doe" are the same name, and "J. Doe" is a different one.
 func AuthorHashes(sketchKey []byte, s string) [][16]byte {
 	names := authorNames(s)
 	out := make([][16]byte, len(names))

@@ -31,12 +31,12 @@ type EpochSet struct {
 	// PairKey, if not nil, is the key of the word sets and word orders shown to one partner, so that two partners cannot
 	// compare theirs directly.
 	PairKey func(asker concordat.SiteID) []byte
-	// HandleKey is known to this site alone and makes the pseudonyms of documents and asked sentences: 32 bytes. With another
-	// key, partners' open questions lose their documents.
+	// HandleKey is known to this site alone and makes the pseudonyms of documents and asked sentences: 32 bytes. If the key
+	// changes, partners' open questions lose their documents.
 	HandleKey []byte
-	// Members are the partners of the epoch's federation; nil: every partner.
+	// Members are the partners of the epoch's federation; nil means every partner.
 	Members []concordat.SiteID
-	// Followed records how far the Index has followed a set that several processes share; nil: only this process has it.
+	// Followed records how far the Index has followed a set that several processes share; it is nil if only this process has the set.
 	Followed Followed
 }
 
@@ -53,7 +53,7 @@ func (e *EpochSet) Validate() error {
 	return nil
 }
 
-// shownKey is the key for text shown to a partner.
+// shownKey returns the key for text shown to a partner.
 func (e *EpochSet) shownKey(asker concordat.SiteID) []byte {
 	if e.PairKey != nil {
 		return e.PairKey(asker)
@@ -68,8 +68,8 @@ func (e *EpochSet) member(partner concordat.SiteID) bool {
 const (
 	pageDocuments = 200 // documents of a set that are worked on at a time
 	leastKey      = 16
-	// EpochGrace is how long an epoch is answered after a later one of its federation was first seen here: partners switch at their own
-	// pace.
+	// EpochGrace is how long an epoch is answered after a later epoch of its federation was first seen here, since partners switch at
+	// their own pace.
 	EpochGrace = 14 * 24 * time.Hour
 )
 
@@ -77,9 +77,9 @@ const (
 type epochSets struct {
 	mu   sync.RWMutex
 	sets []*epochSet // guarded by mu
-	// changed has room for one value: documents or shares have changed.
+	// changed has room for one value, which means that documents or shares have changed.
 	changed chan struct{}
-	// fill keeps two passes from running at once.
+	// fill prevents two passes from running at the same time.
 	fill   sync.Mutex
 	looked time.Time // when lookAtJobs last ran; guarded by fill
 }
@@ -87,24 +87,24 @@ type epochSets struct {
 // epochSet is a set in use.
 type epochSet struct {
 	EpochSet
-	replaced time.Time // zero: its federation's latest
+	replaced time.Time // zero for the latest epoch of its federation
 
 	mu    sync.Mutex
 	ready map[concordat.LibraryID]readiness // guarded by mu
-	asks  *standingTable                    // guarded by mu; nil: to be reread
+	asks  *standingTable                    // guarded by mu; nil if it must be reread
 	// changes counts the changes to standing questions; guarded by mu.
 	changes int
 }
 
-// readiness is how much of a library a set held at some moment.
+// readiness is the part of a library that a set held at some moment.
 type readiness struct {
 	held, all int
 	at        time.Time
 }
 
-// UseEpochs sets the sets that partners are answered from and that [Sets.KeepEpochs] fills, replacing earlier ones. On return no pass fills
-// the earlier ones any more, but answers in progress may still read them. The highest number of a federation is its current epoch; earlier
-// ones are answered for EpochGrace longer.
+// UseEpochs sets the sets that partners are answered from and that [Sets.KeepEpochs] fills, replacing earlier ones. When UseEpochs returns,
+// no pass fills the earlier sets any more, but answers in progress may still read them. The epoch with a federation's highest number is its
+// current one; earlier epochs are answered for EpochGrace longer.
 func (s *Sets) UseEpochs(ctx context.Context, sets ...EpochSet) error {
 	var in []*epochSet
 	for i := range sets {
@@ -168,7 +168,7 @@ func (s *core) epochSets() []*epochSet {
 func (s *core) Changed() {
 	select {
 	case s.epochs.changed <- struct{}{}:
-	default: // it is awake already
+	default: // KeepEpochs is already awake
 	}
 }
 
@@ -178,7 +178,7 @@ type EpochState struct {
 	Scheme    concordat.Scheme    `json:"scheme"`
 	Seen      time.Time           `json:"seen"`
 	Replaced  time.Time           `json:"replaced,omitzero"`
-	Retires   time.Time           `json:"retires,omitzero"` // zero: while it is the latest
+	Retires   time.Time           `json:"retires,omitzero"` // zero while the epoch is the latest
 	Retired   bool                `json:"retired"`          // no longer answered, so its index can be deleted, see [Sets.DropEpoch]
 	Libraries []EpochLibraryState `json:"libraries"`
 }
@@ -228,7 +228,7 @@ func (s *Sets) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 	return s.o.Store.Answers.DropEpoch(ctx, e)
 }
 
-// readiness is looked up again after this time.
+// readyFor is the time after which readiness is looked up again.
 const readyFor = 10 * time.Second
 
 // readyOf returns how much of a library the set holds.
@@ -255,8 +255,8 @@ func (s *Sets) readyOf(ctx context.Context, e *epochSet, lib concordat.LibraryID
 	return r, nil
 }
 
-// share returns the share held, 0 to 1, rounded down to hundredths: the change caused by one more document would reveal the size of the
-// library.
+// share returns the share held, 0 to 1, rounded down to hundredths, because the change caused by one more document would reveal the
+// size of the library.
 func (r readiness) share() float64 {
 	if r.all == 0 {
 		return 1
@@ -303,7 +303,7 @@ func (s *Sets) KeepEpochs(ctx context.Context) error {
 }
 
 // CatchUp updates every set in use from the catalogue and the shares: it adds new or changed documents of libraries open to a member, and
-// removes all others. It resumes an interrupted call, and informs partners of later matches for their standing questions.
+// removes all others. It resumes the work of an interrupted call, and informs partners of later matches of their standing questions.
 func (s *Sets) CatchUp(ctx context.Context) error {
 	s.epochs.fill.Lock()
 	defer s.epochs.fill.Unlock()
@@ -355,7 +355,7 @@ func (s *Sets) openTo(ctx context.Context, e *epochSet) ([]concordat.LibraryID, 
 	now := s.o.Now()
 	var out []concordat.LibraryID
 	for _, x := range shares {
-		// The set is prepared during an embargo.
+		// The set is also prepared during an embargo.
 		if e.member(x.Partner) && x.Rule.Level != concordat.ShowNothing && (x.Rule.Expires.IsZero() || now.Before(x.Rule.Expires)) {
 			out = append(out, x.Library)
 		}
@@ -363,7 +363,7 @@ func (s *Sets) openTo(ctx context.Context, e *epochSet) ([]concordat.LibraryID, 
 	return slices.Compact(out), nil
 }
 
-// trim removes from the set the documents of a library that the catalogue lacks; all: every document.
+// trim removes from the set the documents of a library that are not in the catalogue, or, if all is set, every document of the library.
 func (s *Sets) trim(ctx context.Context, e *epochSet, lib concordat.LibraryID, all bool) error {
 	for s.inUse(e) {
 		ids, err := s.o.Store.Answers.Leftover(ctx, e.Epoch, lib, all, pageDocuments)
@@ -416,7 +416,7 @@ func (s *Sets) fill(ctx context.Context, e *epochSet, lib concordat.LibraryID) e
 const epochBatchBytes = 4 << 20
 
 // fillBatch puts documents into the set. The store first records that they are changing: whatever happens in between, its list includes
-// everything that the index may hold, and nothing counts as held that is not.
+// everything that the index may hold, and a document counts as held only if the index holds it.
 func (s *Sets) fillBatch(ctx context.Context, e *epochSet, lib concordat.LibraryID, rows []store.DocumentRow) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -438,8 +438,8 @@ func (s *Sets) fillBatch(ctx context.Context, e *epochSet, lib concordat.Library
 	if err := e.Index.Put(ctx, profiles...); err != nil {
 		return fmt.Errorf("put %d documents: %w", len(profiles), err)
 	}
-	// Alerts come before the documents count as held, so that no crash loses one; and again for questions that arrived in the meantime,
-	// whose answers may have missed these documents.
+	// Alerts are raised before the documents count as held, so that no crash loses one. They are raised again for questions that
+	// arrived in the meantime, since their answers may have missed these documents.
 	changes := e.standingChanges()
 	if err := s.alert(ctx, e, lib, profiles, hashes); err != nil {
 		return err
@@ -461,7 +461,8 @@ func (s *Sets) fillBatch(ctx context.Context, e *epochSet, lib concordat.Library
 	return nil
 }
 
-// keyedProfiles fingerprints the documents under the epoch's key and leaves out their text. gone are those deleted in the meantime.
+// keyedProfiles fingerprints the documents under the epoch's key and leaves out their text. gone are the documents that
+// were deleted in the meantime.
 func (s *Sets) keyedProfiles(ctx context.Context, e *epochSet, lib concordat.LibraryID,
 	rows []store.DocumentRow) (ps []*concordat.Profile, hashes []string, gone []concordat.DocumentID, err error) {
 	all := make([]*concordat.Profile, len(rows))

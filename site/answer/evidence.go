@@ -19,10 +19,10 @@ import (
 const (
 	// leastEvidence is the evidence from which a document is outlined and, if the rule requires more than one match, named.
 	leastEvidence = 45
-	// halfEvidence is the evidence from which questions about a document count even if they miss: the partner knows of it, or would with
-	// one more sentence.
+	// halfEvidence is the evidence from which questions about a document count even if they miss, since the partner knows of the
+	// document or would with one more sentence.
 	halfEvidence = leastEvidence / 2
-	// neighbourWeight is added to a match next to another one: chance matches are scattered.
+	// neighbourWeight is added to the weight of a match next to another one, since chance matches are scattered.
 	neighbourWeight = 15
 	// neighbourOrdinals is the maximum distance of neighbours, in this site's sentences.
 	neighbourOrdinals = 2
@@ -34,13 +34,14 @@ var marginWeight = [...]int{-15, -5, 7, 14, 21, 28, 32, 36, 40}
 
 const sameWeight = 50
 
-// lengthWeight is the weight by the letters of a sentence, with one Han character counting as three: that of the last row reached.
+// lengthWeight is the weight by the letters of a sentence, with one Han character counting as three. The last row that
+// the letters reach applies.
 var lengthWeight = []struct{ letters, weight int }{{0, -40}, {30, -12}, {45, -6}, {60, 1}, {80, 7}, {100, 14}, {130, 20}}
 
 // holderWeight is the weight by the number of the library's documents that a question comes near, with the last value for more.
 var holderWeight = [...]int{1: 12, 2: -3, 3: -13, 4: -18, 5: -30}
 
-// common is the weight of a sentence that many documents of a library hold: it is not evidence, however many such sentences match.
+// common is the weight of a sentence that many documents of a library hold. Such sentences are not evidence, however many of them match.
 const common = -1000
 
 // Sentences in a row of this many letters are a page, as package wording defines it. The asker decides whether a page that many
@@ -78,7 +79,7 @@ func (q *question) weight(h *hit, of store.DocumentRow) int {
 	return w + holderWeight[min(h.holders, len(holderWeight)-1)]
 }
 
-// lettersOf estimates the letters of a sentence without its text, from those of its document.
+// lettersOf returns an estimate of the letters of a sentence without its text, from the letters of its document.
 func lettersOf(s concordat.Span, row store.DocumentRow, gate int) int {
 	if row.Bytes == 0 {
 		return 0
@@ -90,8 +91,8 @@ func lettersOf(s concordat.Span, row store.DocumentRow, gate int) int {
 	return n
 }
 
-// evidence adds up the weights of a document's hits: for each asked sentence and each of this site's, the weightiest match counts. paged
-// reports whether matches of a page that many hold are among them.
+// evidence returns the sum of the weights of a document's hits: for each asked sentence and each sentence of this site, the weightiest
+// match counts. paged says whether matches in a page that many documents hold count.
 func (q *question) evidence(f *found, paged bool) int {
 	all := make([]weighed, 0, len(f.before)+len(f.hits))
 	for _, h := range f.before {
@@ -106,14 +107,14 @@ func (q *question) evidence(f *found, paged bool) int {
 	return evidenceOf(all)
 }
 
-// weighed is a match of a job: an asked sentence by its name, one of this site's, and their weight.
+// weighed is a match of a job: the name of an asked sentence, a sentence of this site, and the weight of the match.
 type weighed struct {
 	sentence [8]byte
 	ordinal  int
 	weight   int
 }
 
-// evidenceOf adds up the weights of one document's matches. Matches that have no weight by themselves count next to others.
+// evidenceOf returns the sum of the weights of one document's matches. Matches that have no weight by themselves count next to others.
 func evidenceOf(all []weighed) int {
 	slices.SortFunc(all, func(a, b weighed) int {
 		return cmp.Or(b.weight-a.weight, a.ordinal-b.ordinal, slices.Compare(a.sentence[:], b.sentence[:]))
@@ -191,8 +192,8 @@ func (q *question) weighOften(f *found, often []*hit) {
 	}
 }
 
-// tellable reports whether a document may be named: enough sentences match, and more than by chance. A rule that needs only one match names
-// chance matches too.
+// tellable reports whether a document may be named because enough sentences match, and more than by chance. A rule that needs only one
+// match names chance matches too.
 func (q *question) tellable(f *found, rule store.ShareRule) bool {
 	return q.paired(f, rule.Matches) && (rule.Matches == 1 || q.evidence(f, true) >= leastEvidence)
 }

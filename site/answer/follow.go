@@ -8,14 +8,14 @@ import (
 	"concordat/store"
 )
 
-// If several processes serve one site, one of them keeps the fingerprint sets of partners: it decides what they hold and numbers the
-// changes in the store. The others follow these numbers, each with its own index, so that any of them can answer; one that is behind
-// reports to partners that it holds less.
+// If several processes serve one site, one of them maintains the fingerprint sets for partners: it decides what the sets hold and
+// numbers the changes in the store. The others follow these numbers, each with its own index, so that any of them can answer; one
+// that is behind reports to partners that it holds less.
 
-// Followed keeps, for one set, the last change of each library that this process's index has. It is safe for concurrent use.
+// Followed stores, for one set, the last change of each library that this process's index has. It is safe for concurrent use.
 type Followed interface {
 	Position(lib concordat.LibraryID) (int64, error)
-	// SetPosition returns once the number would survive the end of the process.
+	// SetPosition returns when the number is certain to survive the end of the process.
 	SetPosition(lib concordat.LibraryID, seq int64) error
 }
 
@@ -35,7 +35,8 @@ func (s *Sets) Follow(ctx context.Context) error {
 	return nil
 }
 
-// keepShared is CatchUp for the process that keeps the set: it first takes over the work of former keepers, and then does everything else.
+// keepShared does the work of CatchUp for the process that maintains the set: it first takes over the work of
+// processes that maintained it before, and then does everything else.
 func (s *Sets) keepShared(ctx context.Context, e *epochSet) error {
 	if e.Followed == nil {
 		return s.catchUp(ctx, e)
@@ -133,7 +134,7 @@ func (s *Sets) followChanges(ctx context.Context, e *epochSet, lib concordat.Lib
 	if err != nil {
 		return err
 	}
-	for _, id := range missing { // deleted in the meantime: its own change follows
+	for _, id := range missing { // deleted in the meantime; its own change follows
 		gone = append(gone, s.ref(lib, id))
 	}
 	if len(profiles) > 0 {
@@ -147,7 +148,7 @@ func (s *Sets) followChanges(ctx context.Context, e *epochSet, lib concordat.Lib
 	if err := e.Index.Delete(ctx, gone...); err != nil {
 		return fmt.Errorf("remove %d documents: %w", len(gone), err)
 	}
-	// Another node counts the bytes as gone once they are gone from its own index.
+	// Each node counts the bytes as gone once they are gone from its own index.
 	_, err = PurgeIndex(ctx, e.Index)
 	return err
 }

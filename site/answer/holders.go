@@ -38,7 +38,7 @@ func order(t *concordat.SiteAnswer) {
 }
 
 // leastHolders is the number of documents from which the answer states roughly how many hold a sentence, including documents
-// that the asker may not see: the wording is common.
+// that the asker may not see, since the wording is common.
 const leastHolders = wording.Absolute + 1
 
 // countHolders sets the numbers of documents that hold each disclosed sentence.

@@ -48,8 +48,8 @@ func (q *question) hits(f *found, told bool) []store.AnswerHit {
 	return out
 }
 
-// keep records with the job the level at which each document was disclosed: level metadata for the first metadata documents and
-// their hits, the given level for the others, nothing for those below.
+// keep records with the job the level at which each document was disclosed: level metadata for the first documents, as many as
+// metadata says, and their hits, the given level for the others, and nothing for those below.
 func (s *Answerer) keep(ctx context.Context, q *question, docs []*found, metadata int, level concordat.Show, below []*found) error {
 	var rows []store.AnswerDocument
 	var hits []store.AnswerHit
@@ -62,7 +62,7 @@ func (s *Answerer) keep(ctx context.Context, q *question, docs []*found, metadat
 			shown = append(shown, store.Showing{Partner: q.from, Hash: f.row.Hash, Form: store.FormMatches, Library: f.row.Library,
 				Document: f.row.ID, Epoch: q.ask.Epoch, Sentences: f.ordinals()})
 		case i >= len(docs) || slices.ContainsFunc(f.before, func(h store.AnswerHit) bool { return h.Told }):
-			// nothing was disclosed about it, or more before
+			// nothing was disclosed about it, or more was disclosed earlier
 		default:
 			row.Told = level
 		}
@@ -74,7 +74,7 @@ func (s *Answerer) keep(ctx context.Context, q *question, docs []*found, metadat
 	return s.o.Store.Asks.Show(ctx, shown...)
 }
 
-// ordinals counts the sentences of the document that match.
+// ordinals returns the number of sentences of the document that match.
 func (f *found) ordinals() int {
 	seen := map[int]bool{}
 	for _, h := range f.hits {
@@ -83,8 +83,9 @@ func (f *found) ordinals() int {
 	return len(seen)
 }
 
-// paired reports whether at least n sentences of the job can be paired, each once, with matching sentences of the document: neither many
-// variants of one sentence nor one sentence near many count as many matches. It is a bipartite matching (Kuhn 1955, by augmenting paths).
+// paired reports whether at least n sentences of the job can be paired, each once, with matching sentences of the document. Neither many
+// variants of one sentence nor one sentence near many others count as many matches. It is a bipartite matching (Kuhn 1955, by augmenting
+// paths).
 func (q *question) paired(f *found, n int) bool {
 	edges := map[[8]byte][]int{}
 	var order [][8]byte

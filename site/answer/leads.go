@@ -17,17 +17,17 @@ import (
 	"concordat/store"
 )
 
-// A partner that asks by cells of meaning learns which documents may say the same, where, and how surely in three steps; never a vector, a
-// number or a word. Cells are keyed with a secret that all members have, so any member can ask about a sentence that it merely suspects:
-// the level is therefore closed by default, and has its own budgets.
+// A partner that asks by cells of meaning learns which documents may say the same, where, and in one of three steps how surely, but never
+// a vector, a number or a word. Cells are keyed with a secret that all members have, so any member can ask about a sentence that it merely
+// suspects. The level is therefore closed by default, and has its own budgets.
 
 const (
 	// toldLead is the level of a document named by its meaning alone: outlines, edges and overlap are not shown for it.
 	toldLead concordat.Show = "lead"
 	// leadOrdinal is added to the numbers of sentences of package meaning, which differ from those of fingerprints.
 	leadOrdinal = 1 << 30
-	// maxLeadQuestions is the maximum number of different questions that are answered about one place, for one partner in a
-	// year.
+	// maxLeadQuestions is the maximum number of different questions that are answered about one place for one partner
+	// within a year.
 	maxLeadQuestions = 12
 	// aroundLead is the number of sentences on either side of a disclosed one that belong to its place.
 	aroundLead = 2
@@ -47,7 +47,7 @@ type leadQuestion struct {
 	ask       *concordat.LeadAsk
 	set       *epochSet
 	cells     *meaning.Cells
-	asked     [][concordat.Bands]uint32 // cells of the ask without the key
+	asked     [][concordat.Bands]uint32 // cells of the ask with the key removed
 	points    []meaning.Point           // estimated from the cells
 	stretch   []int                     // of each point
 	questions []meaning.Question        // of ask.Cells
@@ -55,7 +55,7 @@ type leadQuestion struct {
 }
 
 // AnswerLeads answers which documents of the libraries open to the asker may say what the cells of an ask represent, and charges the asker.
-// Without cells it says which libraries would answer. It fails with a *concordat.Refusal if the whole ask cannot be answered. Every call
+// Without cells it returns which libraries would answer. It fails with a *concordat.Refusal if the whole ask cannot be answered. Every call
 // leaves an audit entry.
 func (s *Answerer) AnswerLeads(ctx context.Context, from concordat.SiteID, a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
 	t, withheld, err := (&leadAnswers{s.core}).leads(ctx, from, a)
@@ -63,7 +63,7 @@ func (s *Answerer) AnswerLeads(ctx context.Context, from concordat.SiteID, a *co
 		Sentences: len(a.Cells), Commitment: hex.EncodeToString(a.Commitment[:])}
 	line.takeLeads(a, t, withheld, err)
 	if err := s.audit(ctx, from, "leads", line); err != nil {
-		return nil, err // no answer without a trace
+		return nil, err // nothing is answered without an audit entry
 	}
 	return t, err
 }
@@ -103,7 +103,7 @@ func (s *leadAnswers) leads(ctx context.Context, from concordat.SiteID, a *conco
 	return t, q.withheld, nil
 }
 
-// checkLeadAsk returns an answerable ask.
+// checkLeadAsk returns the question of an ask, or an error if it cannot be answered.
 func (s *leadAnswers) checkLeadAsk(from concordat.SiteID, a *concordat.LeadAsk) (*leadQuestion, error) {
 	if err := checkFrame(a.Job, a.Libraries, a.Purpose); err != nil {
 		return nil, fmt.Errorf("lead ask: %w", err)
@@ -151,7 +151,7 @@ func (q *leadQuestion) read() error {
 	return nil
 }
 
-// leadGrants decides on each requested library and charges its budget; refused ones are nil.
+// leadGrants decides about each requested library and charges its budget; the grants of refused libraries are nil.
 func (s *leadAnswers) leadGrants(ctx context.Context, q *leadQuestion, t *concordat.LeadAnswer) ([]*grant, error) {
 	out := make([]*grant, len(q.ask.Libraries))
 	for i, lib := range q.ask.Libraries {
@@ -183,7 +183,7 @@ func (s *leadAnswers) leadGrants(ctx context.Context, q *leadQuestion, t *concor
 	return out, nil
 }
 
-// leads is one day's spending on questions about meaning.
+// leads returns the spending on questions about meaning within a day.
 func (g *grant) leads(kind string, n, most int) store.Spending {
 	return g.spending(kind, n, store.Window{Within: Day, Most: most})
 }
@@ -278,8 +278,8 @@ func (s *leadAnswers) readLead(ctx context.Context, q *leadQuestion, row store.D
 	return out, nil
 }
 
-// take adds the documents that stand out. Of all questions that come nearest to one place it answers one, chosen by its name: the questions
-// may be variants of one sentence, and choosing the nearest would reveal more than its step.
+// take adds the documents that stand out. Of all questions that come nearest to one place, it answers only one, chosen by its name: the
+// questions may be variants of one sentence, and the choice of the nearest would reveal more than its step.
 func (d *leadDocument) take(q *leadQuestion, near []meaning.Near) {
 	by := map[int]leadHit{}
 	for _, n := range near {
@@ -303,7 +303,7 @@ func (d *leadDocument) take(q *leadQuestion, near []meaning.Near) {
 	}
 }
 
-// group keeps the places for which a document is named, and reports whether there are any.
+// group removes the places other than those for which a document is named, and reports whether any are left.
 func (d *leadDocument) group(q *leadQuestion) bool {
 	named := make([]bool, len(d.hits))
 	for _, a := range d.hits {
@@ -334,7 +334,7 @@ func (d *leadDocument) group(q *leadQuestion) bool {
 	return len(kept) > 0
 }
 
-// name identifies asked cells for one partner, so that they need not be kept.
+// name returns a name that identifies asked cells for one partner, so that the cells need not be stored.
 func (q *leadQuestion) name(asked int) (name [8]byte) {
 	var b []byte
 	for _, c := range q.asked[asked] {
@@ -389,7 +389,7 @@ func (s *leadAnswers) leadsOnce(ctx context.Context, q *leadQuestion, g *grant, 
 	return named, nil
 }
 
-// weight orders documents, using only disclosed data.
+// weight returns the weight by which documents are ordered; it depends only on disclosed data.
 func (d *leadDocument) weight() int {
 	n := 0
 	for _, h := range d.hits {
@@ -398,7 +398,7 @@ func (d *leadDocument) weight() int {
 	return n
 }
 
-// answerLeads adds documents to t as far as the budget allows, and keeps them with the job.
+// answerLeads adds documents to t as far as the budget allows, and records them with the job.
 func (s *leadAnswers) answerLeads(ctx context.Context, q *leadQuestion, g *grant, documents []*leadDocument, i int,
 	t *concordat.LeadAnswer) error {
 	var rows []store.AnswerDocument

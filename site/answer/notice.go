@@ -10,15 +10,15 @@ import (
 	"concordat/store"
 )
 
-// Bounds of notices: of the words of one, in bytes, and of the number that one partner may send.
+// Bounds on the words of one notice, in bytes, and on the number of notices that one partner may send.
 const (
 	maxWords      = 4 << 10
 	hourlyNotices = 1000
 	dailyNotices  = 5000
 )
 
-// Receive handles a partner's notice. It takes effect at once. A notice about something that this site never asked is not kept. Decisions
-// are kept for [Notices.Inbox], since the partner must be asked again; a partner that no longer wants notices of matches gets none.
+// Receive handles a partner's notice. It takes effect at once. A notice about something that this site never asked is dropped. Decisions
+// are stored for [Notices.Inbox], since the partner must be asked again. A partner that no longer wants notices of matches gets none.
 func (s *Answerer) Receive(ctx context.Context, from concordat.SiteID, n *concordat.Notice) error {
 	if err := checkNotice(n); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (s *Answerer) Receive(ctx context.Context, from concordat.SiteID, n *concor
 		return err
 	}
 	if refusal != nil {
-		refusal.Reason = concordat.ReasonBusy // to be repeated, not given up
+		refusal.Reason = concordat.ReasonBusy // so that the partner repeats the notice and does not give up
 		return refusal
 	}
 	line := auditNotice{Kind: n.Kind, Library: n.Library}
@@ -58,9 +58,9 @@ func (s *Answerer) endStanding(ctx context.Context, from concordat.SiteID, job c
 	return err
 }
 
-// caseNoticed records a partner's position in a case that it shares with this site. Its decision about its own document ends its question:
-// the fingerprints are removed, and package retain makes a receipt. A notice overtaken by a later one changes nothing. If there is no such
-// case, the alert that opens it may still arrive, so the partner is asked to send the notice again.
+// caseNoticed records a partner's position in a case that it shares with this site. A decision by the partner about its own document ends
+// its question: the fingerprints are removed, and package retain makes a receipt. A notice overtaken by a later one changes nothing. If
+// there is no such case, the alert that opens it may still arrive, so the partner is asked to send the notice again.
 func (s *Answerer) caseNoticed(ctx context.Context, from concordat.SiteID, n *concordat.Notice) error {
 	was, err := s.o.Store.Cases.Case(ctx, n.Case.ID)
 	if isNotFound(err) || err == nil && (was.Partner != from || was.Job != n.Job) {
@@ -77,7 +77,7 @@ func (s *Answerer) caseNoticed(ctx context.Context, from concordat.SiteID, n *co
 	if x.Side == store.AlertFound || x.Theirs.Decision == concordat.Undecided || was.Theirs.Decision != concordat.Undecided {
 		return s.o.Store.Cases.Keep(ctx, was, x, "partner")
 	}
-	if was.Work != "" && was.Work != store.CaseWait { // this site deletes its own document: one receipt after the other
+	if was.Work != "" && was.Work != store.CaseWait { // this site is deleting its own document, and receipts are made one after the other
 		return &concordat.Refusal{Reason: concordat.ReasonBusy}
 	}
 	if x.Questions, err = s.o.Store.Partners.StandingSentences(ctx, from, n.Job); err != nil {
@@ -133,8 +133,8 @@ func (s *Notices) Delivered(ctx context.Context, o store.Outgoing) error {
 	return s.o.Store.Partners.Delivered(ctx, o.Seq)
 }
 
-// Undelivered keeps a notice for a later attempt: after a minute, then twice as long each time, up to six hours. A notice that
-// a partner has not accepted within thirty days is dropped.
+// Undelivered schedules the next attempt to deliver a notice: after a minute, then after twice as long each time, up to six
+// hours. A notice that a partner has not accepted within thirty days is dropped.
 func (s *Notices) Undelivered(ctx context.Context, o store.Outgoing, cause error) error {
 	now := s.o.Now()
 	if now.Sub(o.Made) > noticeLife {
@@ -147,7 +147,7 @@ func (s *Notices) Undelivered(ctx context.Context, o store.Outgoing, cause error
 
 const noticeLife = 30 * Day
 
-// Inbox returns the decisions that partners sent, after the given number, oldest first: at most limit.
+// Inbox returns at most limit of the decisions that partners sent, oldest first, beginning after the given number.
 func (s *Notices) Inbox(ctx context.Context, after int64, limit int) ([]store.Received, error) {
 	return s.o.Store.Partners.Inbox(ctx, after, limit)
 }

@@ -20,8 +20,8 @@ const (
 	// outlineAround is how many units or sentences are shown on either side of a match that is evidence, and how near the shown part the
 	// next match must be for it to be shown with its own surroundings: more is shown if the asker's text continues to match.
 	outlineAround = 4
-	edgesAround   = 4  // units: a passage's gaps of two and two more at each end
-	revealAround  = 20 // units: a person decides who reads there
+	edgesAround   = 4  // units: two for the gaps of a passage, and two more at each end
+	revealAround  = 20 // units; a person who reads there decides
 	// Bounds of one question.
 	maxOutlines = 200
 	maxSpans    = 256
@@ -41,7 +41,7 @@ type known struct {
 	text   string
 	walls  []concordat.Span  // of text: template wording of the library, and lists of references, which are not shown
 	hits   []store.AnswerHit // disclosed
-	lead   bool              // it was named because it may say the same: only passages can be requested
+	lead   bool              // the document was named because it may say the same, so only passages can be requested
 }
 
 // epochFor returns the set of an epoch for a partner.
@@ -53,8 +53,8 @@ func (s *core) epochFor(from concordat.SiteID, e concordat.Epoch) (*epochSet, er
 	return set, nil
 }
 
-// known returns a document of a job by its handle, without its text, or the reason why none of it is shown. It makes no difference between
-// handles that were never disclosed, were disclosed without metadata, or belong to a text that has changed.
+// known returns a document of a job by its handle, without its text, or the reason why none of it is shown. It does not distinguish
+// between handles that were never disclosed, that were disclosed without metadata, and that belong to a text that has changed.
 func (s *Answerer) known(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
 	h concordat.Handle) (*known, error) {
 	k, err := s.knownOrLead(ctx, from, set, job, h)
@@ -64,7 +64,7 @@ func (s *Answerer) known(ctx context.Context, from concordat.SiteID, set *epochS
 	return k, err
 }
 
-// errUntold refuses everything undisclosed in the same way.
+// errUntold is the same error for everything undisclosed.
 var errUntold = unknown("no such document was told in this job")
 
 // knownOrLead also accepts a document named by its meaning alone.
@@ -104,10 +104,10 @@ func (s *Answerer) knownOrLead(ctx context.Context, from concordat.SiteID, set *
 	return k, err
 }
 
-// errChanged refuses to show more of a text that has changed since the job's answer.
+// errChanged is the error for a request for more of a text that has changed since the job's answer.
 var errChanged = unknown("the document has changed or is gone: ask again")
 
-// read reads the text of the document. Its cost must be paid before.
+// read reads the text of the document. Its cost must be paid first.
 func (s *Answerer) read(ctx context.Context, k *known) error {
 	d, err := s.document(ctx, k.library.ID, k.row.ID)
 	if err != nil {
@@ -132,10 +132,10 @@ func (s *Answerer) pay(ctx context.Context, xs ...store.Spending) error {
 	return err
 }
 
-// AnswerOutline answers the second round: for each requested document, which the job must have learnt about with metadata, the sentences
-// within 4 of its matches, in the form that its library's rule names, unless the partner has the text in another form. The matches must be
-// evidence, beyond chance; this site's rule decides (see evidenceOf). Each costs the asker a document from its budget, and units of the
-// document's yearly budget.
+// AnswerOutline answers the second round: for each requested document, which must have been disclosed to the job with metadata, it returns
+// the sentences within 4 of the matches, in the form that the library's rule names, unless the partner has the text in another form. The
+// matches must be evidence, beyond chance; this site's rule decides (see evidenceOf). Each outline costs the asker a document of its
+// budget, and units of the document's yearly budget.
 func (s *Answerer) AnswerOutline(ctx context.Context, from concordat.SiteID, a *concordat.OutlineAsk) (*concordat.Outlines, error) {
 	if len(a.Documents) == 0 || len(a.Documents) > maxOutlines {
 		return nil, fmt.Errorf("outlines of %d documents: %w", len(a.Documents), concordat.ErrInvalid)
@@ -371,9 +371,9 @@ func (k *known) fingerprints(around []store.AnswerHit) (*concordat.Outline, erro
 	return o, nil
 }
 
-// AnswerEdges answers the edge round: where the asker's words occur in the same order in the requested spans, as far as these are within
-// four units of a matching sentence, and only for literal copies that are long enough. Every passage is charged, whatever is found: someone
-// who knows a copy except for the next word could otherwise try all possible words.
+// AnswerEdges answers the edge round: it returns where the asker's words occur in the same order in the requested spans, as far as these
+// are within four units of a matching sentence, and only for literal copies that are long enough. Every passage is charged, whatever is
+// found: someone who knows a copy except for the next word could otherwise try all possible words.
 func (s *Answerer) AnswerEdges(ctx context.Context, from concordat.SiteID, a *concordat.EdgesAsk) (*concordat.Edges, error) {
 	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:]),
 		Form: store.FormEdges}
@@ -425,8 +425,8 @@ func (s *Answerer) edges(ctx context.Context, from concordat.SiteID, a *concorda
 	return e, s.show(ctx, k, store.FormEdges, 0, told)
 }
 
-// copies compares the order of the asker's words with that of the nearby parts of the spans, and returns how many bytes of text
-// are in the copies.
+// copies compares the order of the asker's words with that of the nearby parts of the spans. It returns the copies and how many
+// bytes of text they cover.
 func (k *known) copies(ps []concordat.EdgePassage) (*concordat.Edges, int, error) {
 	text := align.PrepareWithout(k.text, k.walls)
 	near, err := k.near(text, edgesAround)
@@ -445,7 +445,7 @@ func (k *known) copies(ps []concordat.EdgePassage) (*concordat.Edges, int, error
 			ours.Spans, ours.Words = append(ours.Spans, o.Spans...), append(ours.Words, o.Words...)
 		}
 		theirs.Words = p.Words
-		for i := range p.Words { // places among its words: its text stays unknown
+		for i := range p.Words { // places among the asker's words, since its text stays unknown
 			theirs.Spans = append(theirs.Spans, concordat.Span{Start: i, End: i + 1})
 		}
 		found, err := align.Copies(theirs, ours, align.Options{})

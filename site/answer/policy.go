@@ -11,11 +11,11 @@ import (
 	"concordat/store"
 )
 
-// leastDocuments is the minimum size of a library that answers at level existence or counts: in a smaller one they reveal too
-// much about single documents.
+// leastDocuments is the minimum size of a library that answers at level existence or counts: in a smaller one, these levels
+// reveal too much about single documents.
 const leastDocuments = 20
 
-// few is the number that replaces those below three at level counts.
+// few is the number that replaces numbers below three at level counts.
 const few = 2
 
 // openGate is the distance in bits within which a sentence must match before text of its document is disclosed: a more distant match can be
@@ -34,7 +34,7 @@ const (
 	spendCompared    = "compared"
 	spendNotices     = "notices"
 	spendShipped     = "shipped"
-	spendVariants    = "variants" // that were not answered
+	spendVariants    = "variants" // variants that were not answered
 	spendCells       = "lead cells"
 	spendLeads       = "lead sentences"
 	spendLeadNames   = "lead documents"
@@ -68,7 +68,7 @@ type grant struct {
 	rule    store.ShareRule // filled
 }
 
-// refuse makes a refusal.
+// refuse returns a refusal.
 func refuse(r concordat.Reason, format string, args ...any) *concordat.Refusal {
 	return &concordat.Refusal{Reason: r, Words: fmt.Sprintf(format, args...)}
 }
@@ -76,8 +76,8 @@ func refuse(r concordat.Reason, format string, args ...any) *concordat.Refusal {
 // anyPurpose covers everything that a partner does with a mirror. No ask has it.
 const anyPurpose = "\x00"
 
-// grant returns the partner's rights in a library for a purpose, or the reason why there are none. Closed and missing libraries get the
-// same answer.
+// grant returns the partner's rights in a library for a purpose, or the reason why there are none. The answer is the same for closed
+// and for missing libraries.
 func (s *core) grant(ctx context.Context, from concordat.SiteID, lib concordat.LibraryID,
 	purpose string) (*grant, *concordat.Refusal, error) {
 	g := &grant{from: from}
@@ -95,7 +95,7 @@ func (s *core) grant(ctx context.Context, from concordat.SiteID, lib concordat.L
 	return g, g.refusal(s.o.Now(), purpose), nil
 }
 
-// refusal returns the reason why nothing is answered, or nil.
+// refusal returns a refusal with the reason why nothing is answered, or nil.
 func (g *grant) refusal(now time.Time, purpose string) *concordat.Refusal {
 	if g.rule.Level == concordat.ShowNothing {
 		return refuse(concordat.ReasonLibrary, "no library %s is open to you", g.library.ID)
@@ -155,8 +155,8 @@ func (g *grant) characters(kind string, n int) store.Spending {
 	return g.spending(kind, n, store.Window{Within: Day, Most: g.rule.Limits.Characters})
 }
 
-// opened is the spending of n sentences of a document with the given number of sentences: the yearly limit is a number or a twentieth of
-// the document, whichever is more.
+// opened returns the spending of n sentences of a document with the given number of sentences: the yearly limit is a number or a
+// twentieth of the document, whichever is more.
 func (g *grant) opened(id concordat.DocumentID, n, sentences int) store.Spending {
 	most := g.rule.Limits.Opened
 	if most >= 0 {
@@ -167,16 +167,16 @@ func (g *grant) opened(id concordat.DocumentID, n, sentences int) store.Spending
 	return x
 }
 
-// shipped is the spending of n documents for a mirror: the daily limit allows the mirror to be made four times, with some changes.
+// shipped returns the spending of n documents for a mirror. The daily limit allows the mirror to be made four times, with some changes.
 func (g *grant) shipped(n int) store.Spending {
 	return g.spending(spendShipped, n, store.Window{Within: Day, Most: 4*g.library.Documents + 2000})
 }
 
 // maxComparisons is the maximum number of passages of one document whose edges a partner may request in a year. Several drafts
-// of a thesis need a few dozen; trying all possible next words needs 256 for a byte of the hash.
+// of a thesis need a few dozen comparisons; trying all possible next words needs 256 for one byte of the hash.
 const maxComparisons = 200
 
-// compared is the spending of n comparisons with a document.
+// compared returns the spending of n comparisons with a document.
 func (g *grant) compared(id concordat.DocumentID, n int) store.Spending {
 	most := maxComparisons
 	if g.rule.Limits.Opened < 0 {
@@ -188,8 +188,8 @@ func (g *grant) compared(id concordat.DocumentID, n int) store.Spending {
 }
 
 // Share opens a library to a partner under a rule, or replaces the rule, and returns the stored share. [Sets.KeepEpochs] makes
-// the fingerprints that its partners need. The change, the notice to the partner, the audit entry, and the changes in also, for
-// example an entry that names the person, are one transaction.
+// the fingerprints that its partners need. The change, the notice to the partner, the audit entry and the changes in also, for
+// example an entry that names the person, form one transaction.
 func (s *Shares) Share(ctx context.Context, x store.Share, also ...func(tx *store.DB) error) (store.Share, error) {
 	if x.Rule.Leads && !atLeast(x.Rule.Level, concordat.ShowMetadata) {
 		return x, fmt.Errorf("%w: leads at level %s: they name documents, which needs level metadata or above", concordat.ErrInvalid,
@@ -220,7 +220,7 @@ func (s *Shares) Share(ctx context.Context, x store.Share, also ...func(tx *stor
 	return x, nil
 }
 
-// all runs fs in a transaction until one fails.
+// all runs fs in a transaction, in order, until one fails.
 func all(tx *store.DB, fs []func(tx *store.DB) error) error {
 	for _, f := range fs {
 		if err := f(tx); err != nil {
@@ -279,7 +279,7 @@ func (s *Shares) withdraw(ctx context.Context, db *store.DB, partner concordat.S
 	return db.Partners.Queue(ctx, partner, concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: lib, Words: words, At: s.o.Now()})
 }
 
-// withdrawExpired informs partners, once, of mirrors whose share has expired.
+// withdrawExpired informs partners, once, about mirrors whose share has expired.
 func (s *Shares) withdrawExpired(ctx context.Context) error {
 	shares, err := s.o.Store.Answers.Shares(ctx, "", "")
 	if err != nil {

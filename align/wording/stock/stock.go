@@ -143,7 +143,7 @@ func (s *Stock) In(text string) []Found {
 	return out
 }
 
-// markedSentence is a sentence of the stock; joined: so is the previous one.
+// markedSentence is a sentence of the stock; joined says that the previous one is, too.
 type markedSentence struct {
 	sentence
 	kind   Kind

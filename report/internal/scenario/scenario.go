@@ -25,8 +25,8 @@ import (
 //	-- consulted --                 lines: SITE/LIBRARY | asked | answered | error
 //	-- flags --                     lines: CODE | detail | count | from … to
 //
-// "from … to" names the text from the first occurrence of one phrase to the end of the next
-// occurrence of the other; a phrase alone names itself.
+// "from … to" names the text from the first occurrence of one phrase to the end of the next occurrence of the
+// other; a single phrase names only itself.
 func Read(file string) (*report.Findings, error) {
 	f := &report.Findings{Version: report.Version, Task: "task-1", Scheme: "natural@7c1d52be90aa41f3",
 		Made: time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC), Forward: "unmatched", Threshold: 0.3, Probe: "one",

@@ -1,9 +1,9 @@
-// Package words finds the words of Chinese text as jieba does: the most probable path through the words of a dictionary and, for text that
-// this leaves in single characters, a hidden Markov model of where words begin and end.
+// Package words finds the words of Chinese text as jieba does: the most probable path through the words of a dictionary and, where this
+// leaves single characters, a hidden Markov model of where words begin and end.
 //
 // Start from [Load]. The words are exactly those of cppjieba's MixSegment (github.com/yanyiwu/cppjieba, as shipped with gojieba v1.4.7):
-// the same sums in the same order, and the same choice between ties. This package is several times as fast, as it allocates nothing per
-// word, and it loads without 350,000 small maps.
+// the same sums in the same order, and the same choice between ties. This package is several times as fast, since it allocates nothing
+// per word, and it loads without creating 350,000 small maps.
 package words
 
 import (
@@ -35,8 +35,8 @@ type Cutter struct {
 	// The dictionary as a trie: edges maps a node and a rune to a node, by open addressing.
 	edges  []edge
 	shift  int
-	first  []uint32  // node of each rune below its length, 0: none
-	weight []float64 // of the word that ends at a node: the logarithm of its share; 0: no word does
+	first  []uint32  // node of each rune below its length; 0 if there is none
+	weight []float64 // logarithm of the share of the word that ends at a node; 0 if no word does
 	least  float64   // weight of a character that is not a word
 
 	start      [states]float64
@@ -56,8 +56,9 @@ const runeBits = 21
 // tables is the size of tables indexed by rune: the dictionary and the model may only have smaller runes.
 const tables = 0x30000
 
-// Load reads a dictionary and a model in the format of cppjieba's files, and weights as written by lab/gen/segment. A line of the
-// dictionary has a word, its count and its kind; a weight is the logarithm of the share of a count. It fails for anything else.
+// Load returns a Cutter for a dictionary and a model in the format of cppjieba's files, and weights as written by
+// lab/gen/segment. A line of the dictionary has a word, its count and its kind; a weight is the logarithm of the share of a
+// count. Load fails for anything else.
 func Load(dictionary, weights, model []byte) (*Cutter, error) {
 	c := &Cutter{first: make([]uint32, tables), weight: make([]float64, 1, 1<<20), place: make([]uint16, tables)}
 	logs, err := logarithms(weights)
@@ -73,7 +74,7 @@ func Load(dictionary, weights, model []byte) (*Cutter, error) {
 	return c, nil
 }
 
-// logarithms reads the weights by count.
+// logarithms returns the weights by count.
 func logarithms(b []byte) (map[uint64]float64, error) {
 	out := map[uint64]float64{}
 	for count := uint64(0); len(b) > 0; {
@@ -100,7 +101,7 @@ func (c *Cutter) dictionary(b []byte, logs map[uint64]float64) error {
 		digits, _, ok2 := bytes.Cut(more, []byte(" "))
 		count := uint64(0)
 		for _, d := range digits {
-			count = 10*count + uint64(d-'0') // nonsense is not among the counts of the weights
+			count = 10*count + uint64(d-'0') // an invalid number is not among the counts of the weights
 		}
 		weight, known := logs[count]
 		if !ok || !ok2 || !known || len(word) == 0 || !utf8.Valid(word) {
@@ -171,8 +172,8 @@ func (c *Cutter) node() uint32 {
 	return uint32(len(c.weight) - 1)
 }
 
-// model reads five lines of numbers, beginnings and transitions, and four of emissions, as character:number with commas between. Lines that
-// begin with # are comments.
+// model reads five lines of numbers, which are beginnings and transitions, and four lines of emissions in the form character:number,
+// separated by commas. Lines that begin with # are comments.
 func (c *Cutter) model(b []byte) error {
 	var lines []string
 	for line := range strings.Lines(string(b)) {
@@ -252,8 +253,8 @@ func (c *Cutter) Cut(text []rune, room *Scratch) []int32 {
 	return room.ends
 }
 
-// paths finds the path of greatest weight from each character to the end, from the last one on. Of equal paths, the one with the shorter
-// word is taken.
+// paths finds the path of greatest weight from each character to the end, beginning with the last character. Of equal paths, the one
+// with the shorter word is taken.
 func (c *Cutter) paths(text []rune, room *Scratch) {
 	n := len(text)
 	best, next := room.best, room.next
@@ -312,7 +313,7 @@ func (c *Cutter) guess(run []rune, at int, room *Scratch) {
 		room.state[x] = s
 		s = room.from[x][s]
 	}
-	for x, s := range room.state { // the last one is an end
+	for x, s := range room.state { // the last state is the end of a word
 		if s == end || s == single {
 			room.ends = append(room.ends, int32(at+x+1))
 		}
