@@ -164,7 +164,7 @@ func TestFilesLeftOut(t *testing.T) {
 	do(http.MethodPost, "/join", "application/x-www-form-urlencoded",
 		[]byte(url.Values{"key": {joining}, "password": {password}, "again": {password}}.Encode()))
 	said := map[string]string{"en": "4 hidden, lock or system files were left out: .DS_Store, __MACOSX/._essay.txt, ~$x.docx, Thumbs.db.",
-		"de": "4 versteckte, Sperr- oder Systemdateien wurden ausgelassen: .DS_Store, __MACOSX/._essay.txt, ~$x.docx, Thumbs.db.",
+		"de": "4 Dateien (versteckte, Sperr- oder Systemdateien) wurden ausgelassen: .DS_Store, __MACOSX/._essay.txt, ~$x.docx, Thumbs.db.",
 		"zh": "已略过 4 个隐藏、锁定或系统文件：.DS_Store，__MACOSX/._essay.txt，~$x.docx，Thumbs.db。"}
 	pages := []string{"/batches/" + batch.ID}
 	for _, name := range []string{"one.zip", "two.zip"} {
