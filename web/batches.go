@@ -40,10 +40,10 @@ func (w batchPages) batchesRoutes() {
 	w.recheckRoutes()
 }
 
-// errNoBatches is the error of a site without a batch queue.
+// errNoBatches is returned on a site without a batch queue.
 var errNoBatches = fmt.Errorf("batches: %w", concordat.ErrUnavailable)
 
-// OwnerOf returns whose things the visitor sees; nil: everyone's.
+// OwnerOf returns the account whose checks and batches the visitor sees, or nil for everyone's.
 func OwnerOf(v *Visitor) *string {
 	if v.SeesAll() {
 		return nil
@@ -82,7 +82,7 @@ func (w batchPages) batchesPage(rw http.ResponseWriter, r *http.Request, v *Visi
 	w.Show(rw, r, v, http.StatusOK, "batches", "title.batches", p)
 }
 
-// VisibleBatch returns a batch if the visitor may see it; otherwise it does not exist for them.
+// VisibleBatch returns a batch if the visitor may see it; for other visitors it does not exist.
 func (w batchPages) VisibleBatch(ctx context.Context, v *Visitor, id string) (store.Batch, error) {
 	b, err := w.o.Store.Batches.Batch(ctx, id)
 	if err == nil && !v.SeesAll() && b.Owner != v.Name {
@@ -213,7 +213,7 @@ func (w batchPages) batchJob(ctx context.Context, u *Upload) (batch.Job, error) 
 	return j, nil
 }
 
-// chosen returns the partners in a form; each must be one that can be asked.
+// chosen returns the partners in a form; each must be a partner that can be asked.
 func (w batchPages) chosen(ctx context.Context, names []string, purpose string) ([]concordat.SiteID, error) {
 	j := site.Job{Purpose: purpose}
 	err := w.Checks.partnerWishes(ctx, &j, names)
@@ -228,7 +228,7 @@ func (w batchPages) mayChangeBatch(v *Visitor, b store.Batch) bool {
 	return v.Role != store.RoleAuditor && (b.Owner == v.Name || v.MayReview())
 }
 
-// batchResults holds the findings of a batch.
+// batchResults is the findings of a batch.
 type batchResults struct {
 	*batch.View
 	leads   *batch.ViewedLeads

@@ -21,7 +21,7 @@ import (
 const (
 	// pairsOnPage is how many pairs a page of a batch lists.
 	pairsOnPage = 15
-	// chartPairs is the maximum number of pairs in a chart, and chartLeast the smallest share of a pair in it.
+	// chartPairs is the maximum number of pairs in a chart, and chartLeast the smallest share of a pair in a chart.
 	chartPairs = 50_000
 	chartLeast = 0.01
 )
@@ -52,17 +52,17 @@ func memberBy(m *store.BatchMember) string {
 // pairOrders are the sort orders of pairs: by the larger of the two shares, by the smaller, and by name.
 var pairOrders = []string{"share", "both", "name"}
 
-// pairFilter says which pairs of a batch are listed, and how. It is carried in the address to a pair and back.
+// pairFilter says which pairs of a batch are listed, and how. Addresses carry it to the page of a pair and back.
 type pairFilter struct {
 	Query string
-	Least string  // per cent
-	least float64 // 0 to 1
+	Least string  // minimum share in per cent
+	least float64 // minimum share, 0 to 1
 	New   bool    // only undecided pairs
-	Order string  // of pairOrders
+	Order string  // one of pairOrders
 	Hide  bool    // numbers replace names
 }
 
-// pairFilterOf reads a filter; what q leaves open is taken from the batch's settings.
+// pairFilterOf reads a filter from q; values missing there are taken from the batch's settings.
 func pairFilterOf(q url.Values, v *batch.View) pairFilter {
 	f := pairFilter{Query: strings.TrimSpace(q.Get("q")), Least: q.Get("min"), New: q.Get("new") != "", Order: q.Get("sort"),
 		Hide: q.Get("hide") != ""}
@@ -107,7 +107,7 @@ func (f pairFilter) values() url.Values {
 	return v
 }
 
-// each calls do for every pair that the filter lists, in its order.
+// each calls do for every pair that the filter lists, in the filter's order.
 func (f pairFilter) each(ctx context.Context, db *store.DB, v *batch.View, do func(batch.ViewedPair)) error {
 	words := strings.ToLower(f.Query)
 	names := make([]string, len(v.Members))
@@ -137,7 +137,7 @@ func (f pairFilter) each(ctx context.Context, db *store.DB, v *batch.View, do fu
 	return err
 }
 
-// hideNames replaces the names of a batch's documents with numbers, for readers who should not know whose they are.
+// hideNames replaces the names of a batch's documents with numbers, for readers who should not know whose documents they are.
 func hideNames(l message.Language, v *batch.View) {
 	for i := range v.Members {
 		m := &v.Members[i]
@@ -151,13 +151,13 @@ type pairList struct {
 	pairFilter
 	Orders   []string
 	Rows     []shownPair
-	All      int // that fit
-	From, To int // of those on this page, from 1
+	All      int // pairs that match the filter
+	From, To int // numbers of the pairs on this page, from 1
 	Next     string
 	Last     string
 }
 
-// listPairs reads the page of pairs that q asks for.
+// listPairs reads the page of pairs that q requests.
 func (w batchPages) listPairs(ctx context.Context, q url.Values, p *batchPage) error {
 	l := pairList{pairFilter: pairFilterOf(q, p.View), Orders: pairOrders}
 	n, err := strconv.Atoi(q.Get("pairs"))
@@ -189,12 +189,12 @@ func (w batchPages) listPairs(ctx context.Context, q url.Values, p *batchPage) e
 
 // chartDocument is a document in the data of charts.
 type chartDocument struct {
-	Number  int            `json:"number"` // in addresses, from 1
+	Number  int            `json:"number"` // number in addresses, from 1
 	Title   string         `json:"title"`
 	Author  string         `json:"author,omitempty"`
 	Date    concordat.Date `json:"date,omitempty"`
 	Cluster int            `json:"cluster,omitempty"`
-	Path    string         `json:"path,omitempty"` // of its report
+	Path    string         `json:"path,omitempty"` // path of its report
 }
 
 // charts is the data of a batch's charts.
@@ -202,7 +202,7 @@ type charts struct {
 	Documents []chartDocument `json:"documents"`
 	// Order lists the documents by cluster, largest first, and then by name.
 	Order []int `json:"order"`
-	// Pairs are documents a and b, how much of a occurs in b and of b in a, and whether the pair counts.
+	// Pairs has for each pair the documents a and b, how much of a occurs in b and of b in a, and whether the pair counts.
 	Pairs [][5]any `json:"pairs"`
 }
 
@@ -227,7 +227,7 @@ func (w batchPages) batchCharts(rw http.ResponseWriter, r *http.Request, v *Visi
 		}
 		slices.SortStableFunc(out.Order, func(a, b int) int {
 			x, y := out.Documents[a].Cluster, out.Documents[b].Cluster
-			if x == 0 || y == 0 { // those in no cluster come last
+			if x == 0 || y == 0 { // documents in no cluster come last
 				return cmp.Compare(y, x)
 			}
 			return cmp.Compare(x, y)
@@ -243,5 +243,5 @@ func (w batchPages) batchCharts(rw http.ResponseWriter, r *http.Request, v *Visi
 		return
 	}
 	rw.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(rw).Encode(out) // the browser has disconnected
+	_ = json.NewEncoder(rw).Encode(out) // an error means that the browser has disconnected
 }

@@ -9,11 +9,11 @@ import (
 	"concordat/store"
 )
 
-// seesMore orders the levels of what is seen, from nothing to everything.
+// seesMore lists the levels of access to findings, from nothing to everything.
 var seesMore = []See{SeeNothing, SeeScore, SeeReport, SeeEverything}
 
-// batchSees returns how much the visitor sees at present of what was found among a batch's documents: the least that is shown
-// of any of their reports, since a pair reveals something about both documents.
+// batchSees returns how much of the findings among a batch's documents the visitor sees at present. It is the lowest level of any of their
+// reports, since a pair reveals something about both documents.
 func (w batchPages) batchSees(ctx context.Context, v *Visitor, members []store.BatchMember) (See, error) {
 	if v.SeesAll() {
 		return SeeEverything, nil
@@ -40,10 +40,10 @@ func (w batchPages) batchSees(ctx context.Context, v *Visitor, members []store.B
 	return least, nil
 }
 
-// shows reports whether a visitor at level s sees something that needs at least the other level.
+// shows reports whether a visitor at level s may see findings that require at least the given level.
 func shows(s, least See) bool { return slices.Index(seesMore, s) >= slices.Index(seesMore, least) }
 
-// SeenBatch returns what the visitor may see of what a batch has found so far, and the level.
+// SeenBatch returns the part of a batch's findings so far that the visitor may see, and the level.
 func (w batchPages) SeenBatch(ctx context.Context, v *Visitor, id string) (*batch.View, See, error) {
 	b, err := w.VisibleBatch(ctx, v, id)
 	if err != nil {

@@ -19,11 +19,11 @@ import (
 	"concordat/web/message"
 )
 
-// Maximum numbers of rows that a batch's page shows at first; the tables contain them all.
+// Maximum numbers of rows that a batch's page shows at first; the tables contain all rows.
 const (
 	batchShownClusters  = 50
-	batchShownMatrices  = 3   // of clusters, with their pictures
-	batchShownDocuments = 100 // of the table of documents
+	batchShownMatrices  = 3   // clusters with matrix and picture
+	batchShownDocuments = 100 // rows of the table of documents
 )
 
 type batchPage struct {
@@ -33,13 +33,13 @@ type batchPage struct {
 	Shown                           []shownCluster
 	All                             *shownMatrix // of all documents; nil: there are too many
 	List                            pairList
-	Charted                         bool // there are pairs to chart, or there may be
-	Least                           int  // per cent of the threshold, for the slider
+	Charted                         bool // there are, or may be, pairs to chart
+	Least                           int  // threshold in per cent, for the slider
 	Documents                       []shownMember
-	Listed, Asked                   bool           // the table of documents is shown, because someone asked for it
+	Listed, Asked                   bool           // the table of documents is shown; it was requested
 	Rest                            bool           // one of the smaller clusters is open
 	Held                            []shownWording // wording that several documents share
-	Open                            []shownWording // of Held, those that a person must decide about
+	Open                            []shownWording // those of Held that a person must decide about
 	MoreHeld                        int
 	LeadRows                        []shownLead
 	LeadBar                         *leadBar
@@ -52,8 +52,8 @@ type batchPage struct {
 	Recheck                         *store.Recheck
 	Today                           string
 	People                          called
-	Limited                         See      // how much of the findings the visitor sees; empty: everything
-	Now                             progress // of a batch that has not ended
+	Limited                         See      // the part of the findings that the visitor sees; empty: everything
+	Now                             progress // progress of a batch that has not ended
 }
 
 // ShowsPairs reports whether the visitor may see which documents share wording.
@@ -71,25 +71,25 @@ type shownMember struct {
 	Fresh   []batch.FreshSource
 }
 
-// Member is the document itself, as templates name it.
+// Member returns the document itself, under the name that templates use.
 func (m *shownMember) Member() *store.BatchMember { return &m.BatchMember }
 
 type shownPair struct {
 	batch.ViewedPair
 	First, Second *store.BatchMember
 	Cluster       int
-	Sections      []batch.SectionLine // for which it is listed
+	Sections      []batch.SectionLine // sections because of which it is listed
 }
 
 type shownCluster struct {
 	Number  int
 	Members []shownBelongs
-	Largest float64        // share of a pair with it
+	Largest float64        // largest share of a pair with it
 	Words   []shownWording // wording that only its documents share
-	Bridges int            // pairs that count, with documents of other clusters
+	Bridges int            // counted pairs with documents of other clusters
 	Open    bool
 	Picture template.HTML
-	Matrix  *shownMatrix // with Picture: nil unless asked for, or it is one of the largest
+	Matrix  *shownMatrix // with Picture; nil unless it was requested or the cluster is one of the largest
 }
 
 // shownBelongs is a document of a cluster.
@@ -100,10 +100,10 @@ type shownBelongs struct {
 
 // shownMatrix is a table of shares; a nil cell was not measured.
 type shownMatrix struct {
-	Label   string // no two on a page have the same
+	Label   string // unique on a page
 	Members []*store.BatchMember
 	Cells   [][]*float64
-	More    int // how many documents are left out
+	More    int // number of documents left out
 }
 
 func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
@@ -116,7 +116,7 @@ func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
 			if share, ok := v.Shares[[2]int{i, j}]; ok {
 				cell = &share
 			} else if i != j {
-				cell = new(float64) // compared, and nothing in common
+				cell = new(float64) // compared, with nothing in common
 			}
 			row = append(row, cell)
 		}
@@ -128,12 +128,12 @@ func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
 // Named reports whether there are few enough documents for the heat map to name them, as the table of all pairs does.
 func (p *batchPage) Named() bool { return len(p.Members) <= batch.MaxMatrix }
 
-// Large is how many clusters, the largest first, are open and show their pictures; the others are folded.
+// Large is the number of clusters, largest first, that are open and show their pictures. The others are folded.
 func (p *batchPage) Large() int { return batchShownMatrices }
 
 func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	q := r.URL.Query()
-	cluster, _ := strconv.Atoi(q.Get("cluster")) // 0, which is not a cluster, unless it is a number
+	cluster, _ := strconv.Atoi(q.Get("cluster")) // an unparsable value gives 0, which is not a cluster
 	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), message.LanguageOf(r), cluster, r.URL)
 	if err == nil {
 		p.People, err = calledOn(r.Context(), w.Web)
@@ -157,8 +157,8 @@ func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visito
 	w.Show(rw, r, v, http.StatusOK, "batch", "title.batch", p)
 }
 
-// viewBatch reads a batch for its page; the cluster with the given number, from 1, is shown with its matrix and chart, as the
-// largest are.
+// viewBatch reads a batch for its page. The cluster with the given number, from 1, is shown with its matrix and chart, as are the largest
+// clusters.
 func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l message.Language, cluster int,
 	at *url.URL) (*batchPage, error) {
 	view, see, err := w.SeenBatch(ctx, v, id)
@@ -201,7 +201,7 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 	if Ended(b.State) && !hidden {
 		p.Strays = batch.Strays(view.Job.Manifest, view.Members)
 	}
-	if p.Limited == "" && !hidden { // what officers wrote is only for them, and it names documents
+	if p.Limited == "" && !hidden { // only officers may see what officers wrote, and it names documents
 		if p.Events, err = w.o.Store.Batches.BatchEvents(ctx, b.ID); err != nil {
 			return nil, err
 		}
@@ -242,11 +242,11 @@ func (p *batchPage) fill(l message.Language, cluster int) error {
 	return nil
 }
 
-// clusterWords is how many stretches of wording are shown with a cluster.
+// clusterWords is the number of stretches of wording shown with a cluster.
 const clusterWords = 3
 
-// wordsOfClusters attaches to each cluster the counted wording that two of its documents share and no document of another
-// cluster has.
+// wordsOfClusters attaches to each cluster the counted wording that at least two of its documents share and no document of another cluster
+// contains.
 func (p *batchPage) wordsOfClusters() {
 	for _, h := range p.Held {
 		of, several := 0, false

@@ -17,9 +17,9 @@ import (
 
 const (
 	batchShownWording = 50    // stretches that a page of a batch shows
-	wordingExcerpt    = 120   // code points of each there
-	wordingWhole      = 20000 // code points of one on its own page
-	wordingDocuments  = 500   // documents that its page lists
+	wordingExcerpt    = 120   // code points of each stretch there
+	wordingWhole      = 20000 // code points of a stretch on its own page
+	wordingDocuments  = 500   // documents that the page of a stretch lists
 )
 
 // shownWording is wording that several documents of a batch share.
@@ -29,7 +29,7 @@ type shownWording struct {
 	Text    string
 	Reads   string // what it reads like; empty: not like a form
 	Members []*store.BatchMember
-	More    int // documents that are left out
+	More    int // number of documents left out
 }
 
 func (w batchPages) showWording(ctx context.Context, v *batch.View, all []batch.ViewedWording, runes int,
@@ -109,27 +109,27 @@ func (w batchPages) ApplyWording(ctx context.Context, v *Visitor, b store.Batch,
 
 const (
 	batchShownLeads = 50  // leads that a page of a batch shows
-	batchShownMany  = 50  // stretches that many documents say
-	leadExcerpt     = 160 // code points of each side there
+	batchShownMany  = 50  // groups of documents that say the same, shown there
+	leadExcerpt     = 160 // code points of each side of a lead there
 )
 
 // shownLead is a lead between two documents of a batch.
 type shownLead struct {
 	*batch.ViewedLead
-	Number        int // on the page, from 1
+	Number        int // number on the page, from 1
 	First, Second *store.BatchMember
-	Words         string // how the first relates to the second
+	Words         string // how the first document relates to the second
 	Likely        string // how likely the lead is; empty: not measured
-	Here, There   string // beginnings of both places; empty: not kept
+	Here, There   string // beginnings of both places; empty: the texts are not kept
 }
 
 // shownMany lists documents of a batch that say something similar.
 type shownMany struct {
-	Text    string // of the first of them; empty: not kept
+	Text    string // text of the first document; empty: it is not kept
 	Members []*store.BatchMember
 }
 
-// showLeads fills in the leads of a page that its address asks for.
+// showLeads fills in the leads that the address of a page requests.
 func (w batchPages) showLeads(ctx context.Context, p *batchPage, l message.Language, at *url.URL) error {
 	leads, err := p.Leads(ctx, w.o.Store, w.o.Rules())
 	if err != nil {
@@ -191,7 +191,7 @@ func (w batchPages) decideBatchLead(rw http.ResponseWriter, r *http.Request, v *
 	})
 }
 
-// ApplyLead decides about the lead between two documents, given by number from 1 and places in code points, in both reports.
+// ApplyLead decides in both reports about the lead between two documents. Documents are given by number from 1, places in code points.
 func (w batchPages) ApplyLead(ctx context.Context, v *Visitor, b store.Batch, first, second string, at, there concordat.Span,
 	state report.LeadState, why string) error {
 	if state != report.LeadOpen && state != report.LeadCounted && state != report.LeadSetAside {

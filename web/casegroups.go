@@ -15,18 +15,18 @@ import (
 type caseGroup struct {
 	store.GroupSum
 	Title   string
-	Path    string // of its page; for an archive, of the list of its checks
-	Inside  string // of the list of its checks
-	ByFlags string // the same, those with most flags first
+	Path    string // path of its page or, for an archive, of the list of its checks
+	Inside  string // path of the list of its checks
+	ByFlags string // as Inside, but with the most flags first
 	State   concordat.State
 	Cause   store.Cause
 	Archive bool
-	LeftOut concordat.LeftOut // of an archive
-	// Figures: the visitor may know what the reports say.
+	LeftOut concordat.LeftOut // files left out of an archive
+	// Figures reports whether the visitor may see figures from the reports.
 	Figures bool
 }
 
-// groups returns, by task, the batches and archives that tasks in a list represent.
+// groups returns the batches and archives that are represented by tasks in a list, by task.
 func (w checkPages) groups(ctx context.Context, v *Visitor, f caseFilter, tasks []store.Task) (map[concordat.TaskID]*caseGroup, error) {
 	out := map[concordat.TaskID]*caseGroup{}
 	var batches, archives []string
@@ -56,7 +56,7 @@ func (w checkPages) groups(ctx context.Context, v *Visitor, f caseFilter, tasks 
 		}
 		g, err := w.batchGroup(ctx, v, f, t.Batch, sums[t.Batch])
 		switch {
-		case errors.Is(err, concordat.ErrNotFound): // checks that were submitted together, each on its own
+		case errors.Is(err, concordat.ErrNotFound): // separate checks that were submitted together
 		case err != nil:
 			return nil, err
 		default:

@@ -24,17 +24,17 @@ import (
 type caseFilter struct {
 	View  string // one of caseViews
 	Query string
-	Mine  bool // assigned to the visitor
+	Mine  bool // only checks assigned to the visitor
 	Order store.TaskOrder
-	Least int    // per cent that count; 0: any
+	Least int    // minimum counted share in per cent; 0: any
 	In    string // batch or archive whose checks are listed; empty: the whole list
-	From  int    // index of the first
-	// Figures: the visitor sees what every report says, and so may sort and filter by it.
+	From  int    // index of the first row
+	// Figures reports whether the visitor may see all reports and so may sort and filter by their figures.
 	Figures bool
 }
 
-// caseOrders are the orders of the list; the first applies if an address names none. ownOrders are the orders for visitors who
-// may not see what every report says, and so may not sort by it.
+// caseOrders are the orders of the list; the first applies if an address names none. ownOrders are the orders for visitors who may not see
+// all reports and so may not sort by their figures.
 var (
 	caseOrders = []store.TaskOrder{"", store.TasksByShare, store.TasksByFlags, store.TasksByLeads, store.TasksByState, store.TasksByTitle}
 	ownOrders  = []store.TaskOrder{"", store.TasksByTitle}
@@ -47,7 +47,7 @@ var caseLeasts = []int{1, 5, 10, 20, 30, 50}
 // results of a search.
 func (f caseFilter) Grouped() bool { return f.In == "" && f.Query == "" && !f.Mine }
 
-// Orders are those to choose from.
+// Orders returns the orders to choose from.
 func (f caseFilter) Orders() []store.TaskOrder {
 	if f.Figures {
 		return caseOrders
@@ -55,7 +55,7 @@ func (f caseFilter) Orders() []store.TaskOrder {
 	return ownOrders
 }
 
-// Leasts are the minimum shares to choose from; nil: the visitor may not filter by the share.
+// Leasts returns the minimum shares to choose from, or nil if the visitor may not filter by share.
 func (f caseFilter) Leasts() []int {
 	if f.Figures {
 		return caseLeasts
@@ -63,10 +63,10 @@ func (f caseFilter) Leasts() []int {
 	return nil
 }
 
-// caseViews are the views of the list of checks, in the order of their life; the first shows all.
+// caseViews are the views of the list of checks, in the order in which a check passes through them. The first shows all checks.
 var caseViews = []string{"all", "waiting", "new", "review", "decided", "signed", "failed"}
 
-// caseLink is a view to choose.
+// caseLink is a link to a view.
 type caseLink struct {
 	Key, Path string
 	Current   bool
@@ -95,7 +95,7 @@ func caseFilterOf(q url.Values, v *Visitor) caseFilter {
 	return f
 }
 
-// narrow sets the filter of tasks that f shows to the visitor.
+// narrow restricts a filter to the tasks that f shows to the visitor.
 func (f caseFilter) narrow(t *store.TaskFilter, v *Visitor) {
 	t.Query, t.Within, t.Heads, t.Least = f.Query, f.In, f.Grouped(), float64(f.Least)/100
 	if f.Mine {
@@ -111,7 +111,7 @@ func (f caseFilter) narrow(t *store.TaskFilter, v *Visitor) {
 	}
 }
 
-// Path is the address of the list as f shows it, starting at an index.
+// Path returns the address of the list that f shows, starting at an index.
 func (f caseFilter) Path(from int) string {
 	q := url.Values{}
 	if f.Order != "" {
@@ -141,7 +141,7 @@ func (f caseFilter) Path(from int) string {
 	return "/checks?" + q.Encode()
 }
 
-// Links are the views. Those of review are for visitors who see everyone's checks.
+// Links returns the links to the views. Views of the review are for visitors who see everyone's checks.
 func (f caseFilter) Links(reviewer bool) (out []caseLink) {
 	for _, view := range caseViews {
 		if !reviewer && slices.Contains([]string{"new", "review", "decided", "signed"}, view) {
@@ -154,7 +154,7 @@ func (f caseFilter) Links(reviewer bool) (out []caseLink) {
 	return out
 }
 
-// reviewers are the accounts that review checks, for the list to assign them from.
+// reviewers returns the accounts that review checks, to which checks in the list can be assigned.
 func (w *Web) reviewers(ctx context.Context) (out []string, err error) {
 	all, err := w.o.Store.People.Accounts(ctx)
 	for _, a := range all {
@@ -165,8 +165,8 @@ func (w *Web) reviewers(ctx context.Context) (out []string, err error) {
 	return out, err
 }
 
-// changeCases assigns the selected checks to someone, or sets the day when their decision is due: all, or none if one of
-// them does not exist.
+// changeCases assigns the selected checks to someone, or sets the day when their decision is due: it changes all of them, or none if one
+// does not exist.
 func (w reportPages) changeCases(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	err := ParseForm(rw, r)
 	var n store.Review
@@ -239,12 +239,12 @@ type AddingRule string
 // The rules for adding submissions.
 const (
 	AddNever        AddingRule = "never"
-	AddOnRequest    AddingRule = "ask"     // when an officer asks for it
-	AddAfterVerdict AddingRule = "verdict" // after every verdict, and when an officer asks for it
+	AddOnRequest    AddingRule = "ask"     // when an officer requests it
+	AddAfterVerdict AddingRule = "verdict" // after every verdict, and when an officer requests it
 )
 
-// Adding is the site's rule, with the library to which submissions are added unless another one is named. The library is
-// created when the first one is added.
+// Adding is the site's rule, with the library to which submissions are added unless another library is named. The library is created when
+// the first submission is added.
 type Adding struct {
 	Rule    AddingRule
 	Library concordat.LibraryID
@@ -253,18 +253,18 @@ type Adding struct {
 // allowed reports whether a submission may be added.
 func (a Adding) allowed() bool { return a.Rule == AddOnRequest || a.Rule == AddAfterVerdict }
 
-// addedCase is where the submission of a case was added, as its review records it.
+// addedCase records, in a review, the library to which the submission of a case was added.
 type addedCase struct {
-	Library concordat.LibraryID `json:"library"`        // empty: nowhere
-	Task    concordat.TaskID    `json:"task,omitempty"` // that adds it
+	Library concordat.LibraryID `json:"library"`        // empty: it is in no library
+	Task    concordat.TaskID    `json:"task,omitempty"` // task that adds it
 }
 
-// CaseState says how far the submission of a case has been added to a library.
+// CaseState is the state of adding the submission of a case to a library.
 type CaseState string
 
 // The states of an addition.
 const (
-	CaseOut     CaseState = "out" // of every library
+	CaseOut     CaseState = "out" // it is in no library
 	CaseWaiting CaseState = "waiting"
 	CaseAdded   CaseState = "added"
 	CaseFailed  CaseState = "failed"
@@ -274,12 +274,12 @@ const (
 type CaseLibrary struct {
 	State    CaseState
 	Library  concordat.LibraryID // empty: none
-	Title    string              // of the library
+	Title    string              // title of the library
 	Document concordat.DocumentID
-	Cause    store.Cause // why it failed
-	// MayAdd: the site's rule allows it, and the text is kept.
+	Cause    store.Cause // why the addition failed
+	// MayAdd reports whether the submission may be added: the site's rule allows it, and the text is kept.
 	MayAdd bool
-	// Choices are the libraries to which it may be added, the site's own first.
+	// Choices are the libraries to which the submission may be added, starting with the default.
 	Choices []store.Library
 }
 
@@ -320,7 +320,7 @@ func (w *Web) CaseLibrary(ctx context.Context, t store.Task, now *Review) (CaseL
 	for _, l := range all {
 		titles[l.ID] = l.Title
 	}
-	if _, there := titles[now.Added.Library]; there { // otherwise it is deleted, or there is none
+	if _, there := titles[now.Added.Library]; there { // otherwise the library is deleted, or there is none
 		if err := w.caseProgress(ctx, now.Added, &out); err != nil {
 			return out, err
 		}
@@ -370,10 +370,10 @@ func (w *Web) caseProgress(ctx context.Context, added addedCase, out *CaseLibrar
 	case t.State == concordat.TaskFailed:
 		out.State, out.Cause = CaseFailed, t.Cause
 	}
-	return nil // otherwise it was added and has since been deleted
+	return nil // otherwise the submission was added and has since been deleted
 }
 
-// AddCase adds the submission of a case to a library; empty: the site's. The queue does the work.
+// AddCase adds the submission of a case to a library, by default the site's. The queue does the work.
 func (w reportPages) AddCase(ctx context.Context, v *Visitor, t store.Task, lib concordat.LibraryID) error {
 	adding := w.o.Adding()
 	if !adding.allowed() {
@@ -433,7 +433,7 @@ func (w reportPages) enqueueCase(ctx context.Context, v *Visitor, t store.Task, 
 	return err
 }
 
-// noteCase records where the submission of a case is, with an audit entry.
+// noteCase records in which library the submission of a case is, with an audit entry.
 func (w reportPages) noteCase(ctx context.Context, tx *store.DB, v *Visitor, id concordat.TaskID, in addedCase, action string,
 	detail map[string]any) error {
 	data, err := json.Marshal(in)
@@ -490,7 +490,7 @@ func (w reportPages) cancelCase(ctx context.Context, v *Visitor, added addedCase
 	if err != nil {
 		return err
 	}
-	// A worker may have claimed it in the meantime.
+	// A worker may have claimed the task in the meantime.
 	if t, err = w.o.Store.Checks.Task(ctx, added.Task); err == nil && t.Attempts > 0 {
 		return running
 	}

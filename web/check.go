@@ -35,7 +35,7 @@ func purposesOf(ps []Partner) (all []string, any bool) {
 	return all, any
 }
 
-// anyPurpose is among the purposes of a library that is open for every purpose.
+// anyPurpose stands for every purpose in the purposes for which a library is open.
 const anyPurpose = "*"
 
 // opensFor reports whether a library of a partner is open for a purpose.
@@ -43,7 +43,7 @@ func opensFor(l concordat.OpenLibrary, purpose string) bool {
 	return len(l.Purposes) == 0 || slices.Contains(l.Purposes, anyPurpose) || slices.Contains(l.Purposes, purpose)
 }
 
-// checkPurpose refuses a purpose for which a partner opens none of the selected libraries: the partner would only say so at the
+// checkPurpose refuses a purpose for which a partner opens none of the selected libraries, since the partner would report that only at the
 // end of the check. It skips partners that have not disclosed their libraries yet.
 func checkPurpose(purpose string, asked []Partner) error {
 	for _, p := range asked {
@@ -61,28 +61,28 @@ type newCheck struct {
 	Templates []string
 	Partners  []Partner
 	Problem   string
-	Faults    []fault // of files, none of which were accepted
+	Faults    []fault // faults of the files, none of which was accepted
 	MaxMiB    int64
 	MaxFiles  int
-	Batch     string // names what is submitted together, file by file
+	Batch     string // common name of files that are submitted together but one by one
 	Rules     report.Rules
-	MayRule   bool // the visitor reviews what counts
+	MayRule   bool // the visitor may set the rules
 	Levels    []concordat.Show
 	Forwards  []string
 	Deadlines []int    // seconds
-	Purposes  []string // for which partners open libraries
+	Purposes  []string // purposes for which partners open libraries
 	AnyOther  bool     // some of them are open for every other purpose too
-	NoStore   bool     // by the policy of the site
+	NoStore   bool     // the site's policy is to keep nothing
 	Meaning   *Meaning // how rewritten text is found; nil: it is not known
-	// Administers: the visitor may change that.
+	// Administers reports whether the visitor may change that.
 	Administers bool
-	Detail      string // of the problem
-	DetailIn    string // its language, if it is not the page's
-	// Sent holds the values of a rejected form, to be shown again; nil: the form is new.
+	Detail      string // details of the problem
+	DetailIn    string // language of Detail, if it is not the page's
+	// Sent contains the values of a rejected form, which are shown again; nil: the form is new.
 	Sent url.Values
 }
 
-// Field returns the value of a field: the value sent before, or otherwise first.
+// Field returns the value of a field: the value that was sent before or, without one, first.
 func (n newCheck) Field(name, first string) string {
 	if n.Sent == nil {
 		return first
@@ -90,7 +90,7 @@ func (n newCheck) Field(name, first string) string {
 	return n.Sent.Get(name)
 }
 
-// RuleFields are the rules of the site, or those that were sent before.
+// RuleFields returns fields with the rules of the site, or with those that were sent before.
 func (n newCheck) RuleFields() []ruleField { return ruleFields(n.Rules, n.Sent, nil) }
 
 // Chosen reports whether a box or an option of a field was chosen before.
@@ -98,7 +98,7 @@ func (n newCheck) Chosen(name string, value any) bool {
 	return slices.Contains(n.Sent[name], fmt.Sprint(value))
 }
 
-// On reports whether a box is ticked: as it was sent before, or otherwise as it is initially.
+// On reports whether a box is ticked, as it was sent before or, in a new form, as it is initially.
 func (n newCheck) On(name string, first bool) bool {
 	if n.Sent == nil {
 		return first
@@ -108,13 +108,13 @@ func (n newCheck) On(name string, first bool) bool {
 
 // refused is a form that was not accepted.
 type refused struct {
-	problem string // key of a message
+	problem string // key of the message about the problem
 	err     error  // details, if the problem is with the input
 	faults  []fault
 	sent    url.Values
 }
 
-// tell writes into the form what was wrong with it.
+// tell adds to the form a description of what was wrong with it.
 func (n *newCheck) tell(r refused, l message.Language) {
 	n.Problem, n.Faults, n.Sent = r.problem, r.faults, r.sent
 	if r.err != nil {
@@ -129,11 +129,11 @@ type fault struct {
 	Cause store.Cause
 }
 
-// What partners can be asked.
+// Values to choose from when partners are asked.
 var (
 	askLevels   = []concordat.Show{concordat.ShowMetadata, concordat.ShowCounts, concordat.ShowExists}
 	askForwards = []string{site.ForwardUnmatched, site.ForwardAll, site.ForwardNone}
-	// askDeadlines are offered, in seconds; any whole number up to MaxDeadline is accepted.
+	// askDeadlines are the deadlines to choose from, in seconds; any whole number up to MaxDeadline is accepted.
 	askDeadlines = []int{60, 15, 300, 900}
 )
 

@@ -37,8 +37,8 @@ type ClusterNode struct {
 // ShardHealth is the state of a shard.
 type ShardHealth string
 
-// A shard is healthy if every copy is in sync. It has fewer copies if one is not in sync, or its node is away, and no master if
-// no node accepts changes.
+// A shard is healthy if every copy is in sync. It has fewer copies if a copy is not in sync or its node is away, and no master if no node
+// accepts changes.
 const (
 	ShardHealthy  ShardHealth = "healthy"
 	ShardFewer    ShardHealth = "fewer copies"
@@ -64,7 +64,7 @@ type ClusterVersion struct {
 	Set     time.Time `json:"set"`
 }
 
-// versions returns the versions of the program that the live nodes run.
+// versions returns the program versions that the live nodes run.
 func (c Cluster) versions() []string {
 	var all []string
 	for _, x := range c.Nodes {
@@ -127,7 +127,7 @@ func (w adminPages) clusterPage(rw http.ResponseWriter, r *http.Request, v *Visi
 		adminFrame
 		Cluster
 		NoMaster, Fewer int
-		Mixed           []string // versions, if there are several
+		Mixed           []string // program versions, if there are several
 	}{adminFor(v), c, c.unhealthy(ShardNoMaster), c.unhealthy(ShardFewer), nil}
 	if vs := c.versions(); len(vs) > 1 {
 		p.Mixed = vs

@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// eraseRoutes adds the pages that delete permanently, and that show what was deleted.
+// eraseRoutes adds the pages for permanent deletion and for the deletions so far.
 func (w adminPages) eraseRoutes() {
 	w.AddPage("POST /checks/{id}/delete", Officers, w.eraseCheck)
 	w.AddPage("POST /batches/{id}/delete", Officers, w.eraseBatch)
@@ -69,7 +69,7 @@ func (w adminPages) deletionsPage(rw http.ResponseWriter, r *http.Request, v *Vi
 	w.Show(rw, r, v, http.StatusOK, "deletions", "title.deletions", p)
 }
 
-// receiptFile sends a receipt as it is stored.
+// receiptFile sends a receipt in its stored form.
 func (w adminPages) receiptFile(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	e, err := w.o.Store.Retention.Erasure(r.Context(), r.PathValue("id"))
 	if err == nil && e.Receipt == nil {
@@ -81,7 +81,7 @@ func (w adminPages) receiptFile(rw http.ResponseWriter, r *http.Request, v *Visi
 	}
 	rw.Header().Set("Content-Type", "application/json")
 	rw.Header().Set("Content-Disposition", `attachment; filename="deletion-`+e.ID+`.json"`)
-	_, _ = rw.Write(e.Receipt) // a disconnected browser misses nothing
+	_, _ = rw.Write(e.Receipt) // an error means that the browser has disconnected
 }
 
 // eraseCheck permanently deletes a check with its report.
@@ -101,11 +101,11 @@ func (w adminPages) eraseCheck(rw http.ResponseWriter, r *http.Request, v *Visit
 	http.Redirect(rw, r, "/checks?deleted="+url.QueryEscape(receipt.ID), http.StatusSeeOther)
 }
 
-// deletedNow is the deletion that the address of a list names, for the visitor who has just made it.
+// deletedNow is the deletion that the address of a list names, as shown to the visitor who has just requested it.
 type deletedNow struct {
-	ID    string // of its receipt; empty: the visitor deleted nothing just now
+	ID    string // id of its receipt; empty: the visitor has not just deleted anything
 	State store.ErasureState
-	// MayOpen: the visitor may open the receipt.
+	// MayOpen reports whether the visitor may open the receipt.
 	MayOpen bool
 }
 
@@ -121,7 +121,7 @@ func justDeleted(r *http.Request, w *Web, v *Visitor) (d deletedNow, err error) 
 	return deletedNow{ID: e.ID, State: e.State, MayOpen: slices.Contains(Overseers, v.Role)}, err
 }
 
-// batchAtWork returns the batch of a check if it has not ended; empty: there is none.
+// batchAtWork returns the batch of a check if the batch has not ended, and otherwise "".
 func (w adminPages) batchAtWork(ctx context.Context, task concordat.TaskID) (string, error) {
 	id, _, err := w.o.Store.Batches.BatchOfTask(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -137,7 +137,7 @@ func (w adminPages) batchAtWork(ctx context.Context, task concordat.TaskID) (str
 	return id, nil
 }
 
-// restBatch makes sure that no process works on a batch that is to be deleted.
+// restBatch ensures that no process works on a batch that is to be deleted.
 func (w adminPages) restBatch(ctx context.Context, v *Visitor, id string) error {
 	b, err := w.Batches.VisibleBatch(ctx, v, id)
 	if err == nil && !Ended(b.State) {
@@ -183,7 +183,7 @@ func (w adminPages) eraseDocument(rw http.ResponseWriter, r *http.Request, v *Vi
 	http.Redirect(rw, r, "/deletions", http.StatusSeeOther)
 }
 
-// errNoEraser is the error of a site whose pages do not delete.
+// errNoEraser is returned on a site with pages that do not delete.
 var errNoEraser = fmt.Errorf("deletion: %w: not here", concordat.ErrUnavailable)
 
 // eraseSome deletes documents of a library for an officer. Queries no longer find them; their bytes are removed soon.
@@ -203,7 +203,7 @@ func (w adminPages) eraseSome(ctx context.Context, v *Visitor, reason string, li
 	return err
 }
 
-// Erase deletes for an authorised visitor: checks for an officer, documents for an administrator.
+// Erase deletes data for an authorised visitor: an officer may delete checks, an administrator documents.
 func (w adminPages) Erase(ctx context.Context, v *Visitor, reason string, t retain.Target,
 	notes ...store.AuditNote) (*retain.Receipt, error) {
 	switch {
@@ -242,7 +242,7 @@ func (w adminPages) Erase(ctx context.Context, v *Visitor, reason string, t reta
 		w.cache.drop(id)
 	}
 	if errors.Is(err, concordat.ErrUnavailable) && r != nil && !r.Deleted.IsZero() {
-		return r, nil // queries find nothing; a machine that is away removes the bytes when it is back, and the receipt then says so
+		return r, nil // no query finds it; a machine that is away removes the bytes when it is back, and the receipt then says so
 	}
 	return r, err
 }

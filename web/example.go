@@ -16,8 +16,8 @@ import (
 	"concordat/store"
 )
 
-// examplePages offers a library and a thesis that copies from it, so that a first report needs no documents of the visitor's. They are
-// added together and deleted together.
+// examplePages offers a library and a thesis that copies from it, so that visitors can see a first report without documents of their own.
+// They are added together and deleted together.
 type examplePages struct{ web *Web }
 
 const (
@@ -29,13 +29,13 @@ const (
 	exampleReason = "the example was removed"
 )
 
-// exampleState holds what the visitor may do about the example.
+// exampleState describes what the visitor may do about the example.
 type exampleState struct {
 	Offered bool // an administrator may add it
-	There   bool // it is there, and an administrator may remove it
+	There   bool // it has been added, and an administrator may remove it
 }
 
-// State returns what the list of checks says about the example; empty: there is no check.
+// State returns what the list of checks shows about the example; empty: there is no check.
 func (e examplePages) State(ctx context.Context, v *Visitor, empty bool) (out exampleState, err error) {
 	if v.Role != store.RoleAdministrator || e.web.o.Example == nil || e.web.o.AddFile == nil || e.web.o.Eraser == nil {
 		return out, nil
@@ -119,7 +119,7 @@ func (e examplePages) add(ctx context.Context, v *Visitor) (concordat.TaskID, er
 	return ids[0], nil
 }
 
-// addFile adds a file of the example. The first line of a text is its title; a row of a table is a document with name, title and text.
+// addFile adds a file of the example. In a text, the first line is the title; in a table, each row is a document with name, title and text.
 func (e examplePages) addFile(ctx context.Context, name string, content []byte) error {
 	one := func(f AddedFile, text string) error {
 		docs, err := e.web.o.AddFile(ctx, exampleLibrary, f, strings.NewReader(text))

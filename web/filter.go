@@ -21,9 +21,9 @@ var sourceOrders = []string{"share", "date", "library", "title"}
 // sourceFilter says which sources of a report are listed, and how.
 type sourceFilter struct {
 	Query string
-	Order string // of sourceOrders
-	Small bool   // those under one percent are left out
-	Rest  bool   // those that are folded away, instead of the others; a query finds all
+	Order string // one of sourceOrders
+	Small bool   // sources under one percent are left out
+	Rest  bool   // list the sources that are folded away instead of the others; a query searches all
 }
 
 func sourceFilterOf(q url.Values) sourceFilter {
@@ -67,7 +67,7 @@ func (f sourceFilter) list(r *report.Report) []int {
 	key := func(i int) string {
 		switch s := r.Sources[i]; f.Order {
 		case "date":
-			return cmp.Or(string(dates[s.Ref]), "~") // unknown ones last
+			return cmp.Or(string(dates[s.Ref]), "~") // unknown dates come last
 		case "library":
 			return r.Place(concordat.Ref{Site: s.Site, Library: s.Library})
 		case "title":
@@ -92,16 +92,16 @@ func datesOf(r *report.Report) map[concordat.Ref]concordat.Date {
 	return out
 }
 
-// sourceList are some sources of a report, as a page lists them.
+// sourceList is a part of a report's sources in the form in which a page lists them.
 type sourceList struct {
 	Task   concordat.TaskID
 	Filter sourceFilter
 	Items  template.HTML
-	Next   int    // index of the first of the next page; 0: there is none
-	Words  string // of the line under which they are folded
+	Next   int    // index of the first source on the next page; 0: there is none
+	Words  string // words of the line under which they are folded
 }
 
-// page returns the sources of the filter, starting at an index.
+// page returns the sources that the filter lists, starting at an index.
 func (f sourceFilter) page(got *reading, from int, l html.Links) sourceList {
 	out := sourceList{Task: got.Report.Task, Filter: f}
 	all := f.list(got.Report)
@@ -115,7 +115,7 @@ func (f sourceFilter) page(got *reading, from int, l html.Links) sourceList {
 	return out
 }
 
-// rest returns the sources that are folded away below those of the filter. Its Words are empty if there are none.
+// rest returns the sources that are folded away below those that the filter lists. Its Words are empty if there are none.
 func (f sourceFilter) rest(got *reading, l html.Links) sourceList {
 	if f.Rest || f.Query != "" {
 		return sourceList{}
@@ -128,7 +128,7 @@ func (f sourceFilter) rest(got *reading, l html.Links) sourceList {
 	return out
 }
 
-// The parameters of an address that hold a filter of leads.
+// The parameters of an address for a filter of leads.
 const (
 	leadKind      = "lead-kind"
 	leadLanguages = "lead-languages"
@@ -156,7 +156,7 @@ func leadFilterOf(q url.Values) (f report.LeadFilter) {
 	return f
 }
 
-// maxLanguagePair bounds the languages in an address, in bytes.
+// maxLanguagePair is the maximum length of the languages in an address, in bytes.
 const maxLanguagePair = 20
 
 // leadQuery is the inverse of leadFilterOf.
@@ -181,11 +181,11 @@ type leadBar struct {
 	Facets     []leadFacet
 	Shown, All int
 	Filtered   bool
-	Clear      string // address without filters
+	Clear      string // address of the page without filters
 	Chosen     string // the filters in words
 }
 
-// leadFacet is one property that leads can be filtered by.
+// leadFacet is one property by which leads can be filtered.
 type leadFacet struct {
 	Name    string
 	Options []leadOption
@@ -194,7 +194,7 @@ type leadFacet struct {
 // leadOption is one value of a facet. Its link selects it, or removes it.
 type leadOption struct {
 	Label string
-	Count int // leads that it leaves with the other filters
+	Count int // number of leads that it leaves, together with the other filters
 	On    bool
 	URL   string
 }
@@ -205,8 +205,8 @@ type filterable struct {
 	State report.LeadState
 }
 
-// newLeadBar offers filters of all leads at an address, keeping its other parameters. It does not offer filters that would
-// leave all leads or none.
+// newLeadBar offers filters of all leads at an address and keeps the address's other parameters. It does not offer filters that would leave
+// all leads or none.
 func newLeadBar(l message.Language, all []filterable, f report.LeadFilter, at *url.URL) *leadBar {
 	b := &leadBar{All: len(all), Filtered: f != report.LeadFilter{}}
 	count := func(f report.LeadFilter) (n int) {
@@ -261,7 +261,7 @@ func newLeadBar(l message.Language, all []filterable, f report.LeadFilter, at *u
 	return b
 }
 
-// texts returns named strings as plain ones.
+// texts converts named strings to plain strings.
 func texts[T ~string](all []T) (out []string) {
 	for _, x := range all {
 		out = append(out, string(x))

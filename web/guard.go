@@ -13,9 +13,8 @@ import (
 	"concordat/web/bounds"
 )
 
-// guard answers a request whose handling panics with status 500, as a problem below the prefix of the API, otherwise as a
-// page, and logs the panic once, with its stack. It cuts short an answer that has begun, so that it is not mistaken for a
-// complete one.
+// guard answers with status 500 if the handling of a request panics, with a problem below the prefix of the API and with a page elsewhere,
+// and logs the panic once, with its stack. If an answer has begun, guard cuts it short, so that it is not mistaken for a complete one.
 func (w *Web) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		t := &begunWriter{ResponseWriter: rw}
@@ -40,7 +39,7 @@ func (w *Web) guard(next http.Handler) http.Handler {
 	})
 }
 
-// answerFault reports a fault of the site to the caller.
+// answerFault reports an internal error of the site to the caller.
 func (w *Web) answerFault(rw http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, APIPrefix+"/") {
 		bounds.WriteProblem(rw, &huma.ErrorModel{Type: bounds.ProblemPrefix + "fault", Title: http.StatusText(http.StatusInternalServerError),
@@ -66,8 +65,8 @@ func (b *begunWriter) Write(p []byte) (int, error) {
 	return b.ResponseWriter.Write(p)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap lets http.ResponseController reach the writer below.
 func (b *begunWriter) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
-// APIPrefix is how the paths of the API begin.
+// APIPrefix is the prefix of the API's paths.
 const APIPrefix = "/api/v1"

@@ -27,7 +27,7 @@ func (h Harvests) routes() {
 	h.w.AddPage("POST /admin/harvest/{id}", Administrators, h.change)
 }
 
-// errNoHarvest is the error of a site that does not harvest.
+// errNoHarvest is returned on a site that does not harvest.
 var errNoHarvest = fmt.Errorf("this site does not harvest: %w", concordat.ErrRefused)
 
 // All returns the sources in order of name.
@@ -54,7 +54,7 @@ func (h Harvests) One(ctx context.Context, id string) (view.Harvest, error) {
 	return view.OfHarvest(s, counts), err
 }
 
-// Records returns the records of a source after one with a given name; an empty state: all.
+// Records returns the records of a source after the one with the given name. If state is empty, it returns records in all states.
 func (h Harvests) Records(ctx context.Context, id string, state store.HarvestRecordState, after string, limit int) ([]view.HarvestRecord,
 	error) {
 	if _, err := h.w.o.Store.Harvest.Source(ctx, id); err != nil {
@@ -95,7 +95,7 @@ func (h Harvests) Add(ctx context.Context, v *Visitor, spec harvest.Spec) (view.
 	return h.One(ctx, s.ID)
 }
 
-// Run reads a source now; whole: with everything that it lists.
+// Run reads a source now. If whole is set, it reads everything that the source lists.
 func (h Harvests) Run(ctx context.Context, v *Visitor, id string, whole bool) error {
 	ask := ""
 	if whole {
@@ -123,7 +123,7 @@ type harvestPage struct {
 	Busy      bool // some source is being read
 }
 
-// Field is the value of a field of the form.
+// Field returns the value of a field of the form.
 func (p harvestPage) Field(name string) string { return p.Asked.Get(name) }
 
 func (h Harvests) page(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -182,7 +182,7 @@ type harvestOnePage struct {
 	MayChange bool
 }
 
-// shownRecords is how many records a page shows.
+// shownRecords is the number of records on a page.
 const shownRecords = 100
 
 func (h Harvests) onePage(rw http.ResponseWriter, r *http.Request, v *Visitor) {

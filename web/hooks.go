@@ -34,7 +34,7 @@ func (w adminPages) HookOf(ctx context.Context, v *Visitor, id string) (store.Ho
 	return h, err
 }
 
-// MakeHook creates a webhook of the visitor.
+// MakeHook creates a webhook for the visitor.
 func (w adminPages) MakeHook(ctx context.Context, v *Visitor, h store.Hook) (store.Hook, error) {
 	if h.Whole && v.Role != store.RoleAdministrator {
 		return h, fmt.Errorf("%w: only administrators are told of the whole site", concordat.ErrRefused)
@@ -44,7 +44,7 @@ func (w adminPages) MakeHook(ctx context.Context, v *Visitor, h store.Hook) (sto
 		return h, err
 	}
 	h.Account = v.Name
-	// The rest of the address may hold a secret.
+	// The rest of the address may contain a secret.
 	detail := map[string]any{"host": u.Host, "whole": h.Whole, "events": h.Kinds}
 	err = w.Change(ctx, v.Name, "webhook_made", detail, func(tx *store.DB) error {
 		h, err = tx.Webhooks.CreateHook(ctx, h)
@@ -146,8 +146,8 @@ type hookPage struct {
 	Secret     string // shown once
 	Deliveries []store.Delivery
 	Older      int64 // Seq from which to continue; 0: these are the last
-	Dead       bool  // at least one of them
-	// Delivery is the one whose attempts are shown; nil: none.
+	Dead       bool  // at least one of them is dead
+	// Delivery is the delivery with the attempts that are shown; nil: none.
 	Delivery *store.Delivery
 	Attempts []store.Attempt
 }

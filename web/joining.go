@@ -15,17 +15,17 @@ import (
 	"concordat/web/message"
 )
 
-// Joining makes a site a partner of others, for the pages of administration. by is the account that does it. An error with a
-// method Why is one that an administrator can fix; it is shown in the administrator's language. Safe for concurrent use.
+// Joining makes a site a partner of others, for the pages of administration. by is the account that acts. An error with a method Why is one
+// that an administrator can fix; it is shown in the administrator's language. The functions are safe for concurrent use.
 type Joining struct {
 	Standing func(ctx context.Context) (Standing, error)
 	// Cards returns the partners' own descriptions of themselves.
 	Cards func(ctx context.Context) (map[concordat.SiteID]PartnerCard, error)
-	// SetAddress sets where partners reach this site, and starts to listen for them if it does not listen yet.
+	// SetAddress sets the address at which partners reach this site, and starts to listen for partners if the site does not yet do so.
 	SetAddress func(ctx context.Context, by, address, listen string) error
 	Invite     func(ctx context.Context, by string, o InvitationOffer) (Invitation, error)
 	Redeem     func(ctx context.Context, by, invitation string) (concordat.SiteID, error)
-	// Confirm activates a partner if these are its six words.
+	// Confirm activates a partner if the given words are its six words.
 	Confirm func(ctx context.Context, by string, site concordat.SiteID, words string) error
 	Revoke  func(ctx context.Context, by string, site concordat.SiteID) error
 	// Reach tests the address of a partner, and Catalogue asks which libraries it opens.
@@ -39,10 +39,10 @@ type Joining struct {
 
 // Standing describes this site as partners see it.
 type Standing struct {
-	Site        concordat.SiteID // empty: it has no keys
-	Addresses   []string         // of its card
+	Site        concordat.SiteID // empty: the site has no keys
+	Addresses   []string         // addresses on its card
 	Listens     bool
-	Listen      string    // where, as configured
+	Listen      string    // configured address at which it listens
 	Clustered   bool      // each machine reads its address from its configuration
 	Exported    time.Time // when the root key was written elsewhere; zero: never
 	WantsExport bool
@@ -77,7 +77,7 @@ func (w adminPages) partnerRoutes() {
 	w.AddPage("POST /admin/partners/{site}", Administrators, w.changePartner)
 }
 
-// joining returns the functions that join partners; it fails if the site has none.
+// joining returns the functions that join partners; it fails if the site has no such functions.
 func (w *Web) joining() (*Joining, error) {
 	if w.o.Admin == nil || w.o.Admin.Joining == nil {
 		return nil, errNoAdmin
@@ -85,13 +85,13 @@ func (w *Web) joining() (*Joining, error) {
 	return w.o.Admin.Joining, nil
 }
 
-// explained is an administrator's error with its reason.
+// explained is an error that states its reason for an administrator.
 type explained interface {
 	error
 	Why() string
 }
 
-// partnerProblem returns the message key for an error with a reason, and further details; empty: it has none.
+// partnerProblem returns the message key for an error with a reason, and further details. The key is empty if the error has no reason.
 func partnerProblem(err error) (key, detail string) {
 	var e explained
 	if !errors.As(err, &e) {
@@ -104,7 +104,7 @@ func partnerProblem(err error) (key, detail string) {
 	return "partner.wrong." + e.Why(), detail
 }
 
-// unconfirmed is how many partners wait for an administrator to compare the six words.
+// unconfirmed returns how many partners wait for an administrator to compare the six words.
 func (w *Web) unconfirmed(ctx context.Context, v *Visitor) int {
 	if v == nil || v.Role != store.RoleAdministrator {
 		return 0
@@ -132,7 +132,7 @@ type namedMember struct {
 type namedFederation struct {
 	Name    concordat.FederationID
 	Leader  namedMember
-	Led     bool // by this site
+	Led     bool // this site leads it
 	Members []namedMember
 }
 
@@ -170,19 +170,19 @@ func (w adminPages) federations(ctx context.Context, own concordat.SiteID, rows 
 	return out, nil
 }
 
-// partnersPage is the list of partners with the guide for joining others.
+// partnersPage is the list of partners with the guide for adding others.
 type partnersPage struct {
 	adminFrame
 	Rows        []partnerRow
 	Standing    *Standing // nil: partners cannot be added on pages
 	Federations []namedFederation
-	Open        []store.Invitation // that can still be redeemed
+	Open        []store.Invitation // invitations that can still be redeemed
 	Libraries   []store.Library
 	Levels      []concordat.Show
 
-	Made            *Invitation // a moment ago; it is shown once
+	Made            *Invitation // invitation that was just made; shown once
 	Problem, Detail string
-	Asked           url.Values // the values that were sent, with a problem
+	Asked           url.Values // the rejected values, to be shown again
 }
 
 // Was returns the value that was sent in a field, or else the default.
@@ -281,7 +281,7 @@ func (w adminPages) changePartners(rw http.ResponseWriter, r *http.Request, v *V
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// readOffer reads from a form what an invitation is to open: the same rule for each library.
+// readOffer reads from a form what an invitation opens. The same rule applies to each library.
 func readOffer(f url.Values) (InvitationOffer, error) {
 	o := InvitationOffer{Note: strings.TrimSpace(f.Get("note"))}
 	if len(o.Note) > maxNote {

@@ -11,16 +11,16 @@ import (
 // Keys describes the keys with which the site signs what it publishes.
 type Keys struct {
 	Made        bool      // the site has keys
-	Identity    string    // under which other sites know this one
+	Identity    string    // identity under which other sites know this one
 	Exported    time.Time // when the root key was written elsewhere; zero: never
 	WantsExport bool      // people are asked to export the root key
 }
 
-// leastRootPassphrase is the minimum length of a passphrase for the root key, in characters: the file is kept for years, and
-// anyone who finds it can try passphrases for that long.
+// leastRootPassphrase is the minimum length of a passphrase for the root key, in characters. The file is kept for years, and anyone who
+// finds it can try passphrases for as long.
 const leastRootPassphrase = 12
 
-// keysFor returns the site's keys for a visitor who may export them; nil: nothing is shown.
+// keysFor returns the site's keys for a visitor who may export them; or nil if nothing is shown.
 func (w adminPages) keysFor(ctx context.Context) (*Keys, error) {
 	if w.o.Admin == nil || w.o.Admin.Keys == nil {
 		return nil, nil
@@ -52,7 +52,7 @@ func (w adminPages) exportRoot(rw http.ResponseWriter, r *http.Request, v *Visit
 	rw.Header().Set("Content-Type", "application/octet-stream")
 	rw.Header().Set("Cache-Control", "no-store")
 	rw.Header().Set("Content-Disposition", `attachment; filename="concordat-root.key"`)
-	_, _ = rw.Write(b) // a disconnected visitor asks again
+	_, _ = rw.Write(b) // a disconnected visitor can repeat the request
 }
 
 // putOffRoot records that the root key is not exported now.

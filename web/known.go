@@ -18,8 +18,8 @@ import (
 // knownTime is how long a browser stays known after a sign-in.
 const knownTime = 90 * 24 * time.Hour
 
-// knownCookie is the name of the cookie that shows that someone has signed in with this browser. It does not sign anyone in: it
-// lets a password be tried before those of strangers, and keeps strangers who guess from locking the account for this browser
+// knownCookie is the name of the cookie that shows that someone has signed in with this browser. It does not sign anyone in. It lets a
+// password from this browser be tried before those of strangers, and keeps strangers who guess from locking the account for this browser
 // (OWASP, "Slow Down Online Guessing Attacks with Device Cookies").
 func (w *Web) knownCookie() string {
 	if w.o.Secure {
@@ -28,9 +28,8 @@ func (w *Web) knownCookie() string {
 	return "known"
 }
 
-// knownMark authenticates an account and a time with the account's password, so that it becomes invalid when the password
-// changes. Its key is the hash with its random salt, which does not leave the store in any other way: the mark does not help in
-// guessing the password.
+// knownMark authenticates an account and a time with the account's password, so that it becomes invalid when the password changes. Its key
+// is the password's hash with a random salt, which does not otherwise leave the store, so the mark does not help in guessing the password.
 func knownMark(a *store.Account, until int64) string {
 	key := sha256.Sum256([]byte("concordat known browser 1\x00" + a.Password))
 	mac := hmac.New(sha256.New, key[:])
@@ -50,11 +49,11 @@ func (w *Web) remember(rw http.ResponseWriter, r *http.Request, account string) 
 	return nil
 }
 
-// knownAs returns the mark that identifies the browser to the account; empty: there is none.
+// knownAs returns the mark that identifies the browser to the account; or "" if there is none.
 func (w *Web) knownAs(ctx context.Context, r *http.Request, account string) (string, error) {
 	c, err := r.Cookie(w.knownCookie())
 	if err != nil {
-		return "", nil // it has none
+		return "", nil // the account has no password
 	}
 	at, mark, ok := strings.Cut(c.Value, ".")
 	until, err := strconv.ParseInt(at, 36, 64)

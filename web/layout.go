@@ -22,44 +22,44 @@ import (
 
 // Layout is a run of pages of an original, with the places of passages on them.
 type Layout struct {
-	Pages  int   // of the original
-	Begins []int // page on which each span begins; 0: it was not found with certainty, and is not marked
+	Pages  int   // number of pages of the original
+	Begins []int // page on which each span begins; 0: the span was not found with certainty and is not marked
 	Shown  []LaidOut
 }
 
 // LaidOut is one page without its picture.
 type LaidOut struct {
 	Number        int
-	Width, Height float64 // points
+	Width, Height float64 // size in points
 	Marks         []LaidOutMark
 }
 
 // LaidOutMark is a span, or a part of it, on a page.
 type LaidOutMark struct {
-	Span   int // its index
+	Span   int // index of the span
 	Begins bool
 	Boxes  []Mark // one for each line, in order
 }
 
-// leavesAtOnce is how many pages of an original are on one page here.
+// leavesAtOnce is the number of pages of an original that one page shows.
 const leavesAtOnce = 6
 
-// layoutPage is the submission as it is laid out, for the template.
+// layoutPage is the submission in its original layout, for the template.
 type layoutPage struct {
 	Files    []laidOutFile
 	Sheet    template.HTML
 	Number   int // of the run of pages that is shown, from 1
 	Runs     int
 	Original int      // pages of the original
-	Begins   string   // the run on which each passage begins, in the order of numbers; 0: none
-	Unplaced []string // unmarked passages of this file, by number, or all passages if it is unknown which are of this file
+	Begins   string   // the run in which each passage begins, in order of number; 0: none
+	Unplaced []string // numbers of unmarked passages in this file, or of all if it is unknown which are in this file
 	Reason   string   // message key: why they are not marked
 	Problem  string   // message key: why no pages are shown; empty: they are
 	Missed   string   // the number of a passage that was not found
 
 	address string
 	begins  []int // run of each passage; 0: none
-	file    int   // from 1; 0: there is only one
+	file    int   // number of the file, from 1; 0: there is only one
 }
 
 // laidOutFile is one of several files of a submission.
@@ -84,7 +84,7 @@ func (l *layoutPage) Address(n int) string {
 
 // mark is the address of a passage's mark.
 func (l *layoutPage) mark(p *checkPage, i int) string {
-	if l.begins[i] == 0 { // of another file, or not found
+	if l.begins[i] == 0 { // it is in another file, or was not found
 		return cmp.Or(p.originalLink(i), "/checks/"+url.PathEscape(string(p.ID))+"/passages/"+p.Report.Number(i))
 	}
 	return l.Address(l.begins[i]) + "#m" + p.Report.Number(i)
@@ -95,7 +95,7 @@ func (w reportPages) layoutRoutes() {
 	w.AddPage("GET /checks/{id}/pages/{n}", Everyone, w.leafPicture)
 }
 
-// layoutPage shows the submission as it is laid out, with its passages marked.
+// layoutPage shows the submission in its original layout, with its passages marked.
 func (w reportPages) layoutPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	q := r.URL.Query()
 	piece := q.Get("part") != ""
@@ -142,7 +142,7 @@ func (w reportPages) layoutPage(rw http.ResponseWriter, r *http.Request, v *Visi
 	w.showReport(rw, r, v, p, got)
 }
 
-// layOut prepares the pages that the request asks for, or those of the file with passage k, if that is not negative.
+// layOut prepares the requested pages or, if k is not negative, those of the file with passage k.
 func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) error {
 	q := r.URL.Query()
 	l := &layoutPage{address: "/checks/" + string(p.ID) + "/pages", Number: 1, Runs: 1, begins: make([]int, len(p.Report.Evidence))}
@@ -176,7 +176,7 @@ func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) e
 		}
 	}
 	own := stretches(p.originals, rep)[at].own
-	spans := make([]concordat.Span, len(rep.Evidence)) // empty: not of this file
+	spans := make([]concordat.Span, len(rep.Evidence)) // empty: it is not in this file
 	for i, e := range rep.Evidence {
 		s := concordat.Span{Start: max(e.Span.Start, own.Start) - own.Start, End: min(e.Span.End, own.End) - own.Start}
 		if s.Start < s.End {
@@ -243,7 +243,7 @@ func fileAt(parts []site.Part, number string) (int, error) {
 	return n - 1, nil
 }
 
-// leafPicture sends the picture of a page. The number alone leads to the page among its neighbours.
+// leafPicture sends the picture of a page. Following the number alone leads to the page with its neighbours.
 func (w reportPages) leafPicture(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	name, picture := strings.CutSuffix(r.PathValue("n"), ".png")
 	n, err := strconv.Atoi(name)
@@ -278,7 +278,7 @@ func (w reportPages) leafPicture(rw http.ResponseWriter, r *http.Request, v *Vis
 	switch {
 	case err == nil:
 		rw.Header().Set("Content-Type", "image/png")
-		_, _ = rw.Write(p.PNG) // a disconnected browser misses nothing
+		_, _ = rw.Write(p.PNG) // an error means that the browser has disconnected
 	case errors.Is(err, concordat.ErrNotFound) && picture:
 		http.NotFound(rw, r)
 	default:
@@ -286,14 +286,14 @@ func (w reportPages) leafPicture(rw http.ResponseWriter, r *http.Request, v *Vis
 	}
 }
 
-// noteOriginal records that someone looks at an original: for each whole page, and at intervals for its pictures.
+// noteOriginal records that someone looks at an original. It does so for each whole page, and at intervals for pictures.
 func noteOriginal(ctx context.Context, w reportPages, v *Visitor, id concordat.TaskID, part bool) {
 	if !w.readsOn(id, "original "+v.Name) || !part {
 		w.Audit(ctx, v.Name, "original_read", map[string]any{"task": id})
 	}
 }
 
-// only returns the source with a letter, the only one whose passages are marked; nil: there is none.
+// only returns the source with a letter if only its passages are marked, and otherwise nil.
 func (p *checkPage) only(letter string) *report.RankedSource {
 	for i := range p.Report.Sources {
 		if s := &p.Report.Sources[i]; s.Letter() == letter {

@@ -34,7 +34,7 @@ func (w libraryPages) libraryRoutes() {
 	w.AddPage("POST /libraries/{id}/documents/delete", Officers, w.deleteDocument)
 }
 
-// readers may see which documents a library has.
+// readers are the roles that may see which documents a library has.
 var readers = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleAuditor}
 
 type librariesPage struct {
@@ -42,7 +42,7 @@ type librariesPage struct {
 	MayMake   bool
 	MayOpen   bool
 	Problem   string
-	Name      string // the values that were sent, with a problem
+	Name      string // the rejected values, to be shown again
 	Title     string
 }
 
@@ -96,15 +96,15 @@ func (w libraryPages) CreateLibrary(ctx context.Context, v *Visitor, name, title
 
 func libraryPath(id concordat.LibraryID) string { return "/libraries/" + url.PathEscape(string(id)) }
 
-// additions names the tasks that add to a library.
+// additions returns the common name of the tasks that add to a library.
 func additions(id concordat.LibraryID) string { return store.AddingBatch + string(id) }
 
 type libraryPage struct {
 	store.Library
 	documentList
 	Path              string
-	Tasks             []addition // the latest
-	Failed            []addition // of the last day
+	Tasks             []addition // the latest additions
+	Failed            []addition // failed additions of the last day
 	Lately            additionCounts
 	Busy              bool // something is still being added
 	MayAdd, MayChange bool
@@ -157,8 +157,8 @@ func (w libraryPages) showLibrary(rw http.ResponseWriter, r *http.Request, v *Vi
 	p := libraryPage{Problem: problem, Faults: faults, MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MaxFiles, MayAdd: v.MayReview(),
 		MayChange: v.Role == store.RoleAdministrator}
 	ctx := r.Context()
-	// Additions first: a document whose addition ends in between is then already in the list. In the other order the page might
-	// show neither, and no reason to reload.
+	// Additions are read first, so that a document whose addition ends in between is already in the list. In the other order, the page
+	// might show neither the addition nor the document, and no reason to reload.
 	p.ID = concordat.LibraryID(r.PathValue("id"))
 	err := w.readAdditions(ctx, r, v, &p)
 	if err == nil {
@@ -232,7 +232,7 @@ func (w libraryPages) addDocuments(rw http.ResponseWriter, r *http.Request, v *V
 		}})
 }
 
-// deleteDocument deletes the selected documents; none if one of them does not exist.
+// deleteDocument deletes the selected documents, or none if one of them does not exist.
 func (w libraryPages) deleteDocument(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	ctx := r.Context()
 	l, err := w.library(ctx, r)
@@ -300,7 +300,7 @@ func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// changeWording saves a decision about wording of a library, or, with the action unword, deletes it.
+// changeWording saves a decision about wording of a library or, if the action is unword, deletes it.
 func (w libraryPages) changeWording(ctx context.Context, v *Visitor, l store.Library, action string, t store.Template) error {
 	detail := map[string]any{"library": l.ID, "name": t.Name}
 	if t.Counts {
@@ -314,7 +314,7 @@ func (w libraryPages) changeWording(ctx context.Context, v *Visitor, l store.Lib
 	})
 }
 
-// DeleteLibrary deletes a library with its documents. The receipt of the deletion names it too.
+// DeleteLibrary deletes a library with its documents. The receipt of the deletion also names the library.
 func (w libraryPages) DeleteLibrary(ctx context.Context, v *Visitor, l store.Library, reason string) error {
 	_, err := w.Admin.Erase(ctx, v, reason, retain.Target{Library: l.ID, Whole: true},
 		v.Note("library_delete", map[string]any{"library": l.ID, "documents": l.Documents}))

@@ -18,7 +18,7 @@ import (
 const (
 	// documentPage is how many documents a page lists.
 	documentPage = 50
-	// additionsShown is how many of the latest additions a page lists, and of those that failed.
+	// additionsShown is the maximum number of latest additions, and of failed ones, that a page lists.
 	additionsShown = 20
 	// additionsTime is how far back the summary of additions goes.
 	additionsTime = 24 * time.Hour
@@ -32,15 +32,15 @@ type documentList struct {
 	Rows       []store.ListedDocument
 	Query      string
 	Order      store.DocumentOrder
-	All        int // that match the query
-	Number     int // of the page, from 1
+	All        int // documents that match the query
+	Number     int // number of the page, from 1
 	Pages      int
-	From, To   int // of the documents on this page, from 1
+	From, To   int // numbers of the documents on this page, from 1
 	Next, Last string
 	path       string
 }
 
-// Orders are those that can be chosen.
+// Orders returns the orders that can be chosen.
 func (documentList) Orders() []store.DocumentOrder { return documentOrders }
 
 // address returns the address of another page of the list.
@@ -61,7 +61,7 @@ func (l documentList) address(page int) string {
 	return l.path + "?" + q.Encode()
 }
 
-// listDocuments reads the page of documents that r asks for; unparsable values mean the first page in order of name.
+// listDocuments reads the page of documents that r requests. Unparsable values mean the first page in order of name.
 func (w libraryPages) listDocuments(ctx context.Context, r *http.Request, lib concordat.LibraryID) (documentList, error) {
 	q := r.URL.Query()
 	l := documentList{Query: strings.TrimSpace(q.Get("q")), Order: store.DocumentOrder(q.Get("sort")), path: libraryPath(lib)}
@@ -97,17 +97,17 @@ func (w libraryPages) listDocuments(ctx context.Context, r *http.Request, lib co
 	return l, nil
 }
 
-// additionCounts counts what happened to the files of a day.
+// additionCounts counts the outcomes for the files of a day.
 type additionCounts struct {
-	Files                   int // in all
-	Added, Replaced, Same   int // documents
+	Files                   int // number of files in all
+	Added, Replaced, Same   int // numbers of documents
 	Failed, Waiting, Faulty int // files that failed, or are still to be read; Faulty: members of archives that could not be read
 }
 
-// Unread is how many files and members of archives could not be read.
+// Unread returns how many files and members of archives could not be read.
 func (c additionCounts) Unread() int { return c.Failed + c.Faulty }
 
-// Ended is how many files have been read, or failed.
+// Ended returns how many files have been read or have failed.
 func (c additionCounts) Ended() int { return c.Files - c.Waiting }
 
 func (c *additionCounts) count(s store.TaskSum) {
@@ -127,7 +127,7 @@ func (c *additionCounts) count(s store.TaskSum) {
 	}
 }
 
-// countAdditions counts what was recently submitted for a library, and returns the latest files that failed.
+// countAdditions counts the files that were recently submitted for a library, and returns the latest files that failed.
 func (w libraryPages) countAdditions(ctx context.Context, lib concordat.LibraryID) (sum additionCounts, failed []store.Task, err error) {
 	f := store.TaskFilter{Batch: additions(lib), From: w.o.Now().Add(-additionsTime)}
 	sums, err := w.o.Store.Checks.SumTasks(ctx, f)
@@ -144,15 +144,15 @@ func (w libraryPages) countAdditions(ctx context.Context, lib concordat.LibraryI
 	return sum, failed, err
 }
 
-// additionsPage lists what was submitted for a library.
+// additionsPage lists the files that were submitted for a library.
 type additionsPage struct {
 	People called
 	store.Library
 	Path   string
-	State  concordat.State // of those listed; empty: any
+	State  concordat.State // state of the listed additions; empty: any
 	Tasks  []addition
 	Busy   bool
-	Older  string // the next page; empty: these are the last
+	Older  string // address of the next page; empty: this is the last one
 	MayAdd bool
 }
 
@@ -190,7 +190,7 @@ func (w libraryPages) additionsPage(rw http.ResponseWriter, r *http.Request, v *
 	w.Show(rw, r, v, http.StatusOK, "additions", "title.library", p)
 }
 
-// shownAdditions prepares tasks that add to a library for a page; busy means that some have not ended.
+// shownAdditions prepares tasks that add to a library for a page; busy reports whether some have not ended.
 func (w libraryPages) shownAdditions(ctx context.Context, r *http.Request, v *Visitor,
 	tasks []store.Task) (out []addition, busy bool, err error) {
 	way := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}

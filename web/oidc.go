@@ -23,15 +23,15 @@ import (
 	"concordat/store"
 )
 
-// PlatformOwner begins the owner of checks that came from a learning platform; no account has such a name.
+// PlatformOwner is the prefix of the owner of checks that came from a learning platform; no account has such a name.
 const PlatformOwner = "lti:"
 
-// Login says how people sign in; the zero value: only with a password.
+// Login configures how people sign in. With the zero value, they sign in only with a password.
 type Login struct {
-	// AdministratorsOnly: only administrators sign in with a password.
+	// AdministratorsOnly allows only administrators to sign in with a password.
 	AdministratorsOnly bool
 	Providers          []Provider
-	// Client sends requests to providers; nil: one with bounds of its own.
+	// Client sends requests to providers; nil: a client with bounds of its own.
 	Client *http.Client
 }
 
@@ -45,9 +45,9 @@ type Provider struct {
 	Roles                  map[string]store.Role
 	DefaultRole            store.Role // for people whom Roles does not name; empty: rejected
 	AccountClaim           string     // names a new account
-	Create                 bool       // an account is created at the first visit
-	LinkVerified           bool       // by the verified e-mail address, once
-	UpdateRole             bool       // at every visit
+	Create                 bool       // create an account at the first visit
+	LinkVerified           bool       // link an account by the verified e-mail address, once
+	UpdateRole             bool       // update the role at every visit
 	ClockSkew, MaxAge      time.Duration
 }
 
@@ -60,8 +60,8 @@ const (
 	SignTime = 20 * time.Second
 )
 
-// oidcFlow is the state of a pending sign-in. Browser is a hash of the cookie: the browser that comes back must be the one that
-// left, or a person could be signed in as someone else without knowing (RFC 6749, section 10.12).
+// oidcFlow is the state of a pending sign-in. Browser is a hash of the cookie: the browser that comes back must be the one that left;
+// otherwise, a person could unknowingly be signed in as someone else (RFC 6749, section 10.12).
 type oidcFlow struct {
 	Provider, Nonce, Verifier, Next, Browser string
 }
@@ -86,7 +86,7 @@ func HashText(s string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// browserCookie returns the secret that identifies a browser, a new one if it has none.
+// browserCookie returns the secret that identifies a browser, creating one if it has none.
 func (w accountPages) browserCookie(rw http.ResponseWriter, r *http.Request, name string) string {
 	secret := rand.Text()
 	if c, err := r.Cookie(w.HostCookie(name)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
@@ -180,7 +180,7 @@ func (w accountPages) refuseLogin(rw http.ResponseWriter, r *http.Request, p *pr
 	w.Show(rw, r, nil, code, "login", "title.login", w.signPage(signPage{Problem: problem}))
 }
 
-// errStale: the answer does not belong to a recent sign-in of this browser.
+// errStale means that the answer does not belong to a recent sign-in of this browser.
 var errStale = errors.New("no such visit")
 
 func (w accountPages) takeFlow(ctx context.Context, r *http.Request, p *provider) (f oidcFlow, err error) {
@@ -206,7 +206,7 @@ func (w accountPages) takeFlow(ctx context.Context, r *http.Request, p *provider
 
 func EqualText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// rememberLogout stores what is needed to sign out at the provider as well.
+// rememberLogout stores the data needed to sign out at the provider as well.
 func (w accountPages) rememberLogout(ctx context.Context, rw http.ResponseWriter, p *provider, who *identity) error {
 	key := rand.Text()
 	data, err := json.Marshal(logoutFlow{p.Name, who.token})
@@ -223,9 +223,8 @@ func (w accountPages) rememberLogout(ctx context.Context, rw http.ResponseWriter
 
 type signedOut struct{ Provider, URL string }
 
-// afterLogout goes to the sign-in page or, for a visitor who came through a provider, shows a page with a link to sign out
-// there too (OpenID Connect RP-Initiated Logout 1.0). It is a link, not a redirection, since forms of this site lead nowhere
-// else.
+// afterLogout goes to the sign-in page or, for a visitor who came through a provider, shows a page with a link to sign out there too
+// (OpenID Connect RP-Initiated Logout 1.0). It is a link and not a redirection, since forms on this site may not lead to other sites.
 func (w accountPages) afterLogout(rw http.ResponseWriter, r *http.Request) {
 	c, err := r.Cookie(w.HostCookie("provider"))
 	if err != nil {
@@ -286,8 +285,8 @@ func (w accountPages) provider(name string) (*provider, error) {
 	return nil, fmt.Errorf("provider %q: %w", name, concordat.ErrNotFound)
 }
 
-// backURL is where a provider sends people back. Each provider has its own, so that an answer of one cannot pass for that of
-// another.
+// backURL is where a provider sends people back. Each provider has its own address, so that an answer from one cannot pass for an answer
+// from another.
 func (p *provider) backURL(base string) string {
 	return base + "/login/oidc/" + url.PathEscape(p.Name) + "/back"
 }

@@ -27,16 +27,16 @@ import (
 const (
 	// discoverTime is how long a discovery document is used before it is fetched again.
 	discoverTime = time.Hour
-	// retryTime is how long a provider that failed is left alone.
+	// retryTime is how long a provider that failed is not contacted again.
 	retryTime = 5 * time.Second
-	// maxAnswer bounds what a provider may answer, in bytes.
+	// maxAnswer bounds an answer of a provider, in bytes.
 	maxAnswer = 1 << 20
 	// maxToken bounds an identity token, in bytes.
 	maxToken = 64 << 10
 )
 
-// provider is a Provider with its discovery document. A provider that is down is tried again at the next sign-in; nothing waits
-// for it until then.
+// provider is a Provider with its discovery document. A provider that is down is tried again at the next sign-in; until then, nothing waits
+// for it.
 type provider struct {
 	Provider
 	client *http.Client
@@ -48,15 +48,14 @@ type provider struct {
 	failed error
 }
 
-// discovered holds the fields read from a provider's discovery document (OpenID Connect Discovery 1.0, section
-// 3).
+// discovered contains the fields read from a provider's discovery document (OpenID Connect Discovery 1.0, section 3).
 type discovered struct {
 	*oidc.Provider
 	verifier *oidc.IDTokenVerifier
 	discoveryExtras
 }
 
-// discoveryExtras holds the fields that the library does not return.
+// discoveryExtras contains the fields that the library does not return.
 type discoveryExtras struct {
 	EndSession string   `json:"end_session_endpoint"`
 	IssParam   bool     `json:"authorization_response_iss_parameter_supported"`
@@ -76,7 +75,7 @@ func newProviders(l Login) []*provider {
 	return out
 }
 
-// bounded truncates answers that are too long.
+// bounded is a transport that truncates answers that are too long.
 type bounded struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -108,7 +107,7 @@ func (p *provider) discover(ctx context.Context, now time.Time) (*discovered, er
 	switch {
 	case err == nil:
 		p.known, p.failed = d, nil
-	case p.known != nil: // it worked before: its earlier document is used until it answers again
+	case p.known != nil: // it has worked before, so its earlier document is used until it answers again
 	default:
 		p.failed = err
 		return nil, err
@@ -138,7 +137,7 @@ func (p *provider) ask(ctx context.Context, now time.Time) (*discovered, error) 
 	return d, nil
 }
 
-// secureAs rejects an endpoint without https, unless the issuer has none either, which the configuration allows only on this
+// secureAs rejects an endpoint without https, unless the issuer does not use https either, which the configuration allows only on this
 // machine.
 func secureAs(endpoint, issuer string) error {
 	e, err := url.Parse(endpoint)
@@ -172,13 +171,13 @@ type identity struct {
 	token           string
 }
 
-// identify exchanges the code of an answer and checks the identity token.
+// identify exchanges the code in an answer for an identity token and checks the token.
 func (p *provider) identify(ctx context.Context, q url.Values, f oidcFlow, base string, now time.Time) (*identity, error) {
 	d, err := p.discover(ctx, now)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", concordat.ErrUnavailable, err)
 	}
-	// RFC 9207: an answer names its issuer, if the provider supports that.
+	// An answer names its issuer if the provider supports that (RFC 9207).
 	if iss := q.Get("iss"); iss != "" && iss != p.Issuer || iss == "" && d.IssParam {
 		return nil, fmt.Errorf("%w: the answer is of issuer %q", concordat.ErrRefused, iss)
 	}
@@ -205,8 +204,8 @@ func (p *provider) identify(ctx context.Context, q url.Values, f oidcFlow, base 
 	return who, p.more(ctx, d, t, who)
 }
 
-// check verifies an identity token (OpenID Connect Core 1.0, section 3.1.3.7): signature with an
-// asymmetric algorithm, issuer and audience by the library; times, authorised party and nonce here.
+// check verifies an identity token (OpenID Connect Core 1.0, section 3.1.3.7): the library verifies the signature with an asymmetric
+// algorithm, the issuer and the audience; check verifies times, authorised party and nonce.
 func (p *provider) check(ctx context.Context, d *discovered, raw, nonce string, now time.Time) (*identity, error) {
 	t, err := d.verifier.Verify(ctx, raw)
 	if err != nil {
@@ -304,7 +303,7 @@ func (who *identity) text(name string) string {
 	return ""
 }
 
-// strongest is the order in which the roles of a person with several count.
+// strongest lists the roles from the strongest on; a person with several gets the first.
 var strongest = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleAuditor, store.RoleSubmitter}
 
 // role returns the role of a person, or an error that there is none.
@@ -320,7 +319,7 @@ func (p *provider) role(who *identity) (store.Role, bool) {
 	return p.DefaultRole, p.DefaultRole != ""
 }
 
-// accountOf returns the account of a person, and creates or links it if that is configured.
+// accountOf returns the account of a person, creating or linking it if that is configured.
 func (w accountPages) accountOf(ctx context.Context, p *provider, who *identity) (store.Account, error) {
 	i, err := w.o.Store.People.Identity(ctx, who.Issuer, who.Subject)
 	switch {
@@ -341,7 +340,7 @@ func (w accountPages) accountOf(ctx context.Context, p *provider, who *identity)
 	return w.newAccount(ctx, p, who)
 }
 
-// person is a person for package people.
+// person converts an identity for package people.
 func (p *provider) person(who *identity) people.Person {
 	r, _ := p.role(who)
 	return people.Person{Provider: p.Name, Issuer: who.Issuer, Subject: who.Subject, Title: who.text("name"), Role: r}
@@ -381,7 +380,7 @@ func (w accountPages) newAccount(ctx context.Context, p *provider, who *identity
 	return store.Account{}, fmt.Errorf("%w: account %s and %d like it are taken", concordat.ErrRefused, first, tries)
 }
 
-// endSession returns where a person signs out at the provider; empty: it has no such address.
+// endSession returns the address at which a person signs out at the provider, or "" if there is none.
 func (p *provider) endSession(ctx context.Context, token, base string, now time.Time) (string, error) {
 	d, err := p.discover(ctx, now)
 	if err != nil || d.EndSession == "" {
@@ -399,17 +398,16 @@ func (p *provider) endSession(ctx context.Context, token, base string, now time.
 	return u.String(), nil
 }
 
-// way is the route of the connections to one provider. The administrator names the host of the issuer, and proxies in the
-// environment: they may be anywhere. All other hosts are named by the provider and must be public, unless the issuer's
-// discovery document, which its certificate vouches for, has shown that it is in a network of the site itself. It is safe for
-// concurrent use.
+// way is the route of the connections to one provider. The administrator names the host of the issuer, and the environment names proxies;
+// these may be at any address. All other hosts are named by the provider and must be public, unless the issuer's discovery document, which
+// its certificate vouches for, has shown that it is in a network of the site itself. It is safe for concurrent use.
 type way struct {
 	own    string // host of the issuer, with the port
 	dialer net.Dialer
 
 	proxies sync.Map    // hosts of proxies, with the port
 	near    atomic.Bool // the latest connection to the issuer went to a private address
-	inside  atomic.Bool // and an answer came
+	inside  atomic.Bool // an answer came from there
 }
 
 func newWay(issuer string) *way {

@@ -10,7 +10,7 @@ import (
 	"fmt"
 )
 
-// Once runs a request, or returns its earlier answer for the same key. asked identifies the request.
+// Once runs a request, or returns the earlier answer if the key was used before. asked identifies the request.
 func Once[O any](ctx context.Context, w *Web, v *Visitor, key string, asked any, do func() (*O, error)) (*O, error) {
 	if len(key) > 255 {
 		return nil, fmt.Errorf("Idempotency-Key of %d bytes, at most 255: %w", len(key), concordat.ErrInvalid)
@@ -44,6 +44,6 @@ func Once[O any](ctx context.Context, w *Web, v *Visitor, key string, asked any,
 		b, err = json.Marshal(out)
 		kept = string(b)
 	}
-	// Stored even if the caller is gone: it will ask again.
+	// The answer is stored even if the caller is gone, since the caller will ask again.
 	return out, errors.Join(err, w.o.Store.People.EndOnce(context.WithoutCancel(ctx), v.Name, key, kept))
 }

@@ -15,13 +15,13 @@ import (
 	"concordat/store"
 )
 
-// Originals renders the pages of submitted files, each named by the hash of its content, as store.Files has it, and by the name
-// with which it was submitted.
+// Originals renders the pages of submitted files, each of which is identified by the hash of its content, as in store.Files, and the name
+// under which it was submitted.
 type Originals interface {
-	// Paged reports whether the file is kept and has pages that can be shown, or why not.
+	// Paged returns whether the file is kept and has pages that can be shown or, if not, why.
 	Paged(ctx context.Context, file site.Part) Pages
-	// Find returns where a span of the file's text is on its pages, with its marks on page n only; n 0: none. Found is not Sure
-	// if the page does not show the text as it was read.
+	// Find returns where a span of the file's text is on its pages, with its marks on page n only, or without marks if n is 0. Found is not
+	// Sure if the text on the page differs from the text that was read.
 	Find(ctx context.Context, file site.Part, text string, span concordat.Span, n int) (Found, error)
 	// Page returns page n, from 1, or concordat.ErrNotFound. It fails with concordat.ErrInvalid if the file has no readable pages.
 	Page(ctx context.Context, file site.Part, n int) (*OriginalPage, error)
@@ -30,7 +30,7 @@ type Originals interface {
 	Layout(ctx context.Context, file site.Part, text string, spans []concordat.Span, from, n int) (*Layout, error)
 }
 
-// Pages says whether a file has pages that can be shown.
+// Pages tells whether a file has pages that can be shown.
 type Pages string
 
 // The values of Pages.
@@ -43,8 +43,8 @@ const (
 
 // Found is the location of a passage in its original.
 type Found struct {
-	Page  int  // on which it begins, from 1; 0: nowhere
-	Sure  bool // it is that passage, judging by its letters
+	Page  int  // page on which it begins, from 1; 0: none
+	Sure  bool // the letters there show that it is that passage
 	Marks []Mark
 }
 
@@ -58,8 +58,8 @@ type OriginalPage struct {
 	PNG           []byte
 }
 
-// originals returns the files of a submission, in order. File is empty if the file has no pages: it was pasted text, has
-// another format, or is not kept. If none has pages, originals fails with concordat.ErrNotFound, and why says what is missing.
+// originals returns the files of a submission, in order. File is empty if the file has no pages, because it was pasted text, has another
+// format, or is not kept. If none has pages, originals fails with concordat.ErrNotFound, and why says what is missing.
 func (w *Web) originals(ctx context.Context, t store.Task) (out []site.Part, why Pages, err error) {
 	var j site.Job
 	if w.o.Originals != nil && len(t.Request) > 0 && json.Unmarshal(t.Request, &j) == nil {
@@ -82,14 +82,14 @@ func (w *Web) originals(ctx context.Context, t store.Task) (out []site.Part, why
 	return nil, why, fmt.Errorf("original of %s: %w", t.ID, concordat.ErrNotFound)
 }
 
-// stretch is where the text of a file is in that of a report.
+// stretch is the place of a file's text in the text of a report.
 type stretch struct {
-	whole concordat.Span // with the name of the file
+	whole concordat.Span // span including the name of the file
 	own   concordat.Span
 }
 
-// stretches returns where the text of each file of a submission is; zero if that is not known: the members of an archive are not
-// files of their own.
+// stretches returns where the text of each file of a submission is. The stretch is zero if that is not known, since the members of an
+// archive are not files of their own.
 func stretches(parts []site.Part, rep *report.Report) []stretch {
 	out := make([]stretch, len(parts))
 	if len(parts) == 1 {
@@ -123,7 +123,7 @@ func originalOf(parts []site.Part, rep *report.Report, passage concordat.Span) (
 	return 0, own, false
 }
 
-// originalLink is the link to the passage with an index on the page of its original; empty: there is none.
+// originalLink returns the link to the passage with an index on the page of its original, or "" if there is none.
 func (p *checkPage) originalLink(i int) string {
 	if _, _, ok := originalOf(p.originals, p.Report, p.Report.Evidence[i].Span); !ok {
 		return ""
@@ -136,7 +136,7 @@ type shownPassage struct {
 	File    site.Part
 	own     concordat.Span // the file's part of the report's text
 	rep     *report.Report
-	passage int // its index, from 1; 0: none
+	passage int // index of the passage, from 1; 0: none
 }
 
 // ShownPassage returns what the visitor asks to see of a task: passage k, or "" for none. It records who has looked at the
@@ -169,14 +169,14 @@ func (w *Web) ShownPassage(ctx context.Context, v *Visitor, id concordat.TaskID,
 	return s, nil
 }
 
-// Find returns where the passage is, with its marks on page n; zero without a passage.
+// Find returns where the passage is, with its marks on page n; it returns zero if there is no passage.
 func (w *Web) Find(ctx context.Context, s shownPassage, n int) (Found, error) {
 	if s.passage == 0 {
 		return Found{}, nil
 	}
 	e := s.rep.Evidence[s.passage-1].Span
 	e = concordat.Span{Start: max(e.Start, s.own.Start) - s.own.Start, End: min(e.End, s.own.End) - s.own.Start}
-	if e.End <= e.Start { // it is the name of the file
+	if e.End <= e.Start { // the passage is in the name of the file
 		return Found{}, nil
 	}
 	return w.o.Originals.Find(ctx, s.File, s.own.In(s.rep.Submission.Text), e, n)

@@ -16,20 +16,20 @@ import (
 	"concordat/web/message"
 )
 
-// pairPage is the data of the page on which two documents of a batch are compared and decided.
+// pairPage is the data of the page on which two documents of a batch are compared and a decision about them is made.
 type pairPage struct {
 	*batch.View
 	html.Comparison
 	First, Second pairSide
-	Pair          batch.ViewedPair // shares are those of First and Second; zero: nothing is in common
+	Pair          batch.ViewedPair // shares are those of First and Second; zero: they have nothing in common
 	Found         bool             // they have something in common
 	Whole         bool             // the whole texts are shown
 	Filter        pairFilter
-	At, All       int    // place of the pair in the filtered list, from 1; 0: it is not in it
-	Earlier       string // addresses of its neighbours there; empty: none
+	At, All       int    // place of the pair in the filtered list, from 1; 0: it is not listed
+	Earlier       string // addresses of its neighbours in the list; empty: none
 	Later         string
 	Leads         template.HTML
-	Events        []store.BatchEvent // about this pair, oldest first
+	Events        []store.BatchEvent // events about this pair, oldest first
 	MayReview     bool
 	Verdicts      []string
 	Before        int // place at which the previous part begins
@@ -38,18 +38,18 @@ type pairPage struct {
 // pairSide is one document of a pair.
 type pairSide struct {
 	*store.BatchMember
-	Share   float64 // of it that is also in the other
-	Verdict string  // message key about its check; empty: not for the visitor
+	Share   float64 // share of it that is also in the other
+	Verdict string  // message key for the verdict on its check; empty: not shown to the visitor
 }
 
-// pairForm holds the contents of the form of a verdict about one document of a pair.
+// pairForm is the data of the form for a verdict about one document of a pair.
 type pairForm struct {
 	pairSide
 	page  *pairPage
-	Which string // no two on a page have the same
+	Which string // unique on a page
 }
 
-// Back is where the form leads back to.
+// Back is the address to which the form returns.
 func (f pairForm) Back() string { return f.page.Back() }
 
 // Verdicts are the verdicts to choose from.
@@ -63,13 +63,13 @@ func (p *pairPage) Address() string {
 	return "/batches/" + p.ID + "/pairs/" + strconv.Itoa(p.First.Number+1) + "/" + strconv.Itoa(p.Second.Number+1)
 }
 
-// Back is the address with the filter, to which forms return.
+// Back returns the address with the filter, to which forms return.
 func (p *pairPage) Back() string { return p.Address() + "?" + p.Filter.Encode() }
 
 // wholePair is the size of both texts, in bytes, up to which they are shown completely.
 const wholePair = 400_000
 
-// batchPairPage shows two documents of a batch side by side: what the first has in common with the second.
+// batchPairPage shows two documents of a batch side by side, with what the first has in common with the second.
 func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	view, see, err := w.SeenBatch(r.Context(), v, r.PathValue("id"))
 	var x, y int
@@ -152,7 +152,7 @@ func hideNamesIn(l message.Language, rep *report.Report, x, y int) {
 	for i := range rep.Wording {
 		rep.Wording[i].Holders = nil
 	}
-	rep.Rules.ExcludeSources, rep.Rules.OwnWork, rep.Rules.NotOwnWork = nil, nil, nil // which name documents
+	rep.Rules.ExcludeSources, rep.Rules.OwnWork, rep.Rules.NotOwnWork = nil, nil, nil // these rules name documents
 	rep.Authors = nil
 	for i := range rep.Sources {
 		rep.Sources[i].Work, rep.Sources[i].Also, rep.Sources[i].Own = nil, nil, nil
@@ -194,7 +194,7 @@ func (w batchPages) aroundPair(ctx context.Context, p *pairPage) error {
 	if err != nil || p.At > 0 {
 		return err
 	}
-	p.Later = first // of the list, into which the pair does not belong
+	p.Later = first // first of the list, to which the pair does not belong
 	return p.EachPair(ctx, w.o.Store, 0, func(one batch.ViewedPair) bool {
 		if !same(one) {
 			return true

@@ -24,12 +24,12 @@ type onePartnerPage struct {
 	Alarms      []store.PartnerAlarm
 	Joins       bool // partners can be added on pages
 	Federations []namedFederation
-	Opens       []concordat.OpenLibrary // to this site, as it last said
-	Told        bool                    // it has
+	Opens       []concordat.OpenLibrary // libraries open to this site, as last announced
+	Told        bool                    // it has announced its libraries
 	Libraries   []store.Library
 	Levels      []concordat.Show
 	People      called
-	Titles      map[concordat.DocumentID]string // of the documents that it was shown
+	Titles      map[concordat.DocumentID]string // titles of the documents that it was shown
 
 	Problem, Detail string
 	Done            string // message key of the latest action
@@ -40,7 +40,7 @@ func (p onePartnerPage) Common() []namedFederation {
 	return slices.DeleteFunc(slices.Clone(p.Federations), func(f namedFederation) bool { return !f.Has(p.Partner.Site) })
 }
 
-// ToAdd are the federations of this site that the partner is not a member of yet.
+// ToAdd are the federations of this site of which the partner is not a member yet.
 func (p onePartnerPage) ToAdd() []namedFederation {
 	return slices.DeleteFunc(slices.Clone(p.Federations), func(f namedFederation) bool { return !f.Led || f.Has(p.Partner.Site) })
 }
@@ -90,7 +90,7 @@ func (w adminPages) showPartner(rw http.ResponseWriter, r *http.Request, v *Visi
 	w.Show(rw, r, v, code, "admin_partner", "title.admin", p)
 }
 
-// readJoining reads what the next steps with a partner need.
+// readJoining reads the data that the next steps with a partner need.
 func (w adminPages) readJoining(ctx context.Context, p *onePartnerPage, rows []partnerRow) error {
 	j, none := w.joining()
 	if none != nil {
@@ -144,7 +144,7 @@ func (w adminPages) changePartner(rw http.ResponseWriter, r *http.Request, v *Vi
 	}
 }
 
-// doPartner carries out the action of a form, and returns the message key about it; empty: the page shows it.
+// doPartner carries out the action of a form, and returns the message key for the outcome, or "" if the page shows the outcome.
 func (w adminPages) doPartner(ctx context.Context, v *Visitor, j *Joining, site concordat.SiteID, f url.Values) (done string, err error) {
 	name := concordat.FederationID(strings.TrimSpace(f.Get("federation")))
 	switch action := f.Get("action"); action {
@@ -182,8 +182,8 @@ func (w adminPages) doPartner(ctx context.Context, v *Visitor, j *Joining, site 
 type partnerRow struct {
 	store.Partner
 	Card  PartnerCard
-	Title string // that it gives itself, or that it was given here
-	Asked int    // texts of this site that it was asked about
+	Title string // title that it gives itself, or that it was given here
+	Asked int    // texts of this site about which it was asked
 }
 
 func (w adminPages) AdminPartners(ctx context.Context) ([]partnerRow, error) {

@@ -16,7 +16,7 @@ type peoplePage struct {
 	Link     string // to be given to the person; shown once
 	For      string
 	Problem  string
-	Asked    store.Account // the values that were sent, with a problem
+	Asked    store.Account // the rejected values, to be shown again
 }
 
 func (w adminPages) peoplePage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -63,7 +63,7 @@ func (w adminPages) showLink(rw http.ResponseWriter, r *http.Request, v *Visitor
 // JoinPath is the path of the page behind a link to choose a password.
 func JoinPath(l people.Link) string { return "/join?key=" + l.Key }
 
-// addressOf is where people reach the site: the configured address, if it is an https address, otherwise the address
+// addressOf returns the address at which people reach the site: the configured address if it is an https address, and otherwise the address
 // of the request, since the listening address may not be reachable.
 func (w adminPages) addressOf(r *http.Request) string {
 	switch {

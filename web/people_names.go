@@ -12,10 +12,10 @@ import (
 	"concordat/site"
 )
 
-// called has the names of accounts, sites and libraries that a page shows.
+// called contains the names of accounts, sites and libraries that a page shows.
 type called struct{ report.Names }
 
-// Of returns the name of a person by account, or the account if the person gave none.
+// Of returns the name of the person with an account, or the account if the person has given no name.
 func (c called) Of(account string) string { return cmp.Or(c.People[account], account) }
 
 // Partner returns the name of a partner, or its identity if it is no longer a partner.
@@ -50,7 +50,7 @@ func calledOn(ctx context.Context, w *Web) (called, error) {
 	return called{n}, err
 }
 
-// namesDigest is a digest of the names, for caches.
+// namesDigest returns a digest of the names, for caches.
 func namesDigest(n report.Names) (string, error) {
 	titles := map[string]string{}
 	for place, title := range n.Libraries {

@@ -11,7 +11,7 @@ import (
 // place is a page in the navigation.
 type place struct {
 	Path  string
-	Title string // key of a message
+	Title string // message key
 	roles []store.Role
 	also  []string // paths of pages that belong to it but are not below it
 }
@@ -27,8 +27,8 @@ var places = []place{
 	{"/admin", "title.admin", Overseers, []string{"/people", "/deletions", "/platforms"}},
 }
 
-// adminPlaces are the pages of administration, in the order of their navigation: first people and what they need, then the
-// machine.
+// adminPlaces are the pages of administration, in the order of their navigation: first the pages about people and their work, then those
+// about the machine.
 var adminPlaces = []place{
 	{"/admin", "admin.health", Overseers, nil},
 	{"/admin/tasks", "admin.tasks", Overseers, nil},
@@ -45,14 +45,14 @@ var adminPlaces = []place{
 	{"/admin/settings", "admin.settings", Overseers, nil},
 }
 
-// shownPlace is a place as a page shows it. Current is the value of aria-current (WAI-ARIA 1.2): page for the page itself, true
-// for one above it, otherwise empty.
+// shownPlace is a place as a page shows it. Current is the value of aria-current (WAI-ARIA 1.2): "page" for the page itself, "true" for a
+// page above it, and otherwise empty.
 type shownPlace struct{ Path, Title, Current string }
 
-// Places are the pages of the main navigation that the visitor may open.
+// Places returns the pages of the main navigation that the visitor may open.
 func (f frame) Places() []shownPlace { return f.shown(places) }
 
-// Sub are the pages of administration if the current page is one of them; otherwise none.
+// Sub returns the pages of administration if the current page is one of them, and otherwise none.
 func (f frame) Sub() []shownPlace {
 	if i := holder(places, f.Path); f.Visitor == nil || i < 0 || places[i].Path != "/admin" {
 		return nil
@@ -60,8 +60,8 @@ func (f frame) Sub() []shownPlace {
 	return f.shown(adminPlaces)
 }
 
-// idlePlaces are the paths of administration that have nothing to say: the cluster of a site of one machine, and the schemes of a site
-// that has no other than its own.
+// idlePlaces returns the paths of administration pages without content: the cluster page of a site of one machine, and the schemes page of
+// a site that only has its own scheme.
 func idlePlaces(ctx context.Context, w *Web, v *Visitor, path string) (out []string) {
 	if i := holder(places, path); v == nil || i < 0 || places[i].Path != "/admin" {
 		return nil
@@ -96,7 +96,7 @@ func (f frame) shown(all []place) (out []shownPlace) {
 	return out
 }
 
-// holder returns the index of the place to which a path belongs, the nearest one above it; -1: none.
+// holder returns the index of the place to which a path belongs, that is, the nearest place above it, or -1 if there is none.
 func holder(all []place, path string) int {
 	best, length := -1, 0
 	for i, p := range all {

@@ -14,40 +14,40 @@ import (
 	"concordat/web/limit"
 )
 
-// Policy says who may use the pages, how much, and what submitters see. The zero value: accounts created by administrators,
-// without limits, who see their own reports.
+// Policy configures who may use the pages, how much, and what submitters see. With the zero value, administrators create accounts, there
+// are no limits, and submitters see their own reports.
 type Policy struct {
-	// Public lets everyone create an account.
+	// Public allows everyone to create an account.
 	Public bool
-	// Proxies are trusted to name a caller's address.
+	// Proxies are the proxies that are trusted to name a caller's address.
 	Proxies     []netip.Prefix
 	SessionIdle time.Duration // an unused session ends after this time; 0: 2 h
 	See         See           // what submitters see of their own reports; empty: everything
-	From        From          // and from when; empty: when the check is done
+	From        From          // when they begin to see it; empty: when the check is done
 	Accounts    people.Policy // quotas, and how many people may create accounts themselves
-	Calls       int           // of the API per minute, with one token; 0: 600
-	NoStore     bool          // nothing that is submitted is kept once its report is made
+	Calls       int           // calls of the API per minute with one token; 0: 600
+	NoStore     bool          // submissions are not kept once their reports are made
 }
 
-// See says which part of the reports about their own documents submitters see.
+// See is the part of the reports about their own documents that submitters see.
 type See string
 
-// What they see.
+// What submitters see.
 const (
 	SeeEverything See = "everything"
-	SeeReport     See = "report" // without other people's wording
+	SeeReport     See = "report" // the report without other people's wording
 	SeeScore      See = "score"
 	SeeNothing    See = "nothing"
 )
 
-// From says when submitters begin to see it.
+// From is the moment at which submitters begin to see their reports.
 type From string
 
 // The moments.
 const (
 	FromDone    From = "done"    // the check is done
 	FromVerdict From = "verdict" // an officer has given a verdict
-	FromSigned  From = "signed"  // a second one has agreed
+	FromSigned  From = "signed"  // a second officer has agreed
 )
 
 func (p *Policy) fill() {
@@ -57,8 +57,8 @@ func (p *Policy) fill() {
 	p.Calls = cmp.Or(p.Calls, 600)
 }
 
-// Address returns the address of a request's client: the peer of the connection, or the one that trusted proxies name. An IPv6
-// address is reduced to its /64 network, which one customer shares.
+// Address returns the address of a request's client: the peer of the connection, or the address that trusted proxies name. An IPv6 address
+// is reduced to its /64 network, which one customer shares.
 func (w *Web) Address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -68,7 +68,7 @@ func (w *Web) Address(r *http.Request) string {
 	if err != nil {
 		return "unknown"
 	}
-	// Read from the right: whatever a caller wrote into the header is to the left of the proxies' additions.
+	// The header is read from the right, since text from the caller is to the left of the proxies' additions.
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(hops) - 1; i >= 0 && w.trusted(at); i-- {
 		next, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
@@ -105,7 +105,7 @@ func (w *Web) Sees(v *Visitor, now *Review) See {
 	return p.See
 }
 
-// seen returns the part of a report that the visitor sees; nil: nothing of it.
+// seen returns the part of a report that the visitor sees, or nil if the visitor sees nothing.
 func seen(rep *report.Report, s See) *report.Report {
 	switch s {
 	case SeeReport:

@@ -22,14 +22,14 @@ const (
 	QueueBeat = 3 * time.Second
 )
 
-// progress is the progress of a check, as a page shows it and as one event states it.
+// progress is the progress of a check, in the form for pages and for events.
 type progress struct {
 	State    concordat.State   `json:"state"`
 	Words    string            `json:"words"` // the stage, or why it waits
 	Done     int               `json:"done"`
 	Total    int               `json:"total"` // 0: not known
 	Partners []partnerProgress `json:"partners,omitempty"`
-	Finally  bool              `json:"finally"` // it has ended: reload the page
+	Finally  bool              `json:"finally"` // it has ended, and the page must be reloaded
 }
 
 // partnerProgress is the progress of one partner.
@@ -39,7 +39,7 @@ type partnerProgress struct {
 	Words string            `json:"words"`
 }
 
-// onItsWay shows people the progress of a check that has not ended.
+// onItsWay prepares the progress of a check that has not ended, as people see it.
 type onItsWay struct {
 	w *Web
 	v *Visitor
@@ -48,7 +48,7 @@ type onItsWay struct {
 	names map[concordat.SiteID]string
 }
 
-// now returns the progress of a task: what the store has, with the latest news from its worker.
+// now returns the progress of a task: the progress in the store, updated with the latest event from its worker.
 func (o *onItsWay) now(ctx context.Context, t store.Task) (progress, error) {
 	p := progress{State: t.State}
 	switch {
@@ -81,7 +81,7 @@ func (o *onItsWay) progressOf(ctx context.Context, t store.Task, e site.Event) p
 	return p
 }
 
-// units of the stages that count something; the others only begin and end.
+// units are the units in which stages count. Stages without a unit only begin and end.
 var units = map[string]string{"match": "unit.sentences", "search": "unit.windows", "align": "unit.documents",
 	"partner": "unit.partners", site.StageAdd: "unit.documents"}
 
@@ -134,7 +134,7 @@ func (o *onItsWay) waits(ctx context.Context, t store.Task) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// busy names what the workers are doing; what the visitor may not see is only counted.
+// busy names the checks that the workers are doing. Checks that the visitor may not see are only counted.
 func (o *onItsWay) busy(ctx context.Context, running []concordat.TaskID) string {
 	var out []string
 	others := 0
@@ -167,7 +167,7 @@ func (w checkPages) events(rw http.ResponseWriter, r *http.Request, v *Visitor) 
 	defer stop()
 	o := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
 	w.follow(rw, r, v, events, QueueBeat, func(ctx context.Context) (progress, error) {
-		// The store decides: an event may have happened before we watched.
+		// Read the store, since an event may have happened before watching began.
 		t, err := w.o.Store.Checks.Task(ctx, t.ID)
 		switch {
 		case err != nil:
@@ -179,9 +179,9 @@ func (w checkPages) events(rw http.ResponseWriter, r *http.Request, v *Visitor) 
 	})
 }
 
-// follow sends what now returns, at every event and at intervals, until it says that it was the last or fails: its subject was
-// deleted, or the reader is gone (HTML living standard, server-sent events). An account follows a bounded number of things at
-// once, and all streams end with EndStreams.
+// follow sends the result of now, at every event and at intervals, until now says that it was the last one or fails because its subject was
+// deleted, or until the reader is gone (HTML living standard, server-sent events). The number of streams of an account is bounded, and
+// EndStreams ends all streams.
 func (w checkPages) follow(rw http.ResponseWriter, r *http.Request, v *Visitor, events <-chan site.Event, every time.Duration,
 	now func(context.Context) (progress, error)) {
 	over, leave, err := w.OpenStream(v)
@@ -240,7 +240,7 @@ func (s *stream) send(p progress) bool {
 	return err == nil && s.c.Flush() == nil
 }
 
-// alive sends only a sign that the connection is alive.
+// alive sends a comment that keeps the connection alive, and reports whether the reader is still there.
 func (s *stream) alive() bool {
 	_, err := fmt.Fprint(s.rw, ": still here\n\n")
 	return err == nil && s.c.Flush() == nil

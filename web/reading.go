@@ -37,61 +37,61 @@ func (w reportPages) readingRoutes() {
 	w.layoutRoutes()
 }
 
-// fewSources is how many of the ranked sources are on a page.
+// fewSources is the number of ranked sources on a page.
 const fewSources = 25
 
-// sinceShown is how many alerts of its check are on a page.
+// sinceShown is the number of alerts about its check on a page of a report.
 const sinceShown = 10
 
-// checkPage is the data of a page about one check. Only a report page has more than a row.
+// checkPage is the data of a page about one check. Only the page of a report sets fields other than row.
 type checkPage struct {
 	row
-	Report    *report.Report // nil: none, or not yet
+	Report    *report.Report // nil: there is no report, or not yet
 	Review    *Review
 	MayReview bool
 	MayDelete bool
-	Decides   bool // for all checks of a library
-	Limited   See  // what the visitor sees of the report; empty: everything
+	Decides   bool // the visitor may decide for all checks of a library
+	Limited   See  // part of the report that the visitor sees; empty: everything
 	Me        string
 	People    called
 	Verdicts  []string
-	InLibrary *CaseLibrary // nil: it is not for the visitor
-	// Parts of the report.
+	InLibrary *CaseLibrary // nil: not shown to the visitor
+	// The parts of the report.
 	Result, Flags, Map, Legend, Text, Short, Leads, Coverage, Method template.HTML
 
 	Uncounted template.HTML // the passages that are folded away
 
 	Sources    sourceList
-	Rest       sourceList // folded away
+	Rest       sourceList // sources that are folded away
 	SourceFrom int        // index of the first of Sources
 	Filter     sourceFilter
 	LeadFilter report.LeadFilter
 	LeadBar    *leadBar // nil: leads were not requested
 	Orders     []string
 	Layout     *layoutPage // nil: the page shows the text
-	Page       int         // of the text, from 1
+	Page       int         // page of the text, from 1
 	Pages      int
 	First      string               // number of the first passage on the page of the text; empty: none follows
-	Numbers    string               // of all passages, in text order
-	Walk       string               // of those that the reader steps through
+	Numbers    string               // numbers of all passages, in text order
+	Walk       string               // numbers of the passages that the reader steps through
 	Only       *report.RankedSource // the only source whose passages are marked; nil: all are
-	Told       []notice             // what the visitor just did
+	Told       []notice             // what the visitor has just done
 	Since      []Alert              // later documents that match a watched check, the latest first
-	MoreSince  bool                 // there are more of them
+	MoreSince  bool                 // there are more later documents
 
-	Number         string // of the passage that the page shows; empty: it shows all
+	Number         string // number of the passage that the page shows; empty: all are shown
 	Earlier, Later string // numbers of its neighbours; empty: none
 	Passage        template.HTML
-	Of             int         // passages in all
-	TextPage       int         // on which it is, from 1
-	originals      []site.Part // of the submission; nil: none has pages
+	Of             int         // number of all passages
+	TextPage       int         // page of the text with the passage, from 1
+	originals      []site.Part // originals of the submission; nil: none has pages
 	unpaged        Pages       // why no original has pages
 	Comparison
 
-	Now progress // of a check that has not ended
+	Now progress // progress of a check that has not ended
 }
 
-// Silent names the sites with incomplete answers, each once.
+// Silent returns the names of the sites with incomplete answers, each once.
 func (p *checkPage) Silent() string {
 	var names []string
 	for _, c := range p.Report.Consulted {
@@ -102,7 +102,7 @@ func (p *checkPage) Silent() string {
 	return strings.Join(names, ", ")
 }
 
-// Address is the address of the page.
+// Address returns the address of the page.
 func (p *checkPage) Address() string {
 	if p.Layout != nil {
 		return p.Layout.Address(p.Layout.Number)
@@ -116,10 +116,10 @@ type Comparison struct {
 	Source report.RankedSource
 	Place  string
 	Rank   int
-	Whole  bool          // the source's own text is shown, not just passages of it
+	Whole  bool          // the source's whole text is shown, not just passages of it
 	Before int           // place at which the previous part begins
-	Shown  concordat.Ref // the text that is shown: a source's work can have several
-	Others []otherText   // those that hold something else
+	Shown  concordat.Ref // the text that is shown; a source's work can have several texts
+	Others []otherText   // texts that contain other passages
 }
 
 // otherText is a further text of a source's work.
@@ -155,13 +155,13 @@ func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bo
 	got, err := w.Reading(r.Context(), t.ID, p.Review.Rules, message.LanguageOf(r).Report(), see)
 	p.Review.mark(v.Name)
 	if see != SeeEverything {
-		p.Limited, p.Review = see, nil // what officers wrote is only for them
+		p.Limited, p.Review = see, nil // only officers may see what officers wrote
 	}
 	if err != nil {
 		return p, nil, err
 	}
 	p.Report, p.Pages, p.Of = got.Report, got.view.Pages(), got.Report.LastNumber
-	p.originals, p.unpaged, _ = w.originals(r.Context(), t) // none: there is no link
+	p.originals, p.unpaged, _ = w.originals(r.Context(), t) // without originals there is no link
 	w.NoteRead(r.Context(), v, t.ID, part)
 	return p, got, nil
 }
@@ -175,7 +175,7 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		p, got, err = w.readTask(r, v, t, false)
 	}
 	if errors.Is(err, ErrNotShown) {
-		err = nil // the page says so
+		err = nil // the page shows it
 	}
 	if err == nil && !Ended(t.State) {
 		p.Now, err = (&onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}).now(r.Context(), t)
@@ -191,7 +191,7 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	w.Show(rw, r, v, http.StatusOK, "check", "title.check", p)
 }
 
-// showReport shows a whole report: with its text, or laid out as the original.
+// showReport shows a whole report, either with its text or in the layout of the original.
 func (w reportPages) showReport(rw http.ResponseWriter, r *http.Request, v *Visitor, p *checkPage, got *reading) {
 	if err := fill(w, r, v, p, got); err != nil {
 		w.Fail(rw, r, v, err)
@@ -200,7 +200,7 @@ func (w reportPages) showReport(rw http.ResponseWriter, r *http.Request, v *Visi
 	w.Show(rw, r, v, http.StatusOK, "check", "title.check", p)
 }
 
-// sameAuthors says which of the documents that alerts are about may be by an author of the submission.
+// sameAuthors marks the documents in alerts that may be by an author of the submission.
 func sameAuthors(ctx context.Context, w *Web, r *report.Report, alerts []Alert) error {
 	if len(r.Authors) == 0 {
 		return nil
@@ -271,7 +271,7 @@ func fill(w reportPages, r *http.Request, v *Visitor, p *checkPage, got *reading
 	return nil
 }
 
-// RuleFields are the rules in force, as the form that changes them shows them.
+// RuleFields returns the rules in force as fields of the form that changes them.
 func (p *checkPage) RuleFields() []ruleField {
 	var sections []string
 	for _, s := range p.Report.Sections {
@@ -339,7 +339,7 @@ type sourceTools struct {
 type partnerLeadTools struct {
 	Task concordat.TaskID
 	report.PartnerLead
-	State  string // of the request for its places
+	State  string // state of the request for its places
 	MayAsk bool
 }
 
@@ -360,10 +360,10 @@ type passageTools struct {
 	Asked     []askedFor
 	Original  string // link to it on the page of its original; empty: there is none
 	Deciding  *decidingWording
-	Counted   bool // someone decided that it, or a part of it, counts although others share it
+	Counted   bool // someone decided that it, or a part of it, counts although many documents share it
 }
 
-// decidingWording is undecided wording with the libraries whose documents hold it, for a visitor who may decide for a library.
+// decidingWording is undecided wording with the libraries that have documents with it, for a visitor who may decide for a library.
 type decidingWording struct {
 	Name, Text string
 	Libraries  []decidingLibrary
@@ -377,7 +377,7 @@ type decidingLibrary struct {
 // decidedName is the maximum length of the name of such wording, in bytes.
 const decidedName = 60
 
-// deciding returns the undecided wording of a passage, or nil if the visitor decides nothing about it.
+// deciding returns the undecided wording of a passage, or nil if the visitor may not decide about it.
 func (p *checkPage) deciding(e concordat.Evidence) *decidingWording {
 	r := p.Report
 	if !p.Decides || e.Excluded != concordat.ExcludedUndecided {
@@ -403,13 +403,13 @@ func (p *checkPage) deciding(e concordat.Evidence) *decidingWording {
 	return d
 }
 
-// MayCount reports whether the passage counts only if someone decides so.
+// MayCount reports whether the passage counts only if someone decides that it does.
 func (p passageTools) MayCount() bool {
 	return slices.Contains([]concordat.Exclusion{concordat.ExcludedCommon, concordat.ExcludedForm, concordat.ExcludedSentence,
 		concordat.ExcludedUndecided, concordat.ExcludedQuote, concordat.ExcludedGroup}, p.Evidence.Excluded)
 }
 
-// Partners are those whose documents are sources of the passage and who can be asked about it.
+// Partners returns the partners that can be asked about the passage, since documents of theirs are sources of it.
 func (p passageTools) Partners() (out []askedFor) {
 	for _, a := range p.Asked {
 		if a.CanAsk {
@@ -434,7 +434,7 @@ func (p *checkPage) notesOf(at concordat.Span, number string) (out []noted) {
 	return out
 }
 
-// piece executes a template that is defined in a page's file.
+// piece executes a template defined in the file of a page.
 func (w reportPages) piece(in message.Language, name string, data any) template.HTML {
 	var b bytes.Buffer
 	if err := w.pages[in]["check"].ExecuteTemplate(&b, name, data); err != nil {
@@ -443,7 +443,7 @@ func (w reportPages) piece(in message.Language, name string, data any) template.
 	return template.HTML(b.String())
 }
 
-// refQuery names a document in an address, since its rank changes with the rules.
+// refQuery returns the parameters that name a document in an address. It does not use the document's rank, which changes with the rules.
 func refQuery(ref concordat.Ref) url.Values {
 	return url.Values{"site": {string(ref.Site)}, "library": {string(ref.Library)}, "document": {string(ref.Document)}}
 }
@@ -458,7 +458,7 @@ func part(rw http.ResponseWriter, r *http.Request, markup template.HTML) {
 	static.Send(rw, r, http.StatusOK, []byte(markup))
 }
 
-// numbered reads a number from 1 to most in the path of a request.
+// numbered reads a number from 1 to most from the path of a request.
 func numbered(r *http.Request, name string, most int) (int, error) {
 	n, err := strconv.Atoi(r.PathValue(name))
 	if err != nil || n < 1 || n > most {
@@ -482,7 +482,7 @@ func (w reportPages) textPart(rw http.ResponseWriter, r *http.Request, v *Visito
 	part(rw, r, got.view.Text(n-1, w.links(message.LanguageOf(r), p)))
 }
 
-// sourcesPage lists the ranked sources, or those whose title or location contains some words.
+// sourcesPage lists the ranked sources, or those with some words in their title or location.
 func (w reportPages) sourcesPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	p, got, err := w.reader(r, v, true)
 	if err != nil {
@@ -563,8 +563,8 @@ func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *Vis
 	w.Show(rw, r, v, http.StatusOK, "compare", "title.compare", p)
 }
 
-// walked returns the indices of the passages that the reader steps through: those that are not folded away, or
-// all if every one is.
+// walked returns the indices of the passages that the reader steps through: those that are not folded away, or all passages if every one is
+// folded away.
 func walked(r *report.Report) (out []int) {
 	var all []int
 	for i, e := range r.Evidence {
@@ -579,7 +579,7 @@ func walked(r *report.Report) (out []int) {
 	return out
 }
 
-// around returns the numbers of the passages before and after passage k that the reader steps to; empty: there is none.
+// around returns the numbers of the passages before and after passage k that the reader steps to; or "" if there is none.
 func around(r *report.Report, k int) (earlier, later string) {
 	for _, i := range walked(r) {
 		if i < k {
@@ -592,12 +592,12 @@ func around(r *report.Report, k int) (earlier, later string) {
 	return earlier, ""
 }
 
-// Base is the address of this comparison, to which from can be added.
+// Base is the address of this comparison, to which the parameter from can be added.
 func (p checkPage) Base() string {
 	return "/checks/" + string(p.ID) + "/compare?" + refQuery(p.Shown).Encode()
 }
 
-// otherTexts returns the texts of a source's work, except the one shown, that hold passages.
+// otherTexts returns the texts of a source's work that have passages, except for the text shown.
 func (p *checkPage) otherTexts(source report.RankedSource, shown concordat.Ref) (out []otherText) {
 	for _, ref := range source.AllPlaces() {
 		holds := slices.ContainsFunc(source.Evidence, func(e int) bool {

@@ -20,13 +20,13 @@ func (w batchPages) recheckRoutes() {
 	w.AddPage("POST /rechecks", Checkers, w.setRecheck)
 }
 
-// shownRecheck is a recheck as people and programs see it.
+// shownRecheck is a recheck in the form that people and programs see.
 type shownRecheck struct {
 	store.Recheck
 	Title string
-	Link  string // to what it last found
+	Link  string // link to its latest result
 	New   []batch.FreshSource
-	// Withheld: the visitor may not see what is new.
+	// Withheld reports whether new sources are hidden from the visitor.
 	Withheld bool
 }
 
@@ -80,7 +80,7 @@ func (w batchPages) Rechecks(ctx context.Context, v *Visitor) ([]shownRecheck, e
 
 type rechecksPage struct {
 	Rechecks []shownRecheck
-	Check    *store.Task // the one that the form is about
+	Check    *store.Task // the check that the form is about
 	Now      *store.Recheck
 	Today    string
 	People   called
@@ -142,7 +142,7 @@ func (w batchPages) setRecheck(rw http.ResponseWriter, r *http.Request, v *Visit
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// mayRecheck returns nil if the visitor may have this re-checked.
+// mayRecheck returns nil if the visitor may have the check or batch repeated.
 func (w batchPages) mayRecheck(ctx context.Context, v *Visitor, kind, target string) error {
 	if w.o.Batches == nil {
 		return errNoBatches
@@ -170,7 +170,8 @@ func (w batchPages) mayRecheck(ctx context.Context, v *Visitor, kind, target str
 	return nil
 }
 
-// PutRecheck schedules a re-check every so many days, the first on a given day; empty: after that many days.
+// PutRecheck schedules a re-check every given number of days. The first is on the given day or, if that is empty, after that number of
+// days.
 func (w batchPages) PutRecheck(ctx context.Context, v *Visitor, kind, target string, every int, on string) error {
 	if err := w.mayRecheck(ctx, v, kind, target); err != nil {
 		return err

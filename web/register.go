@@ -25,7 +25,7 @@ type registerPage struct {
 	Account       string
 }
 
-// closed refuses to create accounts if the site is not public.
+// closed returns an error if the site is not public, so that visitors cannot create accounts.
 func (w accountPages) closed(rw http.ResponseWriter, r *http.Request) bool {
 	if !w.o.Policy.Public {
 		w.Fail(rw, r, nil, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
@@ -39,8 +39,8 @@ func (w accountPages) registerPage(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// register creates an account for anyone, and shows the link for choosing its password once. A name that is not used within an
-// hour is free again.
+// register creates an account for anyone, and shows the link for choosing its password once. A name is free again if no password is chosen
+// within an hour.
 func (w accountPages) register(rw http.ResponseWriter, r *http.Request) {
 	if w.closed(rw, r) {
 		return

@@ -14,25 +14,25 @@ import (
 	"concordat/report/html"
 )
 
-// Bounds of the cache: a visitor who reads a report asks for its parts one after the other.
+// Bounds of the cache, which is needed because a visitor who reads a report requests its parts one after the other.
 const (
-	cacheBytes = 192 << 20 // of findings, approximately
+	cacheBytes = 192 << 20 // approximate bytes of findings
 	// cacheViews is how many combinations of rules and language are kept for a task.
 	cacheViews = 4
-	// readAgain is how long further reading of a report is not recorded again.
+	// readAgain is how long after recording a reader the same reader is not recorded again.
 	readAgain = 10 * time.Minute
 	// redactTime is how long findings are kept without checking again what may be seen of their sources: an embargo or a
 	// deletion changes no revision.
 	redactTime = time.Minute
 )
 
-// reportCache keeps the findings of recently read reports, and the reports made of them. What it returns is shared and must not
-// be changed. It is safe for concurrent use.
+// reportCache keeps the findings of recently read reports, and the reports made of them. Its results are shared and must not be changed. It
+// is safe for concurrent use.
 type reportCache struct {
 	mu      sync.Mutex
 	entries []*cachedReport // guarded by mu; the most recently used at the end
-	bytes   int             // guarded by mu: of all entries
-	most    int             // bytes
+	bytes   int             // bytes of all entries; guarded by mu
+	most    int             // maximum number of bytes
 }
 
 // cachedReport is the findings of one task.
@@ -42,16 +42,16 @@ type cachedReport struct {
 
 	mu       sync.Mutex // guards the rest; held while findings are read, so that they are read once
 	revision int64
-	read     time.Time // when findings were
+	read     time.Time // when findings were read
 	findings *report.Findings
-	prepared *report.Prepared // of findings
+	prepared *report.Prepared // report prepared from findings
 	views    []*reading       // the most recently used at the end
 	readers  map[string]time.Time
 }
 
 // reading is a report in one language, as one kind of reader sees it.
 type reading struct {
-	rules    string // JSON, and what the reader sees
+	rules    string // rules in JSON, and what the reader may see
 	language report.Language
 	Report   *report.Report
 	view     *html.View
@@ -78,7 +78,7 @@ func (s *reportCache) resize(b *cachedReport, bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !slices.Contains(s.entries, b) {
-		return // removed since it was taken
+		return // the entry was removed after it was taken
 	}
 	s.bytes += bytes - b.bytes
 	b.bytes = bytes
@@ -109,7 +109,7 @@ func weight(f *report.Findings) int {
 			n += 128 + len(p.Text)
 		}
 	}
-	return 2 * n // with the reports made from them
+	return 2 * n // includes the reports made from them
 }
 
 // Reading returns the report of a task under rules, limited to what a reader may see and prepared to be shown in parts.
@@ -148,7 +148,7 @@ func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules rep
 	return got, nil
 }
 
-// hasText reports whether the text of an ended check is still kept. If the report is being read, the cache knows, and no
+// hasText reports whether the text of an ended check is still kept. If the report is being read, the answer is in the cache, and no
 // findings are unpacked.
 func (w *Web) hasText(ctx context.Context, id concordat.TaskID) (bool, error) {
 	revision, err := w.o.Store.Checks.FindingsRevision(ctx, id)
@@ -164,7 +164,7 @@ func (w *Web) hasText(ctx context.Context, id concordat.TaskID) (bool, error) {
 	return w.o.Site.HasText(ctx, id)
 }
 
-// hasText reports whether findings of this revision have their text; known is false if they are not in the cache.
+// hasText reports whether findings of this revision have their text; known is false if the findings are not in the cache.
 func (s *reportCache) hasText(id concordat.TaskID, revision int64) (text, known bool) {
 	s.mu.Lock()
 	i := slices.IndexFunc(s.entries, func(b *cachedReport) bool { return b.task == id })
@@ -182,7 +182,7 @@ func (s *reportCache) hasText(id concordat.TaskID, revision int64) (text, known 
 	return b.findings.TextKept(), true
 }
 
-// view returns what is shown under rules in a language. The key includes the rules, what may be seen, and the names.
+// view returns the cached view for the given rules and language. The key includes the rules, what may be seen, and the names.
 func (b *cachedReport) view(key string, in report.Language, rules report.Rules, see See, names report.Names) *reading {
 	var same *report.Report
 	for i, v := range b.views {
@@ -209,7 +209,7 @@ func (b *cachedReport) view(key string, in report.Language, rules report.Rules, 
 	return v
 }
 
-// readsOn reports whether the visitor was recorded as a reader of the report a moment ago.
+// readsOn reports whether the visitor was recently recorded as a reader of the report.
 func (w reportPages) readsOn(id concordat.TaskID, name string) bool {
 	b := w.cache.take(id)
 	b.mu.Lock()
@@ -223,7 +223,7 @@ func (w reportPages) readsOn(id concordat.TaskID, name string) bool {
 	return false
 }
 
-// NoteRead records that someone reads a report: for each whole page, and at intervals for its parts.
+// NoteRead records that someone reads a report. It does so for each whole page, and at intervals for parts of a page.
 func (w reportPages) NoteRead(ctx context.Context, v *Visitor, id concordat.TaskID, part bool) {
 	if !w.readsOn(id, v.Name) || !part {
 		w.Audit(ctx, v.Name, "report_read", map[string]any{"task": id})

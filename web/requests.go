@@ -37,13 +37,13 @@ const (
 // Request is a request for passages, as people see it.
 type Request struct {
 	store.Disclosure
-	Name  string // of the partner
-	Title string // of the document, if it is ours
-	// Purpose is that of the partner's check, as the partner stated it.
+	Name  string // name of the partner
+	Title string // title of the document, if it is this site's
+	// Purpose is the purpose of the partner's check, as the partner stated it.
 	Purpose string
 	Task    concordat.TaskID
 	Check   string // title of Task
-	Place   string // title of our library
+	Place   string // title of this site's library
 	Decider string // name of the person who decided
 }
 
@@ -54,10 +54,10 @@ type requestsPage struct {
 	State    string
 	States   []string
 	Requests []Request
-	Next     string // the request from which to continue; empty: these are the last
+	Next     string // the request from which to continue; empty: this is the last page
 }
 
-// requestStates are the states of a request, in the order of its life.
+// requestStates are the states of a request, in the order in which a request passes through them.
 var requestStates = []string{concordat.DisclosurePending, concordat.DisclosureGranted, concordat.DisclosureRefused,
 	concordat.DisclosureExpired, concordat.DisclosureWithdrawn}
 
@@ -74,8 +74,8 @@ func (w checkPages) requestsPage(rw http.ResponseWriter, r *http.Request, v *Vis
 	w.Show(rw, r, v, http.StatusOK, "requests", "title.requests", requestsPage{state, requestStates, all, next})
 }
 
-// Requests returns requests for passages in both directions, the latest first, after the one with a given ID, and the ID from
-// which to continue.
+// Requests returns requests for passages in both directions, latest first, starting after the one with the given ID, and the ID from which
+// to continue.
 func (w checkPages) Requests(ctx context.Context, state, after string, limit int) (out []Request, next string, err error) {
 	ds, next, err := w.o.Answers.Requests.DisclosuresAfter(ctx, state, after, limit)
 	if err != nil {
@@ -95,7 +95,7 @@ func (w checkPages) Requests(ctx context.Context, state, after string, limit int
 	return out, next, nil
 }
 
-// waiting is how many partners' requests wait for a decision of people like the visitor, up to requestsOnPage.
+// waiting returns the number of partners' requests on which the visitor may decide, up to requestsOnPage.
 func (w *Web) waiting(ctx context.Context, v *Visitor) int {
 	if v == nil || !v.MayReview() || w.o.Answers == nil {
 		return 0
@@ -146,8 +146,8 @@ func (w checkPages) request(ctx context.Context, d store.Disclosure, names calle
 
 type requestPage struct {
 	Request
-	Passages []string // of our document
-	Gone     bool     // it is no longer what was asked for
+	Passages []string // passages of this site's document
+	Gone     bool     // the document has changed since the request
 }
 
 // requestPage shows a request with the passages that the partner asks to read.
@@ -226,10 +226,10 @@ type askedFor struct {
 	Title  string
 	CanAsk bool // its place is known and it is not in a mirror
 	Mirror bool
-	Asks   []report.Disclosure // of this passage, oldest first, with their current state
+	Asks   []report.Disclosure // requests for this passage, oldest first, with their current state
 }
 
-// asked returns the documents of partners that hold text within a span of the submission.
+// asked returns the documents of partners that match text within a span of the submission.
 func asked(r *report.Report, at concordat.Span, now time.Time) []askedFor {
 	var out []askedFor
 	for _, e := range r.Evidence {
@@ -265,7 +265,7 @@ func (a askedFor) Waits() bool {
 	return slices.ContainsFunc(a.Asks, func(d report.Disclosure) bool { return d.State == concordat.DisclosurePending })
 }
 
-// ask asks the partners that hold the sources of a passage to show more of it, or for the state of earlier requests.
+// ask asks the partners that hold the sources of a passage to show more of it, or asks for the state of earlier requests.
 func (w checkPages) ask(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, err := w.task(r, v)
 	if err == nil {
@@ -294,20 +294,20 @@ func (w checkPages) ask(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// passageNumber is the form of report.Report.Number.
+// passageNumber matches the results of report.Report.Number.
 var passageNumber = regexp.MustCompile(`^[0-9]{1,9}[a-z]{0,4}$`)
 
-// AskPassages names the passages to ask partners for.
+// AskPassages names the passages to request from partners.
 type AskPassages struct {
-	At              concordat.Span   // of the submission
+	At              concordat.Span   // span of the submission
 	Lead            string           // number of a partner's possible lead, whose places are requested; empty: passages at At
-	Partner         concordat.SiteID // empty: all that hold sources
+	Partner         concordat.SiteID // empty: all partners that have sources
 	Level           concordat.Show   // ShowOverlap or ShowPassage
-	Reason, Contact string           // needed for ShowPassage, which a person decides
+	Reason, Contact string           // needed for ShowPassage, about which a person decides
 	Refresh         bool             // only ask again about pending requests
 }
 
-// AskFor sends the requests, and returns their state.
+// AskFor sends the requests and returns their states.
 func (w checkPages) AskFor(ctx context.Context, v *Visitor, t store.Task, a AskPassages) ([]report.Disclosure, error) {
 	a.Reason, a.Contact = strings.TrimSpace(a.Reason), strings.TrimSpace(a.Contact)
 	switch {
@@ -320,7 +320,7 @@ func (w checkPages) AskFor(ctx context.Context, v *Visitor, t store.Task, a AskP
 		return nil, message.Invalid("wrong.action", a.Level)
 	case a.Level == concordat.ShowPassage && (a.Reason == "" || a.Contact == ""):
 		return nil, message.Invalid("wrong.ask")
-	case len(a.Reason) > 4<<10 || len(a.Contact) > 4<<10: // as partners bound them
+	case len(a.Reason) > 4<<10 || len(a.Contact) > 4<<10: // the bounds that partners apply
 		return nil, message.Invalid("wrong.ask")
 	}
 	f, err := w.o.Site.Findings(ctx, t.ID)
@@ -357,7 +357,7 @@ func (w checkPages) askOne(ctx context.Context, v *Visitor, t store.Task, partne
 	passages []int) ([]report.Disclosure, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	// The audit first: the partner keeps the question.
+	// The audit entry comes first, since the partner keeps the request.
 	err := w.o.Store.Audit.Note(ctx, v.Name, "passages_asked", map[string]any{"task": t.ID, "site": partner, "level": a.Level,
 		"passages": len(passages)})
 	if err != nil {

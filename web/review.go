@@ -25,7 +25,7 @@ var verdicts = []string{"clear", "discuss", "suspected"}
 // maxNote bounds a comment or a reason, in bytes.
 const maxNote = 10_000
 
-// checkReason returns a reason without the space around it. It fails if a required one is empty, or if it is longer than maxNote.
+// checkReason returns a reason without the space around it. It fails if a required reason is empty or the reason is longer than maxNote.
 func checkReason(text string, needed bool) (string, error) {
 	if text = strings.TrimSpace(text); needed && text == "" || len(text) > maxNote {
 		return "", message.Invalid("wrong.reason", maxNote)
@@ -33,39 +33,39 @@ func checkReason(text string, needed bool) (string, error) {
 	return text, nil
 }
 
-// Review holds people's decisions about a check.
+// Review contains people's decisions about a check.
 type Review struct {
 	Notes   []store.Review // comments, verdicts and sign-offs, oldest first
-	Rules   report.Rules   // in force
-	Changes int            // of the rules
+	Rules   report.Rules   // rules in force
+	Changes int            // number of changes of the rules
 	Latest  int            // number of the latest note or change; 0: none
-	Log     []change       // of the rules, oldest first
-	// Verdict is the latest one, if any; Signed are the sign-offs of it.
+	Log     []change       // changes of the rules, oldest first
+	// Verdict is the latest verdict, if any. Signed are its sign-offs.
 	Verdict *store.Review
 	Signed  []report.SignedOff
-	// Assigned is the reviewer, and Due the day when the decision is due; empty: none.
+	// Assigned is the reviewer, and Due the day when the decision is due; empty: not set.
 	Assigned, Due string
-	// Touched: someone at the site has decided something about it.
+	// Touched reports whether someone at the site has made a decision about the check.
 	Touched bool
-	// Edited is when comments, by their numbers, were changed.
+	// Edited has the times at which comments were changed, by comment number.
 	Edited map[int]time.Time
-	// Handling has the changes of reviewer, due date, library and comments, oldest first.
+	// Handling lists the changes of reviewer, due date, library and comments, oldest first.
 	Handling []store.Review
-	// Added is where the submission was added; zero: nowhere, or it was removed.
+	// Added is where the submission was added; zero: it was not added, or was removed again.
 	Added addedCase
-	// Stale: the rules have changed since the verdict.
+	// Stale reports whether the rules have changed since the verdict.
 	Stale bool
 }
 
 // change is one change of the rules.
 type change struct {
-	Seq           int // of the note that stores it
+	Seq           int // number of the note that stores it
 	At            time.Time
 	By            string
 	Action        string // for example exclude-source
 	Subject       string // its subject; may be empty
 	Undone        bool
-	Mine          bool // of the reader
+	Mine          bool // made by the reader
 	before, after report.Rules
 }
 
@@ -90,7 +90,7 @@ func (w *Web) Review(ctx context.Context, t store.Task) (*Review, error) {
 		return nil, err
 	}
 	out := &Review{Rules: first, Edited: map[int]time.Time{}}
-	var then report.Rules // when the verdict was given
+	var then report.Rules // the rules when the verdict was given
 	for i := range all {
 		r := &all[i]
 		out.Latest = r.Seq
@@ -137,8 +137,7 @@ func (w *Web) Review(ctx context.Context, t store.Task) (*Review, error) {
 		case store.ReviewVerdict:
 			out.Verdict, out.Signed, then = r, nil, out.Rules
 		case store.ReviewSignOff:
-			// Two people may have written at the same time: a sign-off counts only if it is by someone else and
-			// for this verdict.
+			// Two people may have written at the same time, so a sign-off counts only if it is by someone else and for this verdict.
 			if out.Verdict != nil && r.By != out.Verdict.By && signs(r.Data, out.Verdict.Seq) {
 				out.Signed = append(out.Signed, report.SignedOff{By: r.By, At: r.At})
 			}
@@ -147,7 +146,7 @@ func (w *Web) Review(ctx context.Context, t store.Task) (*Review, error) {
 	}
 	if out.Verdict != nil {
 		now := out.Rules
-		then.NotOwnWork, now.NotOwnWork = nil, nil // which change no figure
+		then.NotOwnWork, now.NotOwnWork = nil, nil // these rules change no figure
 		a, err := json.Marshal(then)
 		b, err2 := json.Marshal(now)
 		if err = errors.Join(err, err2); err != nil {
@@ -179,13 +178,14 @@ func (r *Review) MayUndo() bool {
 	return slices.ContainsFunc(r.Log, func(c change) bool { return c.Mine && c.MayUndo() })
 }
 
-// signs reports whether a sign-off is for the verdict with a number. Early sign-offs name none: they are for the latest.
+// signs reports whether a sign-off is for the verdict with the given number. Sign-offs by early versions name no verdict and are for the
+// latest one.
 func signs(data json.RawMessage, verdict int) bool {
 	var n *int
 	return json.Unmarshal(data, &n) != nil || n == nil || *n == verdict
 }
 
-// Code is the latest verdict; empty if there is none.
+// Code returns the latest verdict, or "" if there is none.
 func (r *Review) Code() string {
 	var v string
 	if r.Verdict == nil || json.Unmarshal(r.Verdict.Data, &v) != nil || !slices.Contains(verdicts, v) {
@@ -194,7 +194,7 @@ func (r *Review) Code() string {
 	return v
 }
 
-// Stage is the state of the review of a check with a report.
+// Stage returns the state of the review of a check with a report.
 func (r *Review) Stage() store.CaseStage {
 	switch {
 	case r.Verdict != nil && len(r.Signed) > 0:
@@ -207,7 +207,7 @@ func (r *Review) Stage() store.CaseStage {
 	return store.StageNew
 }
 
-// inReport returns the part of the review that a report shows; nil without a verdict.
+// inReport returns the part of the review that a report shows, or nil if there is no verdict.
 func (r *Review) inReport() *report.Review {
 	if r.Verdict == nil {
 		return nil
@@ -223,7 +223,7 @@ func (r *Review) MaySign(name string) bool {
 // HasExcludedTemplates reports whether these rules contain template wording.
 func (r *Review) HasExcludedTemplates() bool { return len(r.Rules.ExcludeTemplate) > 0 }
 
-// VerdictKey is the key of the message for the latest verdict.
+// VerdictKey returns the key of the message for the latest verdict.
 func (r *Review) VerdictKey() string {
 	if v := r.Code(); v != "" {
 		return "verdict." + v
@@ -309,7 +309,7 @@ func (w reportPages) addNote(rw http.ResponseWriter, r *http.Request, v *Visitor
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// KeepNote saves a note on a task from a form, and returns it.
+// KeepNote saves a note on a task from a form and returns the note.
 func (w reportPages) KeepNote(ctx context.Context, v *Visitor, t store.Task, now *Review, f url.Values) (store.Review, error) {
 	n, err := w.note(v, now, f)
 	if err != nil {
@@ -351,8 +351,8 @@ func (w reportPages) ChangeComment(ctx context.Context, v *Visitor, t store.Task
 	})
 }
 
-// AppendRules saves new rules of a task, unless they were changed after a given number of changes; store.AnyRules: regardless.
-// subject names the subject of the change; it may be empty.
+// AppendRules saves new rules of a task if the rules have been changed exactly the given number of times; store.AnyRules means any number.
+// subject names the subject of the change and may be empty.
 func (w reportPages) AppendRules(ctx context.Context, v *Visitor, id concordat.TaskID, rules report.Rules, action, subject string,
 	changes int) error {
 	if err := rules.Validate(); err != nil {

@@ -21,7 +21,7 @@ const (
 	maxTemplateBytes = 200 << 10
 )
 
-// changeRules changes the rules of one report; earlier rules are kept and can be restored.
+// changeRules changes the rules of one report. Earlier rules are kept and can be restored.
 func (w reportPages) changeRules(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, now, err := w.reviewForm(rw, r, v)
 	var rules report.Rules
@@ -39,7 +39,7 @@ func (w reportPages) changeRules(rw http.ResponseWriter, r *http.Request, v *Vis
 	http.Redirect(rw, r, w.afterRules(r, t, rules, seq), http.StatusSeeOther)
 }
 
-// ApplyRules saves what a form makes of the rules in force.
+// ApplyRules applies a form to the rules in force and saves the result.
 func (w reportPages) ApplyRules(ctx context.Context, v *Visitor, t store.Task, now *Review, f url.Values) (report.Rules, error) {
 	rules, subject, err := w.NewRules(ctx, v, t.ID, now.Rules, f)
 	if err == nil {
@@ -48,7 +48,7 @@ func (w reportPages) ApplyRules(ctx context.Context, v *Visitor, t store.Task, n
 	return rules, err
 }
 
-// shortened bounds the length of the audit entry of a change.
+// shortened returns s, cut to the length allowed in the audit entry of a change.
 func shortened(s string) string {
 	if runes := []rune(s); len(runes) > 200 {
 		return string(runes[:200]) + "…"
@@ -56,8 +56,8 @@ func shortened(s string) string {
 	return s
 }
 
-// afterRules is the page on which a change of the rules was made, at its place; seq is the change, which the page then
-// describes.
+// afterRules returns the address of the page on which the rules were changed, at the place of the change. seq is the number of the change,
+// which the page then describes.
 func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rules, seq int) string {
 	to := url.URL{Path: "/checks/" + string(t.ID)}
 	f := r.PostForm
@@ -68,7 +68,7 @@ func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rule
 	to.RawQuery = q.Encode()
 	switch at := f.Get("at"); at {
 	case "passage", "text", "pages":
-		// Passages are split and joined by rules; the place stays.
+		// Rules split and join passages, but the place stays the same.
 		start, err := strconv.Atoi(f.Get("start"))
 		got, err2 := w.Reading(r.Context(), t.ID, rules, message.LanguageOf(r).Report(), SeeEverything)
 		if err == nil && err2 == nil {
@@ -149,7 +149,7 @@ func (w reportPages) NewRules(ctx context.Context, v *Visitor, id concordat.Task
 		rules.ExcludeTemplate = nil
 		return rules, "", nil
 	case "undo":
-		seq, _ := strconv.Atoi(f.Get("change")) // none: the latest
+		seq, _ := strconv.Atoi(f.Get("change")) // without a number, the latest
 		return w.undoOwn(ctx, v, id, seq)
 	default:
 		return rules, "", fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
@@ -179,14 +179,14 @@ func placesOf(ctx context.Context, w reportPages, id concordat.TaskID, rules rep
 	return []concordat.Ref{ref}, nil
 }
 
-// ruleField is a rule for a whole report as a form shows it.
+// ruleField is a rule for a whole report as a field of a form.
 type ruleField struct {
-	Name, Label string // of the field, and its message key
+	Name, Label string // name of the field, and message key of its label
 	Kind        string // box, words, texts, number or percent
-	On          bool   // of a box
-	Value       string // of a number
+	On          bool   // state of a box
+	Value       string // value of a number
 	Least, Most string
-	Hint        string // of a number: the value if it is empty
+	Hint        string // for a number: the value that applies if the field is empty
 	Options     []ruleOption
 }
 
@@ -196,8 +196,8 @@ type ruleOption struct {
 	On    bool
 }
 
-// ticked returns the field of a form in which a tick says that something counts. Rules that exclude have their own field for
-// this, so that every tick in a form means the same.
+// ticked returns the name of the field in which a tick means that something counts. Rules that exclude something have a field of their own
+// for this, so that every tick in a form has the same meaning.
 func ticked(r report.Rule) string {
 	if rest, ok := strings.CutPrefix(r.Name, "exclude_"); ok {
 		return "counts_" + rest
@@ -205,8 +205,8 @@ func ticked(r report.Rule) string {
 	return r.Name
 }
 
-// ruleFields returns the rules of report.RuleTable as fields of a form: boxes, lists, then numbers. A tick says that something
-// counts. They show the rules, or what was sent before; nil: nothing. Sections are those of the report; a form without a report
+// ruleFields returns the rules of report.RuleTable as fields of a form: boxes, lists, then numbers. A tick means that something counts. The
+// fields show the rules or, if sent is not nil, the values that were sent before. Sections are those of the report; a form without a report
 // has no such list.
 func ruleFields(rules report.Rules, sent url.Values, sections []string) []ruleField {
 	var boxes, lists, numbers []ruleField
@@ -321,12 +321,12 @@ func chosen[T ~string](f url.Values, name string, before []T) (out []T) {
 	return out
 }
 
-// boxed reports whether a box of a form is ticked; an empty field of the same name says that the form has the box.
+// boxed reports whether a box of a form is ticked; an empty field of the same name shows that the form has the box.
 func boxed(f url.Values, name string) bool {
 	return slices.ContainsFunc(f[name], func(s string) bool { return s != "" })
 }
 
-// offered is the end of the name of a field with a value that a list of a form offers.
+// offered is the suffix of the name of a field with a value that a list in a form offers.
 const offered = ".of"
 
 // unticked returns the values that a list in a form offers without a tick, and earlier values that it does not offer.
@@ -348,7 +348,8 @@ func unticked[T ~string](f url.Values, name string, before []T) []T {
 	return out
 }
 
-// RuleForm returns the form from which readRules reads the rules for a whole report; a 0 of a rule that need not apply is omitted.
+// RuleForm returns the form from which readRules reads the rules for a whole report; a rule that need not apply is omitted if its value is
+// 0.
 func RuleForm(rules report.Rules) url.Values {
 	f := url.Values{}
 	for _, r := range report.RuleTable() {
@@ -471,7 +472,7 @@ func (w reportPages) leadRules(ctx context.Context, v *Visitor, id concordat.Tas
 	return rules, subject + ": " + one.Comment, nil
 }
 
-// passageTemplate makes the wording of a passage template wording, wherever else it occurs.
+// passageTemplate turns the wording of a passage into template wording, wherever it occurs.
 func (w reportPages) passageTemplate(ctx context.Context, id concordat.TaskID, rules report.Rules,
 	f url.Values) (report.Rules, string, error) {
 	s, err := spanOf(f)
@@ -498,7 +499,7 @@ func addTemplate(rules report.Rules, text string) (report.Rules, error) {
 	}
 	refuse := message.Invalid
 	if text != "" && len(text) <= maxTemplateBytes {
-		refuse = message.Conflict // it would match less
+		refuse = message.Conflict // otherwise it would match less
 	}
 	if text == "" || size > maxTemplateBytes || len(rules.ExcludeTemplate) >= maxTemplates {
 		return rules, refuse("wrong.wording", maxTemplateBytes>>10, maxTemplates)

@@ -12,23 +12,23 @@ import (
 	"concordat/store"
 )
 
-// scoreTime bounds how long one list recomputes scores after a change of rules, for example of the site's. The list reloads
-// itself for the rest.
+// scoreTime bounds how long one list recomputes scores after a change of rules, for example the site's. The list reloads itself to get the
+// remaining scores.
 const scoreTime = 200 * time.Millisecond
 
 // ShownScore is the score of a report as a list shows it.
 type ShownScore struct {
-	Share    *float64 // that counts; nil: the fields below say why
-	Unasked  bool     // nothing was compared
-	Withheld bool     // the policy does not show it to the visitor
-	Later    bool     // not computed yet
-	Flags    int      // kinds of flags that may hide something; 0: none, or not for the visitor
-	Leads    int      // that the report has; 0: none, not looked for, or not for the visitor
-	Verdict  string   // key of the message of the latest; empty: none, or not for the visitor
-	// Stage is the state of its review, Assigned the reviewer, and Due the due date; empty: not for the visitor.
+	Share    *float64 // share that counts; nil: the fields below say why it is missing
+	Unasked  bool     // it is missing because nothing was compared
+	Withheld bool     // the policy does not show the share to the visitor
+	Later    bool     // the share is not computed yet
+	Flags    int      // kinds of flags that may hide something; 0: none, or not shown to the visitor
+	Leads    int      // leads in the report; 0: none, not looked for, or not shown to the visitor
+	Verdict  string   // message key of the latest verdict; empty: none, or not shown to the visitor
+	// Stage is the state of its review, Assigned the reviewer, and Due the due date; empty: not set, or not shown to the visitor.
 	Stage         store.CaseStage
 	Assigned, Due string
-	Late          bool // the day has passed without a verdict
+	Late          bool // the due date has passed without a verdict
 }
 
 // Scores returns the scores of those checks that have a report.
@@ -43,7 +43,7 @@ func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task)
 		return nil, err
 	}
 	out := map[concordat.TaskID]ShownScore{}
-	began := time.Now() // bounds work, and is not a time that people see
+	began := time.Now() // only bounds the work, and is never shown
 	for _, t := range tasks {
 		id := t.ID
 		now, err := w.Review(ctx, t)
@@ -103,8 +103,8 @@ func (w reportPages) score(ctx context.Context, id concordat.TaskID, rules repor
 	return s, w.o.Store.Checks.PutScore(ctx, id, s)
 }
 
-// rescore computes the score of a check under rules that were just set, from the report that its page shows next. Lists would
-// compute it too, so a failure is only logged.
+// rescore computes the score of a check under rules that were just set, from the report that its page shows next. Lists would also compute
+// the score, so a failure is only logged.
 func rescore(ctx context.Context, w reportPages, id concordat.TaskID, rules report.Rules) {
 	revision, err := w.o.Store.Checks.FindingsRevision(ctx, id)
 	var digest string

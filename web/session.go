@@ -25,7 +25,7 @@ import (
 // Visitor is a person who has signed in, or a program.
 type Visitor struct {
 	store.Account
-	session store.TokenID // empty: a program
+	session store.TokenID // empty: the visitor is a program
 	Address string        // where the request comes from
 }
 
@@ -37,7 +37,7 @@ const (
 	maxName = 512
 )
 
-// cookie returns the name of the session cookie. Browsers accept names that begin with __Host- only by https and for this exact
+// cookie returns the name of the session cookie. Browsers accept names that begin with __Host- only over https and only for this exact
 // host.
 func (w *Web) cookie() string {
 	if w.o.Secure {
@@ -53,7 +53,7 @@ var (
 	errLink = fmt.Errorf("the link was used, or is too old: %w", concordat.ErrNotFound)
 )
 
-// as wraps a page for signed-in people with one of the roles.
+// as returns a handler of a page for signed-in people with one of the roles.
 func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Request, *Visitor)) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		v, err := w.visitor(r)
@@ -108,7 +108,7 @@ func (w *Web) visitor(r *http.Request) (*Visitor, error) {
 	return &Visitor{a, store.SecretID(c.Value), w.Address(r)}, nil
 }
 
-// signIn begins a session and ends the browser's former one. From then on the browser is known.
+// signIn begins a session, ends the browser's former one, and makes the browser known.
 func (w *Web) signIn(rw http.ResponseWriter, r *http.Request, account string, notes ...store.AuditNote) error {
 	former := ""
 	if c, err := r.Cookie(w.cookie()); err == nil {
@@ -130,7 +130,7 @@ func loggedIn(account string, detail map[string]any) store.AuditNote {
 	return n
 }
 
-// ParseForm reads a small form.
+// ParseForm parses a small form.
 func ParseForm(rw http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(rw, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
@@ -141,11 +141,11 @@ func ParseForm(rw http.ResponseWriter, r *http.Request) error {
 
 type signPage struct {
 	Next, Key, Name, Title, Problem string
-	Site                            string // title of the site; NamesSite: it is asked for
+	Site                            string // title of the site; if NamesSite is set, the form asks for it
 	NamesSite                       bool
 	Public                          bool // people can create accounts
 
-	Providers      []providerLink // to sign in at
+	Providers      []providerLink // providers at which people can sign in
 	Administrators bool           // only they may use a password
 }
 
@@ -163,7 +163,7 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 		w.Show(rw, r, nil, code, "login", "title.login", w.Accounts.signPage(signPage{Next: next, Name: name, Problem: problem}))
 	}
 	address := w.Address(r)
-	if len(name) > maxName { // unknown: it is not kept, not even in the audit
+	if len(name) > maxName { // no account has such a name, and it is not recorded, not even in the audit
 		if try, wait := w.throttle.Begin("", address); wait == 0 {
 			try.Failed()
 		}
@@ -200,8 +200,8 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 	http.Redirect(rw, r, local(next), http.StatusSeeOther)
 }
 
-// tryPassword reports whether the password is right for the account, and counts the try if not. It fails with a *tooMany error
-// if too many were wrong, and with a *busy one if too many are being tried.
+// tryPassword reports whether the password is right for the account, and counts the try if it is not. It fails with a *tooMany error if too
+// many passwords were wrong, and with a *busy error if too many are being tried.
 func (w *Web) tryPassword(r *http.Request, name, address, password string) (bool, error) {
 	mark, err := w.knownAs(r.Context(), r, name)
 	if err != nil {
@@ -232,7 +232,8 @@ func (w *Web) tryPassword(r *http.Request, name, address, password string) (bool
 	return ok, err
 }
 
-// problemOfTry returns the key and the status for a password that was not tried, and sets when to try again; empty: it was tried.
+// problemOfTry returns the message key and the status for a password that was not tried, and sets when to try again. The key is empty if
+// the password was tried.
 func problemOfTry(rw http.ResponseWriter, err error) (key string, code int) {
 	var many *limit.TooMany
 	var busy *limit.Busy
@@ -260,7 +261,7 @@ func (w *Web) authentic(ctx context.Context, rank int, name, password string) (b
 	return ok && err == nil && !a.Disabled && a.Password != "", err2
 }
 
-// local returns the path to open after sign-in: one of this site, whatever the link says.
+// local returns the path to open after sign-in, which is always on this site, whatever the link says.
 func local(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") ||
@@ -294,7 +295,7 @@ func (w *Web) firstPage(rw http.ResponseWriter, r *http.Request) {
 // titleKey is the setting of the site's title.
 const titleKey = "site.title"
 
-// namingSite adds to the first page whether it asks for the title of the site, and the title that was entered.
+// namingSite sets whether the first page asks for the title of the site, and adds the title that was entered.
 func (w *Web) namingSite(p signPage) signPage {
 	if w.o.Admin == nil || w.o.Admin.Set == nil {
 		return p
@@ -349,7 +350,7 @@ func (w *Web) join(rw http.ResponseWriter, r *http.Request) {
 	w.joined(rw, r, a.Name, err)
 }
 
-// ofLink returns an error that the link does not work if its token does not exist.
+// ofLink returns an error that says that the link does not work, if its token does not exist.
 func ofLink(err error) error {
 	if errors.Is(err, concordat.ErrNotFound) {
 		return errLink
@@ -357,7 +358,7 @@ func ofLink(err error) error {
 	return err
 }
 
-// hashFor hashes a password for a link that works: without one, nothing is hashed, which is expensive.
+// hashFor hashes a password if the link works. Otherwise nothing is hashed, since hashing is expensive.
 func (w *Web) hashFor(r *http.Request, key string, purpose store.Purpose, password string) (string, error) {
 	if _, err := w.o.Store.People.Token(r.Context(), key, purpose); err != nil {
 		return "", ofLink(err)
@@ -386,10 +387,10 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named
 		p.Name = t.Account
 	}
 	if len(p.Title) > people.MaxTitle {
-		p.Title = "" // the form has no room for it
+		p.Title = "" // the form has no field for it
 	}
 	if len(p.Site) > people.MaxTitle {
-		p.Site = "" // likewise
+		p.Site = "" // the form has no field for it
 	}
 	if p.Problem = passwords.Fault(password, f.Get("again"), p.Name, p.Title); named && p.Name == "" {
 		p.Problem = "first.name"

@@ -11,19 +11,19 @@ import (
 	"concordat/web/message"
 )
 
-// settingForm says how a form shows the value of a setting.
+// settingForm is the way in which a form shows the value of a setting.
 type settingForm string
 
 // The forms.
 const (
 	formText    settingForm = "text"
 	formNumber  settingForm = "number"
-	formPercent settingForm = "percent" // of a share
-	formSwitch  settingForm = "switch"  // of true and false, or of off and another word
-	formChoice  settingForm = "choice"  // of words, each with a message: setting.KEY.WORD
-	formTongue  settingForm = "tongue"  // of languages
-	formKinds   settingForm = "kinds"   // of match, any of them
-	formAbove   settingForm = "above"   // a number; below zero: never
+	formPercent settingForm = "percent" // for a share
+	formSwitch  settingForm = "switch"  // for true and false, or for off and another word
+	formChoice  settingForm = "choice"  // for words, each with a message: setting.KEY.WORD
+	formTongue  settingForm = "tongue"  // for languages
+	formKinds   settingForm = "kinds"   // for any number of kinds of match
+	formAbove   settingForm = "above"   // for a number; below zero means never
 )
 
 // settingWords describes a setting. Its name and effect are the messages setting.KEY and setting.KEY.how; formAbove also has
@@ -33,8 +33,8 @@ type settingWords struct {
 	form settingForm
 }
 
-// settingGroups are the settings that the page explains, by group; setting.group.ID and setting.group.ID.how introduce one. The others
-// are listed under all keys.
+// settingGroups are the settings that the page explains, by group; the messages setting.group.ID and setting.group.ID.how introduce a
+// group. Other settings are listed under all keys.
 var settingGroups = []struct {
 	id   string
 	keys []settingWords
@@ -81,7 +81,7 @@ func ruleSettings() []settingWords {
 type settingGroup struct {
 	ID      string
 	Fields  []settingField
-	Changes bool // one of them can be changed here
+	Changes bool // at least one of the settings can be changed here
 }
 
 // settingField is a setting as the page shows it.
@@ -89,11 +89,11 @@ type settingField struct {
 	Setting
 	Form              settingForm
 	Label, Effect     string // message keys
-	NeverLabel        string // message key of the box of formAbove, which stands for a negative number
+	NeverLabel        string // message key for the box of formAbove that means a negative number
 	Shown             string // the value of a number or a percentage
-	On                bool   // of a switch, or of the box of formAbove
+	On                bool   // state of a switch, or of the box of formAbove
 	Options           []settingOption
-	Least, Most, Step string // of a number; empty: any
+	Least, Most, Step string // bounds and step of a number; empty: any
 }
 
 // settingOption is a value to choose.
@@ -102,7 +102,7 @@ type settingOption struct {
 	On           bool
 }
 
-// grouped returns the settings by group, with what was typed into the form; nil: nothing.
+// grouped returns the settings by group, with the values typed into the form, if typed is not nil.
 func grouped(all []Setting, typed url.Values) []settingGroup {
 	by := map[string]Setting{}
 	for _, s := range all {
@@ -167,18 +167,18 @@ func fieldOf(words settingWords, s Setting, typed url.Values) settingField {
 	default:
 		f.Shown = value
 	}
-	if typed.Has("percent:" + s.Key) { // even if it is not a number
+	if typed.Has("percent:" + s.Key) { // shown even if it is not a number
 		f.Shown = typed.Get("percent:" + s.Key)
 	}
 	return f
 }
 
-// percentShown writes a share as a percentage.
+// percentShown formats a share as a percentage.
 func percentShown(x float64) string {
 	return strconv.FormatFloat(math.Round(100*x*1e6)/1e6, 'f', -1, 64)
 }
 
-// percentTyped reads a percentage, 0 to 100.
+// percentTyped parses a percentage, 0 to 100.
 func percentTyped(text string) (float64, error) {
 	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "%"))
 	x, err := strconv.ParseFloat(text, 64)
@@ -227,7 +227,7 @@ func settingTyped(form settingForm, s Setting, f url.Values) (value string, ok b
 	return "", false
 }
 
-// formOf returns the form of the setting with a key; empty: the page does not explain it.
+// formOf returns the form of the setting with a key; or "" if the page does not explain the setting.
 func formOf(key string) settingForm {
 	for _, g := range settingGroups {
 		for _, words := range g.keys {

@@ -41,15 +41,15 @@ func secret(key string) bool {
 type settingsView struct {
 	adminFrame
 	Groups  []settingGroup
-	Raw     []Setting // changed by their keys
+	Raw     []Setting // settings that are changed by key
 	All     []Setting
 	Saved   bool
 	Problem string // what is wrong with the request
-	Lang    string // of Problem, if it is not the page's
+	Lang    string // language of Problem, if it is not the page's
 	Meaning *meaningState
 }
 
-// meaningState is how the site finds rewritten text, for a visitor.
+// meaningState describes to a visitor how the site finds rewritten text.
 type meaningState struct {
 	Meaning
 	MayChange bool
@@ -80,8 +80,8 @@ func (w adminPages) showSettings(rw http.ResponseWriter, r *http.Request, v *Vis
 	w.Show(rw, r, v, code, "admin_settings", "title.admin", p)
 }
 
-// changeSettings sets settings to the values of the form. Values that its sender did not change stay as they are: someone else
-// may have set them since.
+// changeSettings sets settings to the values of the form. Values that its sender did not change stay as they are, since someone else may
+// have set them in the meantime.
 func (w adminPages) changeSettings(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	if w.o.Admin == nil || w.o.Admin.Set == nil {
 		w.Fail(rw, r, v, errNoAdmin)
@@ -120,7 +120,7 @@ func (w adminPages) changeSettings(rw http.ResponseWriter, r *http.Request, v *V
 	http.Redirect(rw, r, "/admin/settings?saved=1", http.StatusSeeOther)
 }
 
-// refuseSettings shows the form again with what is wrong with it.
+// refuseSettings shows the form again with a description of what is wrong with it.
 func (w adminPages) refuseSettings(rw http.ResponseWriter, r *http.Request, v *Visitor, err error) {
 	code, key, why := w.faultOf(rw, r, err)
 	if code != http.StatusBadRequest {

@@ -29,7 +29,7 @@ func (c SharedCases) routes() {
 // casesOnPage is how many cases a page lists.
 const casesOnPage = 100
 
-// List returns cases before a number, the latest first, and the number before which to continue.
+// List returns cases before a number, latest first, and the number before which to continue.
 func (c SharedCases) List(ctx context.Context, open bool, before int64, limit int) (out []view.Case, next int64, err error) {
 	all, err := c.w.o.Store.Cases.List(ctx, open, before, limit)
 	if err != nil {
@@ -74,7 +74,7 @@ func (c SharedCases) One(ctx context.Context, number string) (view.Case, error) 
 	return c.view(ctx, x, names)
 }
 
-// Move saves what the visitor says about a case.
+// Move saves the visitor's position on a case.
 func (c SharedCases) Move(ctx context.Context, v *Visitor, number string, m retain.CaseMove) (view.Case, error) {
 	id, err := concordat.ParseCaseID(number)
 	if err == nil {

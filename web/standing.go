@@ -16,13 +16,13 @@ import (
 // standingPages lets officers watch checks: later documents that match raise an alert.
 type standingPages struct{ web *Web }
 
-// WatchedCheck is a check that later documents are compared with.
+// WatchedCheck is a check with which later documents are compared.
 type WatchedCheck struct {
 	Task     concordat.TaskID
 	Title    string
 	Owner    string
-	Since    time.Time          // zero: it is watched by partners only
-	Partners []concordat.SiteID // that watch it too
+	Since    time.Time          // zero: only partners watch it
+	Partners []concordat.SiteID // partners that also watch it
 }
 
 // Watched returns the checks that are watched, the latest first.
@@ -88,7 +88,7 @@ func (s standingPages) Watch(ctx context.Context, v *Visitor, t store.Task) erro
 	return s.web.o.Store.Audit.Note(ctx, v.Name, "check_watched", map[string]any{"task": t.ID})
 }
 
-// StopWatching stops watching a check, here at once and at each partner that watches it too. If a partner cannot be reached,
+// StopWatching stops watching a check, immediately at this site and then at each partner that watches it. If a partner cannot be reached,
 // the error names it, and the check stays in the list for another try.
 func (s standingPages) StopWatching(ctx context.Context, v *Visitor, t store.Task) error {
 	asks, err := s.web.o.Store.Asks.Asks(ctx, t.ID)

@@ -18,12 +18,12 @@ import (
 type refusal struct {
 	is     func(error) bool
 	status int
-	kind   string // of the API's problem: the end of its type, which is stable
-	key    string // of the page's message
+	kind   string // kind of the API's problem: the end of its type, which is stable
+	key    string // key of the page's message
 }
 
-// refusals are the errors that callers can do something about. The first match counts: an error that wraps another comes before
-// it.
+// refusals lists the errors that callers can do something about. The first match counts, so an error that wraps another comes before the
+// other.
 var refusals = []refusal{
 	{wraps(ErrNoToken), http.StatusUnauthorized, "token", "error.signed"},
 	{wraps(ErrMethod), http.StatusMethodNotAllowed, "method", "error.absent"},
@@ -49,10 +49,10 @@ var refusals = []refusal{
 	{wraps(concordat.ErrUnavailable), http.StatusServiceUnavailable, "unavailable", "error.busy"},
 }
 
-// ourFault answers all other errors.
+// ourFault is the answer to all other errors.
 var ourFault = refusal{nil, http.StatusInternalServerError, kindFault, "error.fault"}
 
-// kindFault is the kind of ourFault; callers learn no more.
+// kindFault is the kind of ourFault; callers are told nothing else.
 const kindFault = "fault"
 
 func wraps(target error) func(error) bool {
@@ -74,19 +74,19 @@ func refusalOf(err error) refusal {
 	return ourFault
 }
 
-// ErrMethod: the path is known, but does not have this method.
+// ErrMethod means that the path is known but does not allow this method.
 var ErrMethod = errors.New("this path does not support the method; Allow lists those that it does")
 
 var ErrNoToken = errors.New("no valid token in Authorization: Bearer TOKEN")
 
 var (
 	errKey = errors.New("the Idempotency-Key was used for another request")
-	// ErrRevision: what was to be changed is no longer as the caller has seen it.
+	// ErrRevision means that the object to change has changed since the caller read it.
 	ErrRevision  = fmt.Errorf("%w since it was read", concordat.ErrChanged)
 	ErrCondition = errors.New("the request needs If-Match with the ETag of what it changes")
 )
 
-// ProblemOf describes an error in the form of RFC 9457, by the table in status.go. Types are stable.
+// ProblemOf describes an error in the form of RFC 9457, according to the table in status.go. Types are stable.
 func ProblemOf(err error) *huma.ErrorModel {
 	of := refusalOf(err)
 	m := &huma.ErrorModel{Type: bounds.ProblemPrefix + of.kind, Title: http.StatusText(of.status), Status: of.status}

@@ -21,23 +21,23 @@ import (
 	"concordat/web/message"
 )
 
-// uploadHandler does something with the files of an upload: it checks them, or adds them to a library.
+// uploadHandler handles the files of an upload: it checks them or adds them to a library.
 type uploadHandler struct {
 	hand func(ctx context.Context, v *Visitor, u *Upload) ([]concordat.TaskID, error)
-	// show shows the form again with what was wrong; done is the page after several files.
+	// show shows the form again with a description of what was wrong. done shows the page that follows several files.
 	show func(was refused)
 	done string
 }
 
-// submit takes files or a text and makes a check of each.
+// submit accepts files or a text and makes a check of each.
 func (w checkPages) submit(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.take(rw, r, v, uploadHandler{hand: w.HandIn, done: "/checks", show: func(was refused) {
 		w.showNew(rw, r, v, http.StatusBadRequest, was)
 	}})
 }
 
-// take reads a submission; the files are on disk before anything is answered. A script that submits file by file asks for JSON,
-// and gives each its Idempotency-Key.
+// take reads a submission; the files are on disk before anything is answered. A script that submits file by file asks for JSON, and sends
+// an Idempotency-Key with each.
 func (w checkPages) take(rw http.ResponseWriter, r *http.Request, v *Visitor, t uploadHandler) {
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
 		w.takeScript(rw, r, v, t)
@@ -69,7 +69,7 @@ func (w checkPages) take(rw http.ResponseWriter, r *http.Request, v *Visitor, t 
 
 var errNothing = fmt.Errorf("%w: no file and no text", concordat.ErrInvalid)
 
-// untakenError: none of the files were accepted.
+// untakenError means that none of the files was accepted.
 type untakenError struct{ jobs []site.Job }
 
 func (e *untakenError) Error() string {
@@ -99,9 +99,9 @@ func (e *untakenError) faults() (out []fault) {
 type handed struct {
 	Checks   []handedCheck `json:"checks,omitempty"`
 	Rejected []handedFault `json:"rejected,omitempty"`
-	Problem  string        `json:"problem,omitempty"` // of the whole request, in words
+	Problem  string        `json:"problem,omitempty"` // problem with the whole request, in words
 	Retry    bool          `json:"retry,omitempty"`   // trying again may succeed
-	SignIn   string        `json:"signin,omitempty"`  // the session has ended: where to sign in
+	SignIn   string        `json:"signin,omitempty"`  // address at which to sign in, if the session has ended
 }
 
 type handedCheck struct {
@@ -111,17 +111,17 @@ type handedCheck struct {
 
 type handedFault struct {
 	Name string `json:"name"`
-	Why  string `json:"why"` // with advice
+	Why  string `json:"why"` // reason, with advice
 }
 
-// takeScript is take for a script: once for each key, answered in JSON.
+// takeScript does what take does for a script: it accepts each key once and answers in JSON.
 func (w checkPages) takeScript(rw http.ResponseWriter, r *http.Request, v *Visitor, t uploadHandler) {
 	u, err := w.ReadUpload(rw, r, v)
 	var answer *handed
 	if err == nil {
 		key := r.Header.Get("Idempotency-Key")
 		if key != "" {
-			key = "page " + key // apart from those of programs of the same account
+			key = "page " + key // separate from the keys of programs of the same account
 		}
 		if answer, err = Once(r.Context(), w.Web, v, key, []any{u.Jobs, u.Fields}, func() (*handed, error) {
 			return w.handScript(r.Context(), v, u, t)
@@ -131,7 +131,7 @@ func (w checkPages) takeScript(rw http.ResponseWriter, r *http.Request, v *Visit
 	}
 	rw.Header().Set("Content-Type", "application/json")
 	if err == nil {
-		_ = json.NewEncoder(rw).Encode(answer) // a disconnected browser asks again with its key
+		_ = json.NewEncoder(rw).Encode(answer) // a disconnected browser repeats the request with its key
 		return
 	}
 	l := message.LanguageOf(r)
@@ -210,7 +210,7 @@ func (w checkPages) HandIn(ctx context.Context, v *Visitor, u *Upload) ([]concor
 	return w.enqueue(ctx, v, batch, jobs, common, "check_submitted")
 }
 
-// together makes one job of files that are one submission. All of them must be accepted.
+// together combines the files of one submission into one job. All of them must be accepted.
 func together(jobs []site.Job, title string) (site.Job, error) {
 	out := site.Job{Name: jobs[0].Name, Title: strings.TrimSpace(title)}
 	for _, j := range jobs {
@@ -233,7 +233,7 @@ func checkJobs(jobs []site.Job) error {
 	return nil
 }
 
-// taken are the jobs that have something to check.
+// taken returns the jobs that have something to check.
 func taken(jobs []site.Job) (out []site.Job) {
 	for _, j := range jobs {
 		if j.Fault.IsZero() {
@@ -243,7 +243,7 @@ func taken(jobs []site.Job) (out []site.Job) {
 	return out
 }
 
-// enqueue queues a task for each job, with what is common to all.
+// enqueue queues a task for each job, with the values common to all.
 func (w checkPages) enqueue(ctx context.Context, v *Visitor, batch string, jobs []site.Job, common site.Job,
 	action string) ([]concordat.TaskID, error) {
 	all := make([]site.Job, len(jobs))
@@ -271,7 +271,7 @@ func (w checkPages) enqueue(ctx context.Context, v *Visitor, batch string, jobs 
 	})
 }
 
-// filesOf are the hashes of the files of one submission.
+// filesOf returns the hashes of the files of one submission.
 func filesOf(parts []site.Part) (out []string) {
 	for _, p := range parts {
 		out = append(out, p.File)
@@ -279,10 +279,10 @@ func filesOf(parts []site.Part) (out []string) {
 	return out
 }
 
-// batchName is the form of a batch name that a page was given.
+// batchName matches the batch names that pages are given.
 var batchName = regexp.MustCompile(`^[a-z2-7]{26}$`)
 
-// wishes reads the options of the checks from a form.
+// wishes reads the options for checks from a form.
 func (w checkPages) wishes(ctx context.Context, v *Visitor, u *Upload) (site.Job, error) {
 	j := site.Job{Template: u.Field("template"), Purpose: strings.TrimSpace(u.Field("purpose")), Forward: u.Field("forward"),
 		Level: concordat.Show(u.Field("level")), Short: u.Field("short") != "", NoStore: w.o.Policy.NoStore || u.Field("no_store") != "",
@@ -319,13 +319,13 @@ func (w checkPages) wishes(ctx context.Context, v *Visitor, u *Upload) (site.Job
 	return j, w.ruleWishes(ctx, v, &j, u.Fields)
 }
 
-// IsTemplate reports whether a form can give this name of a section template: empty means the libraries' own
-// template, "none" means none.
+// IsTemplate reports whether this name of a section template is valid in a form. Empty means the libraries' own template, and "none" means
+// none.
 func (w checkPages) IsTemplate(name string) bool {
 	return name == "" || name == "none" || slices.Contains(w.o.Templates(), name)
 }
 
-// partnerWishes reads the partners of a form, SITE or SITE/LIBRARY; each must be a partner that can be asked.
+// partnerWishes reads the partners in a form, given as SITE or SITE/LIBRARY. Each must be a partner that can be asked.
 func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -362,7 +362,7 @@ func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []stri
 		}
 	}
 	var whom []Partner
-	for _, p := range all { // in their order, so that the same wish is refused in the same words
+	for _, p := range all { // in a fixed order, so that the same form is always refused with the same words
 		if of := asked[p.Site]; of != nil {
 			whom = append(whom, *of)
 		}
@@ -370,7 +370,7 @@ func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []stri
 	return checkPurpose(j.Purpose, whom)
 }
 
-// ruleWishes reads what does not count, and what is not shown. Only people who review checks can choose this.
+// ruleWishes reads from a form what does not count and what is not shown. Only people who review checks can choose this.
 func (w checkPages) ruleWishes(ctx context.Context, v *Visitor, j *site.Job, f url.Values) error {
 	documents := strings.Fields(f.Get("exclude"))
 	if f.Get("rules") == "" && len(documents) == 0 {
@@ -401,8 +401,7 @@ func (w checkPages) ruleWishes(ctx context.Context, v *Visitor, j *site.Job, f u
 	return rules.Validate()
 }
 
-// firstRules are the initial rules of a task's report: those chosen when it was submitted,
-// or those of its batch, or those of the site.
+// firstRules are the initial rules of a task's report: those chosen at submission, or else those of its batch or of the site.
 func (w checkPages) firstRules(ctx context.Context, t store.Task) (report.Rules, error) {
 	return site.FirstRules(ctx, w.o.Store, t, w.o.Rules())
 }

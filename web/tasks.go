@@ -30,41 +30,41 @@ const TaskPage = 50
 // row is a check in the list.
 type row struct {
 	store.Task
-	Queued, Running int // before it
+	Queued, Running int // numbers of checks queued and running before it
 	MayCancel       bool
 	LeftOut         concordat.LeftOut
-	File            string     // as it was submitted, if that is not the title; empty: it was pasted text, or is not known
-	Score           ShownScore // in a list; zero if there is no report
+	File            string     // name as submitted, if that is not the title; empty: pasted text, or not known
+	Score           ShownScore // score in a list; zero if there is no report
 	HasReport       bool
-	Watched         bool       // later documents are compared with it; of one check, not in a list
+	Watched         bool       // later documents are compared with it; set for one check, not in a list
 	Group           *caseGroup // the batch or archive of the row; nil: the row is a check
 }
 
 type checksPage struct {
 	Rows             []row
-	Newer, Older     string     // the pages before and after; empty: none
-	First, Last, All int        // of the rows, from 1, and of all that pass the filter
-	Of               *caseGroup // whose checks these are; nil: those of all
+	Newer, Older     string     // addresses of the pages before and after; empty: none
+	First, Last, All int        // numbers of the first and last row, from 1, and of all rows that pass the filter
+	Of               *caseGroup // group whose checks are listed; nil: all checks are
 	Filter           caseFilter
 	Views            []caseLink
 	Reviewers        []string // accounts that checks can be assigned to; nil: the visitor does not review
 	People           called
-	List             string // the query of the list, for forms to return to
+	List             string // the query of the list, to which forms return
 	Busy             bool   // some checks have not ended
 	Deleted          deletedNow
-	// MayAdd: the visitor adds documents to libraries.
+	// MayAdd reports whether the visitor may add documents to libraries.
 	MayAdd bool
-	// MayCheck: the visitor submits.
+	// MayCheck reports whether the visitor may submit.
 	MayCheck bool
-	// For a site without checks: a library to begin with, empty if there is none, and how many documents all libraries have.
+	// These are for a site without checks: a library to begin with, empty if there is none, and the number of documents in all libraries.
 	Library   concordat.LibraryID
 	Documents int
 	Example   exampleState
-	Meaning   *Meaning // likewise, for an administrator; nil: it is not known
+	Meaning   *Meaning // for a site without checks and an administrator; nil: it is not known
 }
 
 func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	f := store.TaskFilter{Without: store.AddingBatch} // a library lists what is added to it
+	f := store.TaskFilter{Without: store.AddingBatch} // pages of libraries list these
 	if !v.SeesAll() {
 		f.Owner = v.Name
 	}
@@ -72,7 +72,7 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	show.narrow(&f, v)
 	tasks, all, err := w.o.Store.Checks.ListTasks(r.Context(), f, show.Order, show.From, TaskPage)
 	list := r.URL.Query()
-	list.Del("deleted") // is said once
+	list.Del("deleted") // the message is shown once
 	p := checksPage{MayCheck: v.Role != store.RoleAuditor, MayAdd: v.MayReview(), Filter: show,
 		Views: show.Links(v.SeesAll()), List: list.Encode()}
 	if err == nil && v.MayReview() {
@@ -152,8 +152,8 @@ func (w checkPages) row(ctx context.Context, v *Visitor, t store.Task) (row, err
 	return one, nil
 }
 
-// FileName returns the name under which the file of a check was submitted, within its archive if it came in one; empty: it was
-// pasted text, or is not known.
+// FileName returns the name under which the file of a check was submitted, within its archive if it came in one; or "" if it was pasted
+// text or is not known.
 func FileName(t store.Task) string {
 	var j site.Job
 	if len(t.Request) == 0 || json.Unmarshal(t.Request, &j) != nil || j.Name == "text" {
@@ -180,7 +180,7 @@ func visible(name string) string {
 	}, name)
 }
 
-// seenLeftOut returns what was left out with visible names.
+// seenLeftOut returns the files that were left out, with visible names.
 func seenLeftOut(out concordat.LeftOut) concordat.LeftOut {
 	seen := concordat.LeftOut{Count: out.Count}
 	for _, name := range out.Names {
@@ -189,10 +189,10 @@ func seenLeftOut(out concordat.LeftOut) concordat.LeftOut {
 	return seen
 }
 
-// seenName is visible for templates, of names of every type.
+// seenName is visible for templates, and accepts names of any type.
 func seenName(name any) string { return visible(fmt.Sprint(name)) }
 
-// shareBar is a share, 0 to 1, as the length of a bar. Its number is next to it.
+// shareBar returns the length of a bar for a share, 0 to 1. Its number is next to it.
 func shareBar(share float64) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg class="sharebar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect width="%.1f" height="10"/></svg>`,
 		100*min(1, max(0, share))))
@@ -203,7 +203,7 @@ func (w *Web) mayChange(v *Visitor, t store.Task) bool {
 	return t.Owner == v.Name || v.Role == store.RoleAdministrator || v.Role == store.RoleOfficer
 }
 
-// task returns the task of the request if the visitor may see it; otherwise it does not exist for them.
+// task returns the task of the request if the visitor may see it; for other visitors it does not exist.
 func (w *Web) task(r *http.Request, v *Visitor) (store.Task, error) {
 	return w.Visible(r.Context(), v, concordat.TaskID(r.PathValue("id")))
 }
@@ -216,15 +216,15 @@ func (w *Web) Visible(ctx context.Context, v *Visitor, id concordat.TaskID) (sto
 	return t, err
 }
 
-// HasReport reports whether a check has ended with findings: an archive is split into other checks instead.
+// HasReport reports whether a check has ended with findings: an archive has none, since it is split into other checks.
 func HasReport(t store.Task) bool {
 	return (t.State == concordat.TaskDone || t.State == concordat.TaskPartial) && t.Cause.IsZero()
 }
 
-// ErrNotShown: the policy of the site does not show this report to submitters, or not yet.
+// ErrNotShown means that the site's policy does not show this report to submitters, or not yet.
 var ErrNotShown = fmt.Errorf("%w: the policy of the site does not show this report, or not yet", concordat.ErrRefused)
 
-// CurrentReport returns the report by the rules in force, with the decisions about it, and records who has read it.
+// CurrentReport returns the report under the rules in force, with the decisions about it, and records who has read it.
 func (w *Web) CurrentReport(ctx context.Context, v *Visitor, t store.Task, in report.Language) (*report.Report, error) {
 	if !HasReport(t) {
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
@@ -241,7 +241,7 @@ func (w *Web) CurrentReport(ctx context.Context, v *Visitor, t store.Task, in re
 	w.Reports.NoteRead(ctx, v, t.ID, false)
 	rep := *got.Report
 	if see == SeeEverything {
-		rep.Review = now.inReport() // what officers wrote is only for them
+		rep.Review = now.inReport() // only officers may see what officers wrote
 	}
 	if v.MayReview() { // alerts are for officers
 		if rep.Later, err = site.Later(ctx, w.o.Store, t.ID); err != nil {
@@ -300,7 +300,7 @@ func (w *Web) ReportCSV(to io.Writer, rep *report.Report, o report.CSVOptions) e
 	return w.o.ReportFile(to, formCSV, func(to io.Writer) error { return report.WriteCSV(to, rep, o) })
 }
 
-// Attachment names the file of a download (RFC 6266, section 4), not by the name of the reported document.
+// Attachment sets the file name of a download (RFC 6266, section 4), which is not the name of the reported document.
 func Attachment(t store.Task, ending string) string {
 	return "attachment; filename*=UTF-8''" + url.PathEscape(CleanName(t.Title)+".report."+ending)
 }
@@ -330,7 +330,8 @@ func (v *Visitor) Note(action string, detail map[string]any) store.AuditNote {
 	return store.AuditNote{Actor: v.Name, Action: action, Detail: detail}
 }
 
-// Change makes a change of the store and its audit entry, both or neither; by is the author. f may set what detail refers to.
+// Change makes a change in the store and its audit entry. Either both are made or neither is. by is the author, and f may set values to
+// which detail refers.
 func (w *Web) Change(ctx context.Context, by, action string, detail map[string]any, f func(tx *store.DB) error) error {
 	return w.o.Store.Atomic(ctx, func(tx *store.DB) error {
 		if err := f(tx); err != nil {
@@ -340,12 +341,12 @@ func (w *Web) Change(ctx context.Context, by, action string, detail map[string]a
 	})
 }
 
-// Audit records an action that changed nothing: reading, or a refusal. A page is not refused because its entry cannot be
-// written; that is logged. A change is recorded in its own transaction: by Change, or by the entries that the queues, the
-// batches and the eraser take. What changes something outside the store is recorded before it is done.
+// Audit records an action that changed nothing, such as reading or a refusal. If the entry cannot be written, the page is shown all the
+// same, and the failure is logged. A change is recorded in its own transaction, by Change or through the entries that are passed to the
+// queues, the batches and the eraser. An action that changes something outside the store is recorded before it is done.
 func (w *Web) Audit(ctx context.Context, actor, action string, detail map[string]any) {
 	if detail == nil {
-		detail = map[string]any{} // not null
+		detail = map[string]any{} // so that JSON has {} and not null
 	}
 	b, err := json.Marshal(detail)
 	if err == nil {

@@ -18,9 +18,8 @@ import (
 	"concordat/web/message"
 )
 
-// undone returns the rules now in force with one change undone and later changes kept: before and after are the rules before
-// and after that change. A rule that has changed again keeps its current value; in lists only the entries that the change added
-// or removed are touched.
+// undone returns the rules in force with one change undone and later changes kept. before and after are the rules before and after that
+// change. A rule that has changed again keeps its current value; in lists only the entries that the change added or removed are touched.
 func undone(before, after, now report.Rules) (report.Rules, error) {
 	var maps [3]map[string]json.RawMessage
 	for i, r := range []report.Rules{before, after, now} {
@@ -61,7 +60,7 @@ func undone(before, after, now report.Rules) (report.Rules, error) {
 	return out, json.Unmarshal(all, &out)
 }
 
-// undoneList is undone for one list; false if the values are not lists.
+// undoneList does what undone does for one list. It returns false if the values are not lists.
 func undoneList(before, after, now json.RawMessage) (json.RawMessage, bool) {
 	var lists [3][]json.RawMessage
 	for i, raw := range []json.RawMessage{before, after, now} {
@@ -74,12 +73,12 @@ func undoneList(before, after, now json.RawMessage) (json.RawMessage, bool) {
 	}
 	out := []json.RawMessage{}
 	for _, x := range lists[2] {
-		if !has(lists[1], x) || has(lists[0], x) { // not what the change added
+		if !has(lists[1], x) || has(lists[0], x) { // the change did not add it
 			out = append(out, x)
 		}
 	}
 	for _, x := range lists[0] {
-		if !has(lists[1], x) && !has(out, x) { // what it removed
+		if !has(lists[1], x) && !has(out, x) { // the change removed it
 			out = append(out, x)
 		}
 	}
@@ -87,8 +86,8 @@ func undoneList(before, after, now json.RawMessage) (json.RawMessage, bool) {
 	return raw, err == nil
 }
 
-// undoOwn returns the rules without one change of the visitor's own, and what the change was; seq 0: the latest that is not
-// undone. Other people's changes stay.
+// undoOwn returns the rules without one change of the visitor's own, and the change itself. If seq is 0, it is the latest change that is
+// not undone. Other people's changes stay.
 func (w reportPages) undoOwn(ctx context.Context, v *Visitor, id concordat.TaskID, seq int) (report.Rules, string, error) {
 	now, err := w.reviewOf(ctx, id)
 	if err != nil {
@@ -104,10 +103,10 @@ func (w reportPages) undoOwn(ctx context.Context, v *Visitor, id concordat.TaskI
 	return now.Rules, "", message.Invalid("wrong.undo")
 }
 
-// MayUndo reports whether its author can undo the change.
+// MayUndo reports whether the author of the change can undo it.
 func (c change) MayUndo() bool { return c.Action != "undo" && !c.Undone }
 
-// undoes returns the number of the change that an undo undoes; 0: it is of an older kind that names none.
+// undoes returns the number of the change that an undo undoes; or 0 for an undo of an older kind, which names none.
 func (c change) undoes() int {
 	if c.Action != "undo" {
 		return 0
@@ -117,13 +116,13 @@ func (c change) undoes() int {
 	return n
 }
 
-// notice is an action on a check, as a notice describes it.
+// notice describes an action on a check.
 type notice struct {
 	Task     concordat.TaskID
-	By       string // empty: the visitor
-	Key      string // of the message
+	By       string // name of the person who acted; empty: the visitor
+	Key      string // key of the message
 	Subject  string
-	Was, Now *float64 // scores before and after; nil: not measured, or it does not change them
+	Was, Now *float64 // scores before and after; nil: not measured, or not changed
 	Undo     int      // the change that the visitor can undo; 0: none
 	Remove   bool     // the visitor can remove the submission from the library again
 }
@@ -131,7 +130,7 @@ type notice struct {
 // notices are the messages of a page.
 type notices struct {
 	Told   []notice
-	Latest int // number of the latest note or change that they include; 0: not stated
+	Latest int // number of the latest note or change included; 0: not stated
 	People called
 }
 
@@ -201,7 +200,7 @@ func subjectOf(rep *report.Report, action, subject string) string {
 	return number
 }
 
-// changed returns what the page says about the change that led to it.
+// changed returns the notice about the change that led to the page.
 func (w reportPages) changed(r *http.Request, v *Visitor, p *checkPage) []notice {
 	seq, err := strconv.Atoi(r.URL.Query().Get("changed"))
 	if err != nil || p.Review == nil {
@@ -241,7 +240,7 @@ func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *Vis
 		w.Fail(rw, r, v, err)
 		return
 	}
-	after, _ := strconv.Atoi(r.URL.Query().Get("after")) // nonsense: everything
+	after, _ := strconv.Atoi(r.URL.Query().Get("after")) // an unparsable value means everything
 	var out template.HTML
 	if p.Review != nil {
 		var all []notice
@@ -268,18 +267,18 @@ func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *Vis
 	part(rw, r, out)
 }
 
-// noted is a note as a page shows it.
+// noted is a note in the form that pages show.
 type noted struct {
 	store.Review
 	Task    concordat.TaskID
-	Passage string    // number of the passage that it is about; empty: the whole
+	Passage string    // number of the passage that it is about; empty: the whole report
 	Edited  time.Time // zero: it was not edited
 	Who     string    // the name of its author
 	Own     bool      // a comment of the visitor, who can change it
-	Where   string    // where it is on the page, for the form to return; empty: among all notes
+	Where   string    // its place on the page, to which the form returns; empty: among all notes
 }
 
-// passageOf returns the place that a comment is about; empty: the whole.
+// passageOf returns the span that a comment is about, which is empty for the whole report.
 func passageOf(n store.Review) concordat.Span {
 	var at struct{ Start, End int }
 	if n.Kind != store.ReviewComment || json.Unmarshal(n.Data, &at) != nil {
@@ -288,8 +287,8 @@ func passageOf(n store.Review) concordat.Span {
 	return concordat.Span{Start: at.Start, End: at.End}
 }
 
-// PassageOf returns the number of the passage of a report that a comment is about; empty: the whole, or no passage under the
-// rules of the report, or rep is nil.
+// PassageOf returns the number of the passage that a comment is about. It returns "" if the comment is about the whole report, if the
+// passage does not exist under the report's rules, or if rep is nil.
 func PassageOf(n store.Review, rep *report.Report) string {
 	at := passageOf(n)
 	if at.Len() == 0 || rep == nil {
@@ -298,7 +297,7 @@ func PassageOf(n store.Review, rep *report.Report) string {
 	return rep.NumberAt(at)
 }
 
-// noted returns the note as the page shows it.
+// noted returns the note in the form that pages show.
 func (p *checkPage) noted(n store.Review) noted {
 	return noted{Review: n, Task: p.ID, Who: p.People.Of(n.By), Edited: p.Review.Edited[n.Seq],
 		Own: p.MayReview && n.Kind == store.ReviewComment && n.By == p.Me}

@@ -17,9 +17,9 @@ import (
 
 // Upload is the content of a submitted form.
 type Upload struct {
-	Jobs   []site.Job // one for each file; with Fault if it was not accepted
+	Jobs   []site.Job // one for each file; Fault is set if the file was not accepted
 	Fields map[string][]string
-	bytes  int64 // of the files
+	bytes  int64 // bytes of the files
 }
 
 func (u *Upload) Field(name string) string {
@@ -29,13 +29,13 @@ func (u *Upload) Field(name string) string {
 	return ""
 }
 
-// Read reads the form as it arrives: files go to disk, never completely into memory. After an error it reads on, up to the size
-// of one file, since a browser reads the answer only after it has sent everything.
+// Read reads the form as it arrives: files are written to disk and never kept completely in memory. After an error it continues reading, up
+// to the size of one file, since a browser reads the answer only after it has sent everything.
 func (w checkPages) Read(rw http.ResponseWriter, r *http.Request) (*Upload, error) {
 	limit.Unhurried(rw, r)
 	u, err := w.readForm(rw, r)
 	if err != nil {
-		_, _ = io.CopyN(io.Discard, r.Body, w.o.MaxUpload) // what fails here has failed already
+		_, _ = io.CopyN(io.Discard, r.Body, w.o.MaxUpload) // an error here has no further effect
 	}
 	return u, err
 }
@@ -90,7 +90,7 @@ func (w checkPages) anyRoom() error {
 // roomStep is the number of bytes after which the free disk space is checked again.
 const roomStep = 1 << 20
 
-// WhileRoom returns a reader of r that fails once the disk accepts no more.
+// WhileRoom returns a reader of r that fails once the disk accepts no more data.
 func (w checkPages) WhileRoom(r io.Reader) io.Reader { return &roomReader{r: r, room: w.anyRoom} }
 
 type roomReader struct {

@@ -32,62 +32,63 @@ import (
 	"concordat/web/static"
 )
 
-// Options of the pages. All but Partners, MaxUpload, Logger and Now are required.
+// Options configure the pages. All but Partners, MaxUpload, Logger and Now are required.
 type Options struct {
 	Site      *site.Site
 	Answers   *siteanswer.Answerer // answers partners
 	Asks      *ask.Asker           // asks partners
-	Title     func() string        // of the site, current, for people
+	Title     func() string        // current title of the site, for people
 	Store     *store.DB
 	Queue     *site.Queue
 	Files     *store.Files
-	Rules     func() report.Rules // of new reports
+	Rules     func() report.Rules // rules of new reports
 	Templates func() []string     // names of section templates
-	// ReportJSON writes a report in JSON, signed or not. If it fails it has written nothing, or the reader is gone. nil:
-	// report.WriteJSON.
+	// ReportJSON writes a report in JSON, signed or not. If it fails, it has written nothing or the reader is gone. nil: report.WriteJSON
+	// is used.
 	ReportJSON func(io.Writer, *report.Report) error
-	// ReportFile writes a report in HTML or CSV, as write does, with a signature or without. nil: write alone.
+	// ReportFile writes a report in HTML or CSV with the function write, and a signature if the site has keys. nil: only write is called.
 	ReportFile func(w io.Writer, form ReportForm, write func(io.Writer) error) error
-	// ReportPDF writes a report as a PDF, signed or not, with or without the comments of those who
-	// review it. If it fails it has written nothing, or the reader is gone. nil: the pages alone.
+	// ReportPDF writes a report as a PDF, signed or not, with or without the comments of those who review it. If it fails, it has written
+	// nothing or the reader is gone. nil: only the pages are written.
 	ReportPDF func(ctx context.Context, w io.Writer, rep *report.Report, comments bool) error
 	// Originals renders the pages of submitted files; nil: they are not shown.
 	Originals Originals
-	// Partners returns the sites that a check can ask; nil: none.
+	// Partners returns the sites that a check can ask; nil: there are none.
 	Partners func(ctx context.Context) ([]Partner, error)
-	// Example has library/, documents to add to a new site, and submission/, a thesis to check against them; nil: none is offered.
+	// Example has documents to add to a new site in library/, and a thesis to check against them in submission/; nil: no example is
+	// offered.
 	Example fs.FS
-	// AddFile adds the documents of one file to a library and reports the result for each; nil: no documents can be added here.
-	// Its error is about the whole file, and may be caused by its content.
+	// AddFile adds the documents of one file to a library and reports the result for each; nil: no documents can be added here. An error is
+	// about the whole file, and may be caused by the file's content.
 	AddFile func(ctx context.Context, lib concordat.LibraryID, f AddedFile, content io.Reader) ([]AddedDocument, error)
 	// HookNetworks are private networks that webhooks may reach.
 	HookNetworks []netip.Prefix
-	// Harvest reads sources of documents; nil: none can be added here.
+	// Harvest reads sources of documents; nil: no sources can be added here.
 	Harvest *fetch.Client
 
-	// Room, if not nil, is called before files are accepted and again after every MiB of them, so that many at once do not
-	// exceed it by more than that each. An error, for example concordat.ErrDiskFull, rejects them.
+	// Room, if not nil, is called before files are accepted and again after every MiB, so that each of several uploads at once exceeds the
+	// limit by at most that much. An error, for example concordat.ErrDiskFull, rejects the files.
 	Room func() error
-	// Admin describes the process and its folder for the pages of administration; nil: they say less.
+	// Admin describes the process and its folder for the pages of administration; nil: the pages show less.
 	Admin *Administration
-	// Cluster describes the machines of the site; nil: it is one machine.
+	// Cluster describes the machines of the site; nil: the site has one machine.
 	Cluster func(ctx context.Context) (Cluster, error)
 	// Batches runs batches of documents and scheduled re-checks; nil: there are none.
 	Batches *batch.Queue
-	// Adding says when submissions are added to a library, and to which; nil: never.
+	// Adding returns when submissions are added to a library, and to which library; nil: never.
 	Adding func() Adding
 	// AgainDays is the number of days after which submissions are checked again; nil or 0: only if scheduled.
 	AgainDays func() int
-	// Partner connects to a partner, to ask for passages; nil: none can be asked.
+	// Partner connects to a partner to request passages; nil: no partner can be asked.
 	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
-	Policy    Policy           // who may do how much
+	Policy    Policy           // who may do what, and how much
 	Eraser    *retain.Eraser   // deletes permanently; nil: the pages do not delete
 	CaseTerms retain.CaseTerms // how long after decisions in shared cases documents are deleted
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
 	Base      string           // public address of the site, without a trailing slash; for Login.Providers and LTI
 	Login     Login            // how people sign in, besides with a password
-	Hashing   passwords.Cost   // the cost of a password; zero: the default of a site
-	Secure    bool             // people reach the site by https: cookies are bound to that
+	Hashing   passwords.Cost   // the cost of hashing a password; zero: the default of a site
+	Secure    bool             // people reach the site over https, and cookies are bound to it
 	Logger    *slog.Logger     // nil: nothing is logged
 	Panicked  func()           // called after each recovered panic of a request; nil: they are only logged
 	Now       func() time.Time // nil: time.Now
@@ -106,7 +107,7 @@ const (
 type Partner struct {
 	Site      concordat.SiteID
 	Name      string
-	Libraries []concordat.OpenLibrary // as it last said; nil: it has not said yet
+	Libraries []concordat.OpenLibrary // as it last announced; nil: it has not announced any yet
 }
 
 // Web makes the pages. It is safe for concurrent use.
@@ -117,7 +118,7 @@ type Web struct {
 	handler  http.Handler
 	throttle limit.Throttle
 	hashing  *passwords.Hasher // of passwords
-	Calls    limit.Limiter     // of the API, by token or address, in a minute
+	Calls    limit.Limiter     // limit of API calls in a minute, by token or address
 	streams  limit.Streams     // events that are being followed
 	access   []access
 	over     chan struct{} // closed when streams must end
@@ -125,9 +126,9 @@ type Web struct {
 	cache    reportCache
 	static   static.Files
 
-	requestTime time.Duration // of a request without files by someone known
+	requestTime time.Duration // time limit of a request without files from a known caller
 
-	// Handlers by subject. Each holds this Web, which gives it everything that they share, and the other handlers by field.
+	// Handlers by subject. Each has this Web, which provides everything that they share and, as fields, the other handlers.
 	Admin    adminPages
 	Reports  reportPages
 	Batches  batchPages
@@ -141,14 +142,14 @@ type Web struct {
 	People *people.Registry // accounts, sessions, tokens and quotas
 	// providers are where people sign in.
 	providers []*provider
-	// protection rejects forms of other sites.
+	// protection rejects forms from pages of other sites.
 	protection *http.CrossOriginProtection
 	platforms  bool // learning platforms use the site
 }
 
 const (
 	defaultUpload = 256 << 20
-	// maxForm bounds the part of a request that is not files.
+	// maxForm bounds the part of a request that does not consist of files.
 	maxForm = 4 << 20
 	// MaxFiles bounds the files of one request.
 	MaxFiles = 1000
@@ -205,8 +206,8 @@ func New(o Options) (*Web, error) {
 	return w, nil
 }
 
-// UsePlatforms adds links to the pages about learning platforms, and accepts forms of other sites at the given patterns:
-// platforms send people there, and each is checked by its own signature. It is called before the first request.
+// UsePlatforms adds links to the pages about learning platforms, and accepts forms of other sites at the given patterns: platforms send
+// people there, and the signature of each request is checked. It is called before the first request.
 func (w *Web) UsePlatforms(foreign ...string) {
 	w.platforms = true
 	for _, pattern := range foreign {
@@ -223,15 +224,15 @@ func (w *Web) Options() *Options { return &w.o }
 // ServeHTTP answers one request.
 func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.handler.ServeHTTP(rw, r) }
 
-// Route returns the pattern of the page or call that answers the request, for example GET /checks/{id}: one of
-// few, for counting. Empty: there is none.
+// Route returns the pattern of the page or call that answers the request, for example GET /checks/{id}: there are few patterns, so requests
+// can be counted by pattern. It is empty if there is none.
 func (w *Web) Route(r *http.Request) string {
 	_, pattern := w.Mux.Handler(r)
 	return pattern
 }
 
-// EndStreams ends answers that continue, for example the progress of checks: for a server that shuts down. Browsers ask again,
-// and find its successor.
+// EndStreams ends continuing answers, for example the progress of checks, when a server shuts down. Browsers then ask again and find its
+// successor.
 func (w *Web) EndStreams() { w.endOnce.Do(func() { close(w.over) }) }
 
 // OpenStream lets the visitor follow events. They end when over is closed; call leave when following ends.
@@ -242,7 +243,7 @@ func (w *Web) OpenStream(v *Visitor) (over <-chan struct{}, leave func(), err er
 	return w.over, func() { w.streams.Leave(v.Name) }, nil
 }
 
-// FirstLink returns the path of a page that creates the first administrator and works once, for a day; empty if there is
+// FirstLink returns the path of a page that creates the first administrator. The page works once, for a day. The path is empty if there is
 // already an account.
 func (w *Web) FirstLink(ctx context.Context) (string, error) {
 	link, err := w.People.FirstLink(ctx)
@@ -321,13 +322,14 @@ var (
 	Overseers      = []store.Role{store.RoleAdministrator, store.RoleAuditor}
 )
 
-// AddPage adds a page for people with one of the roles, and records both for the test that tries every role at every page.
+// AddPage adds a page for people with one of the roles, and records the page and the roles for the test that tries every role at every
+// page.
 func (w *Web) AddPage(pattern string, roles []store.Role, page func(http.ResponseWriter, *http.Request, *Visitor)) {
 	w.access = append(w.access, access{pattern, roles})
 	w.Mux.HandleFunc(pattern, w.as(roles, page))
 }
 
-// access says who may open which page.
+// access maps each page to the roles that may open it.
 type access struct {
 	pattern string
 	roles   []store.Role
@@ -336,7 +338,7 @@ type access struct {
 // ContentPolicy is the Content-Security-Policy of a page: resources of the site itself, and nothing inline.
 const ContentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// Headers sets the headers of every answer, also for handlers of others at the same address.
+// Headers sets the headers of every answer, including those of other handlers at the same address.
 func (w *Web) Headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		h := rw.Header()
@@ -345,32 +347,32 @@ func (w *Web) Headers(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		if w.o.Secure { // RFC 6797; not for the names below, which may be other services
+		if w.o.Secure { // RFC 6797; without subdomains, which may be other services
 			h.Set("Strict-Transport-Security", "max-age=31536000")
 		}
 		if !strings.HasPrefix(r.URL.Path, "/static/") {
 			h.Set("Cache-Control", "no-store")
 		}
-		if r.URL.Path == "/" || r.URL.Path == "/login" { // Linked Data Notifications, section 3.1: where senders look for the inbox
+		if r.URL.Path == "/" || r.URL.Path == "/login" { // Linked Data Notifications, section 3.1: senders look for the inbox there
 			h.Set("Link", "<"+w.o.Base+APIPrefix+`/inbox>; rel="http://www.w3.org/ns/ldp#inbox"`)
 		}
 		next.ServeHTTP(rw, r)
 	})
 }
 
-// frame is the data around the content of every page.
+// frame is the data for the part of every page around its content.
 type frame struct {
 	Language message.Language
 	Site     string
 	Title    string // key of a message
 	Path     string
-	Next     string   // where the page can be reloaded, for example in another language
+	Next     string   // address at which the page can be reloaded, for example in another language
 	Visitor  *Visitor // nil: the visitor has not signed in
 	LTI      bool     // learning platforms are used
 	Idle     []string // places that the navigation leaves out
-	Waiting  int      // partners' requests that someone here decides
-	Pending  int      // partners that an administrator has to confirm
-	Unread   int      // unread alerts
+	Waiting  int      // number of partners' requests that wait for a decision here
+	Pending  int      // number of partners that an administrator has to confirm
+	Unread   int      // number of unread alerts
 	Page     any
 }
 
@@ -393,7 +395,7 @@ func (w *Web) Show(rw http.ResponseWriter, r *http.Request, v *Visitor, code int
 	static.Send(rw, r, code, b.Bytes())
 }
 
-// rereadAt is where the page that answers r can be reloaded: results of forms are left out of history.
+// rereadAt returns the address at which the page that answers r can be reloaded.
 func rereadAt(r *http.Request) string {
 	if r.Method == http.MethodGet {
 		return r.URL.RequestURI()
@@ -401,14 +403,14 @@ func rereadAt(r *http.Request) string {
 	return r.URL.Path
 }
 
-// errorPage says what went wrong: by message keys, Title and Key, and by Detail, which is in the language In, or in that of the
-// page.
+// errorPage says what went wrong, with the message keys Title and Key and with Detail, which is in the language In or, if In is empty, in
+// the language of the page.
 type errorPage struct {
 	Title, Key, Detail, In string
 	SignedIn               bool
 }
 
-// Fail shows an error in the visitor's language. What only an administrator can use goes to the log.
+// Fail shows an error in the visitor's language. Details that only an administrator can use are logged.
 func (w *Web) Fail(rw http.ResponseWriter, r *http.Request, v *Visitor, err error) {
 	code, key, detail := w.faultOf(rw, r, err)
 	w.o.Logger.Info("refused", "path", r.URL.Path, "status", code, "error", err)
@@ -448,7 +450,7 @@ func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code 
 	return code, key, detail
 }
 
-// inOf is the language of the detail of an error on a page in l if it differs; otherwise empty.
+// inOf returns the language of an error's detail if it differs from the language l of the page, and otherwise "".
 func inOf(l message.Language, err error) string {
 	if _, in := l.Reason(err); in != l {
 		return string(in)
@@ -456,7 +458,7 @@ func inOf(l message.Language, err error) string {
 	return ""
 }
 
-// day writes a date for a form; the zero time is empty.
+// day formats a date for a form; the zero time becomes empty.
 func day(t time.Time) string {
 	if t.IsZero() {
 		return ""

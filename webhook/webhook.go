@@ -32,20 +32,20 @@ type Store interface {
 	ForgetDeliveries(ctx context.Context, before time.Time, keep int) (int64, error)
 }
 
-// Options of a Sender. Store is required.
+// Options configure a Sender. Store is required.
 type Options struct {
 	Store Store
-	// Allow lists private networks that may receive events, also over plain http.
+	// Allow lists private networks that may receive events, even over plain http.
 	Allow   []netip.Prefix
 	Timeout time.Duration // for one attempt, from the look-up of the name to the answer; 0: 15 s
-	Workers int           // attempts at a time, over all webhooks; 0: 16
+	Workers int           // attempts at a time, for all webhooks together; 0: 16
 	// Retention is how long ended deliveries are kept; 0: 30 days. Keep is how many are kept for each webhook; 0: 1000.
 	Retention time.Duration
 	Keep      int
 	Logger    *slog.Logger     // nil: nothing is logged
 	Panicked  func()           // called after each attempt that ended in a panic, which is logged; nil: no call
 	Now       func() time.Time // nil: time.Now
-	// Random returns numbers from 0 up to but excluding 1, which spread deliveries that failed together; nil: math/rand.
+	// Random returns numbers from 0 up to but excluding 1, which are used to spread deliveries that failed together; nil: math/rand.
 	Random func() float64
 	// Resolver looks up names; nil: the system's resolver.
 	Resolver *net.Resolver
@@ -61,7 +61,7 @@ type Sender struct {
 }
 
 const (
-	// maxBusy bounds the attempts at one webhook at a time: a slow receiver delays only itself.
+	// maxBusy bounds the simultaneous attempts at one webhook, so that a slow receiver delays only itself.
 	maxBusy = 2
 	// pollTime is the interval between polls of the store for due deliveries.
 	pollTime = time.Second
@@ -192,7 +192,7 @@ func (s *Sender) attempt(ctx context.Context, d store.Delivery, h store.Hook) {
 	began := s.o.Now()
 	status, after, cause := s.send(ctx, d, h, began)
 	if ctx.Err() != nil && status == 0 {
-		return // the process ends, then the lease, and another process makes the next attempt
+		return // the process is ending; once the lease has ended, another process makes the next attempt
 	}
 	a := store.Attempt{At: began, Took: s.o.Now().Sub(began), Status: status, Cause: cause}
 	state, due := s.next(d, status, after)
@@ -209,7 +209,7 @@ func (s *Sender) attempt(ctx context.Context, d store.Delivery, h store.Hook) {
 	s.o.Logger.Debug("delivery", "webhook", h.ID, "delivery", d.Seq, "state", state, "status", status, "took", a.Took)
 }
 
-// next returns what follows an attempt.
+// next returns the state of a delivery after an attempt and when it is due again.
 func (s *Sender) next(d store.Delivery, status int, after time.Duration) (store.DeliveryState, time.Time) {
 	if status >= 200 && status < 300 {
 		return store.DeliveryDelivered, time.Time{}
@@ -226,8 +226,8 @@ const (
 	maxWait   = 6 * time.Hour
 )
 
-// Backoff returns how long to wait after the given number of attempts, at least 1: three times as long each time, from 5 s to 6 h, reduced
-// by up to half by random (0 to 1), so that deliveries that failed together are not retried together.
+// Backoff returns how long to wait after the given number of attempts, which is at least 1. The wait is tripled with each attempt, from 5 s
+// to 6 h. It is reduced by up to half, depending on random (0 to 1), so that deliveries that failed together are not retried together.
 func Backoff(attempts int, random float64) time.Duration {
 	wait := firstWait
 	for range attempts - 1 {

@@ -23,14 +23,14 @@ import (
 	"concordat/web/platforms"
 )
 
-// api has the operations of the HTTP API for checks, reports, batches and requests.
+// api contains the operations of the HTTP API for checks, reports, batches and requests.
 type api struct {
 	Web   *web.Web
 	tool  *platforms.Tool // nil: the site serves no learning platforms
-	inbox *inbox.Inbox    // nil: the site takes no notifications
+	inbox *inbox.Inbox    // nil: the site accepts no notifications
 }
 
-// Scopes of a token, as operations name them.
+// Scopes of tokens, by the names that operations use.
 const (
 	scopeRead      = people.ScopeRead
 	scopeCheck     = people.ScopeCheck
@@ -65,7 +65,7 @@ Refusals follow RFC 9457 (application/problem+json); type is stable. At most the
 operation says otherwise, a JSON body has at most 64 KiB, 30000 values and 16 levels, and no duplicate keys; a form with
 files has at most 1000 of them, and 4 MiB of other fields.`
 
-// Add adds the API to the routes of the site. tool is nil if the site serves no learning platforms, and in if it takes no
+// Add adds the API to the routes of the site. tool is nil if the site serves no learning platforms, and in is nil if it accepts no
 // notifications.
 func Add(site *web.Web, tool *platforms.Tool, in *inbox.Inbox) {
 	w := api{site, tool, in}
@@ -141,13 +141,13 @@ func (w api) noOperation(rw http.ResponseWriter, r *http.Request) {
 // operation describes one operation of the OpenAPI document; requests are validated against it.
 type operation struct {
 	id, method, path, summary string
-	text                      string // longer than the summary
+	text                      string // description, longer than the summary
 	scope                     string
 	roles                     []store.Role
-	status                    int // of success; 0: 200
+	status                    int // status of success; 0: 200
 	body                      int // largest JSON body in bytes; 0: bounds.MaxBody
-	// needs are alternatives for a JSON body whose fields depend on one another; the body must satisfy at least one. nil: the
-	// fields are independent. Handlers enforce them, and the document states them.
+	// needs lists alternatives for a JSON body whose fields depend on one another. The body must satisfy at least one of them; if needs is
+	// nil, the fields are independent. Handlers enforce the needs, and the document states them.
 	needs []*huma.Schema
 }
 
@@ -202,12 +202,12 @@ func register[I, O any](w api, a huma.API, o operation, do func(context.Context,
 	}
 }
 
-// need is one of the needs of an operation: the fields are present, and texts among them contain more than white space. A field
-// with values has one of these.
+// need is one of the needs of an operation: the fields are present, and texts among them contain more than white space. A field for which
+// values are listed has one of them.
 func need(values map[string]any, fields ...string) *huma.Schema {
 	out := &huma.Schema{Properties: map[string]*huma.Schema{}, Required: fields}
 	for _, f := range fields {
-		out.Properties[f] = &huma.Schema{Pattern: `\S`} // of texts only
+		out.Properties[f] = &huma.Schema{Pattern: `\S`} // the pattern applies to texts only
 	}
 	for f, v := range values {
 		out.Properties[f], out.Required = &huma.Schema{Enum: []any{v}}, append(out.Required, f)
@@ -215,7 +215,7 @@ func need(values map[string]any, fields ...string) *huma.Schema {
 	return out
 }
 
-// addresses states that these fields of a body, if given, are public addresses. A site may allow others.
+// addresses declares that these fields of a body, if given, are public addresses. A site may allow others.
 func addresses(fields ...string) []*huma.Schema {
 	out := &huma.Schema{Properties: map[string]*huma.Schema{}}
 	for _, f := range fields {
@@ -224,7 +224,7 @@ func addresses(fields ...string) []*huma.Schema {
 	return []*huma.Schema{out}
 }
 
-// operationOf returns the operation of a method; nil: there is none.
+// operationOf returns the operation of a method, or nil if there is none.
 func operationOf(p *huma.PathItem, method string) *huma.Operation {
 	if p == nil {
 		return nil
@@ -244,8 +244,8 @@ func operationOf(p *huma.PathItem, method string) *huma.Operation {
 	return nil
 }
 
-// stream adds an operation that huma cannot handle because it reads or writes a stream. It is described by hand, and a test
-// compares the description with what it does.
+// stream adds an operation that huma cannot handle because it reads or writes a stream. It is described by hand, and a test compares the
+// description with its behaviour.
 func (w api) stream(a huma.API, o operation, describe func(*huma.Operation), do func(http.ResponseWriter, *http.Request,
 	*web.Visitor) error) {
 	op := o.huma()
@@ -289,7 +289,7 @@ func scopeOf(o *huma.Operation) string {
 			return all[0]
 		}
 	}
-	return "" // no account has it
+	return "" // no account has this name
 }
 
 // caller returns the account behind the request if its token has the scope.
@@ -301,7 +301,8 @@ func (w api) caller(r *http.Request, scope string) (*web.Visitor, error) {
 // callerToken is like caller, and also returns the token.
 func (w api) callerToken(r *http.Request, scope string) (*web.Visitor, store.Token, error) {
 	address := w.Web.Address(r)
-	// The token is looked up first, by its hash: a caller with a valid one does not wait for strangers at the same address.
+	// The token is looked up first, by its hash, so that a caller with a valid token does not wait because of strangers at the same
+	// address.
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	inAddress := !ok && scope == scopeInbox && r.Method == http.MethodPost && r.URL.Query().Get("key") != ""
 	if inAddress {
@@ -313,7 +314,7 @@ func (w api) callerToken(r *http.Request, scope string) (*web.Visitor, store.Tok
 	}
 	if errors.Is(err, web.ErrNoToken) || errors.Is(err, concordat.ErrNotFound) {
 		if err := w.Web.Calls.Allow("address/"+address, max(1, w.Web.Options().Policy.Calls/10)); err != nil {
-			return nil, store.Token{}, err // the address has been guessing tokens
+			return nil, store.Token{}, err // too many wrong tokens came from the address
 		}
 		return nil, store.Token{}, web.ErrNoToken
 	}
@@ -331,7 +332,7 @@ func (w api) callerToken(r *http.Request, scope string) (*web.Visitor, store.Tok
 		return nil, t, web.ErrNoToken
 	case !slices.Contains(t.Scopes, scope):
 		return nil, t, fmt.Errorf("%w: the token does not have the scope %q", concordat.ErrRefused, scope)
-	case inAddress && len(t.Scopes) > 1: // addresses are logged by others
+	case inAddress && len(t.Scopes) > 1: // others may log addresses and so the token
 		return nil, t, fmt.Errorf("%w: a token in an address must have the scope %q alone", concordat.ErrRefused, scope)
 	case scope == scopeCheck && a.Role == store.RoleAuditor:
 		return nil, t, fmt.Errorf("%w: auditors cannot submit documents", concordat.ErrRefused)
@@ -353,7 +354,7 @@ func (w api) problem(rw http.ResponseWriter, err error) {
 	bounds.WriteProblem(rw, m)
 }
 
-// model wraps ProblemOf; errors that are the fault of the site or of its database are also logged.
+// model wraps ProblemOf; failures of the site or of its database are also logged.
 func (w api) model(err error) *huma.ErrorModel {
 	m := web.ProblemOf(err)
 	if m.Status == http.StatusInternalServerError || errors.Is(err, store.ErrNoAnswer) {
@@ -375,8 +376,8 @@ func visitorOf(ctx context.Context) *web.Visitor {
 	return v
 }
 
-// The lists that come in pages, by the operations that return them. A cursor says where the next page begins: by the number or
-// name of the last entry, or by how many came before.
+// The lists that are returned in pages, by operation. A cursor says where the next page begins: it has the number or name of the last
+// entry, or the number of entries before.
 var (
 	listOfChecks     = bounds.NewList("list-checks", bounds.Number)
 	listOfEvidence   = bounds.NewList("list-evidence", bounds.Number, bounds.Number, bounds.Number) // revision of rules, findings, entries

@@ -273,7 +273,7 @@ func (w api) apiDropRecheck(ctx context.Context, in *apiRecheckPath) (*struct{},
 	return nil, w.Web.Batches.DropRecheck(ctx, visitorOf(ctx), in.Kind, in.Target)
 }
 
-// apiSubmitBatch takes the form of submitBatch, once for each Idempotency-Key.
+// apiSubmitBatch accepts the form of submitBatch, once for each Idempotency-Key.
 func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
 	u, err := w.Web.ReadUpload(rw, r, v)
 	if err != nil {
@@ -298,7 +298,7 @@ func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *web.Visi
 	}
 	rw.Header().Set("Content-Type", "application/json")
 	rw.WriteHeader(http.StatusAccepted)
-	_ = json.NewEncoder(rw).Encode(answer) // a disconnected caller asks again with its key
+	_ = json.NewEncoder(rw).Encode(answer) // a disconnected caller repeats the request with its key
 	return nil
 }
 

@@ -210,7 +210,7 @@ func (w api) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput,
 	return w.apiCheck(ctx, in)
 }
 
-// apiSubmit takes the form of submit, once for each Idempotency-Key.
+// apiSubmit accepts the form of submit, once for each Idempotency-Key.
 func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
 	u, err := w.Web.ReadUpload(rw, r, v)
 	if err != nil {
@@ -225,7 +225,7 @@ func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *web.Visitor) 
 	}
 	rw.Header().Set("Content-Type", "application/json")
 	rw.WriteHeader(http.StatusAccepted)
-	_ = json.NewEncoder(rw).Encode(out) // a disconnected caller asks again with its key
+	_ = json.NewEncoder(rw).Encode(out) // a disconnected caller repeats the request with its key
 	return nil
 }
 
@@ -280,13 +280,13 @@ func (w api) apiReport(rw http.ResponseWriter, r *http.Request, v *web.Visitor) 
 		rw.Header().Set("Content-Type", "application/json")
 		return w.Web.Options().ReportJSON(rw, rep)
 	}
-	if err != nil { // the answer has begun: only the log is left
+	if err != nil { // the answer has begun, so the error can only be logged
 		w.Web.Options().Logger.Info("report", "task", t.ID, "error", err)
 	}
 	return nil
 }
 
-// apiEvent is one event of a check as programs read it.
+// apiEvent is one event of a check in the form that programs read.
 type apiEvent struct {
 	State   concordat.State `json:"state" enum:"queued,running,done,partial,failed"`
 	Stage   string          `json:"stage,omitempty" doc:"What is being done while it runs"`
@@ -296,8 +296,8 @@ type apiEvent struct {
 	Finally bool            `json:"finally,omitempty" doc:"It has ended: this is the last event"`
 }
 
-// apiEvents sends the events of a check until it ends (HTML living standard, server-sent events). Streams are bounded and end
-// as in follow.
+// apiEvents sends the events of a check until it ends (HTML living standard, server-sent events). Streams are limited in number and end as
+// in follow.
 func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
 	ctx := r.Context()
 	t, err := w.Web.Visible(ctx, v, concordat.TaskID(r.PathValue("id")))
@@ -323,12 +323,12 @@ func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *web.Visitor) 
 		}
 		return err == nil && c.Flush() == nil && !e.Finally
 	}
-	beat := time.NewTicker(web.QueueBeat) // another process may be working on it, whose events do not come here
+	beat := time.NewTicker(web.QueueBeat) // another process, whose events do not arrive here, may be working on it
 	defer beat.Stop()
 	for {
-		// The store decides: an event may have happened before we watched.
+		// Read the store, since an event may have happened before watching began.
 		if t, err = w.Web.Options().Store.Checks.Task(ctx, t.ID); err != nil {
-			return nil // deleted, or the caller has gone; the stream has begun
+			return nil // deleted, or the caller is gone: the stream has begun, so there is no error to send
 		}
 		one, err := w.apiTask(ctx, t)
 		now := apiEvent{State: t.State, Ahead: one.Ahead, Finally: web.Ended(t.State)}
@@ -357,10 +357,10 @@ type apiEvidenceInput struct {
 	bounds.PageInput
 }
 
-// evidenceItem is one passage as reports have it in JSON.
+// evidenceItem is one passage in the JSON form of reports.
 type evidenceItem json.RawMessage
 
-// MarshalJSON returns the item as it is.
+// MarshalJSON returns the item unchanged.
 func (e evidenceItem) MarshalJSON() ([]byte, error) { return e, nil }
 
 // Schema returns the schema of the report.

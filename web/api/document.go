@@ -25,14 +25,14 @@ func (w api) describe(a huma.API) {
 	made := sync.OnceValue(func() []byte {
 		b, err := document(a)
 		if err != nil {
-			panic(fmt.Sprintf("the OpenAPI document: %v", err)) // everything in it is compiled in
+			panic(fmt.Sprintf("the OpenAPI document: %v", err)) // the document is compiled in, so it cannot be wrong at run time
 		}
 		return b
 	})
 	w.Web.Mux.HandleFunc("GET "+web.APIPrefix+"/openapi.json", func(rw http.ResponseWriter, _ *http.Request) {
 		b := made()
 		rw.Header().Set("Content-Type", "application/vnd.oai.openapi+json;version=3.1")
-		_, _ = rw.Write(b) // the caller has disconnected
+		_, _ = rw.Write(b) // an error means that the caller has disconnected
 	})
 }
 
@@ -46,7 +46,7 @@ func document(a huma.API) ([]byte, error) {
 	if err := json.Unmarshal(b, &doc); err != nil {
 		return nil, err
 	}
-	// References in the report's schema point to its own definitions, which become components.
+	// References in the report's schema point to definitions in the schema, which become components of the document.
 	var rep map[string]any
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(report.Schema), `"#/$defs/`, `"#/$defs/report_`)), &rep); err != nil {
 		return nil, err

@@ -273,7 +273,7 @@ type apiAttempt struct {
 	Cause   string    `json:"cause,omitempty"`
 }
 
-// apiSent is the body that was sent.
+// apiSent is the body of a delivery that was sent.
 type apiSent json.RawMessage
 
 // MarshalJSON returns the body unchanged.

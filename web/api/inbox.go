@@ -78,7 +78,7 @@ type container struct {
 	Next     string   `json:"next,omitempty" doc:"Cursor of the next page"`
 }
 
-// ContentType says that it is JSON-LD.
+// ContentType returns the media type of JSON-LD.
 func (container) ContentType(string) string { return mediaLD }
 
 const mediaLD = "application/ld+json"
@@ -108,15 +108,15 @@ type notificationInput struct {
 // notification is a notification as received.
 type notification json.RawMessage
 
-// MarshalJSON returns the notification as it is.
+// MarshalJSON returns the notification unchanged.
 func (n notification) MarshalJSON() ([]byte, error) { return n, nil }
 
-// Schema says that it is an object.
+// Schema returns the schema of an object.
 func (notification) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: "object", AdditionalProperties: true}
 }
 
-// ContentType says that it is JSON-LD.
+// ContentType returns the media type of JSON-LD.
 func (notification) ContentType(string) string { return mediaLD }
 
 type notificationOutput struct{ Body notification }

@@ -26,7 +26,7 @@ type apiLeadsInput struct {
 	LeadsInput
 }
 
-// leadItem is one lead as reports have it in JSON.
+// leadItem is one lead in the JSON form of reports.
 type leadItem json.RawMessage
 
 // MarshalJSON returns the item unchanged.
@@ -37,7 +37,7 @@ func (leadItem) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Ref: "#/components/schemas/ReportLead"}
 }
 
-// partnerLeadItem is a partner's document that may say the same, as reports have it in JSON.
+// partnerLeadItem is a partner's document that may say the same, in the JSON form of reports.
 type partnerLeadItem json.RawMessage
 
 // MarshalJSON returns the item unchanged.

@@ -226,7 +226,7 @@ type apiAddedBody struct {
 	LeftOut   *concordat.LeftOut `json:"left_out,omitempty" doc:"Lock and system files of archives that were not read, such as .DS_Store; absent: none"`
 }
 
-// apiAdd takes files into a library as they come in.
+// apiAdd adds files to a library as they arrive.
 func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
 	l, err := w.api.Web.Options().Store.Catalogue.Library(r.Context(), concordat.LibraryID(r.PathValue("id")))
 	if err != nil {
@@ -248,15 +248,15 @@ func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *web.Visitor
 		return err
 	}
 	rw.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(rw).Encode(out) // a disconnected caller can ask again: nothing changes
+	_ = json.NewEncoder(rw).Encode(out) // a disconnected caller can repeat the request, which changes nothing
 	return nil
 }
 
 func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *web.Visitor, lib concordat.LibraryID, f web.AddedFile,
 	content io.Reader,
 	out *apiAddedBody) error {
-	// The audit first, since several transactions may add the documents of one file. The audit keeps its entries forever, and a
-	// name may be a person's: the entry has the hash used in receipts.
+	// The audit entry comes first, since several transactions may add the documents of one file. Audit entries are kept forever, and a
+	// document's name may be a person's, so the entry has the hash that receipts use.
 	if err := w.api.Web.Options().Store.Audit.Note(r.Context(), v.Name, "documents_added", map[string]any{"library": lib,
 		"name": retain.DocumentName(lib, f.ID)}); err != nil {
 		return err

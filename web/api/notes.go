@@ -41,7 +41,7 @@ type apiNotesOutput struct {
 	}
 }
 
-// noteOf returns a note in the form that programs get; now is the review that it belongs to.
+// noteOf returns a note in the form that programs get; now is the review to which it belongs.
 func noteOf(r store.Review, now *web.Review, rep *report.Report) (apiNote, error) {
 	out := apiNote{Seq: r.Seq, At: r.At, By: r.By, Kind: string(r.Kind), Text: r.Text, Edited: now.Edited[r.Seq],
 		Passage: web.PassageOf(r, rep)}
@@ -69,7 +69,7 @@ func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []s
 		return nil, "", err
 	}
 	if w.Web.Sees(visitorOf(ctx), now) != web.SeeEverything {
-		return nil, "", web.ErrNotShown // what officers wrote is only for them
+		return nil, "", web.ErrNotShown // only officers may see what officers wrote
 	}
 	list, after := listOfNotes, 0
 	if rules {
@@ -218,7 +218,7 @@ func (w api) passageAt(ctx context.Context, v *web.Visitor, t store.Task, number
 	return rep.Evidence[i].Span, nil
 }
 
-// noted returns the review of a check, and its report under the current rules; nil: it has none.
+// noted returns the review of a check, and its report under the current rules; which is nil if it has none.
 func (w api) noted(ctx context.Context, id string) (*web.Review, *report.Report, error) {
 	t, err := w.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(id))
 	if err != nil {
@@ -300,7 +300,7 @@ func (w api) apiSignOff(ctx context.Context, in *apiSignOffInput) (*apiOneNoteOu
 	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewSignOff)}}, "")
 }
 
-// apiAddNote adds a note from a form; passage is the number of the passage that it is about.
+// apiAddNote adds a note from a form; passage is the number of the passage that the note is about.
 func (w api) apiAddNote(ctx context.Context, id, key string, f url.Values, passage string) (*apiOneNoteOutput, error) {
 	v := visitorOf(ctx)
 	return web.Once(ctx, w.Web, v, key, []any{"note", id, f, passage}, func() (*apiOneNoteOutput, error) {

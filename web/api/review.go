@@ -45,7 +45,7 @@ func (w api) apiOfReviews(a huma.API) {
 // sourceActions are the actions of change-rules on a source.
 var sourceActions = []string{"exclude-source", "include-source", "own-work", "not-own-work", "dismiss-own-work"}
 
-// rulesNeeds returns one schema per action of change-rules: the fields that it needs.
+// rulesNeeds returns one schema for each action of change-rules, with the fields that the action needs.
 func rulesNeeds() []*huma.Schema {
 	var out []*huma.Schema
 	for _, action := range []string{"set", "undo", "include-passage", "uncount-wording", "template-passage", "clear-templates"} {
@@ -112,7 +112,7 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 	if rep.Scores.Measured() {
 		b.Coverage = &rep.Scores.Covered
 	}
-	if w.Web.Sees(v, now) != web.SeeEverything { // what officers wrote is only for them
+	if w.Web.Sees(v, now) != web.SeeEverything { // only officers may see what officers wrote
 		b.Signed, b.Stale = []report.SignedOff{}, false
 		return out, nil
 	}
@@ -132,7 +132,7 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 	return out, nil
 }
 
-// apiReviewed is the task whose report a program reviews.
+// apiReviewed is a task with a report that a program reviews.
 func (w api) apiReviewed(ctx context.Context, id string) (*web.Visitor, store.Task, *web.Review, error) {
 	v := visitorOf(ctx)
 	t, err := w.Web.Visible(ctx, v, concordat.TaskID(id))
@@ -179,7 +179,7 @@ func (ruleSettings) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schem
 	return s
 }
 
-// form returns the input as the page's form. text is the text of the submission.
+// form converts the input to the page's form. text is the text of the submission.
 func (in *apiRulesInput) form(text string) url.Values {
 	b, f := in.Body, web.RuleForm(in.Body.Set.Rules)
 	span := report.NewCounter(text).Bytes(concordat.Span{Start: b.Start, End: b.End})

@@ -80,11 +80,11 @@ type apiRulesOutput struct {
 
 func etag(revision int) string { return `"` + strconv.Itoa(revision) + `"` }
 
-// reviewed is a check whose rules an operation changes.
+// reviewed is a check with the rules that an operation changes.
 type reviewed struct {
 	task  store.Task
 	now   *web.Review
-	count *report.Counter // of the submission's text
+	count *report.Counter // counts code points in the submission's text
 }
 
 // reported returns a check that the visitor may see and that has a report, or concordat.ErrNotFound.
@@ -106,7 +106,7 @@ func (w api) reviewed(ctx context.Context, v *web.Visitor, id string) (*reviewed
 		return nil, err
 	}
 	if w.Web.Sees(v, now) != web.SeeEverything {
-		return nil, web.ErrNotShown // what officers decided is only for them
+		return nil, web.ErrNotShown // only officers may see what officers decided
 	}
 	got, err := w.Web.Reports.Reading(ctx, t.ID, now.Rules, report.English, web.SeeEverything)
 	if err != nil {
@@ -163,7 +163,7 @@ func (w api) apiUndoRules(ctx context.Context, in *ConditionInput) (*apiRulesOut
 	})
 }
 
-// changeRulesIf changes the rules if they are still as the caller has seen them.
+// changeRulesIf changes the rules if they have not changed since the caller read them.
 func (w api) changeRulesIf(ctx context.Context, in ConditionInput, action string,
 	change func(*reviewed, *web.Visitor) (report.Rules, error)) (*apiRulesOutput, error) {
 	v := visitorOf(ctx)
@@ -185,7 +185,7 @@ func (w api) changeRulesIf(ctx context.Context, in ConditionInput, action string
 	return w.keepRules(ctx, v, r, rules, action)
 }
 
-// keepRules keeps new rules unless someone else has changed them since r was read.
+// keepRules stores new rules unless someone else has changed them since r was read.
 func (w api) keepRules(ctx context.Context, v *web.Visitor, r *reviewed, rules report.Rules, action string) (*apiRulesOutput, error) {
 	what, subject, _ := strings.Cut(action, " ")
 	err := w.Web.Reports.AppendRules(ctx, v, r.task.ID, rules, what, subject, r.now.Changes)
@@ -249,8 +249,8 @@ func (r *reviewed) place(f url.Values, s concordat.Span) error {
 	return nil
 }
 
-// reviseRules changes the current rules with the page's form, which fill fills in. It retries if someone else has changed them
-// in between.
+// reviseRules applies the page's form, which fill fills in, to the current rules. It retries if someone else has changed the rules in
+// between.
 func (w api) reviseRules(ctx context.Context, v *web.Visitor, id string, fill func(*reviewed, url.Values) error) (*apiRulesOutput,
 	error) {
 	for tries := 1; ; tries++ {

@@ -17,15 +17,15 @@ import (
 	"concordat"
 )
 
-// Bounds of a JSON body. The largest that an operation can use, rules with 1,000 passages, has 13,000 values in six levels.
+// Bounds of a JSON body. The largest body that an operation can use, rules with 1,000 passages, has 13,000 values in six levels.
 const (
-	MaxBody       = 64 << 10 // bytes, unless the operation needs more
-	maxDepth      = 16       // objects and arrays within one another
-	maxObjectKeys = 1000     // of one object
+	MaxBody       = 64 << 10 // bytes of a body, unless the operation needs more
+	maxDepth      = 16       // nesting of objects and arrays
+	maxObjectKeys = 1000     // keys of one object
 	maxValues     = 30_000   // objects, arrays and scalars
 	maxNumber     = 64       // characters of a number
 
-	// For operations that need more than MaxBody.
+	// Sizes for operations that need more than MaxBody.
 	WordsBody = 128 << 10 // words of 10,000 characters, each written as an escape
 	ListsBody = 1 << 20   // lists of 1,000 names or passages, or the wording of a template
 )
@@ -33,9 +33,9 @@ const (
 // ErrSlow refuses a request whose body arrives too slowly.
 var ErrSlow = errors.New("the body of the request came too slowly")
 
-// Body reads the body of a request to an operation and refuses one that would cost more than its size justifies: the validator
-// reports each fault separately, so its input must be small. It also refuses null where the schema does not allow it.
-// Operations without a JSON body pass.
+// Body reads the body of a request to an operation and refuses a body that would cost more than its size justifies. The validator reports
+// each fault separately, so its input must be small. It also refuses null where the schema does not allow it. Requests to operations
+// without a JSON body pass.
 func Body(rw http.ResponseWriter, r *http.Request, op *huma.Operation, schemas huma.Registry) error {
 	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
 		return nil
@@ -56,7 +56,7 @@ func Body(rw http.ResponseWriter, r *http.Request, op *huma.Operation, schemas h
 	r.Body = io.NopCloser(bytes.NewReader(b))
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && media != "application/json" &&
 		!strings.HasSuffix(media, "+json") {
-		return nil // refused without being read
+		return nil // it is refused without being read
 	}
 	if err := checkJSON(b); err != nil {
 		return err
@@ -66,14 +66,13 @@ func Body(rw http.ResponseWriter, r *http.Request, op *huma.Operation, schemas h
 
 // container is an object or array that is still open.
 type container struct {
-	keys map[string]bool // nil: an array
-	key  bool            // a key comes next
+	keys map[string]bool // keys so far; nil: it is an array
+	key  bool            // the next token is a key
 }
 
-// checkJSON reports, with an error that wraps concordat.ErrInvalid, how b exceeds the bounds of a JSON body or repeats a key of
-// an object. Keys that differ only in case are the same key, since the decoder accepts either for a field (RFC 8259, section 4,
-// leaves open which one would count). It accepts bytes that are not JSON: the decoder describes their faults better. It takes
-// time and memory linear in b.
+// checkJSON returns an error that wraps concordat.ErrInvalid if b exceeds the bounds of a JSON body or repeats a key of an object. Keys
+// that differ only in case are the same key, since the decoder accepts either for a field (RFC 8259, section 4, leaves open which one would
+// count). It accepts bytes that are not JSON, since the decoder describes their faults better. It takes time and memory linear in b.
 func checkJSON(b []byte) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
@@ -98,7 +97,7 @@ func checkJSON(b []byte) error {
 			continue
 		}
 		if in != nil && in.keys != nil {
-			in.key = true // after this value
+			in.key = true // a key follows this value
 		}
 		if values++; values > maxValues {
 			return fmt.Errorf("body: %w: more than %d values", concordat.ErrInvalid, maxValues)
@@ -135,8 +134,8 @@ func (c *container) add(t json.Token) error {
 	return nil
 }
 
-// Distinct is an array whose values differ. The validator would use a map to find equal ones and panic, because a map cannot
-// hold objects and arrays as keys. Here the values are decoded into their type before they are compared.
+// Distinct is an array of distinct values. To find equal values, the validator would use a map and panic, because a map cannot hold objects
+// and arrays as keys. Here the values are decoded into their type before they are compared.
 type Distinct[T comparable] []T
 
 // Schema returns the schema of the array. uniqueItems is stated but not passed to the validator.

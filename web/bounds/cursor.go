@@ -12,27 +12,27 @@ import (
 	"concordat"
 )
 
-// maxCursor bounds a cursor, in bytes: it may hold the id of a document.
+// maxCursor is the maximum length of a cursor in bytes. A cursor may contain the id of a document.
 const maxCursor = 4 << 10
 
-// List is a list that comes in pages. Its cursors consist of the name of the list and where to continue, with parts after dots: a
-// number of at most 18 digits, or a text in base64url (RFC 4648, section 5). To callers a cursor is opaque; it grants no
-// rights.
+// List is a list that is returned in pages. A cursor consists of the name of the list and, after dots, the parts that say where to
+// continue. Each part is a number of at most 18 digits or a text in base64url (RFC 4648, section 5). Cursors are opaque to callers and
+// grant no rights.
 type List struct {
 	name    string
 	pattern *regexp.Regexp
 }
 
-// Part is a part of a cursor.
+// Part is the kind of a part of a cursor.
 type Part string
 
-// The parts.
+// The kinds of parts.
 const (
 	Number Part = `[0-9]{1,18}`
 	Text   Part = `(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-][AQgw]|[A-Za-z0-9_-]{2}[AEIMQUYcgkosw048])?`
 )
 
-// NewList returns a list whose cursors have the parts. The name consists of letters and hyphens.
+// NewList returns a list with cursors that have the given parts. The name consists of letters and hyphens.
 func NewList(name string, parts ...Part) List {
 	pattern := name
 	for _, p := range parts {
@@ -41,13 +41,13 @@ func NewList(name string, parts ...Part) List {
 	return List{name, regexp.MustCompile(`^(?:` + pattern + `)?$`)}
 }
 
-// Name is the name of the list.
+// Name returns the name of the list.
 func (l List) Name() string { return l.name }
 
 // Pattern returns the regular expression that every cursor of the list matches, including the empty one.
 func (l List) Pattern() string { return l.pattern.String() }
 
-// Cursor returns a cursor of the list that continues at the parts: strings, and numbers from 0 to 10^18 - 1.
+// Cursor returns a cursor of the list that continues at the given parts, which are strings or numbers from 0 to 10^18 - 1.
 func (l List) Cursor(at ...any) string {
 	c := l.name
 	for _, a := range at {
@@ -68,8 +68,8 @@ func isText(a any) bool {
 	return true
 }
 
-// Read reads a cursor of the list into at, pointers to what Cursor was given: *int, *int64 and *string. An empty one leaves
-// them as they are. It fails with concordat.ErrInvalid for anything that does not match the list's pattern.
+// Read reads a cursor of the list into at, which are pointers for the values given to Cursor: *int, *int64 and *string. An empty cursor
+// leaves the values unchanged. It fails with concordat.ErrInvalid for anything that does not match the list's pattern.
 func (l List) Read(cursor string, at ...any) error {
 	if cursor == "" {
 		return nil
@@ -102,16 +102,16 @@ func readPart(part string, into any) (err error) {
 	return err
 }
 
-// PageInput asks for one page of a list. It and the other inputs that operations share are exported
-// because huma reads the fields of exported ones only.
+// PageInput asks for one page of a list. It and the other inputs that operations share are exported because huma reads only fields of
+// exported types.
 type PageInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Maximum number of entries in the page"`
 	Cursor string `query:"cursor" maxLength:"4096" doc:"next of the previous page; empty: the first page"`
 }
 
-// PageOf returns the page that in asks for from a list in memory, and the cursor of the next page; empty: it is the last
-// one. Entries are in ascending order of key, and no two share a key; the list's cursors contain it as a text. The list
-// is not changed.
+// PageOf returns the page that in requests from a list in memory, and the cursor of the next page, which is empty after the last page.
+// Entries must be in ascending order of key, and no two may have the same key. The list's cursors contain the key as a text. The list is
+// not changed.
 func PageOf[T any, K ~string](in *PageInput, list List, all []T, key func(T) K) (page []T, next string, err error) {
 	var after string
 	if err := list.Read(in.Cursor, &after); err != nil {

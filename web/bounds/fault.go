@@ -10,11 +10,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Bounds of a problem. A problem repeats only a part of what is refused: an answer must not grow with the request.
+// Bounds of a problem. A problem repeats only a part of the refused request, so that an answer does not grow with the request.
 const (
-	maxFaults = 20   // of one request
+	maxFaults = 20   // faults listed for one request
 	MaxEcho   = 200  // bytes of one value, or of its place
-	maxDetail = 2000 // bytes of the sentence that says what is wrong
+	maxDetail = 2000 // bytes of the sentence that describes the fault
 )
 
 // Named gives a type to the problems that huma finds itself, and bounds all problems.
@@ -52,7 +52,7 @@ func Brief(m *huma.ErrorModel) *huma.ErrorModel {
 	return m
 }
 
-// scalar returns a faulty value as an error message shows it: nil for an object or array.
+// scalar returns a faulty value in the form in which an error message shows it, or nil for an object or array.
 func scalar(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -65,10 +65,10 @@ func scalar(v any) any {
 	return nil
 }
 
-// long finds the parts of a sentence of ours that may come from a request: quotations, and long text without spaces.
+// long matches the parts of a message that may come from a request: quotations, and long text without spaces.
 var long = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\S+`)
 
-// words cuts a sentence to most bytes, and the quotations in it to MaxEcho.
+// words shortens a sentence to most bytes, and the quotations in it to MaxEcho.
 func words(s string, most int) string {
 	if len(s) <= MaxEcho {
 		return s
@@ -76,7 +76,7 @@ func words(s string, most int) string {
 	return Cut(long.ReplaceAllStringFunc(s, func(w string) string { return Cut(w, MaxEcho) }), most)
 }
 
-// Cut returns at most most bytes of s, in whole characters; … marks what is missing.
+// Cut shortens s to at most most bytes, at the end of a character; … marks that text is missing.
 func Cut(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -89,12 +89,12 @@ func Cut(s string, most int) string {
 	return s[:n] + mark
 }
 
-// ProblemPrefix is how the type of a problem begins.
+// ProblemPrefix is the prefix of the type of a problem.
 const ProblemPrefix = "urn:concordat:problem:"
 
 // WriteProblem answers with a problem.
 func WriteProblem(rw http.ResponseWriter, m *huma.ErrorModel) {
 	rw.Header().Set("Content-Type", "application/problem+json")
 	rw.WriteHeader(m.Status)
-	_ = json.NewEncoder(rw).Encode(m) // a caller that went away misses nothing
+	_ = json.NewEncoder(rw).Encode(m) // an error means that the caller is gone
 }

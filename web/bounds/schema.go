@@ -53,7 +53,7 @@ func integers(b []byte) []byte {
 	return out
 }
 
-// Query refuses a query parameter without a value if its schema requires one: huma treats it as absent. The error
+// Query refuses a query parameter without a value if its schema requires a value, because huma treats the parameter as absent. The error
 // wraps concordat.ErrInvalid.
 func Query(r *http.Request, op *huma.Operation) error {
 	given := r.URL.Query()
@@ -70,7 +70,7 @@ func Query(r *http.Request, op *huma.Operation) error {
 func takesEmpty(s *huma.Schema) bool {
 	switch {
 	case s.Type == huma.TypeArray:
-		return s.Items == nil || takesEmpty(s.Items) // one empty item: an empty array is left out
+		return s.Items == nil || takesEmpty(s.Items) // an empty parameter is one empty item, since an empty array is left out
 	case s.Type != huma.TypeString || s.Format != "" || s.MinLength != nil && *s.MinLength > 0:
 		return false
 	case len(s.Enum) > 0 && !slices.Contains(s.Enum, any("")):
@@ -82,7 +82,7 @@ func takesEmpty(s *huma.Schema) bool {
 	return true
 }
 
-// nulls refuses null for a property whose schema does not allow it: huma treats it as absent. at is the place of v in
+// nulls refuses null for a property if the schema does not allow null, because huma treats the property as absent. at is the place of v in
 // the body. The error wraps concordat.ErrInvalid.
 func nulls(schemas huma.Registry, s *huma.Schema, v any, at string) error {
 	for s != nil && s.Ref != "" {
@@ -117,7 +117,7 @@ func nulls(schemas huma.Registry, s *huma.Schema, v any, at string) error {
 	return nil
 }
 
-// property returns a property as the decoder finds it: by its name, in any case.
+// property returns a property in the way the decoder finds it: by its name in upper or lower case.
 func property(v map[string]any, name string) (any, bool) {
 	if item, ok := v[name]; ok {
 		return item, true
@@ -134,11 +134,10 @@ func nullable(schemas huma.Registry, s *huma.Schema) bool {
 	for s != nil && s.Ref != "" {
 		s = schemas.SchemaFromRef(s.Ref)
 	}
-	return s == nil || s.Nullable || s.Type == "" // of any type
+	return s == nil || s.Nullable || s.Type == "" // a schema without a type allows any value
 }
 
-// noNulls is nulls for a body that is within the bounds. A body that is not JSON passes: the decoder describes
-// the fault better.
+// noNulls applies nulls to a body that is within the bounds. A body that is not JSON passes, since the decoder describes the fault better.
 func noNulls(b []byte, s *huma.Schema, schemas huma.Registry) error {
 	if !bytes.Contains(b, []byte("null")) {
 		return nil

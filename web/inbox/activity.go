@@ -27,12 +27,12 @@ const (
 	actionUnprocessable = "coar-notify:UnprocessableNotification"
 )
 
-// contexts are the namespaces of a notification. One of the second and third is required, besides the first.
+// contexts are the namespaces of a notification. The first and one of the other two are required.
 var contexts = []string{"https://www.w3.org/ns/activitystreams", "https://coar-notify.net", "https://purl.org/coar/notify"}
 
 const (
-	maxTypes = 20   // of one thing
-	maxURI   = 2000 // bytes
+	maxTypes = 20   // types of one thing
+	maxURI   = 2000 // bytes of an address
 	maxWords = 1000 // bytes of a text that a sender wrote
 )
 
@@ -58,7 +58,7 @@ func (l *list) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// has reports whether a type is among them: by its name, or by its address.
+// has reports whether the list contains a type, by its name or by its address.
 func (l list) has(name string) bool {
 	_, short, _ := strings.Cut(name, ":")
 	return slices.ContainsFunc(l, func(s string) bool {
@@ -67,7 +67,7 @@ func (l list) has(name string) bool {
 	})
 }
 
-// thing is something that an activity names: by its address alone, or with properties.
+// thing is something that an activity names, either by its address alone or with properties.
 type thing struct {
 	ID    string `json:"id"`
 	Type  list   `json:"type,omitempty"`
@@ -76,10 +76,10 @@ type thing struct {
 	Items things `json:"ietf:item,omitzero"`
 }
 
-// things are one or several.
+// things are one thing or several.
 type things []thing
 
-// plainThing has no methods.
+// plainThing is a thing without methods, for decoding.
 type plainThing thing
 
 // UnmarshalJSON reads an address, or an object.
@@ -118,8 +118,8 @@ type activity struct {
 	Summary   string `json:"summary,omitempty"`
 }
 
-// parse reads a notification. If a property is missing that the protocol always requires, an error that wraps
-// concordat.ErrInvalid names it.
+// parse reads a notification. If a property that the protocol always requires is missing, parse returns an error that wraps
+// concordat.ErrInvalid and names the property.
 func parse(b []byte) (activity, error) {
 	var a activity
 	if err := json.Unmarshal(b, &a); err != nil {
@@ -157,8 +157,8 @@ func isWeb(s string) bool {
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && len(s) <= maxURI
 }
 
-// below reports whether an address is one of the origins of a token, or below one: with the same scheme, host and port, and a
-// path that begins with the origin's path, in whole segments.
+// below reports whether an address is one of the origins of a token, or below one, that is, has the same scheme, host and port and a path
+// that begins with all segments of the origin's path.
 func below(address string, origins []string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil || strings.Contains(u.Path, "/../") || strings.HasSuffix(u.Path, "/..") {
@@ -168,7 +168,7 @@ func below(address string, origins []string) bool {
 	return slices.ContainsFunc(origins, func(o string) bool { return at == o || strings.HasPrefix(at, o+"/") })
 }
 
-// cut shortens a text of a sender.
+// cut shortens a text from a sender.
 func cut(s string) string {
 	if len(s) <= maxWords {
 		return s
@@ -176,7 +176,7 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s[:maxWords], "")
 }
 
-// without returns the notification without its @context, as answers repeat it.
+// without returns the notification without its @context, which is the form in which answers repeat it.
 func without(body []byte) json.RawMessage {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(body, &all); err != nil {

@@ -30,14 +30,14 @@ type Options struct {
 // disabled.
 const Retention = 30 * 24 * time.Hour
 
-// Path is where the inbox is, below the address of the site.
+// Path is the path of the inbox below the address of the site.
 const Path = web.APIPrefix + "/inbox"
 
-// Inbox takes notifications and answers them. It is safe for concurrent use.
+// Inbox accepts notifications and answers them. It is safe for concurrent use.
 type Inbox struct {
 	w    *web.Web
 	o    Options
-	wake chan struct{} // holds a token when a notification came
+	wake chan struct{} // receives a value when a notification arrives
 }
 
 // New adds the page of the inbox to a site, and returns the inbox.
@@ -57,9 +57,9 @@ func New(w *web.Web, o Options) *Inbox {
 	return d
 }
 
-// Receive takes a notification that came with a token of the account v, and returns it as it is stored; a repeated one is not
-// taken again. It fails with concordat.ErrInvalid if it does not follow the protocol, and with concordat.ErrRefused if the
-// token does not list where it comes from. A notification that the site cannot act on is taken, and the answer says so.
+// Receive accepts a notification that came with a token of the account v, and returns it in its stored form. A repeated notification is not
+// stored again. Receive fails with concordat.ErrInvalid if the notification does not follow the protocol, and with concordat.ErrRefused if
+// the token does not list its origin. A notification that the site cannot act on is accepted, and the answer says so.
 func (d *Inbox) Receive(ctx context.Context, v *web.Visitor, origins []string, body []byte) (store.Notification, error) {
 	now := d.w.Options().Now()
 	n := store.Notification{ID: strings.ToLower(rand.Text()), Account: v.Name, Body: body, State: store.NotificationNoted, Due: now, Made: now}
@@ -135,7 +135,7 @@ func (d *Inbox) Receive(ctx context.Context, v *web.Visitor, origins []string, b
 	return kept, err
 }
 
-// undo returns the request that a notification withdraws or has withdrawn before, or why it withdraws none.
+// undo returns the request that a notification withdraws or has already withdrawn, or the reason why it withdraws none.
 func (d *Inbox) undo(ctx context.Context, tx *store.DB, v *web.Visitor, a activity) (store.Notification, string, error) {
 	of := a.Object.ID
 	n, err := tx.Notifications.NotificationOf(ctx, v.Name, of)
@@ -150,7 +150,7 @@ func (d *Inbox) undo(ctx context.Context, tx *store.DB, v *web.Visitor, a activi
 	return store.Notification{}, "The request has ended and can no longer be withdrawn.", nil
 }
 
-// stop cancels a check that no one is waiting for any longer; one that has ended stays.
+// stop cancels a check that no one is waiting for any longer; a check that has ended stays.
 func (d *Inbox) stop(ctx context.Context, account string, id concordat.TaskID) error {
 	err := d.w.Options().Queue.Cancel(ctx, id, store.Cause{Code: store.CauseCancelled, Who: account},
 		store.AuditNote{Actor: account, Action: "check_cancelled", Detail: map[string]any{"task": id}})
@@ -160,7 +160,7 @@ func (d *Inbox) stop(ctx context.Context, account string, id concordat.TaskID) e
 	return err
 }
 
-// Replay sends abandoned answers once more, and returns how many.
+// Replay sends abandoned answers once more and returns their number.
 func (d *Inbox) Replay(ctx context.Context, who, id string) (n int64, err error) {
 	err = d.w.Change(ctx, who, "notification_replayed", map[string]any{"id": id}, func(tx *store.DB) error {
 		if _, err := tx.Notifications.Notification(ctx, id); err != nil {
@@ -180,7 +180,7 @@ type party struct {
 	Inbox string `json:"inbox,omitempty"`
 }
 
-// outgoing is a notification of the site.
+// outgoing is a notification that the site sends.
 type outgoing struct {
 	Context   []string        `json:"@context"`
 	ID        string          `json:"id"`
@@ -194,8 +194,8 @@ type outgoing struct {
 	Summary   string          `json:"summary,omitempty"`
 }
 
-// answer makes an answer to a notification: Accept, Reject and TentativeAccept repeat it, Announce names its check, Flag says
-// why it was of no use.
+// answer makes an answer to a notification: Accept, Reject and TentativeAccept repeat the notification, Announce names its check, and Flag
+// says why the notification was of no use.
 func (d *Inbox) answer(n store.Notification, kind, summary string) store.NotificationAnswer {
 	base := d.w.Options().Base
 	now := d.w.Options().Now()
@@ -216,7 +216,7 @@ func (d *Inbox) answer(n store.Notification, kind, summary string) store.Notific
 	return store.NotificationAnswer{ID: o.ID, Notification: n.ID, Kind: kind, Body: encoded(o), Due: now, Until: now.Add(d.o.Keep), Made: now}
 }
 
-// aboutOf returns the object of a request, as its sender describes it.
+// aboutOf returns the object of a request in its sender's description.
 func aboutOf(n store.Notification) json.RawMessage {
 	var all struct {
 		Object json.RawMessage `json:"object"`

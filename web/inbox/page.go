@@ -16,12 +16,12 @@ const shown = 100
 type row struct {
 	store.Notification
 	Answers []store.NotificationAnswer
-	Dead    bool // one was abandoned
+	Dead    bool // an answer was abandoned
 }
 
 type inboxPage struct {
 	Rows      []row
-	Address   string // of the inbox; empty: the site has none
+	Address   string // address of the inbox; empty: the site has no inbox
 	MayChange bool
 	Next      int64 // Seq before which the next page begins; 0: there is none
 }

@@ -25,11 +25,11 @@ import (
 const (
 	maxHTML   = 4 << 20 // bytes of a page
 	maxSets   = 3       // link sets of a page
-	maxTried  = 5       // texts that a page names
+	maxTried  = 5       // texts named by a page that are tried
 	acceptAny = "application/pdf, */*;q=0.5"
 )
 
-// textsOf returns the addresses where the text of a request may be: those that it names, then the page of the work.
+// textsOf returns the addresses where the text of a request may be: those that the request names, then the page of the work.
 func textsOf(a activity) (out []thing) {
 	for _, t := range append(a.Object.Items, a.Object) {
 		if isWeb(t.ID) {
@@ -57,7 +57,7 @@ func (d *Inbox) text(ctx context.Context, n store.Notification, a activity) (j s
 	return d.first(textsOf(a), func(t thing) (site.Job, int64, error) { return d.at(ctx, n, t.ID, t.Media, true) })
 }
 
-// first returns the first text that can be checked. If all are refused, the error has the reason of each.
+// first returns the first text that can be checked. If all are refused, the error contains the reason for each.
 func (d *Inbox) first(all []thing, at func(thing) (site.Job, int64, error)) (site.Job, int64, error) {
 	var reasons []string
 	for _, t := range all {
@@ -73,7 +73,7 @@ func (d *Inbox) first(all []thing, at func(thing) (site.Job, int64, error)) (sit
 	return site.Job{}, 0, refuse("%s", cut(strings.Join(reasons, " ")))
 }
 
-// at fetches a text from an address, or from the address that the page there names.
+// at fetches a text from an address, or from an address that the page there names.
 func (d *Inbox) at(ctx context.Context, n store.Notification, address, media string, pages bool) (j site.Job, size int64, err error) {
 	r, err := d.open(ctx, n, address, acceptAny)
 	if err != nil {
@@ -122,7 +122,7 @@ func (d *Inbox) items(ctx context.Context, n store.Notification, r *fetch.Respon
 	return out, nil
 }
 
-// open opens an address. robots.txt does not apply to the host of the sender, which asks for it.
+// open opens an address. robots.txt does not apply to the host of the sender, since the sender requests the transfer.
 func (d *Inbox) open(ctx context.Context, n store.Notification, address, accept string) (*fetch.Response, error) {
 	r, err := d.w.Options().Harvest.Open(ctx, address, fetch.Want{Accept: accept, Most: d.w.Options().MaxUpload,
 		Protocol: sameHost(address, n.Origin)})
@@ -148,7 +148,7 @@ func sameHost(a, b string) bool {
 	return err1 == nil && err2 == nil && x.Scheme == y.Scheme && x.Host == y.Host
 }
 
-// keep stores the file of an answer. It is a text if the server, the name or the sender says so.
+// keep stores the file in an answer. The file counts as a text if the server, its name or the sender says so.
 func (d *Inbox) keep(ctx context.Context, r *fetch.Response, stated string) (j site.Job, size int64, err error) {
 	defer func() { _ = r.Body.Close() }() // read to its end, or abandoned
 	media := cmp.Or(r.Type, stated)

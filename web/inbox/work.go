@@ -20,9 +20,9 @@ import (
 
 const (
 	workers = 2
-	// lease is how long one step may take; after a crash it is then repeated.
+	// lease is how long one step may take. A step interrupted by a crash is repeated after that time.
 	lease = 12 * time.Minute
-	// fetchTime bounds the transfer of one text, with the pages before it.
+	// fetchTime bounds the transfer of one text, including the pages that lead to it.
 	fetchTime = 10 * time.Minute
 	// maxTries is how often fetching is tried, over about a day, before it is given up.
 	maxTries    = 12
@@ -45,7 +45,7 @@ func (d *Inbox) Run(ctx context.Context) error {
 	return nil
 }
 
-// Step does everything that is due, in turn.
+// Step does everything that is due, one step after another.
 func (d *Inbox) Step(ctx context.Context) {
 	for d.stepNotification(ctx) || d.stepAnswer(ctx) {
 	}
@@ -111,7 +111,7 @@ func (d *Inbox) stepNotification(ctx context.Context) bool {
 	}, n.ID)
 	final := (*refusedError)(nil)
 	switch {
-	case ctx.Err() != nil: // the process is ending: the next one continues with it
+	case ctx.Err() != nil: // the process is ending, and the next process continues
 		n.Due = d.w.Options().Now()
 	case errors.As(err, &final), err != nil && n.Attempts+1 >= maxTries:
 		n.State, n.Cause = store.NotificationFailed, err.Error()
@@ -137,7 +137,7 @@ func (d *Inbox) stepNotification(ctx context.Context) bool {
 	return true
 }
 
-// outcome tells a sender why a request was abandoned; the site's own problems are only for its administrators.
+// outcome describes to a sender why a request was abandoned. Only administrators learn about problems of the site itself.
 func outcome(err error) string {
 	unfetched := (*fetchError)(nil)
 	switch {
@@ -160,7 +160,7 @@ func (d *Inbox) wait(attempts int) time.Duration {
 	return wait
 }
 
-// fetch fetches a text and queues its check, once: the check is named before it exists.
+// fetch fetches a text and queues its check. The check is named before it exists, so that it is queued only once.
 func (d *Inbox) fetch(ctx context.Context, n *store.Notification) ([]store.NotificationAnswer, error) {
 	o := d.w.Options()
 	accepted := func() []store.NotificationAnswer {

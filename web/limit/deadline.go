@@ -12,13 +12,13 @@ const (
 	RequestTime = 30 * time.Second
 	// answerTime is the time limit for sending the answer to a stranger.
 	answerTime = time.Minute
-	// uploadTime is the time limit for files of known callers and for answers to them, on a slow line too.
+	// uploadTime is the time limit for files from known callers and for answers to them, which must suffice on a slow connection.
 	uploadTime = 30 * time.Minute
 	idleTime   = 2 * time.Minute
 )
 
-// Server returns a server of h with time limits. A request without files from a known caller must arrive within the given time,
-// usually RequestTime; the answer has a limit of its own. It must be served on a Listener.
+// Server returns a server of h with time limits. A request without files from a known caller must arrive within the given time, usually
+// RequestTime; the answer has a limit of its own. The server must be used with a Listener.
 func Server(h http.Handler, request time.Duration) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: min(headerTime, request), ReadTimeout: request, WriteTimeout: answerTime,
 		IdleTimeout: idleTime, ConnContext: withConn}
@@ -35,5 +35,5 @@ func Known(rw http.ResponseWriter, r *http.Request) {
 // Unhurried lets files of a known caller arrive slowly.
 func Unhurried(rw http.ResponseWriter, r *http.Request) {
 	Known(rw, r)
-	_ = http.NewResponseController(rw).SetReadDeadline(time.Now().Add(uploadTime)) // as in Known
+	_ = http.NewResponseController(rw).SetReadDeadline(time.Now().Add(uploadTime)) // see Known
 }

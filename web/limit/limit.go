@@ -11,9 +11,9 @@ import (
 	"concordat"
 )
 
-// TooMany rejects a caller that asks too often.
+// TooMany is the error for a caller that calls too often.
 type TooMany struct {
-	Key   string        // of a message
+	Key   string        // key of a message
 	Retry time.Duration // when to try again
 }
 
@@ -25,35 +25,35 @@ func RetryAfter(h http.Header, d time.Duration) {
 	h.Set("Retry-After", strconv.Itoa(int(max(1, (d+time.Second-1)/time.Second))))
 }
 
-// Busy rejects a caller for now, because others are ahead of it.
+// Busy is the error for a caller that is rejected for now because others are ahead of it.
 type Busy struct{ Retry time.Duration }
 
 func (e *Busy) Error() string { return fmt.Sprintf("too much is under way: try again in %s", e.Retry) }
 func (e *Busy) Unwrap() error { return concordat.ErrUnavailable }
 
-// Limiter allows each key a number of calls in a window. It remembers a bounded number of keys, and first forgets the one
-// that has been idle longest. It is safe for concurrent use.
+// Limiter allows each key a number of calls in a window. It remembers a bounded number of keys, and forgets the key that has been idle
+// longest. It is safe for concurrent use.
 type Limiter struct {
 	Now    func() time.Time
 	Window time.Duration
-	keys   int // remembered; 0: maxKeys
+	keys   int // number of keys remembered; 0: maxKeys
 
 	mu    sync.Mutex // guards the rest
 	by    map[string]*list.Element
-	order *list.List // of *counted, the most recently used in front
+	order *list.List // elements are *counted, the most recently used in front
 }
 
 const maxKeys = 10_000
 
-// counted is the number of calls with one key since a moment.
+// counted is the number of calls with one key since the beginning of its window.
 type counted struct {
 	key   string
 	since time.Time
 	n     int
-	open  int // of n: under way, and perhaps refunded
+	open  int // those of n that are under way and may still be refunded
 }
 
-// bound is how often a key may do something in a window.
+// bound is the number of calls that a key may make in a window.
 type bound struct {
 	key  string
 	most int
@@ -62,7 +62,7 @@ type bound struct {
 // Soon is how long to wait for calls under way.
 const Soon = 2 * time.Second
 
-// find returns the calls of a key in the current window; nil: none. l.mu is held.
+// find returns the calls of a key in the current window; or nil if there are none. l.mu is held.
 func (l *Limiter) find(key string) *counted {
 	e := l.by[key]
 	if e == nil {
@@ -77,9 +77,9 @@ func (l *Limiter) find(key string) *counted {
 	return c
 }
 
-// take counts one call for each of the keys, unless one of them has none left: then it counts nothing and returns how long to
-// wait. It is atomic, so concurrent calls cannot exceed the bound. used is the highest use among the keys. The calls
-// are under way until keep or giveBack is called with the same bounds.
+// take counts one call for each of the keys. If one of the keys has none left, it counts nothing and returns how long to wait. It is
+// atomic, so concurrent calls cannot exceed the bound. used is the highest use among the keys. The calls are under way until keep or
+// giveBack is called with the same bounds.
 func (l *Limiter) take(all ...bound) (used int, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +91,7 @@ func (l *Limiter) take(all ...bound) (used int, wait time.Duration) {
 		used = max(used, c.n)
 		switch {
 		case c.n < b.most:
-		case c.n-c.open < b.most: // it depends on what is under way
+		case c.n-c.open < b.most: // the calls under way decide
 			wait = max(wait, Soon)
 		default:
 			wait = max(wait, c.since.Add(l.Window).Sub(l.Now()))
@@ -106,17 +106,17 @@ func (l *Limiter) take(all ...bound) (used int, wait time.Duration) {
 	return used, 0
 }
 
-// keep makes what was taken count.
+// keep makes the calls that were taken count.
 func (l *Limiter) keep(all ...bound) { l.settle(0, all) }
 
-// giveBack refunds what was taken.
+// giveBack refunds the calls that were taken.
 func (l *Limiter) giveBack(all ...bound) { l.settle(1, all) }
 
 func (l *Limiter) settle(less int, all []bound) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, b := range all {
-		if c := l.find(b.key); c != nil && c.open > 0 { // otherwise it has been forgotten
+		if c := l.find(b.key); c != nil && c.open > 0 { // otherwise the key has been forgotten
 			c.open--
 			c.n -= less
 		}
@@ -157,7 +157,7 @@ func (l *Limiter) forget(key string) {
 	}
 }
 
-// Allow counts what it lets through, and rejects the rest.
+// Allow counts the calls that it lets through, and rejects the rest.
 func (l *Limiter) Allow(key string, most int) error {
 	b := bound{key, most}
 	if _, wait := l.take(b); wait > 0 {
@@ -172,7 +172,7 @@ func (l *Limiter) Allow(key string, most int) error {
 type Throttle struct{ Limiter }
 
 const (
-	freeFailures    = 5 // for one account from one address: others can still reach it
+	freeFailures    = 5 // for one account from one address; other addresses can still try it
 	accountFailures = 100
 	addressFailures = 50
 	ThrottleTime    = 10 * time.Minute
@@ -182,12 +182,11 @@ const (
 type Attempt struct {
 	t      *Throttle
 	bounds []bound
-	// Rank is how many earlier tries there were, of the account or from the address; -1 from a known browser.
+	// Rank is the number of earlier tries for the account or from the address, or -1 for a known browser.
 	Rank int
 }
 
-// Begin counts a try before the password is checked, unless too many have failed or are under way: then it returns how long to
-// wait.
+// Begin counts a try before the password is checked. If too many tries have failed or are under way, it returns how long to wait instead.
 func (t *Throttle) Begin(name, address string) (*Attempt, time.Duration) {
 	a := &Attempt{t: t, bounds: []bound{{"pair/" + address + "/" + name, freeFailures}, {"account/" + name, accountFailures},
 		{"address/" + address, addressFailures}}}
@@ -196,8 +195,8 @@ func (t *Throttle) Begin(name, address string) (*Attempt, time.Duration) {
 	return a, wait
 }
 
-// BeginKnown is Begin for a browser, known by mark, that has signed in to the account before. Its tries are counted separately:
-// guessing strangers neither lock the account for it nor go before it.
+// BeginKnown is Begin for a browser, known by mark, that has signed in to the account before. Its tries are counted separately: strangers
+// who guess neither lock the account for this browser nor go before it.
 func (t *Throttle) BeginKnown(name, mark string) (*Attempt, time.Duration) {
 	a := &Attempt{t: t, bounds: []bound{{"known/" + mark + "/" + name, freeFailures}}, Rank: -1}
 	_, wait := t.take(a.bounds...)
@@ -223,7 +222,7 @@ type Streams struct {
 	by map[string]int
 }
 
-// maxStreams is how many pages of one account can follow their checks: each holds a connection.
+// maxStreams is the number of pages of one account that can follow their checks, since each occupies a connection.
 const maxStreams = 20
 
 func (c *Streams) Enter(name string) error {

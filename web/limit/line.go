@@ -6,25 +6,24 @@ import (
 	"sync"
 )
 
-// Line lets a few expensive operations run at a time while a few more wait. The lowest rank is next, and among equal ranks the
-// one that came first. If no place is left, the waiter with the highest rank is rejected, so that a first try does not wait
-// behind hundreds of guesses. It is safe for concurrent use.
+// Line lets a few expensive operations run at a time while a few more wait. The waiter with the lowest rank is next and, among equal ranks,
+// the one that came first. If no place is left, the waiter with the highest rank is rejected, so that a first try does not wait behind
+// hundreds of guesses. It is safe for concurrent use.
 type Line struct {
-	Running, Waiting int // at most
+	Running, Waiting int // maximum numbers
 
 	mu  sync.Mutex // guards what follows
-	now int        // running
-	all []*waiter  // in order
+	now int        // number running
+	all []*waiter  // those waiting, in order
 }
 
-// waiter is one who waits. turn gets one value: nil, or why the turn never comes.
+// waiter is a caller that waits. turn receives one value: nil, or the reason why the turn never comes.
 type waiter struct {
 	rank int
 	turn chan error
 }
 
-// Enter waits for a turn, which ends with leave. It fails with a *busy error if others are ahead of it, and with
-// ctx's error when ctx ends.
+// Enter waits for a turn, which ends with Leave. It fails with a *busy error if others are ahead of it, and with ctx's error when ctx ends.
 func (l *Line) Enter(ctx context.Context, rank int) error {
 	l.mu.Lock()
 	if l.now < l.Running {
@@ -62,7 +61,7 @@ func (l *Line) Enter(ctx context.Context, rank int) error {
 		return ctx.Err()
 	}
 	l.mu.Unlock()
-	if err := <-w.turn; err == nil { // it came at the same moment
+	if err := <-w.turn; err == nil { // the turn came at the same moment
 		l.Leave()
 	}
 	return ctx.Err()
@@ -80,7 +79,7 @@ func (l *Line) Leave() {
 	l.all = slices.Delete(l.all, 0, 1)
 }
 
-// Waiters returns how many wait.
+// Waiters returns how many callers wait.
 func (l *Line) Waiters() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

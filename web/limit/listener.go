@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Listener accepts a bounded number of connections at a time. To let another one in, it closes one: a stranger's while
-// strangers have more than half of all, otherwise a known caller's, in either case the oldest of the address that has the
-// most. An address has at most a quarter of the strangers' share, unless it is a trusted proxy. A connection is known once
-// Known was called for a request on it. So an address that opens many connections loses its own, and newcomers get in. Its
-// Accept is called by one goroutine at a time.
+// Listener accepts a bounded number of connections at a time. To let another connection in, it closes one: a stranger's if strangers have
+// more than half of all connections, otherwise a known caller's, and in either case the oldest of the address that has the most. An address
+// has at most a quarter of the strangers' share, unless it is a trusted proxy. A connection is known once Known was called for a request on
+// it. An address that opens many connections therefore loses its own, and newcomers get in. Accept must be called by one goroutine at a
+// time.
 type Listener struct {
 	net.Listener
 	most    int
@@ -24,12 +24,12 @@ type Listener struct {
 	mu             sync.Mutex // guards what follows
 	known, strange int
 	addresses      map[string]*sharers
-	closed         int       // since logged
-	logged         time.Time // in the log
+	closed         int       // connections closed since the last log entry
+	logged         time.Time // time of the last log entry
 }
 
-// NewListener returns l with at most most connections of people and programs, at least 4; log gets the connections
-// closed in favour of others.
+// NewListener returns l with at most most connections of people and programs, at least 4; log gets the numbers of connections closed in
+// favour of others.
 func NewListener(l net.Listener, most int, log *slog.Logger, trusted func(netip.Addr) bool) *Listener {
 	return &Listener{Listener: l, most: max(most, 4), log: log, trusted: trusted, addresses: map[string]*sharers{}}
 }
@@ -41,10 +41,10 @@ func (b *Listener) Counts() (known, strange int) {
 	return b.known, b.strange
 }
 
-// sharers are the connections of one address, the oldest in front.
-type sharers struct{ known, strange list.List } // of *heldConn
+// sharers are the connections of one address, oldest first.
+type sharers struct{ known, strange list.List } // elements are *heldConn
 
-// heldConn is a connection that counts.
+// heldConn is a connection that the Listener counts.
 type heldConn struct {
 	net.Conn
 	l       *Listener
@@ -74,7 +74,7 @@ func (b *Listener) Accept() (net.Conn, error) {
 	return held, nil
 }
 
-// enter counts a connection, and returns the one to close for it; nil: there is room.
+// enter counts a connection, and returns the connection to close for it, or nil if there is room.
 func (b *Listener) enter(c *heldConn, proxy bool) (gone *heldConn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,8 +107,8 @@ func (b *Listener) enter(c *heldConn, proxy bool) (gone *heldConn) {
 	return gone
 }
 
-// oldest returns the oldest connection of the address that has the most, of strangers or of known callers, or of the other kind if
-// there is none. b.mu is held, and there is at least one connection.
+// oldest returns the oldest connection of the address that has the most connections of the given kind (strangers or known callers), or of
+// the other kind if there are none. b.mu is held, and there is at least one connection.
 func (b *Listener) oldest(strange bool) *heldConn {
 	var largest *list.List
 	for _, s := range b.addresses {
@@ -144,8 +144,7 @@ func (b *Listener) remove(c *heldConn) {
 	}
 }
 
-// Network names the network of one caller: the address itself, or the first 64 bits of an IPv6 address, which
-// one household shares.
+// Network returns the network of one caller: the address itself or, for IPv6, its first 64 bits, which a household shares.
 func Network(at netip.Addr) string {
 	if at = at.Unmap().WithZone(""); at.Is6() {
 		if p, err := at.Prefix(64); err == nil {
@@ -179,7 +178,7 @@ func (c *heldConn) Close() error {
 
 type connKey struct{}
 
-// withConn lets requests find their connection.
+// withConn adds a connection to the context of its requests.
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	if held, ok := c.(*heldConn); ok {
 		return context.WithValue(ctx, connKey{}, held)

@@ -21,16 +21,16 @@ import (
 	"concordat/webhook/outbound"
 )
 
-// Options of a Client; Keys are required.
+// Options configure a Client; Keys are required.
 type Options struct {
 	Keys *Keys
-	// Private allows platforms at private and loopback addresses, and by http.
+	// Private allows platforms at private and loopback addresses and over http.
 	Private bool
 	Now     func() time.Time // nil: time.Now
-	Timeout time.Duration    // of a call without a file; 0: 20 s
+	Timeout time.Duration    // time limit of a call without a file; 0: 20 s
 }
 
-// Client checks messages of platforms and asks their services. It is safe for concurrent use.
+// Client checks messages from platforms and calls their services. It is safe for concurrent use.
 type Client struct {
 	o    Options
 	http *http.Client
@@ -68,14 +68,14 @@ func NewClient(o Options) *Client {
 	t := &http.Transport{DialContext: d.DialContext, TLSHandshakeTimeout: o.Timeout, ResponseHeaderTimeout: o.Timeout,
 		IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 4, ForceAttemptHTTP2: true}
 	return &Client{o: o, keys: map[string]*keySet{}, tokens: map[tokenKey]token{},
-		// Redirections are followed by hand, each after a check.
+		// The client's own code follows redirections, after checking each.
 		http: &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
 // Close ends idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// dial refuses private addresses after names are resolved, so that no name leads to one.
+// dial refuses private addresses after names are resolved, so that no name can lead to one.
 func (o Options) dial(_, address string, _ syscall.RawConn) error {
 	if o.Private {
 		return nil
@@ -98,7 +98,7 @@ func (c *Client) place(p *Platform, address string) (*url.URL, error) {
 	return u, nil
 }
 
-// send sends a request once and follows no redirection. Failures on the way are concordat.ErrUnavailable.
+// send sends a request once and follows no redirection. Network failures wrap concordat.ErrUnavailable.
 func (c *Client) send(req *http.Request) (*http.Response, error) {
 	resp, err := c.http.Do(req)
 	switch {
@@ -110,7 +110,7 @@ func (c *Client) send(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// statusError returns the error that an answer means.
+// statusError returns the error for the status of an answer.
 func statusError(resp *http.Response) error {
 	code := resp.StatusCode
 	kind := concordat.ErrRefused
@@ -182,8 +182,8 @@ func (c *Client) call(ctx context.Context, method string, u *url.URL, bearer, me
 	return b, nil
 }
 
-// token returns an access token, a cached one while it is valid (RFC 6749, section 4.4, with RFC 7523). used, if not empty, is
-// one that the platform rejected.
+// token returns an access token (RFC 6749, section 4.4, with RFC 7523), from the cache as long as it is valid. used, if not empty, is a
+// token that the platform rejected.
 func (c *Client) token(ctx context.Context, p *Platform, scopes []string, used string) (string, error) {
 	key := tokenKey{p.Issuer, p.ClientID, strings.Join(slices.Sorted(slices.Values(scopes)), " ")}
 	c.mu.Lock()
@@ -248,7 +248,7 @@ func (c *Client) withToken(ctx context.Context, p *Platform, scopes []string, do
 type Download struct {
 	io.ReadCloser
 	Media    string // content type
-	Filename string // as the server says; may be empty
+	Filename string // according to the server; may be empty
 }
 
 // Asset begins to fetch a file, following redirections only to hosts of the platform. It fails with concordat.ErrRefused for
@@ -331,14 +331,14 @@ const (
 	CodeTooLarge    = "ASSET_TOO_LARGE"
 	CodeTooSmall    = "ASSET_TOO_SMALL"
 	CodeDownload    = "DOWNLOAD_FAILED"
-	CodeFailed      = "PROCESSING_FAILED" // of our own
+	CodeFailed      = "PROCESSING_FAILED" // the site's own code
 )
 
 // Report is the state of a file as a platform shows it.
 type Report struct {
 	Asset     string `json:"assetId"`
 	Type      string `json:"type"`
-	Timestamp string `json:"timestamp"` // RFC 3339 with microseconds; a later one replaces those before
+	Timestamp string `json:"timestamp"` // RFC 3339 with microseconds; a report with a later time replaces earlier ones
 	Title     string `json:"title,omitempty"`
 	Comment   string `json:"comment,omitempty"`
 	Result    string `json:"result,omitempty"`          // at most 16 characters

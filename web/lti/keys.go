@@ -28,7 +28,7 @@ type Keys struct{ all []jose.JSONWebKey }
 // NewKeys makes keys.
 func NewKeys() (*Keys, error) { return (&Keys{}).Rotate() }
 
-// Rotate returns keys with a new one that signs, without the oldest.
+// Rotate returns keys with a new signing key and without the oldest key.
 func (k *Keys) Rotate() (*Keys, error) {
 	key, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
@@ -39,7 +39,7 @@ func (k *Keys) Rotate() (*Keys, error) {
 	return &Keys{all[:min(len(all), maxKeys)]}, nil
 }
 
-// ParseKeys reads what Marshal wrote.
+// ParseKeys parses the output of Marshal.
 func ParseKeys(b []byte) (*Keys, error) {
 	var set jose.JSONWebKeySet
 	if err := json.Unmarshal(b, &set); err != nil {
@@ -57,7 +57,7 @@ func ParseKeys(b []byte) (*Keys, error) {
 // Marshal returns the keys with their secrets, for a file that only the site can read.
 func (k *Keys) Marshal() ([]byte, error) { return json.Marshal(jose.JSONWebKeySet{Keys: k.all}) }
 
-// Public returns the public keys as platforms read them (RFC 7517, section 5).
+// Public returns the public keys in the form that platforms read (RFC 7517, section 5).
 func (k *Keys) Public() ([]byte, error) {
 	var set jose.JSONWebKeySet
 	for _, one := range k.all {

@@ -36,21 +36,21 @@ const (
 
 const (
 	claimPrefix = "https://purl.imsglobal.org/spec/lti/claim/"
-	// apPrefix is where drafts of the asset processor had its claims, and some platforms still have them.
+	// apPrefix is the prefix that drafts of the asset processor gave its claims, which some platforms still use.
 	apPrefix = "https://purl.imsglobal.org/spec/lti-ap/claim/"
 	dlPrefix = "https://purl.imsglobal.org/spec/lti-dl/claim/"
 )
 
-// Platform is a learning platform as it was registered.
+// Platform is the registration of a learning platform.
 type Platform struct {
 	Issuer, ClientID           string
 	AuthURL, TokenURL, KeysURL string
-	TokenAudience              string   // of requests for tokens; empty: TokenURL
-	Deployments                []string // accepted; "*": any
-	Hosts                      []string // of services, in addition to those of the addresses above; a leading dot includes subdomains
+	TokenAudience              string   // audience of requests for tokens; empty: TokenURL
+	Deployments                []string // accepted deployments; "*": any
+	Hosts                      []string // hosts of services besides those of the addresses above; a leading dot includes subdomains
 }
 
-// Validate reports everything that is wrong with the registration. Without private every address must be https.
+// Validate reports everything that is wrong with the registration. Unless private is set, every address must be https.
 func (p *Platform) Validate(private bool) error {
 	var bad []string
 	if p.Issuer == "" || len(p.Issuer) > 1000 {
@@ -77,7 +77,7 @@ func (p *Platform) Validate(private bool) error {
 	return fmt.Errorf("%w: %s", concordat.ErrInvalid, strings.Join(bad, "; "))
 }
 
-// service reads the address of a service.
+// service parses the address of a service.
 func service(address string, private bool) (*url.URL, error) {
 	u, err := url.Parse(address)
 	switch {
@@ -135,7 +135,7 @@ func (p *Platform) Origins() []string {
 	return out
 }
 
-// Named is something that a platform names.
+// Named is an object that a platform names.
 type Named struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
@@ -149,7 +149,7 @@ type Asset struct {
 	Filename string `json:"filename"`
 	Media    string `json:"content_type"`
 	Digest   string `json:"sha256_checksum"` // base64
-	Size     int64  `json:"size"`            // bytes, as the platform says
+	Size     int64  `json:"size"`            // bytes, according to the platform
 }
 
 // Message is a message of a platform, sent by a browser or directly. Trust only what [Client.Verify] returns.
@@ -158,7 +158,7 @@ type Message struct {
 	Name, Locale           string
 	Type                   string
 	Deployment             string
-	Target                 string // where the browser wanted to go
+	Target                 string // address that the browser requested
 	Roles                  []string
 	Context                Named
 	Link                   Named // the resource link
@@ -166,7 +166,7 @@ type Message struct {
 	Submission             Named
 	Asset                  Named // of TypeReview
 	ReportType             string
-	ForUser                string // whose work it is
+	ForUser                string // the person whose work it is
 	Custom                 map[string]string
 	DeepLinking            *DeepLinking
 	Notices                *NoticeService
@@ -177,21 +177,21 @@ type Message struct {
 	ReportScopes           []string
 }
 
-// DeepLinking is how the platform wants content items (Deep Linking 2.0, section 4.4.1).
+// DeepLinking describes how the platform accepts content items (Deep Linking 2.0, section 4.4.1).
 type DeepLinking struct {
 	ReturnURL string          `json:"deep_link_return_url"`
 	Accept    []string        `json:"accept_types"`
 	Data      json.RawMessage `json:"data"`
 }
 
-// NoticeService is where a tool subscribes to notices (Platform Notification Service 1.0).
+// NoticeService is the service at which a tool subscribes to notices (Platform Notification Service 1.0).
 type NoticeService struct {
 	URL    string   `json:"platform_notification_service_url"`
 	Types  []string `json:"notice_types_supported"`
 	Scopes []string `json:"scope"`
 }
 
-// Notice names a notice.
+// Notice identifies a notice.
 type Notice struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`

@@ -64,7 +64,7 @@ func (s *seconds) UnmarshalJSON(b []byte) error {
 
 type claims map[string]json.RawMessage
 
-// read decodes a claim into v if it is present; a draft's name is used if the final one is absent.
+// read decodes a claim into v if it is present; if the claim is absent under its final name, a draft's name is tried.
 func (c claims) read(name string, v any) error {
 	raw, ok := c[claimPrefix+name]
 	if !ok {

@@ -15,7 +15,7 @@ const (
 	toolConfiguration = "https://purl.imsglobal.org/spec/lti-tool-configuration"
 )
 
-// Tool is this site as platforms know it. Base is its public address, without a trailing slash.
+// Tool describes this site to platforms. Base is its public address, without a trailing slash.
 type Tool struct{ Name, Base string }
 
 // Addresses of the site.
@@ -24,8 +24,7 @@ func (t Tool) LaunchURL() string { return t.Base + "/lti/launch" }
 func (t Tool) KeysURL() string   { return t.Base + "/lti/jwks" }
 func (t Tool) NoticeURL() string { return t.Base + "/lti/notice" }
 
-// Offer is how a platform describes itself to a tool that wants to register (Dynamic Registration 1.0,
-// section 3.4).
+// Offer is a platform's description of itself to a tool that wants to register (Dynamic Registration 1.0, section 3.4).
 type Offer struct {
 	Issuer          string   `json:"issuer"`
 	AuthURL         string   `json:"authorization_endpoint"`
@@ -46,8 +45,8 @@ func (o *Offer) platform() *Platform {
 		TokenAudience: o.TokenAudience}
 }
 
-// ReadOffer reads how a platform describes itself. The issuer must be at the host that describes it (Dynamic Registration 1.0,
-// section 3.4), so that no one registers as another.
+// ReadOffer fetches a platform's description of itself. The issuer must be at the host that serves the description (Dynamic Registration
+// 1.0, section 3.4), so that no platform can register as another.
 func (c *Client) ReadOffer(ctx context.Context, address string) (*Offer, error) {
 	u, err := service(address, c.o.Private)
 	if err != nil {
@@ -128,8 +127,8 @@ func (c *Client) Register(ctx context.Context, o *Offer, token string, t Tool) (
 // SignIn has the parameters that the site adds when it sends a browser to a platform to sign in.
 type SignIn struct{ State, Nonce, Login, Hint string }
 
-// SignInURL returns where a browser signs in at a platform (1EdTech Security Framework 1.0, section 5.1.1.2); from there a form
-// leads to the launch address.
+// SignInURL returns the address at which a browser signs in at a platform (1EdTech Security Framework 1.0, section 5.1.1.2). A form on that
+// page leads to the launch address.
 func SignInURL(p *Platform, t Tool, s SignIn) (string, error) {
 	u, err := url.Parse(p.AuthURL)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"concordat"
 )
 
-// Algorithms in which platforms may sign: RS256 by LTI, and stronger ones of two keys (1EdTech Security
-// Framework 1.0, section 5.1.3).
+// Algorithms with which platforms may sign: RS256, as LTI requires, and stronger algorithms with key pairs (1EdTech Security Framework 1.0,
+// section 5.1.3).
 var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.ES256, jose.ES384}
 
 const (
@@ -84,7 +84,7 @@ func (c *Client) Verify(ctx context.Context, p *Platform, raw string) (*Message,
 	return m, nil
 }
 
-// DeploymentError: the platform is known, but the deployment is not.
+// DeploymentError means that the platform is known but the deployment is not.
 type DeploymentError struct{ Issuer, Deployment string }
 
 // Error implements error.
@@ -95,7 +95,7 @@ func (e *DeploymentError) Error() string {
 // Unwrap returns concordat.ErrRefused.
 func (e *DeploymentError) Unwrap() error { return concordat.ErrRefused }
 
-// wrong returns what is wrong with the claims; empty: nothing.
+// wrong returns what is wrong with the claims, or "" if nothing is.
 func (b *basics) wrong(p *Platform, now time.Time) string {
 	early, late := now.Add(-skew), now.Add(skew)
 	switch {
@@ -125,8 +125,8 @@ type keySet struct {
 	try  time.Time // when they were last requested
 }
 
-// platformKey returns the platform's key of that name. An unknown name makes it fetch the keys again, since platforms change
-// keys, but not for every guess of a forger.
+// platformKey returns the platform's key of that name. For an unknown name it fetches the keys again, since platforms change keys, but not
+// every time, since the name may be a forger's guess.
 func (c *Client) platformKey(ctx context.Context, p *Platform, kid string) (*jose.JSONWebKey, error) {
 	c.mu.Lock()
 	s := c.keys[p.KeysURL]

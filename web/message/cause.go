@@ -11,12 +11,12 @@ import (
 	"concordat/store"
 )
 
-// causes are the codes of package extract: they have words and advice in every language.
+// causes are the codes of package extract, which have words and advice in every language.
 var causes = map[store.CauseCode]bool{"no_text_layer": true, "empty": true, "encrypted": true, "damaged": true,
 	"unsupported": true, "limit": true, "timeout": true, "crashed": true, "binary": true, "encoding": true, "archive": true,
 	"unreadable": true}
 
-// IsSiteFault reports whether a task with this cause failed because of a fault of the site.
+// IsSiteFault reports whether a task with this cause failed because of a failure of the site.
 func IsSiteFault(c store.Cause) bool {
 	switch c.Code {
 	case store.CauseCrashed:
@@ -59,7 +59,7 @@ func (l Language) Cause(c store.Cause) string {
 		words += l.Say("colon") + l.detail(c.Detail)
 	}
 	words += l.Say("stop")
-	if c.Code == store.CauseLimit && c.Advice != "" { // it names the limit
+	if c.Code == store.CauseLimit && c.Advice != "" { // the advice names the limit
 		return words + l.Say("cause.limit.how", c.Advice)
 	}
 	return words + l.Say("cause."+string(c.Code)+".how")
@@ -67,8 +67,8 @@ func (l Language) Cause(c store.Cause) string {
 
 var numerals = regexp.MustCompile(`[0-9]+`)
 
-// detail translates what package extract says about a file that it cannot read. Its English is the key, with {1}, {2} in place of
-// numbers; a message without a translation, which comes from a library, is shown as it is.
+// detail translates the description by package extract of a file that it cannot read. The English text is the key, with {1}, {2} in place
+// of numbers; a message without a translation, which comes from a library, is shown as it is.
 func (l Language) detail(english string) string {
 	if words, ok := language.Code(l).Lookup(english); ok {
 		return words
@@ -84,7 +84,7 @@ func (l Language) detail(english string) string {
 	return english
 }
 
-// LeftOut says which files of archives were left out; empty if none were.
+// LeftOut returns a sentence about the files of archives that were left out, or "" if none were.
 func (l Language) LeftOut(out concordat.LeftOut) string {
 	if out.IsZero() {
 		return ""

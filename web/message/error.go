@@ -22,24 +22,24 @@ func (e *Error) Unwrap() error { return e.kind }
 // Invalid rejects input for a reason that people read.
 func Invalid(key string, args ...any) error { return &Error{concordat.ErrInvalid, key, args} }
 
-// errAbsent is both: what was named does not exist, and the form that names it is wrong.
+// errAbsent is both kinds of error: the named object does not exist, and the form that names it is wrong.
 var errAbsent = errors.Join(concordat.ErrNotFound, concordat.ErrInvalid)
 
-// Absent rejects input that names a missing thing, for a reason that people read. It is concordat.ErrNotFound and
+// Absent rejects input that names a missing thing, for a reason that people read. The error wraps concordat.ErrNotFound and
 // concordat.ErrInvalid: programs get the former, and a page shows the form again.
 func Absent(key string, args ...any) error { return &Error{errAbsent, key, args} }
 
-// errConflict is both: the form asks for something that contradicts the current state, and the form is wrong.
+// errConflict is both kinds of error: the form asks for something that contradicts the current state, and the form is wrong.
 var errConflict = errors.Join(concordat.ErrChanged, concordat.ErrInvalid)
 
-// Conflict rejects input that contradicts the current state, for a reason that people read. It is
-// concordat.ErrChanged and concordat.ErrInvalid.
+// Conflict rejects input that contradicts the current state, for a reason that people read. The error wraps concordat.ErrChanged and
+// concordat.ErrInvalid.
 func Conflict(key string, args ...any) error { return &Error{errConflict, key, args} }
 
 // Refused refuses a request that the visitor is not allowed to make, for a reason that people read.
 func Refused(key string, args ...any) error { return &Error{concordat.ErrRefused, key, args} }
 
-// Reason explains the error in the language if it has the words; otherwise in English, and then in is english.
+// Reason explains the error in the given language if it has the words, and otherwise in English. in is the language of the explanation.
 func (l Language) Reason(err error) (words string, in Language) {
 	var p *Error
 	var m *batch.ManifestError

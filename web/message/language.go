@@ -14,7 +14,7 @@ type Language language.Code
 // English is the language of the API, and the default for unknown languages.
 const English = Language(language.English)
 
-// Cookie is the name of the cookie that holds the language a visitor chose.
+// Cookie is the name of the cookie that contains the language that a visitor chose.
 const Cookie = "language"
 
 // Languages returns every language, English first.
@@ -40,7 +40,7 @@ func LanguageOf(r *http.Request) Language {
 	return English
 }
 
-// LanguageNamed returns the language of that tag; English if there is none.
+// LanguageNamed returns the language with that tag, or English if there is none.
 func LanguageNamed(tag string) Language {
 	if c, ok := language.Parse(tag); ok {
 		return Language(c)
@@ -51,10 +51,10 @@ func LanguageNamed(tag string) Language {
 // Report returns the language for reports.
 func (l Language) Report() report.Language { return report.Language(l) }
 
-// Name returns the language's name for itself.
+// Name returns the name of the language in that language.
 func (l Language) Name() string { return language.Code(l).Name() }
 
-// Say returns a message. An unknown key is a fault of a page, which a test finds; it is shown as it is.
+// Say returns a message. An unknown key is shown as it is; a test finds pages with unknown keys.
 func (l Language) Say(key string, args ...any) string { return language.Code(l).Say(key, args...) }
 
 // Action says in words what an audit entry records. An action without words, for example one of another version, is shown as it is.
@@ -65,7 +65,7 @@ func (l Language) Action(action string) string {
 	return action
 }
 
-// Fact names a field of the detail of an entry of the audit. A field without words is shown by its name in the audit.
+// Fact returns the name of a field in the detail of an audit entry. A field without words is shown by its name in the audit.
 func (l Language) Fact(key string) string {
 	if words, ok := language.Code(l).Lookup("audit.fact." + key); ok {
 		return words

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// commonPasswords are the passwords of ten characters and more in the list of @zxcvbn-ts/language-common 4.1.3 (MIT, LICENSE),
-// one a line, without those that simple recognises: they were the most common in leaked lists.
+// commonPasswords are the passwords of ten characters and more in the list of @zxcvbn-ts/language-common 4.1.3 (MIT, LICENSE), one a line,
+// without those that simple recognises. They are the most common ones in leaked lists.
 //
 //go:embed common.txt
 var commonPasswords string
@@ -23,8 +23,8 @@ var isCommon = sync.OnceValue(func() map[string]bool {
 	return all
 })
 
-// common reports whether a password is among the first that an attacker tries: one of the list, in any case and with any signs
-// around it, or a simple one.
+// common reports whether a password is among the first that an attacker tries. These are the passwords in the list, in upper or lower case
+// and with any signs around them, and simple ones.
 func common(password string) bool {
 	p := strings.ToLower(password)
 	bare := strings.TrimFunc(p, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -48,7 +48,7 @@ func simple(s string) bool {
 	return counts(rs, 1) || counts(rs, -1)
 }
 
-// repeats reports whether rs is its first n characters again and again, the last time perhaps in part.
+// repeats reports whether rs consists of its first n characters repeated, the last time perhaps in part.
 func repeats(rs []rune, n int) bool {
 	for i := n; i < len(rs); i++ {
 		if rs[i] != rs[i-n] {
@@ -97,7 +97,7 @@ const (
 	MaxBytes    = 1024
 )
 
-// Fault returns the message key for a fault of a new password; empty: it has none. names are the names of its account.
+// Fault returns the message key for what is wrong with a new password, or "" if nothing is. names are the names of its account.
 func Fault(password, again string, names ...string) string {
 	switch n := len([]rune(password)); {
 	case n < leastSecret || len(password) > MaxBytes:

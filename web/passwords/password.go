@@ -22,11 +22,11 @@ const (
 	argonKey  = 32
 )
 
-// Cost is the memory and time that argon2id spends on one password. The zero value is that of a site: the second recommended
-// choice of RFC 9106, section 4.
+// Cost is the memory and time that argon2id spends on one password. The zero value stands for the cost at a site, which is the second
+// recommended choice of RFC 9106, section 4.
 type Cost struct {
 	Memory  uint32 // KiB; 0: 64 MiB
-	Passes  uint32 // over the memory; 0: 3
+	Passes  uint32 // passes over the memory; 0: 3
 	Threads uint8  // 0: 4
 }
 
@@ -38,9 +38,9 @@ func (c Cost) ofSite() Cost {
 // argonThreads is how many processors one password uses.
 const argonThreads = 4
 
-// Bounds of the memory that passwords take, and of how long one waits: each takes 64 MiB for about a tenth of a second. Since
-// each uses argonThreads processors, hashing two at a time makes both slower if there are no more processors than that,
-// and the next one waits longer.
+// Bounds of the memory that passwords take, and of how long a password waits. Each takes 64 MiB for about a tenth of a second. Since each
+// uses argonThreads processors, hashing two at a time makes both slower if there are only that many processors, and the next password waits
+// longer.
 const (
 	maxHashing = 2
 	maxWaiting = 32
@@ -63,14 +63,14 @@ func NewHasher(c Cost) *Hasher {
 	return h
 }
 
-// Nobody returns a hash that matches no password. Passwords for unknown names are compared with it, which takes as long as any
-// other comparison.
+// Nobody returns a hash that matches no password. Passwords for unknown names are compared with this hash, which takes as long as any other
+// comparison.
 func (h *Hasher) Nobody() string { return h.nobody() }
 
-// Hash returns the password in PHC form, for example $argon2id$v=19$m=65536,t=3,p=4$SALT$KEY. It waits for its turn, and
-// fails if too many do.
+// Hash returns the password in PHC form, for example $argon2id$v=19$m=65536,t=3,p=4$SALT$KEY. It waits for its turn, and fails if too many
+// passwords are waiting.
 func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
-	if err := h.line.Enter(ctx, 0); err != nil { // a visitor who chooses a password has shown a link or the former one
+	if err := h.line.Enter(ctx, 0); err != nil { // a visitor who chooses a password has shown a link or the former password
 		return "", err
 	}
 	defer h.line.Leave()
@@ -86,8 +86,8 @@ func (c Cost) hash(password string) string {
 		b64.EncodeToString(salt), b64.EncodeToString(key))
 }
 
-// Verify reports whether hash, in PHC form, is a hash of the password. It waits for its turn by rank, and fails if
-// too many are ahead of it.
+// Verify reports whether hash, in PHC form, is a hash of the password. It waits for its turn, which depends on rank, and fails if too many
+// passwords are ahead.
 func (h *Hasher) Verify(ctx context.Context, rank int, hash, password string) (bool, error) {
 	var version int
 	var t, m uint32
@@ -122,5 +122,5 @@ func (h *Hasher) Verify(ctx context.Context, rank int, hash, password string) (b
 	return subtle.ConstantTimeCompare(got, key) == 1, nil
 }
 
-// Waiters returns how many wait for a password to be tried.
+// Waiters returns how many callers wait for a password to be tried.
 func (h *Hasher) Waiters() int { return h.line.Waiters() }

@@ -35,7 +35,7 @@ type platformsPage struct {
 	Form      url.Values
 }
 
-// Field returns the value that was entered into a field, to be shown again.
+// Field returns the value that was entered in a field, so that it can be shown again.
 func (p platformsPage) Field(name string) string { return p.Form.Get(name) }
 
 func (d *Tool) platformsPage(rw http.ResponseWriter, r *http.Request, v *web.Visitor) {
@@ -93,7 +93,7 @@ func (d *Tool) changePlatforms(rw http.ResponseWriter, r *http.Request, v *web.V
 	http.Redirect(rw, r, "/platforms", http.StatusSeeOther)
 }
 
-// lines returns the words of a field, separated by line breaks or commas.
+// lines splits a field into words at line breaks and commas.
 func lines(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == ',' || r == ' ' })
 }
@@ -108,7 +108,7 @@ func platformForm(f url.Values) store.LTIPlatform {
 
 var platformID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
-// Check reports what is wrong with a registration; private as in Options.
+// Check reports what is wrong with a registration; private has the same meaning as in Options.
 func Check(p store.LTIPlatform, private bool) error {
 	if !platformID.MatchString(p.ID) {
 		return fmt.Errorf("%w: id %q: want lower-case letters, digits and hyphens, at most 32", concordat.ErrInvalid, p.ID)
@@ -212,7 +212,7 @@ func (d *Tool) register(rw http.ResponseWriter, r *http.Request) {
 	d.w.Show(rw, r, nil, http.StatusOK, "lti_registered", "title.lti.register", len(p.Deployments) == 0)
 }
 
-// freeID makes an unused id from the host of a platform.
+// freeID returns an unused id made from the host of a platform.
 func (d *Tool) freeID(ctx context.Context, o *lti.Offer) (string, error) {
 	u, err := url.Parse(o.Issuer)
 	if err != nil {

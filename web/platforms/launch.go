@@ -43,7 +43,7 @@ func (d *Tool) launch(rw http.ResponseWriter, r *http.Request) {
 	}
 	d.frame(rw, p, web.ContentPolicy)
 	c, err := r.Cookie(d.w.Accounts.HostCookie(stateCookie))
-	if err != nil { // the browser keeps no cookies here: nothing of the request is used
+	if err != nil { // the browser stores no cookies here, so nothing in the request is used
 		d.ownWindow(rw, r, s)
 		return
 	}
@@ -57,7 +57,7 @@ func (d *Tool) launch(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ownWindow shows a link that repeats the launch where cookies are kept.
+// ownWindow shows a link that repeats the launch in a window in which cookies are stored.
 func (d *Tool) ownWindow(rw http.ResponseWriter, r *http.Request, s launchState) {
 	key := rand.Text()
 	if err := d.put(r.Context(), flowLTIAgain, key, s, web.FlowTime); err != nil {
@@ -135,14 +135,14 @@ const customProcessor = "concordat_processor"
 
 // choices are a teacher's settings for an activity.
 type choices struct {
-	Libraries []concordat.LibraryID `json:"libraries,omitempty"` // none: all
+	Libraries []concordat.LibraryID `json:"libraries,omitempty"` // empty: all libraries
 	Template  string                `json:"template,omitempty"`
 }
 
 // pendingChoice is a platform's request that waits for a teacher's choices.
 type pendingChoice struct {
 	Platform, Context, Processor string
-	Message                      *lti.Message // of deep linking; nil: the choices are changed
+	Message                      *lti.Message // deep linking message; nil: existing choices are changed
 }
 
 func (d *Tool) beginConfigure(ctx context.Context, s *session, m *lti.Message) (string, error) {
@@ -260,7 +260,7 @@ func (d *Tool) configure(rw http.ResponseWriter, r *http.Request, s *session) {
 		d.w.Fail(rw, r, nil, err)
 		return
 	}
-	// This one form leads to the platform.
+	// This is the only form that leads to the platform.
 	d.frame(rw, s.platform, strings.Replace(web.ContentPolicy, "form-action 'self'", "form-action "+to.Scheme+"://"+to.Host, 1))
 	d.w.Show(rw, r, nil, http.StatusOK, "lti_answer", "title.lti.configure", answerPage{to.String(), raw})
 }
@@ -286,7 +286,7 @@ func (d *Tool) keepChoices(ctx context.Context, s *session, one pendingChoice, f
 	}
 	context := s.Context
 	if one.Message != nil {
-		context = "" // also of copies of the course
+		context = "" // the choices also apply to copies of the course
 	}
 	detail := map[string]any{"processor": one.Processor, "context": s.Context}
 	return d.w.Change(ctx, s.visitor().Name, "lti_configured", detail, func(tx *store.DB) error {

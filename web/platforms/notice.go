@@ -42,8 +42,8 @@ func contextOf(m *lti.Message) string {
 	return ""
 }
 
-// notice receives notices that a platform sends by itself (Platform Notification Service 1.0, section 4). It answers 200 when
-// all are on disk, 503 if the platform should send them again, and 400 if one is not a notice; valid ones are kept in any case.
+// notice receives notices that a platform sends by itself (Platform Notification Service 1.0, section 4). It answers 200 when all notices
+// are on disk, 503 if the platform should send them again, and 400 if one of them is not a notice. Valid notices are stored in any case.
 func (d *Tool) notice(rw http.ResponseWriter, r *http.Request) {
 	b, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxNoticeBody))
 	var body struct {
@@ -110,7 +110,7 @@ func (d *Tool) takeNotice(ctx context.Context, raw string) error {
 			URL: a.URL, ReportURL: m.ReportURL, Title: cmp.Or(a.Title, a.Filename), Filename: a.Filename, Media: a.Media,
 			Digest: digestOf(a.Digest), Made: d.w.Options().Now()})
 	}
-	// The notice is named by the platform; without a name, its nonce is used.
+	// The platform names the notice; without a name, its nonce is used.
 	name := strings.Join([]string{p.ID, m.Deployment, cmp.Or(m.Notice.ID, m.Nonce)}, "\n")
 	return d.w.Options().Store.Atomic(ctx, func(tx *store.DB) error {
 		fresh, err := tx.LTI.TakeLTINotice(ctx, name, d.w.Options().Now().Add(noticeTime), assets)
@@ -140,7 +140,7 @@ func (d *Tool) sender(ctx context.Context, raw string) (store.LTIPlatform, error
 	return store.LTIPlatform{}, fmt.Errorf("notice: %w: of issuer %.200q for %.200q", concordat.ErrRefused, issuer, audience)
 }
 
-// digestOf converts a SHA-256 from base64 to hexadecimal; empty: it is not one.
+// digestOf converts a SHA-256 from base64 to hexadecimal; or returns "" if the text is not one.
 func digestOf(text string) string {
 	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
 		if b, err := e.DecodeString(text); err == nil && len(b) == 32 {

@@ -15,10 +15,10 @@ import (
 	"concordat/web/message"
 )
 
-// checkRow is a check as a course shows it.
+// checkRow is a check in the list of a course.
 type checkRow struct {
 	store.Task
-	Report bool // there is one
+	Report bool // it has a report
 }
 
 type checksView struct {
@@ -96,7 +96,7 @@ func (d *Tool) submit(rw http.ResponseWriter, r *http.Request, s *session) {
 	http.Redirect(rw, r, "/lti/checks", http.StatusSeeOther)
 }
 
-// visible returns a check of the course if the visitor may see it; otherwise it does not exist for them.
+// visible returns a check of the course if the visitor may see it; for other visitors it does not exist.
 func (d *Tool) visible(r *http.Request, s *session) (store.Task, error) {
 	id := concordat.TaskID(r.PathValue("id"))
 	k, err := d.w.Options().Store.LTI.LTICheck(r.Context(), id)
@@ -124,8 +124,8 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 
 type checkView struct {
 	checkRow
-	Rep   *report.Report // nil: none, or not yet
-	Parts []checkRow     // of an archive
+	Rep   *report.Report // nil: there is no report, or not yet
+	Parts []checkRow     // checks of the texts of an archive
 	Open  bool           // it has not ended
 }
 

@@ -22,7 +22,7 @@ type Options struct {
 	Keys *lti.Keys
 	// Private allows platforms at private addresses and by http.
 	Private bool
-	// Learners may open the reports of their own work and submit files themselves.
+	// Learners permits learners to open the reports of their own work and to submit files themselves.
 	Learners bool
 	// Threshold is the share at which a result is urgent; 0: 0.3.
 	Threshold float64
@@ -32,7 +32,7 @@ type Options struct {
 	Poll time.Duration
 }
 
-// foreign are the pages to which platforms send people with forms of their own.
+// foreign lists the pages to which platforms send people with forms of their own.
 var foreign = []string{"POST /lti/login", "POST /lti/launch"}
 
 const (
@@ -53,7 +53,7 @@ type Tool struct {
 	w      *web.Web
 	o      Options
 	client *lti.Client
-	wake   chan struct{} // holds a token when a notice came
+	wake   chan struct{} // receives a value when a notice arrives
 }
 
 // New adds the pages for learning platforms to the site.
@@ -117,7 +117,7 @@ func (d *Tool) jwks(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rw.Header().Set("Content-Type", "application/json")
-	_, _ = rw.Write(b) // a disconnected reader misses nothing
+	_, _ = rw.Write(b) // an error means that the reader has disconnected
 }
 
 // cookie sets a cookie that also works within a frame of the platform, separate for each platform if the browser supports that
@@ -131,7 +131,7 @@ func (d *Tool) cookie(rw http.ResponseWriter, name, value string, age time.Durat
 	http.SetCookie(rw, c)
 }
 
-// frame allows the platform's pages to show this answer in a frame, and its form to lead to where, if that is not empty.
+// frame allows the platform's pages to show this answer in a frame and, if where is not empty, the answer's form to lead there.
 func (d *Tool) frame(rw http.ResponseWriter, p store.LTIPlatform, base string) {
 	ancestors := "'none'"
 	if all := platformOf(p).Origins(); len(all) > 0 {
@@ -143,7 +143,7 @@ func (d *Tool) frame(rw http.ResponseWriter, p store.LTIPlatform, base string) {
 // launchState is the state of a pending launch.
 type launchState struct {
 	Platform, Nonce, Browser, Deployment string
-	Login, Hint                          string // of the platform, to begin again
+	Login, Hint                          string // parameters of the platform, to begin again
 }
 
 // login begins a launch (1EdTech Security Framework 1.0, section 5.1.1.1).
@@ -165,7 +165,7 @@ func (d *Tool) login(rw http.ResponseWriter, r *http.Request) {
 		Hint: f.Get("lti_message_hint")})
 }
 
-// issuer returns the one enabled platform of an issuer and client.
+// issuer returns the only enabled platform of an issuer and client.
 func (d *Tool) issuer(ctx context.Context, issuer, client string) (store.LTIPlatform, error) {
 	all, err := d.w.Options().Store.LTI.LTIIssuer(ctx, issuer, client)
 	all = slices.DeleteFunc(all, func(p store.LTIPlatform) bool { return p.Disabled })
@@ -220,7 +220,7 @@ func (d *Tool) take(ctx context.Context, kind, secret string, v any) error {
 	return json.Unmarshal([]byte(data), v)
 }
 
-// again repeats a launch in a window of its own, where the browser keeps cookies.
+// again repeats a launch in a window of its own, in which the browser stores cookies.
 func (d *Tool) again(rw http.ResponseWriter, r *http.Request) {
 	var s launchState
 	err := d.take(r.Context(), flowLTIAgain, r.URL.Query().Get("key"), &s)
@@ -244,7 +244,7 @@ type session struct {
 	platform store.LTIPlatform
 }
 
-// visitor returns the session as the author of what is recorded.
+// visitor returns the session as a visitor, under whose name actions are recorded.
 func (s *session) visitor() *web.Visitor {
 	role := store.RoleSubmitter
 	if s.Teacher {
@@ -256,7 +256,7 @@ func (s *session) visitor() *web.Visitor {
 // mayUse reports whether the visitor may see anything here.
 func (d *Tool) mayUse(s *session) bool { return s.Teacher || d.o.Learners && s.Subject != "" }
 
-// as wraps a page for people who came from a platform.
+// as returns a handler of a page for people who came from a platform.
 func (d *Tool) as(page func(http.ResponseWriter, *http.Request, *session)) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		s, err := d.session(r)

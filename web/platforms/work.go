@@ -23,7 +23,7 @@ import (
 
 const (
 	workers = 3
-	// assetLease is how long one step with an asset may take; after a crash it is then repeated.
+	// assetLease is how long one step with an asset may take. A step interrupted by a crash is repeated after that time.
 	assetLease = 6 * time.Minute
 	// fetchTime bounds the transfer of one file.
 	fetchTime = 5 * time.Minute
@@ -90,7 +90,7 @@ func (d *Tool) step(ctx context.Context, a store.LTIAsset) {
 		err = d.follow(ctx, p, &a)
 	}
 	switch {
-	case ctx.Err() != nil: // the process is ending: the next one continues with it
+	case ctx.Err() != nil: // the process is ending, and the next process continues
 		a.Due = d.w.Options().Now()
 	case err != nil:
 		d.later(&a, err)
@@ -118,16 +118,16 @@ func (d *Tool) later(a *store.LTIAsset, err error) {
 	switch {
 	case !lasting && a.Attempts < maxTries:
 	case a.State == store.LTIFetch && a.Code == "":
-		// The platform is told the reason, with retries of its own.
+		// The platform is told the reason, which has its own retries.
 		a.Code, a.Attempts, a.Due = lti.CodeDownload, 0, d.w.Options().Now()
 	default:
 		a.State, a.Code = store.LTIFailed, cmp.Or(a.Code, lti.CodeFailed)
 	}
 }
 
-// fetch fetches a file and queues its check, each once: the task is named before it exists.
+// fetch fetches a file and queues its check. The task is named before it exists, so that each happens only once.
 func (d *Tool) fetch(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
-	if a.Told == "" { // only an acknowledgement; the result does not wait for it
+	if a.Told == "" { // this is only an acknowledgement, for which the result does not wait
 		if err := d.tell(ctx, p, a, lti.Report{Progress: lti.Pending}); err != nil && !errors.Is(err, concordat.ErrUnavailable) {
 			return err
 		}
@@ -201,13 +201,13 @@ func (d *Tool) download(ctx context.Context, p store.LTIPlatform, a *store.LTIAs
 	return site.Job{Name: name, File: hash, Title: a.Title}, nil
 }
 
-// endings of names that platforms give without one, for example for typed text.
+// endings are added to names without an extension, which platforms give for example to typed text.
 var endings = map[string]string{"text/html": ".html", "text/plain": ".txt", "application/pdf": ".pdf", "application/rtf": ".rtf",
 	"text/markdown": ".md",
 	"application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx", "application/vnd.oasis.opendocument.text": ".odt",
 	"application/zip": ".zip"}
 
-// follow tells the platform that the check continues, or its result.
+// follow reports to the platform that the check continues, or its result.
 func (d *Tool) follow(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
 	r, over, err := d.outcome(ctx, a)
 	switch {
@@ -224,7 +224,7 @@ func (d *Tool) follow(ctx context.Context, p store.LTIPlatform, a *store.LTIAsse
 	}
 	a.Due, a.Cause = d.w.Options().Now(), ""
 	switch {
-	case over && r.Progress == lti.Failed: // a teacher may ask again, and then it is fetched again
+	case over && r.Progress == lti.Failed: // a teacher may request it again, and then it is fetched again
 		a.State, a.Code = store.LTIFailed, r.Code
 	case over:
 		a.State = store.LTIDone
@@ -241,7 +241,7 @@ func (d *Tool) tellFailure(ctx context.Context, p store.LTIPlatform, a *store.LT
 	return nil
 }
 
-// failureWords are the messages for people at the platform; the cause is for the administrator of the site.
+// failureWords are the messages that people at the platform see. Only the administrator of the site sees the cause.
 var failureWords = map[string]string{
 	lti.CodeDownload:    "The file could not be fetched.",
 	lti.CodeTooLarge:    "The file is larger than is accepted.",
@@ -259,7 +259,7 @@ func (d *Tool) tell(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset,
 	return nil
 }
 
-// outcome returns the result of a check; over is false while it runs. For an archive it is the highest share.
+// outcome returns the result of a check; over is false while it runs. The result for an archive is the highest share.
 func (d *Tool) outcome(ctx context.Context, a *store.LTIAsset) (r lti.Report, over bool, err error) {
 	tasks, over, err := d.parts(ctx, a.Task)
 	switch {

@@ -1,5 +1,5 @@
-// Package static serves the files that pages load (styles, scripts and icons), and compresses what is sent. It knows nothing
-// about the pages. Start from New.
+// Package static serves the files that pages load (styles, scripts and icons), and compresses answers. It does not depend on the pages.
+// Start from New.
 package static
 
 import (
@@ -23,13 +23,13 @@ import (
 //go:embed *.css *.js *.svg
 var embedded embed.FS
 
-// icons are the icons of Lucide 1.62.0, under the ISC licence in their folder: the content of the svg element of each.
+// icons are the icons of Lucide 1.62.0, under the ISC licence in their folder. Each file has the content of the svg element.
 //
 //go:embed icons
 var icons embed.FS
 
-// Icon returns an icon of the folder icons as an element of a page, in the colour of the adjacent text. Screen readers skip
-// it, since there are words next to it. An unknown name is a fault of a page, which a test finds; it yields nothing.
+// Icon returns an icon of the folder icons as an element of a page, in the colour of the adjacent text. Screen readers skip it, since there
+// are words next to it. An unknown name yields nothing; a test finds pages with unknown names.
 func Icon(name string) template.HTML {
 	b, err := icons.ReadFile("icons/" + name + ".svg")
 	if err != nil {
@@ -41,7 +41,7 @@ func Icon(name string) template.HTML {
 
 // asset is a file that pages load.
 type asset struct {
-	content, zipped []byte // compressed by gzip; nil if that does not make it smaller
+	content, zipped []byte // zipped is compressed by gzip, nil if that is not smaller
 	kind            string // media type
 	digest          string // first 16 digits of its SHA-256
 }
@@ -66,7 +66,7 @@ func New(further map[string][]byte) (Files, error) {
 		}
 		f[e.Name()] = newAsset(e.Name(), b)
 	}
-	// Every page waits for its styles: the tokens are sent at the beginning of style.css, in one file, to save a round trip.
+	// Every page waits for its styles, so the tokens are sent at the beginning of style.css, in the same file, to save a round trip.
 	f["style.css"] = newAsset("style.css", slices.Concat(f["tokens.css"].content, f["style.css"].content))
 	delete(f, "tokens.css")
 	return f, nil
@@ -89,7 +89,7 @@ func newZipper(level int) *gzip.Writer {
 	return z
 }
 
-// pageZippers compress pages. Their tables of some 100 KiB are reused: making them costs more than most pages do.
+// pageZippers compress pages. Their tables of some 100 KiB are reused, because making them costs more than compressing most pages.
 var pageZippers = sync.Pool{New: func() any { return newZipper(gzip.BestSpeed) }}
 
 // zipped returns b compressed by gzip (RFC 1952).
@@ -112,8 +112,8 @@ func (f Files) Path(name string) string {
 	return "/static/" + strings.TrimSuffix(name, ext) + "." + a.digest + ext
 }
 
-// ServeHTTP serves the files that pages load: cached permanently under a name with its digest, revalidated each time under the
-// bare name. A name with a digest of another version is answered with this version's file, uncached: in a cluster, a page of
+// ServeHTTP serves the files that pages load. Under a name with its digest, a file is cached permanently; under the bare name, it is
+// revalidated each time. For a name with the digest of another version, this version's file is sent, uncached, since in a cluster a page of
 // one version may ask a node of the next.
 func (f Files) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/static/")
@@ -158,11 +158,11 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// leastZipped is the minimum size of a page that is worth compressing: less fits one packet.
+// leastZipped is the minimum size of a page that is worth compressing: smaller pages fit into one packet.
 const leastZipped = 1400
 
-// Send writes a page or a piece of one, compressed if the browser accepts that. Answers to methods other than GET are not
-// compressed: they contain what is shown once, for example a token.
+// Send writes a page or a piece of one, compressed if the browser accepts that. Answers to methods other than GET are not compressed,
+// because they may contain secrets that are shown once, for example a token.
 func Send(rw http.ResponseWriter, r *http.Request, code int, body []byte) {
 	h := rw.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -174,5 +174,5 @@ func Send(rw http.ResponseWriter, r *http.Request, code int, body []byte) {
 		pageZippers.Put(z)
 	}
 	rw.WriteHeader(code)
-	_, _ = rw.Write(body) // a disconnected browser misses nothing
+	_, _ = rw.Write(body) // an error means that the browser has disconnected
 }

@@ -6,8 +6,8 @@ import "net/netip"
 var closed = prefixes("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
 	"192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3")
 
-// closed6 are networks within the public 2000::/3 that are not (IANA IPv6 Special-Purpose Address
-// Registry), or that lead to IPv4 addresses: Teredo and 6to4.
+// closed6 are the networks within 2000::/3 that are not public (IANA IPv6 Special-Purpose Address Registry), or that lead to IPv4
+// addresses: Teredo and 6to4.
 var closed6 = prefixes("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 
 func prefixes(all ...string) (out []netip.Prefix) {
@@ -38,7 +38,8 @@ func Public(ip netip.Addr) bool {
 	return true
 }
 
-// PublicAddress is Public for an address with its port, in the form used for dialling; an unreadable one is not public.
+// PublicAddress does what Public does for an address with its port, in the form used for dialling. An address that cannot be parsed is not
+// public.
 func PublicAddress(address string) bool {
 	at, err := netip.ParseAddrPort(address)
 	return err == nil && Public(at.Addr())
