@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Work describes the publication whose text a document is, as described by the repository that provided it. Any of it may be empty.
+// Work describes the publication whose text a document is, as described by the repository that provided it. Every field may be empty.
 type Work struct {
 	Title      string    `json:"title,omitempty"`
 	Creators   []Creator `json:"creators,omitempty"`
@@ -34,13 +34,13 @@ func (w Work) Authors() string {
 	return strings.Join(names, "; ")
 }
 
-// PageURL is the address of the repository's own page if that may become a link, otherwise empty.
+// PageURL returns the address of the repository's own page if it may become a link, and otherwise "".
 func (w Work) PageURL() string { return webAddress(w.Page) }
 
-// LicenseURL is the address of the licence; empty: the licence is described in words or not known.
+// LicenseURL returns the address of the licence, or "" if the licence is described in words or unknown.
 func (w Work) LicenseURL() string { return webAddress(w.License) }
 
-// webAddress returns text if it is a web address, otherwise empty: the text comes from a repository and becomes a link.
+// webAddress returns text if it is a web address and otherwise "", since the text comes from a repository and becomes a link.
 func webAddress(text string) string {
 	if u, err := url.Parse(text); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" ||
 		strings.ContainsAny(text, " \n\t") {
@@ -49,7 +49,7 @@ func webAddress(text string) string {
 	return text
 }
 
-// URL is the address of the author's ORCID record; empty: it is not known.
+// URL returns the address of the author's ORCID record, or "" if it is unknown.
 func (c Creator) URL() string {
 	if c.ORCID == "" {
 		return ""
@@ -57,7 +57,7 @@ func (c Creator) URL() string {
 	return WorkID{SchemeORCID, c.ORCID}.URL()
 }
 
-// OrganisationURL is the address of the ROR record of the author's organisation; empty: it is not known.
+// OrganisationURL returns the address of the ROR record of the author's organisation, or "" if it is unknown.
 func (c Creator) OrganisationURL() string {
 	if c.ROR == "" {
 		return ""
@@ -169,7 +169,7 @@ func orcidHolds(id string) bool {
 	return digits[15] == "0123456789X"[check]
 }
 
-// URL returns the address at which the identifier resolves; empty: its scheme has none.
+// URL returns the address at which the identifier resolves, or "" if its scheme has none.
 func (id WorkID) URL() string {
 	base, ok := resolvers[id.Scheme]
 	if !ok {

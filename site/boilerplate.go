@@ -21,8 +21,8 @@ type Boilerplate struct {
 
 // BoilerplateOptions select the sentences to list.
 type BoilerplateOptions struct {
-	Least    int            // fewest documents; 0: 3
-	Most     int            // most sentences; 0: 50
+	Least    int            // fewest documents; default 3
+	Most     int            // most sentences; default 50
 	Progress func(done int) // called with the number of documents read; may be nil
 }
 

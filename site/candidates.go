@@ -19,7 +19,7 @@ type Candidate struct {
 }
 
 // Nominate returns the documents, best first, whose text Check would read in order to compare it with the submission, unless the text rules
-// them out. Nominate reads no text and keeps no task.
+// them out. Nominate reads no text and stores no task.
 func (s *Site) Nominate(ctx context.Context, sub Submission, o CheckOptions) ([]Candidate, error) {
 	if err := o.Channel.Check(); err != nil {
 		return nil, err

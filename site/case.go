@@ -11,13 +11,13 @@ import (
 	"concordat/store"
 )
 
-// CaseDocument is the name, in any library, of the document made from the submission of a check.
+// CaseDocument returns the name, in any library, of the document made from the submission of a check.
 func CaseDocument(check concordat.TaskID) concordat.DocumentID {
 	return "check-" + concordat.DocumentID(check)
 }
 
-// CaseDocuments returns the documents of the libraries made from the submission of a check. A repeated check excludes them:
-// they are its own text.
+// CaseDocuments returns the documents of the libraries made from the submission of a check. A repeated check excludes them,
+// since they are its own text.
 func (s *Site) CaseDocuments(ctx context.Context, check concordat.TaskID, libraries []store.Library) (out []concordat.Ref, err error) {
 	for _, l := range libraries {
 		_, err := s.o.Store.Catalogue.DocumentRow(ctx, l.ID, CaseDocument(check))
@@ -32,7 +32,7 @@ func (s *Site) CaseDocuments(ctx context.Context, check concordat.TaskID, librar
 	return out, nil
 }
 
-// HasText reports whether the text of a check that has ended is still kept.
+// HasText reports whether the text of a check that has ended is still stored.
 func (s *Site) HasText(ctx context.Context, check concordat.TaskID) (bool, error) {
 	f, err := s.KeptFindings(ctx, check)
 	if errors.Is(err, concordat.ErrNotFound) {

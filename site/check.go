@@ -24,7 +24,7 @@ type Submission struct {
 	Title string
 	Text  string
 	Flags []concordat.Flag // flags of its extraction
-	// Dated is its date, and DatedBy says who gave it; empty: unknown.
+	// Dated is its date, or empty if unknown, and DatedBy is the origin of the date.
 	Dated   concordat.Date
 	DatedBy concordat.DateOrigin
 	Authors []concordat.Creator // empty: unknown
@@ -32,7 +32,7 @@ type Submission struct {
 	Sections []concordat.Section
 }
 
-// CheckOptions say what a check compares a submission with. The zero value asks all libraries with probes.
+// CheckOptions define what a check compares a submission with. The zero value asks all libraries with probes.
 type CheckOptions struct {
 	Libraries []concordat.LibraryID // empty: all that have not expired
 	Exclude   []concordat.Ref       // documents never shown, for example earlier versions of the submission
@@ -43,10 +43,10 @@ type CheckOptions struct {
 	// Templates are wordings handed out, in addition to those of the libraries; they do not count.
 	Templates []report.Template
 	// Short also requests titles, headings and other texts too short for fingerprints, with at least the similarity ShortThreshold, above
-	// 0, at most 1; 0: 0.5.
+	// 0, at most 1; the default is 0.5.
 	Short          bool
 	ShortThreshold float64
-	// NoStore: neither the submission's text nor vectors of its sentences are kept.
+	// NoStore says that neither the submission's text nor vectors of its sentences are stored.
 	NoStore bool
 	// Leads requests passages that restate a document of this site in other words.
 	Leads bool
@@ -54,12 +54,12 @@ type CheckOptions struct {
 	EachLead compare.EachLead
 	// PartnerLeads also asks partners, by codes of meaning of sentences that matched nothing.
 	PartnerLeads bool
-	// Candidates is the maximum number of source documents whose text is compared, best first; 0: 200. The findings report documents left
-	// out.
+	// Candidates is the maximum number of source documents whose text is compared, best first; the default is 200. The findings report
+	// how many documents were left out.
 	Candidates int
-	// Threshold is the covered share from which a report deserves a close read, 0 to 1; 0: 0.3.
+	// Threshold is the covered share from which a report deserves a close read, 0 to 1; the default is 0.3.
 	Threshold float64
-	// Forward says which sentences to ask the Partners about: ForwardUnmatched, ForwardAll or ForwardNone; empty: unmatched.
+	// Forward determines which sentences the Partners are asked about: ForwardUnmatched, which is the default, ForwardAll or ForwardNone.
 	Forward string
 	// Partners are the other sites to ask, with the libraries of each.
 	Partners []PartnerLibraries
@@ -92,7 +92,7 @@ const (
 )
 
 // Check compares a submission with the libraries and stores the findings under a new task. The findings are returned even if
-// a partner or shard did not answer, which they report. After an error the task is stored as failed with its cause.
+// a partner or shard did not answer; they report this. After an error the task is stored as failed with its cause.
 func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*report.Findings, error) {
 	if err := CheckName(string(sub.ID)); err != nil {
 		return nil, fmt.Errorf("submission: %w", err)

@@ -1,5 +1,5 @@
-// Package site has the operations of one member of the federation: Ingest adds documents, Check compares a submission with them, and
-// Findings returns the results. Subpackages ask partners ([concordat/site/ask]), answer them ([concordat/site/answer]), compare many
+// Package site implements the operations of one member of the federation: Ingest adds documents, Check compares a submission with them,
+// and Findings returns the results. Subpackages ask partners ([concordat/site/ask]), answer them ([concordat/site/answer]), compare many
 // documents with one another ([concordat/site/batch]) and delete ([concordat/site/retain]); [concordat/site/compare] does the comparing.
 // Open site.go first, then ingest.go and check.go.
 //

@@ -51,8 +51,9 @@ func (s *Site) findingsAt(ctx context.Context, id concordat.TaskID) (*report.Fin
 // changes is the number of times that a change to findings is tried before it fails: others also change them, but seldom and briefly.
 const changes = 8
 
-// ChangeFindings applies a change to the findings of a task and keeps them. If another process has changed them in the meantime, it reads
-// them again and applies the change to the new ones, so that no change is lost; after eight tries it fails with concordat.ErrChanged.
+// ChangeFindings applies a change to the findings of a task and stores the result. If another process has changed them in the meantime,
+// it reads them again and applies the change to the new ones, so that no change is lost; after eight tries it fails with
+// concordat.ErrChanged.
 func (s *Site) ChangeFindings(ctx context.Context, id concordat.TaskID, change func(*report.Findings)) error {
 	var err error
 	for range changes {

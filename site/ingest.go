@@ -20,7 +20,7 @@ type Incoming struct {
 	Author string // may be empty
 	Text   string
 	Source string // the file it came from; may be empty
-	// Dated is its date, and DatedBy says who gave it; empty: unknown, or unchanged.
+	// Dated is its date, and DatedBy is the origin of the date; empty means unknown or unchanged.
 	Dated   concordat.Date
 	DatedBy concordat.DateOrigin
 }
@@ -93,8 +93,8 @@ type batch struct {
 	ingested []Ingested // of all documents of the batch, including unchanged ones
 }
 
-// prepare reads docs and sends fingerprinted batches. A fault of docs is returned separately: documents read before it are good and have
-// been sent.
+// prepare reads docs and sends fingerprinted batches. An error from docs is returned separately, since the documents read before it are
+// good and have been sent.
 func (s *Site) prepare(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error],
 	out chan<- *batch) (fault, err error) {
 	var pending []Incoming
@@ -258,7 +258,7 @@ func (s *Site) take(ctx context.Context, intake string, b *batch) error {
 	if err := s.o.Index.Put(ctx, b.profiles...); err != nil {
 		return fmt.Errorf("put %d documents: %w", len(b.profiles), err)
 	}
-	// This comes before the catalogue: a document whose alerts failed is not in it yet, and will be added again.
+	// This comes before the catalogue, so that a document whose alerts failed is not in the catalogue yet, and will be added again.
 	if err := s.watch(ctx, b.profiles); err != nil {
 		return fmt.Errorf("standing checks: %w", err)
 	}

@@ -16,7 +16,7 @@ type Local struct {
 	Passages  []concordat.Passage  // only with ForwardUnmatched: the passages that a check would find here
 }
 
-// Local returns the sentence matches of this site that Check would start from, and keeps no task.
+// Local returns the sentence matches of this site with which Check would start, and stores no task.
 func (s *Site) Local(ctx context.Context, sub Submission, o CheckOptions) (*Local, error) {
 	if err := o.ValidatePartners(); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ type Asker interface {
 
 // Asking is a submission that has been compared with the site's own documents and is now sent to partners and mirrors.
 type Asking struct {
-	Task       concordat.TaskID // task under which findings are stored as they arrive; empty: none
+	Task       concordat.TaskID // task under which findings are stored as they arrive; empty if there is none
 	Submission Submission
 	Options    *CheckOptions
 	Findings   *report.Findings       // so far, and completed by Ask
@@ -53,11 +53,11 @@ type PartnerLibraries struct {
 	Documents int            // of these libraries, as stated by the partner; 0: not known
 	Name      string         // of the partner, for people; may be empty
 	Level     concordat.Show // the highest level wanted; empty: metadata
-	// Deadline bounds all rounds with the partner together; 0: DefaultDeadline.
+	// Deadline bounds the time of all rounds with the partner together; 0 means DefaultDeadline.
 	Deadline time.Duration
 	Purpose  string     // a word agreed in the federation, for example thesis
 	Authors  [][16]byte // pseudonyms of the submission's authors
-	// MaxAsked is the largest number of sentences in one ask; 0, or more than concordat.MaxAsked: concordat.MaxAsked.
+	// MaxAsked is the largest number of sentences in one ask; 0, or more than concordat.MaxAsked, means concordat.MaxAsked.
 	MaxAsked int
 }
 
@@ -80,7 +80,7 @@ const (
 // Ended reports whether nothing more will arrive.
 func (s PartnerState) Ended() bool { return s != PartnerAsked && s != PartnerAnswered }
 
-// validate reports the first fault of p.
+// validate returns an error for the first invalid field of p.
 func (p *PartnerLibraries) validate() error {
 	switch {
 	case p.Partner == nil || p.Profiler == nil:

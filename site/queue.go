@@ -17,7 +17,7 @@ import (
 	"concordat/store"
 )
 
-// Job describes a queued check. It is kept with its task, as JSON.
+// Job describes a queued check. It is stored with its task, as JSON.
 type Job struct {
 	Name      string                `json:"name"`              // of the file as submitted
 	File      string                `json:"file,omitempty"`    // hash of the original; empty: see Text
@@ -36,22 +36,23 @@ type Job struct {
 	Deadline         time.Duration  `json:"deadline,omitempty"` // of each partner; 0: DefaultDeadline
 	// Exclude are documents that are never shown, for example earlier versions of the submission.
 	Exclude []concordat.Ref `json:"exclude,omitempty"`
-	// Rules are the initial rules of the report; nil: those of the site.
+	// Rules are the initial rules of the report; nil means those of the site.
 	Rules *report.Rules `json:"rules,omitempty"`
 	Short bool          `json:"short,omitempty"` // titles, headings and answers are compared too, whatever the site's setting
-	// NoStore: text and original are deleted once the report is made.
+	// NoStore says that text and original are deleted once the report is made.
 	NoStore bool `json:"no_store,omitempty"`
-	// Standing: later documents that match raise an alert, here and at the partners asked.
+	// Standing says that later documents that match raise an alert, here and at the partners asked.
 	Standing bool `json:"standing,omitempty"`
 	// Fault is the reason why there is no text to check, with which the task fails.
 	Fault store.Cause `json:"fault,omitzero"`
 	// Parts are the files of one submission, in order, instead of File and Text: together they are one text.
 	Parts []Part `json:"parts,omitempty"`
-	// Into is the library that the texts are added to, instead of being checked; empty: none.
+	// Into is the library that the texts are added to, instead of being checked, or empty if there is none.
 	Into concordat.LibraryID `json:"into,omitempty"`
-	// From is the check whose submission is added, instead of a file or Text; empty: none.
+	// From is the check whose submission is added, instead of a file or Text, or empty if there is none.
 	From concordat.TaskID `json:"from,omitempty"`
-	// Again is the check that this one repeats; empty: none. It is not compared with the document made from that check.
+	// Again is the check that this one repeats, or empty if there is none. The repetition is not compared with the
+	// document made from that check.
 	Again concordat.TaskID `json:"again,omitempty"`
 	// LeftOut are the files left out of the submitted archives, once those have been read.
 	LeftOut concordat.LeftOut `json:"left_out,omitzero"`
@@ -128,8 +129,8 @@ type QueueOptions struct {
 	Told  func(Event)
 	// Panicked, if not nil, is called after a task that ended in a panic, which is logged and fails only that task.
 	Panicked func()
-	// Checks is the number of checks run at a time; 0: one. Once each of them has run for Long, spare workers take on checks of people who
-	// have none running. Additions to libraries have their own worker.
+	// Checks is the number of checks run at a time; the default is one. Once each of them has run for Long, spare workers take on checks
+	// of people who have none running. Additions to libraries have their own worker.
 	Checks int
 	Long   time.Duration // 0: 10 s
 	// Grace is how long a running task may continue after the end of Run's context; 0: 20 s.
@@ -156,7 +157,7 @@ type Queue struct {
 
 const (
 	queueLease = time.Minute
-	// spareWorkers bounds the additional checks that run while others take long, and thereby memory.
+	// spareWorkers bounds the additional checks that run while others take long, and so bounds memory.
 	spareWorkers = 2
 	longCheck    = 10 * time.Second
 	stopGrace    = 20 * time.Second
@@ -177,15 +178,15 @@ func (s *Site) NewQueue(o QueueOptions) *Queue {
 		latest: map[concordat.TaskID]Event{}, watchers: map[concordat.TaskID]map[chan Event]bool{}}
 }
 
-// Submit puts a check at the end of the queue and returns its task. It is durable on return.
+// Submit puts a check at the end of the queue and returns its task. The check is durable when Submit returns.
 func (q *Queue) Submit(ctx context.Context, owner, batch string, j Job) (concordat.TaskID, error) {
 	id := concordat.TaskID(strings.ToLower(rand.Text()))
 	return id, q.SubmitTask(ctx, id, owner, batch, j)
 }
 
-// SubmitAll is Submit for several: either all are in the queue or none. Those whose job has a Fault have already ended. Since none ends
-// before all are there, the end of a batch is reported once. also, if not nil, makes further changes, and audit entries, in the transaction
-// that puts the tasks into the queue.
+// SubmitAll submits several checks as Submit does: either all are put into the queue or none. Checks whose job has a Fault have then
+// already ended. Since no check ends before all are in the queue, the end of a batch is reported once. also, if not nil, makes further
+// changes, and audit entries, in the transaction that puts the tasks into the queue.
 func (q *Queue) SubmitAll(ctx context.Context, owner, batch string, jobs []Job,
 	also func(tx *store.DB, ids []concordat.TaskID) error) ([]concordat.TaskID, error) {
 	var tasks []store.Task
@@ -233,8 +234,8 @@ func (q *Queue) task(id concordat.TaskID, owner, batch string, j Job) (store.Tas
 	return t, nil
 }
 
-// SubmitTask is Submit under an identity that the caller chose; it fails with ErrExists if there is such a task. The notes go into the
-// audit with it.
+// SubmitTask does the same as Submit under an identity that the caller chose. It fails with ErrExists if there is such a task. The
+// notes go into the audit with it.
 func (q *Queue) SubmitTask(ctx context.Context, id concordat.TaskID, owner, batch string, j Job, notes ...store.AuditNote) error {
 	t, err := q.task(id, owner, batch, j)
 	if err == nil {

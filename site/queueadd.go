@@ -14,7 +14,7 @@ import (
 const StageAdd = "add"
 
 // add adds the texts of a job's file to its library. A text that cannot be added becomes a separate failed task and does not hold up the
-// others. Repeating it changes nothing.
+// others. A repeated call changes nothing.
 func (q *Queue) add(ctx context.Context, t store.Task, j Job, items []Item) (concordat.State, store.Cause, error) {
 	var docs []Incoming
 	failed := 0

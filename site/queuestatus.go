@@ -88,7 +88,7 @@ func (q *Queue) count(n int) {
 	q.workers += n
 }
 
-// held calls hold, keeps the result for Status, and returns it.
+// held calls hold, records the result for Status, and returns it.
 func (q *Queue) held(hold func() error) error {
 	var err error
 	if hold != nil {

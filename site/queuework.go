@@ -155,7 +155,7 @@ func (q *Queue) await(ctx context.Context, t store.Task, ended <-chan outcome) o
 	}
 }
 
-// run does one task and ends it, or puts it back when ctx ends.
+// run runs one task and ends it, or puts it back when ctx ends.
 func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	own, stop := context.WithCancel(ctx)
 	defer stop()
@@ -242,7 +242,7 @@ func heapHeld() uint64 {
 	return m[0].Value.Uint64() + m[1].Value.Uint64()
 }
 
-// discard removes the data that a job with NoStore does not keep.
+// discard removes the data that a job with NoStore must not leave behind.
 func (q *Queue) discard(ctx context.Context, t store.Task) {
 	var j Job
 	if q.o.Discard == nil || json.Unmarshal(t.Request, &j) != nil || !j.NoStore {

@@ -89,7 +89,7 @@ type batchNames struct {
 	of map[string]map[concordat.DocumentID]bool
 }
 
-// has reports whether a batch holds a document; it does not hold a deleted one.
+// has reports whether a batch holds a document, which it no longer does once the document is deleted.
 func (b *batchNames) has(ctx context.Context, id string, d concordat.DocumentID) (bool, error) {
 	names, ok := b.of[id]
 	if !ok {

@@ -33,7 +33,7 @@ func (s *Site) Settle(ctx context.Context, worker string) (Settled, error) {
 	return s.settleAll(ctx, open)
 }
 
-// SettleBefore is Settle for everything begun before the given time, including by processes that have ended.
+// SettleBefore does the work of Settle for everything begun before the given time, including by processes that have ended.
 func (s *Site) SettleBefore(ctx context.Context, before time.Time) (Settled, error) {
 	open, err := s.o.Store.Catalogue.IntakesBefore(ctx, before)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error
 	for _, row := range one.Rows {
 		d, err := s.o.Index.Document(ctx, s.Ref(row.Library, row.ID))
 		if errors.Is(err, concordat.ErrNotFound) {
-			continue // the addition did not get that far
+			continue // the addition did not reach this document
 		}
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error
 		}
 	}
 	for lib, refs := range remove {
-		// The index comes first, so that an interrupted call finds them again.
+		// The index comes first, so that an interrupted call finds the documents again.
 		if err := s.o.Index.Delete(ctx, refs...); err != nil {
 			return err
 		}

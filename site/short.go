@@ -18,12 +18,12 @@ const (
 	defaultShortThreshold = 0.5
 	// shortSources is the maximum number of places shown for one short text.
 	shortSources = 50
-	// shortMeasured bounds the texts measured for one short text: if there are more, the check says so.
+	// shortMeasured bounds the texts measured for one short text; if there are more, the check says so.
 	shortMeasured = 200_000
 )
 
-// ShortPieces returns the short pieces of a profile with the grams that the store finds them by. It never returns nil: the
-// pieces are known, even if there are none.
+// ShortPieces returns the short pieces of a profile with the grams by which the store finds them. It never returns nil:
+// the pieces are known, even if there are none.
 func ShortPieces(p *concordat.Profile) []store.ShortPiece {
 	out := make([]store.ShortPiece, len(p.Short))
 	for i, piece := range p.Short {
@@ -32,7 +32,8 @@ func ShortPieces(p *concordat.Profile) []store.ShortPiece {
 	return out
 }
 
-// gramKeys folds grams to the 32 bits that are stored. Two grams that coincide only add candidates, which are then measured exactly.
+// gramKeys returns grams folded to the 32 bits that are stored. Two grams that coincide only add candidates, which are
+// then measured exactly.
 func gramKeys(grams screen.Grams) []uint32 {
 	out := make([]uint32, len(grams))
 	for i, g := range grams {

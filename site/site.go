@@ -30,15 +30,15 @@ type Options struct {
 	Workers  int              // of fingerprinting and comparing; 0: one for each core
 	// Worker is the name of this process among the site's processes that add documents, for [Site.Settle]; empty: it is the only one.
 	Worker string
-	// Shared: other processes also serve this site, with the same store, and change it in the meantime.
+	// Shared says that other processes also serve this site, and change the same store.
 	Shared bool
-	// Sharing keeps libraries open to partners up to date; nil: nothing is open.
+	// Sharing keeps libraries that are open to partners up to date; nil means that none is open.
 	Sharing Sharing
 	// Encoder returns the current encoder that verifies leads. If it is nil or returns nil, the embedded table is used.
 	Encoder func() *compare.Encoder
-	// Rules are the initial rules of reports whose check or batch has none; nil: the zero rules.
+	// Rules returns the initial rules of reports whose check or batch has none; nil means the zero rules.
 	Rules func() report.Rules
-	// Stock is wording that everyone may use; nil: the stock that comes with the program.
+	// Stock is wording that everyone may use; nil means the stock that comes with the program.
 	Stock *compare.Stock
 }
 
@@ -106,7 +106,7 @@ func (s *Site) ID() concordat.SiteID { return s.o.ID }
 // Scheme returns the scheme of the site's fingerprints.
 func (s *Site) Scheme() concordat.Scheme { return s.o.Profiler.Scheme() }
 
-// Ref names a document of this site.
+// Ref returns the Ref of a document of this site.
 func (s *Site) Ref(lib concordat.LibraryID, id concordat.DocumentID) concordat.Ref {
 	return concordat.Ref{Site: s.o.ID, Library: lib, Document: id}
 }
@@ -151,7 +151,7 @@ func CheckText(text string) error {
 	return nil
 }
 
-// DeleteDocuments deletes documents of a library, their text, fingerprints and catalogue rows. A missing one is not an error.
+// DeleteDocuments deletes documents of a library, their text, fingerprints and catalogue rows. Missing documents are not an error.
 func (s *Site) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids ...concordat.DocumentID) error {
 	refs := make([]concordat.Ref, len(ids))
 	for i, id := range ids {

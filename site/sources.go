@@ -57,7 +57,7 @@ func (s *Site) describeSources(ctx context.Context, f *report.Findings) error {
 	return nil
 }
 
-// datedSources are the sources of passages and of short texts.
+// datedSources returns the sources of passages and of short texts.
 func datedSources(f *report.Findings) (out []concordat.Ref) {
 	for _, p := range f.Passages {
 		out = append(out, p.Source)
@@ -70,7 +70,7 @@ func datedSources(f *report.Findings) (out []concordat.Ref) {
 	return out
 }
 
-// undatedSources are the sources of leads and of works that both texts cite.
+// undatedSources returns the sources of leads and of works that both texts cite.
 func undatedSources(f *report.Findings) (out []concordat.Ref) {
 	for _, l := range f.Leads {
 		out = append(out, l.Source)

@@ -77,7 +77,7 @@ func (t *watchTable) near(f concordat.Fingerprint) []int32 {
 	return slices.Compact(out)
 }
 
-// watchCache keeps the table as long as the standing checks stay the same.
+// watchCache holds the table for as long as the standing checks stay the same.
 type watchCache struct {
 	mu    sync.Mutex // guards the rest
 	tasks []concordat.TaskID
@@ -192,7 +192,7 @@ func distinctSpans(hits []compare.Hit) int {
 }
 
 // Alerts returns the later documents, here and at partners, that matched standing checks, after the given number and oldest first: at most
-// limit, or if limit is 0 as many as the store's largest page holds.
+// limit or, if limit is 0, as many as the store's largest page holds.
 func (s *Site) Alerts(ctx context.Context, after int64, limit int) ([]store.Alert, error) {
 	return s.o.Store.Alerts.Alerts(ctx, after, limit)
 }
@@ -259,8 +259,8 @@ func (s *Site) StandingChecks(ctx context.Context) ([]concordat.TaskID, error) {
 	return s.o.Store.Alerts.StandingTasks(ctx)
 }
 
-// ChangeAlert marks an alert and adds an entry to the audit, both or neither. It reports whether the mark changed anything; if not, it adds
-// no entry.
+// ChangeAlert marks an alert and adds an entry to the audit in one transaction. It reports whether the mark changed anything; if not, it
+// adds no entry.
 func ChangeAlert(ctx context.Context, db *store.DB, seq int64, change store.AlertChange, by string,
 	at time.Time) (changed bool, err error) {
 	err = db.Atomic(ctx, func(tx *store.DB) error {

@@ -29,8 +29,8 @@ type Trimmed struct {
 	Documents int
 }
 
-// Trim removes from the sets in use the documents of a library that the catalogue lacks, and returns how many were removed from each set,
-// in order of the sets.
+// Trim removes from the sets in use the documents of a library that are not in the catalogue, and returns how many were removed from each
+// set, in order of the sets.
 func (s *Sets) Trim(ctx context.Context, lib concordat.LibraryID) ([]Trimmed, error) {
 	s.epochs.fill.Lock()
 	defer s.epochs.fill.Unlock()
@@ -55,12 +55,12 @@ func (s *Sets) Trim(ctx context.Context, lib concordat.LibraryID) ([]Trimmed, er
 type Purged struct {
 	Epoch concordat.Epoch
 	Left  map[concordat.LibraryID]int // documents still in it
-	State string                      // as from PurgeIndex; "": it was not reached
+	State string                      // as returned by PurgeIndex; "" if the set was not reached
 }
 
-// Purge removes from all sets the documents that their libraries' catalogue lacks, and from the disk the bytes of deleted documents in sets
-// that held any or that touched selects. It fails with concordat.ErrUnavailable for a set that holds some and is not open in this process;
-// it returns the work done together with the error.
+// Purge removes from all sets the documents that are not in the catalogue, and from the disk the bytes of deleted documents in sets that
+// held any or that touched selects. It fails with concordat.ErrUnavailable for a set that holds some and is not open in this process; it
+// returns the outcome so far together with the error.
 func (s *Sets) Purge(ctx context.Context, libraries []concordat.LibraryID,
 	touched func(concordat.Epoch) bool) ([]Purged, error) {
 	s.epochs.fill.Lock()
@@ -84,7 +84,7 @@ func (s *Sets) Purge(ctx context.Context, libraries []concordat.LibraryID,
 	return out, nil
 }
 
-// purge is Purge for the set of one epoch.
+// purge does the work of Purge for the set of one epoch.
 func (s *Sets) purge(ctx context.Context, p *Purged, libraries []concordat.LibraryID, touched bool) error {
 	set := s.epoch(p.Epoch)
 	for _, lib := range libraries {

@@ -14,7 +14,7 @@ type question struct {
 	from     concordat.SiteID
 	ask      *concordat.Ask
 	set      *epochSet
-	first    bool // of its job: nothing was found earlier
+	first    bool // the ask is the first of its job that finds anything
 	excluded map[[16]byte]bool
 	withheld map[concordat.LibraryID]int // sentences that were not answered; see once
 }
@@ -40,23 +40,23 @@ type found struct {
 type hit struct {
 	concordat.Hit
 	match   concordat.Match
-	holders int  // documents of the library that the question came near
+	holders int  // number of documents of the library that the question came near
 	weight  int  // as evidence
-	paged   bool // many hold it, but it is part of a page
-	blurred bool // it is disclosed as near, and weighs no more than that
+	paged   bool // many documents hold the sentence, but it is part of a page
+	blurred bool // the hit is disclosed as near, and weighs no more than a near one
 }
 
-// name identifies an asked sentence.
+// name returns a name that identifies an asked sentence.
 func (q *question) name(sentence int) [8]byte {
 	return q.set.sentence(q.from, q.ask.Job, q.ask.Sentences[sentence].Fingerprint)
 }
 
-// handle is the pseudonym of a document for one asker: the same in all of that asker's jobs, but different for other askers.
+// handle returns the pseudonym of a document for one asker. It is the same in all of that asker's jobs, but different for other askers.
 func (e *epochSet) handle(from concordat.SiteID, lib concordat.LibraryID, id concordat.DocumentID) concordat.Handle {
 	return keyedID(e.HandleKey, "concordat/handle/1", []byte(from), []byte(lib), []byte(id))
 }
 
-// sentence identifies an asked sentence within a job, so that its fingerprint need not be kept.
+// sentence returns a name that identifies an asked sentence within a job, so that its fingerprint need not be stored.
 func (e *epochSet) sentence(from concordat.SiteID, job concordat.JobID, f concordat.Fingerprint) [8]byte {
 	b, _ := f.AppendBinary(nil) // never fails
 	id := keyedID(e.HandleKey, "concordat/asked-sentence/1", []byte(from), job[:], b)

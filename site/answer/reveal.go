@@ -32,10 +32,10 @@ const (
 // AnswerReveal shows more of passages of a document that the job's answer named. Each passage must hold a sentence that matched
 // closely.
 //
-// At level overlap it says which runs of the asker's own words each passage has in the same order, and nothing else: never a word that the
-// asker did not send. At level passage a person decides first; asking again returns the state of the request, and the passages once it is
-// granted. Every question is charged before the document is read, whether the passage is then shown or refused, and counts towards the
-// document's yearly limit; all refusals give the same reason.
+// At level overlap it returns the runs of the asker's own words that each passage has in the same order, and nothing else, in particular
+// no word that the asker did not send. At level passage a person decides first; a repeated question returns the state of the request,
+// and the passages once it is granted. Every question is charged before the document is read, whether the passage is then shown or
+// refused, and counts towards the document's yearly limit; all refusals give the same reason.
 func (s *Answerer) AnswerReveal(ctx context.Context, from concordat.SiteID, a *concordat.RevealAsk) (*concordat.Revealed, error) {
 	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:])}
 	r, err := s.reveal(ctx, from, a, &line)
@@ -124,7 +124,7 @@ func (s *Answerer) look(ctx context.Context, k *known, a *concordat.RevealAsk) e
 	return nil
 }
 
-// openedSentences returns how many sentences passages count as.
+// openedSentences returns the number of sentences as which passages count.
 func openedSentences(ps []concordat.RevealPassage) int {
 	n := 0
 	for _, p := range ps {
@@ -179,7 +179,7 @@ func overlap(text, passage string) []concordat.Span {
 	return out
 }
 
-// letters counts characters other than white space.
+// letters returns the number of characters other than white space.
 func letters(s string) int {
 	n := 0
 	for _, f := range strings.Fields(s) {
@@ -188,7 +188,7 @@ func letters(s string) int {
 	return n
 }
 
-// passages answers a request for full passages by its state.
+// passages answers a request for full passages according to its state.
 func (s *Answerer) passages(ctx context.Context, k *known, a *concordat.RevealAsk, line *auditDocument) (*concordat.Revealed, error) {
 	line.Form = store.FormPassage
 	spans := make([]concordat.Span, len(a.Passages))
@@ -265,8 +265,9 @@ func (s *Requests) Disclosures(ctx context.Context, state string, limit int) ([]
 	return out, err
 }
 
-// DisclosuresAfter is Disclosures after the request with an ID. next is the ID to continue from, empty if there are no more;
-// for one state there may be fewer than limit before it.
+// DisclosuresAfter returns what Disclosures does, beginning after the request with an ID. next is the ID to continue from,
+// or empty if there are no more requests. If a state is given, there may be more requests even if fewer than limit are
+// returned.
 func (s *Requests) DisclosuresAfter(ctx context.Context, state, id string, limit int) (out []store.Disclosure, next string, err error) {
 	all, err := s.o.Store.Answers.DisclosuresAfter(ctx, id, limit)
 	if err != nil {
@@ -297,8 +298,8 @@ var (
 	ErrLongWords = fmt.Errorf("the partner is told %d bytes at most: %w", MaxWords, concordat.ErrInvalid)
 )
 
-// Decide grants or refuses a pending request, and sends the partner the decision with words, which a refusal needs (ErrNoWords,
-// ErrLongWords). A granted one can be read for as long as the library's rule says.
+// Decide grants or refuses a pending request, and sends the partner the decision with words, which a refusal requires
+// (ErrNoWords, ErrLongWords). The passages of a granted request can be read for as long as the library's rule allows.
 func (s *Requests) Decide(ctx context.Context, id, actor string, granted bool, words string) (store.Disclosure, error) {
 	to := concordat.DisclosureRefused
 	if granted {
@@ -307,7 +308,7 @@ func (s *Requests) Decide(ctx context.Context, id, actor string, granted bool, w
 	return s.decide(ctx, id, concordat.DisclosurePending, to, actor, words)
 }
 
-// Withdraw withdraws a grant, and sends the partner the reason, like a refusal by Decide. The partner keeps what it has read.
+// Withdraw withdraws a grant, and sends the partner the reason, as Decide does for a refusal. The partner keeps what it has read.
 func (s *Requests) Withdraw(ctx context.Context, id, actor, words string) (store.Disclosure, error) {
 	return s.decide(ctx, id, concordat.DisclosureGranted, concordat.DisclosureWithdrawn, actor, words)
 }
@@ -359,7 +360,7 @@ func (s *Requests) decide(ctx context.Context, id, from, to, actor, words string
 	return s.o.Store.Answers.Disclosure(ctx, id)
 }
 
-// approval returns how long a grant lasts: the default if the library is no longer open to the partner.
+// approval returns how long a grant lasts. This is the default if the library is no longer open to the partner.
 func (s *Requests) approval(ctx context.Context, d store.Disclosure) (time.Duration, error) {
 	x, err := s.o.Store.Answers.Share(ctx, d.Library, d.Partner)
 	if isNotFound(err) {

@@ -18,8 +18,8 @@ const (
 )
 
 // AnswerShip returns the changes in a library since the partner's cursor, as fingerprints of whole documents, in the order of
-// the changes; it fails with a *concordat.Refusal with ReasonUnknown if the cursor is from another set: the partner then drops
-// its mirror and begins again. A text that the partner has in word sets is not shipped, and reported as withheld.
+// the changes. It fails with a *concordat.Refusal with ReasonUnknown if the cursor is from another set; the partner then drops
+// its mirror and begins again. A text that the partner has as word sets is not shipped, but reported as withheld.
 func (s *Answerer) AnswerShip(ctx context.Context, from concordat.SiteID, a *concordat.ShipAsk) (*concordat.Shipment, error) {
 	line := auditShip{Epoch: a.Epoch.String(), Library: cut(a.Library)}
 	out, err := s.ship(ctx, from, a)
@@ -67,8 +67,8 @@ func (s *Answerer) ship(ctx context.Context, from concordat.SiteID, a *concordat
 	return out, s.o.Store.Answers.AddShipped(ctx, from, set.Epoch, shipped)
 }
 
-// shipPage adds to out the changes after a number, and returns the records of those that the mirror gets, and the number of the last change
-// examined.
+// shipPage adds the changes after a number to out. It returns the records of the changes that the mirror receives, and the number of the
+// last change examined.
 func (s *Answerer) shipPage(ctx context.Context, set *epochSet, g *grant, after int64,
 	out *concordat.Shipment) (shipped []store.Shipped, last int64, err error) {
 	changes, err := s.o.Store.Answers.EpochChanges(ctx, set.Epoch, g.library.ID, after, shipDocuments)
@@ -105,7 +105,7 @@ func (s *Answerer) shipPage(ctx context.Context, set *epochSet, g *grant, after 
 	return shipped, last, nil
 }
 
-// shipOne returns a changed document in the form of a shipment, nil if it is not shipped.
+// shipOne returns a changed document in the form of a shipment, or nil if it is not shipped.
 func (s *Answerer) shipOne(ctx context.Context, set *epochSet, g *grant,
 	c store.EpochDocument) (*concordat.ShippedDocument, string, error) {
 	d := &concordat.ShippedDocument{Handle: set.handle(g.from, g.library.ID, c.ID)}
@@ -158,14 +158,14 @@ func (s *Answerer) shipRemoval(ctx context.Context, set *epochSet, g *grant,
 
 const cursorBytes = 24
 
-// cursor names a position in the changes of a library, for one partner.
+// cursor returns the name of a position in the changes of a library, for one partner.
 func (e *epochSet) cursor(from concordat.SiteID, lib concordat.LibraryID, seq int64) []byte {
 	b := binary.BigEndian.AppendUint64(nil, uint64(seq))
 	tag := keyedID(e.HandleKey, "concordat/cursor/1", []byte(from), []byte(e.Epoch.String()), []byte(lib), b)
 	return append(b, tag[:]...)
 }
 
-// readCursor returns the position of the asker's cursor, 0 for none.
+// readCursor returns the position of the asker's cursor, or 0 if there is none.
 func (e *epochSet) readCursor(from concordat.SiteID, a *concordat.ShipAsk) (int64, error) {
 	if len(a.Cursor) == 0 {
 		return 0, nil
@@ -230,7 +230,7 @@ func (s *Answerer) openLibrary(ctx context.Context, g *grant) (*concordat.OpenLi
 	return l, nil
 }
 
-// roundUp rounds up to two digits, so that a catalogue does not reveal single documents.
+// roundUp returns n rounded up to two digits, so that a catalogue does not reveal single documents.
 func roundUp(n int) int {
 	unit := 1
 	for n > 100*unit {

@@ -19,7 +19,7 @@ const (
 	maxStanding = 200_000
 )
 
-// keepStanding keeps the ask for later documents of the library, if both sides agree.
+// keepStanding stores the ask so that later documents of the library can be reported, if both sides agree.
 func (s *Sets) keepStanding(ctx context.Context, q *question, g *grant) (bool, error) {
 	if !q.ask.Standing || !g.rule.Standing {
 		return false, nil
@@ -68,7 +68,7 @@ func newStandingTable(asks []store.StandingAsk) *standingTable {
 	return t
 }
 
-// near calls each with the standing sentences from which their probe reaches f, each once: the answer of an index that holds only f.
+// near calls each with every standing sentence whose probe reaches f, each once. An index that holds only f would give the same answer.
 func (t *standingTable) near(f concordat.Fingerprint, each func(standingSentence)) {
 	var places []int32
 	for band := range t.bands {
@@ -219,7 +219,7 @@ func (s *Sets) alertOne(ctx context.Context, e *epochSet, lib concordat.LibraryI
 	}
 	order(t)
 	countHolders(t)
-	// It is sent before it is recorded: after a crash in between it is reported twice rather than never.
+	// The notice is sent before it is recorded, so that a crash in between causes it to be sent twice rather than never.
 	n := concordat.Notice{Kind: concordat.NoticeAlert, Job: x.Ask.Job, Library: lib, Answer: t, Asked: len(x.Ask.Sentences), At: s.o.Now()}
 	if err := s.o.Store.Partners.Queue(ctx, x.Partner, n); err != nil {
 		return err
@@ -233,8 +233,8 @@ func (s *Sets) alertOne(ctx context.Context, e *epochSet, lib concordat.LibraryI
 	return s.audit(ctx, "", "alert", auditNotice{Kind: concordat.NoticeAlert, Job: hex.EncodeToString(x.Ask.Job[:]), Library: lib})
 }
 
-// alertOwner keeps an alert about a notice to a partner: this site's officers see the pair of documents as the partner sees it,
-// and no more. Below level metadata a document has only its pseudonym, and below counts no document is named.
+// alertOwner stores an alert about a notice to a partner: this site's officers see the pair of documents exactly as the partner
+// sees it. Below level metadata a document has only its pseudonym, and below counts no document is named.
 func (s *Sets) alertOwner(ctx context.Context, x *store.StandingAsk, t *concordat.SiteAnswer, all []*found) error {
 	l := &t.Libraries[0]
 	a := store.Alert{Side: store.AlertTold, At: s.o.Now(), Partner: x.Partner, Job: hex.EncodeToString(x.Ask.Job[:]), Purpose: x.Ask.Purpose,
@@ -266,7 +266,7 @@ func (s *Sets) alertOwner(ctx context.Context, x *store.StandingAsk, t *concorda
 	return nil
 }
 
-// openCase keeps an alert of the owner, and opens the case that this site and the partner share about it.
+// openCase stores an alert of the owner, and opens the case that this site and the partner share about it.
 func (s *Sets) openCase(ctx context.Context, x *store.StandingAsk, a store.Alert, h concordat.Handle) error {
 	if _, err := s.o.Store.Alerts.PutAlert(ctx, a); err != nil {
 		return err
@@ -282,12 +282,12 @@ func (f *found) span(ordinal int) concordat.Span {
 	return f.hits[i].match.Span
 }
 
-// news returns a new document, nil if the partner may not learn of it or already has.
+// news returns a new document, or nil if the partner may not learn of it or already has.
 func (s *Sets) news(ctx context.Context, q *question, g *grant, lib concordat.LibraryID, id concordat.DocumentID,
 	hash string) (*found, error) {
 	row, err := s.o.Store.Catalogue.DocumentRow(ctx, lib, id)
 	if isNotFound(err) || err == nil && (row.Hash != hash || q.leftOut(g, row.Author)) {
-		return nil, nil // it has changed again, so it will be reported later; or it is not disclosed
+		return nil, nil // either it has changed again and will be reported later, or it is not disclosed
 	}
 	if err != nil {
 		return nil, err

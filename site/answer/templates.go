@@ -10,7 +10,7 @@ import (
 )
 
 // A partner gets no answers about wording that a library hands out, since everyone who was given it has it. The owner recognises it by the
-// fingerprints of its templates' sentences under the key of the epoch, which is the form of the question.
+// fingerprints of its templates' sentences under the key of the epoch, since questions have this form.
 
 // askedTemplates returns which of the asked sentences are wording of a template of the library, or nearly so.
 func (s *Answerer) askedTemplates(ctx context.Context, q *question, g *grant) (map[int]bool, error) {

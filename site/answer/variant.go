@@ -15,25 +15,25 @@ import (
 )
 
 // A partner that may ask about any number of slightly different fingerprints can find out the fingerprint of a sentence that it nearly has:
-// each answer shows whether the change led nearer. So sentences of one ask that are variants of each other are answered once, only a
+// each answer shows whether the change came nearer. So sentences of one ask that are variants of each other are answered once, only a
 // limited number of different questions is answered about each of this site's sentences in a year, and each question learns less than the
 // previous one. Misses count too if the partner notices them.
 
 const (
-	// maxVariants is the maximum number of different questions that are answered about one sentence, for one partner in a year. The first
-	// is answered in steps: same, near, far, or beyond the gate. The next, up to steppedVariants, learn whether they are very near, all
-	// others whether they are the same.
+	// maxVariants is the maximum number of different questions that are answered about one sentence for one partner within a year. The
+	// first is answered in steps: same, near, far, or beyond the gate. For the next ones, up to steppedVariants, the answer is whether
+	// they are very near, and for all others whether they are the same.
 	maxVariants, steppedVariants = 4, 3
 	// variantBits is the distance within which two sentences of one ask are variants.
 	variantBits = profile.MaxGate
-	// approachHashes and approachBits are how far beyond the gate a question counts.
+	// approachHashes and approachBits are the distances beyond the gate up to which a question counts.
 	approachHashes, approachBits = 2, 4
 	// firstBlur and laterBlur are the largest numbers of hashes by which the borders of the steps are moved, differently for each question;
 	// veryNear is how many hashes nearer than near a later question must be.
 	firstBlur, laterBlur, veryNear = 2, 3, 3
 )
 
-// query returns the question to the index: matches within the gate, and those slightly beyond.
+// query returns the question to the index: matches within the gate, and matches slightly beyond it.
 func (q *question) query(g *grant) *concordat.Query {
 	query := &concordat.Query{Scheme: q.ask.Scheme, Libraries: []concordat.LibraryID{g.library.ID}, Probe: q.ask.Probe,
 		MaxDistance: profile.MaxGate + approachBits, Limit: compare.MatchLimit}
@@ -57,12 +57,12 @@ func (q *question) within(g *grant, m concordat.Match) (concordat.Closeness, boo
 type variant struct {
 	fingerprint concordat.Fingerprint
 	question    store.Question
-	sentences   []int // of the ask
+	sentences   []int // sentences of the ask
 }
 
 // once counts the questions of an ask, and returns the documents with the hits that may be disclosed: those of answered questions, in the
-// remaining steps. If too many variants of a question were asked, it is not answered for any document: if only some documents were left
-// out, wording would seem rarer than it is.
+// remaining steps. If too many variants of a question were asked, it is not answered for any document, since wording would seem rarer
+// than it is if only some documents were left out.
 func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []concordat.Match, docs []*found) ([]*found, error) {
 	if len(docs) == 0 {
 		return nil, nil
@@ -118,8 +118,8 @@ func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []co
 	return slices.DeleteFunc(docs, func(f *found) bool { return len(f.hits) == 0 }), nil
 }
 
-// missed returns the sentences in the documents seen that a question nearly reached but did not find, since none of their bands is near: a
-// sentence that is not found reveals as much as one that is. The texts of the documents are fingerprinted for this.
+// missed returns the sentences in the documents seen that a question nearly reached but did not find, since none of their bands is near. A
+// sentence that is not found reveals as much as one that is found. The texts of the documents are fingerprinted for this purpose.
 func (s *Answerer) missed(ctx context.Context, q *question, g *grant, matches []concordat.Match, docs []*found,
 	seen map[concordat.DocumentID]bool) ([]concordat.Match, error) {
 	type pair struct {
@@ -178,8 +178,8 @@ type place struct {
 const untold = concordat.CloseSame + 1
 
 // blur reduces a hit to what may be disclosed after a number of other questions about the sentence. The borders of the steps differ for
-// each question, by a key that only this site knows: with a sharp border, a specially made question would halve the number of possible
-// words.
+// each question, by a key that only this site knows: if a border were sharp, a specially made question would halve the number of
+// possible words.
 func (q *question) blur(h *hit, f *found, before int) {
 	if h.Closeness == concordat.CloseSame {
 		return
@@ -205,7 +205,7 @@ func (q *question) blur(h *hit, f *found, before int) {
 	}
 }
 
-// dailyVariants is the number of a partner's questions that a library may leave unanswered in a day before an alarm.
+// dailyVariants is the number of a partner's questions that a library may leave unanswered in a day before an alarm is raised.
 const dailyVariants = 50
 
 // probing counts questions left unanswered because too many like them were asked, and raises an alarm.
@@ -304,8 +304,8 @@ func (q *question) variants(g *grant, matches, missed []concordat.Match, seen ma
 	return out
 }
 
-// singles returns those that are not variants of an earlier one near the same sentence. Which variant is answered depends only on the names
-// of the variants: answering the nearest would reveal more than its step.
+// singles returns the questions that are not variants of an earlier one near the same sentence. The variant that is answered depends only
+// on the names of the variants, since an answer to the nearest would reveal more than its step.
 func singles(all []*variant) []*variant {
 	var out []*variant
 	for _, v := range all {

@@ -14,11 +14,11 @@ type Options struct {
 	Logger *slog.Logger     // nil: the site's
 	Now    func() time.Time // nil: the site's
 	// Room fails if the disk has no room for a partner's data; it is called before each shipment of a mirror, whose size the
-	// partner decides. nil: there is always room.
+	// partner decides. If it is nil, there is always room.
 	Room func() error
 }
 
-// Asker asks the partners of one site, and keeps mirrors of their libraries. It is safe for concurrent use.
+// Asker asks the partners of one site, and maintains mirrors of their libraries. It is safe for concurrent use.
 type Asker struct {
 	site *site.Site
 	o    Options

@@ -37,7 +37,7 @@ func (r *round) edges(ctx context.Context, job concordat.JobID, n *nominated, fu
 	}
 	e, err := r.p.Partner.Edges(ctx, a)
 	if refused := (*concordat.Refusal)(nil); errors.As(err, &refused) && !errors.Is(err, concordat.ErrUnavailable) {
-		return nil, words, nil, nil // a strict partner: passages keep the edges of whole sentences
+		return nil, words, nil, nil // the partner is strict, so passages keep the edges of whole sentences
 	}
 	if err != nil {
 		return nil, words, nil, err
@@ -91,7 +91,7 @@ func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passag
 	return out
 }
 
-// maxWider is how many times as long one side of a passage's remainder may be as the other.
+// maxWider is the largest ratio of the lengths of the two sides of a passage's remainder.
 const maxWider = 3
 
 // between returns the parts of a rough passage between the copies in it, each with the part of the source between the same

@@ -7,7 +7,7 @@ import (
 	"concordat/store"
 )
 
-// Exposure sums up which of this site's texts a partner was shown.
+// Exposure is a summary of which of this site's texts a partner was shown.
 type Exposure struct {
 	Partner concordat.SiteID   `json:"partner"`
 	Sums    []store.ShowingSum `json:"sums"`
@@ -15,7 +15,7 @@ type Exposure struct {
 	Documents []store.Showing `json:"documents,omitempty"`
 }
 
-// Exposure returns the sums of what a partner was shown, and at most limit single showings.
+// Exposure returns a summary of which texts a partner was shown, with at most limit single showings.
 func (s *Asker) Exposure(ctx context.Context, partner concordat.SiteID, limit int) (*Exposure, error) {
 	sums, err := s.o.Store.Asks.ShowingSums(ctx, partner)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"concordat/store"
 )
 
-// A partner that opens a library for such questions is asked which documents may say the same as sentences that matched nothing. It gets
-// cells of their meaning; its answer is only a nomination, and is shown as such until the text is disclosed and compared.
+// A partner that opens a library for questions about leads is asked which documents may say the same as sentences that matched nothing.
+// It receives cells of their meaning. Its answer is only a nomination, and is shown as such until the text is disclosed and compared.
 
 // forgetVersion is how long a partner whose version does not know the question is not asked again.
 const forgetVersion = 12 * time.Hour
@@ -47,7 +47,8 @@ func (v *versions) setOld(id concordat.SiteID, now time.Time) {
 	v.old[id] = now
 }
 
-// leads asks the partner for leads, if the check requests them. A failure affects only this part of the answer: lines record the outcome.
+// leads asks the partner for leads, if the check requests them. A failure affects only this part of the answer; the
+// lines record the outcome.
 func (r *round) leads(ctx context.Context) {
 	switch {
 	case !r.fw.o.Leads:
@@ -175,8 +176,8 @@ func (r *round) noneLeft() string {
 	return concordat.LeadsNone
 }
 
-// unsaid returns the sentences of the submission, and, by stretch, the cells of those that matched nothing at this site or at the partner
-// and are not withheld from it.
+// unsaid returns the sentences of the submission and, by stretch, the cells of the sentences that matched nothing at this site or at the
+// partner and are not withheld from the partner.
 func (r *round) unsaid(cells *meaning.Cells) (*meaning.Text, [][]meaning.Asked, error) {
 	table, err := meaning.Default()
 	if err != nil {
@@ -192,8 +193,8 @@ func (r *round) unsaid(cells *meaning.Cells) (*meaning.Text, [][]meaning.Asked, 
 	return read, read.Asked(cells), nil
 }
 
-// pad fills in the cells of a: the stretches and dummies, in an order that reveals nothing. It returns the origin of each; nil:
-// a dummy.
+// pad fills in the cells of a: the stretches and dummies, in an order that reveals nothing. It returns the origin of each,
+// which is nil for a dummy.
 func (r *round) pad(a *concordat.LeadAsk, stretches [][]meaning.Asked) ([]*meaning.Asked, error) {
 	n, chinese := 0, 0
 	for _, s := range stretches {
@@ -384,8 +385,8 @@ func (r *round) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, salt []
 }
 
 // RevealLead asks the partner to show the places of documents that may say the same, with the given numbers, after a person's
-// decision there. Nothing of the submission is sent. Once shown, they are compared, and become leads or are dropped. Errors are
-// those of Reveal.
+// decision there. Nothing of the submission is sent. Once they are shown, the places are compared, and become leads or are
+// dropped. Errors are those of Reveal.
 func (s *Asker) RevealLead(ctx context.Context, task concordat.TaskID, o RevealRequest, numbers ...string) ([]report.Disclosure, error) {
 	if o.Partner == nil {
 		return nil, fmt.Errorf("reveal a lead: %w: no partner", concordat.ErrInvalid)

@@ -19,8 +19,8 @@ type Matched struct {
 	Consulted []concordat.Consulted // partners and mirrors only
 }
 
-// Matches returns the sentence matches that a check would start from, of all sites, and keeps no task. Questions to partners
-// are recorded as in Check. With ForwardUnmatched the submission is compared with this site's documents first.
+// Matches returns the sentence matches of all sites with which a check would start, and stores no task. Questions to
+// partners are recorded as in Check. With ForwardUnmatched the submission is compared with this site's documents first.
 func (s *Asker) Matches(ctx context.Context, sub site.Submission, o site.CheckOptions) (*Matched, error) {
 	local, err := s.site.Local(ctx, sub, o)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"concordat/site/compare"
 )
 
-// byMatch is the order of matches in an Answer.
+// byMatch compares two matches by their order in an Answer.
 func byMatch(a, b concordat.Match) int {
 	return cmp.Or(cmp.Compare(a.Sentence, b.Sentence), cmp.Compare(a.Distance, b.Distance),
 		cmp.Compare(a.Source.Site, b.Source.Site), cmp.Compare(a.Source.Library, b.Source.Library),
@@ -54,7 +54,7 @@ func add(f *report.Findings, all []*partnerAnswer) {
 }
 
 // tally counts, for each sentence of a submission, the documents of each site that hold exactly this sentence. Only matches at distance 0
-// can be added up: for others it is not known whether two sites hold the same wording.
+// can be added up: for other matches it is unknown whether two sites hold the same wording.
 type tally map[concordat.Span]map[concordat.SiteID]int
 
 func (t tally) add(site concordat.SiteID, hits []compare.Hit) {
@@ -81,8 +81,8 @@ func (t tally) documents(h compare.Hit) int {
 	return max(n, h.Documents)
 }
 
-// recount recounts the documents that hold each passage, now over all sites: wording is common if it is common in the
-// federation.
+// recount counts the documents that hold each passage again, over all sites, since wording is common if it is common
+// in the federation.
 func recount(own concordat.SiteID, f *report.Findings, local []*compare.Candidate, all []*partnerAnswer) {
 	t := tally{}
 	by := map[concordat.Ref]*compare.Candidate{}
@@ -109,7 +109,7 @@ func recount(own concordat.SiteID, f *report.Findings, local []*compare.Candidat
 	}
 }
 
-// Ask asks partners and mirrors and merges their answers. Results are kept in the store as they arrive.
+// Ask asks partners and mirrors and merges their answers. Results are stored as they arrive.
 func (s *Asker) Ask(ctx context.Context, a *site.Asking) error {
 	f, o := a.Findings, a.Options
 	f.Forward = o.Forwarded()
@@ -143,11 +143,11 @@ func (fw *forwarding) cover(passages []concordat.Passage) {
 	slices.SortFunc(fw.covered, func(a, b concordat.Passage) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
 }
 
-// keepEvery is the interval at which new findings of a running check are kept: a check whose partners answer at once keeps them only once,
-// at its end.
+// keepEvery is the interval at which new findings of a running check are stored. A check whose partners answer at once stores them only
+// once, at its end.
 const keepEvery = 300 * time.Millisecond
 
-// soFar keeps the findings of a check that waits for partners, so that they can be read in the meantime.
+// soFar stores the findings of a check that waits for partners, so that they can be read in the meantime.
 type soFar struct {
 	s    *Asker
 	task concordat.TaskID
@@ -167,7 +167,7 @@ func (k *soFar) tell(t *partnerAnswer) error {
 	return nil
 }
 
-// start keeps the current findings periodically until stop is called, which returns any error.
+// start stores the current findings periodically until stop is called, which returns any error.
 func (k *soFar) start(ctx context.Context) (stop func() error) {
 	if k.task == "" || k.o.Forwarded() == site.ForwardNone {
 		return func() error { return nil }
@@ -184,7 +184,7 @@ func (k *soFar) start(ctx context.Context) (stop func() error) {
 	}
 }
 
-// keepOn keeps the current findings periodically until ctx ends.
+// keepOn stores the current findings periodically until ctx ends.
 func (k *soFar) keepOn(ctx context.Context) error {
 	tick := time.NewTicker(keepEvery)
 	defer tick.Stop()
@@ -207,7 +207,7 @@ func (k *soFar) keepOn(ctx context.Context) error {
 	}
 }
 
-// keep stores the findings so far. In these, a partner that has not answered yet counts as one without an answer.
+// keep stores the findings so far. In these findings, a partner that has not answered yet counts as one without an answer.
 func (k *soFar) keep(ctx context.Context, so []*partnerAnswer) error {
 	f, o := k.f, k.o
 	g := *f

@@ -19,7 +19,7 @@ func keyOf(m site.MirroredLibrary) store.MirrorKey {
 	return store.MirrorKey{Site: m.Site, Library: m.Library, Epoch: m.Epoch}
 }
 
-// within is the name of a mirrored library in its index.
+// within returns the name of a mirrored library in its index.
 func within(m *site.MirroredLibrary) concordat.LibraryID {
 	return concordat.LibraryID(m.Site) + "/" + m.Library
 }
@@ -35,9 +35,9 @@ func (s *Asker) mirrored(m *site.MirroredLibrary, id concordat.DocumentID) conco
 
 // Synced is the outcome of SyncMirror.
 type Synced struct {
-	Documents int // put or replaced
+	Documents int // number of documents put or replaced
 	Removed   int
-	Withheld  int // not shipped, since the owner has shown them in word sets
+	Withheld  int // number of documents not shipped, since the owner has shown them as word sets
 	Sentences int
 	Complete  bool // nothing is left to fetch
 	Withdrawn bool // the owner has closed the library, and the mirror is deleted
@@ -46,7 +46,7 @@ type Synced struct {
 // SyncMirror fetches the changes to a partner's library since the last sync and puts them into the mirror's index; progress, if not nil, is
 // called after every shipment. After an interruption or a failure of the partner, a call continues from the last shipment that was put.
 // Only this site may use the index. A library that is no longer open here is deleted, which is not an error. It fails as Options.Room does
-// if there is no room for more. It also fails if the partner keeps promising more without sending anything.
+// if there is no room for more. It also fails if the partner repeatedly promises more without sending anything.
 func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary, progress func(Synced)) (Synced, error) {
 	var done Synced
 	if err := m.Validate(); err != nil {
@@ -101,7 +101,7 @@ func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m sit
 	}
 }
 
-// closed reports whether the owner says that the library is not, or is no longer, open to this site.
+// closed reports whether err says that the owner's library is not, or is no longer, open to this site.
 func closed(err error) bool {
 	var r *concordat.Refusal
 	return errors.As(err, &r) && (r.Reason == concordat.ReasonLibrary || r.Reason == concordat.ReasonExpired ||

@@ -11,8 +11,8 @@ import (
 	"concordat/store"
 )
 
-// EndStanding ends a standing check, here at once and at each of the partners that keeps it. The error names partners that keep it but are
-// not given, or cannot be reached; the call can be repeated. It is ErrNotFound if there is no standing check.
+// EndStanding ends a standing check, at this site at once and at each of the partners that store it. The error names the partners that
+// store it but are not given or cannot be reached; the call can be repeated. The error is ErrNotFound if there is no standing check.
 func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners ...concordat.Partner) error {
 	asks, err := s.o.Store.Asks.Asks(ctx, task)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners
 		}
 		err := partners[i].Notify(ctx, &concordat.Notice{Kind: concordat.NoticeEnded, Job: a.Job, At: s.o.Now()})
 		var no *concordat.Refusal
-		if err == nil || errors.As(err, &no) && no.Reason == concordat.ReasonUnknown { // it has already forgotten it
+		if err == nil || errors.As(err, &no) && no.Reason == concordat.ReasonUnknown { // the partner has already deleted it
 			err = s.o.Store.Asks.SetAskStanding(ctx, a.Job, false)
 		}
 		if err != nil {
@@ -71,7 +71,7 @@ func (s *Asker) Noticed(ctx context.Context, from concordat.SiteID, n *concordat
 // maxAlerts bounds the documents of one notice.
 const maxAlerts = 1000
 
-// alerted keeps the alerts in a partner's notice.
+// alerted stores the alerts in a partner's notice.
 func (s *Asker) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) error {
 	t := n.Answer
 	if t == nil || len(t.Documents) > maxAlerts {
@@ -114,7 +114,7 @@ func (s *Asker) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) 
 	return nil
 }
 
-// openCase keeps an alert of a partner's notice, and opens the case that the two sites share about it.
+// openCase stores an alert of a partner's notice, and opens the case that the two sites share about it.
 func (s *Asker) openCase(ctx context.Context, a *store.Ask, x store.Alert, h concordat.Handle) error {
 	if _, err := s.o.Store.Alerts.PutAlert(ctx, x); err != nil {
 		return err

@@ -25,15 +25,15 @@ const (
 	maxOutlined = 64
 	// maxEdges is the maximum number of documents of one partner whose edges are requested at a time.
 	maxEdges = 8
-	// leastRest is the number of letters and digits from which the rest of a passage next to an exact copy is shown separately:
-	// more than the ragged edge of a passage of whole sentences.
+	// leastRest is the number of letters and digits from which the rest of a passage next to an exact copy is shown separately.
+	// It is more than the ragged edge of a passage of whole sentences.
 	leastRest = 150
 	// maxOutlineUnits bounds the units of one outline.
 	maxOutlineUnits = 1 << 16
 )
 
-// compare nominates documents by the matches and asks for more about them, which is the second round. If a failure leaves no answer, only
-// the matched sentences are shown.
+// compare nominates documents by the matches and asks for more about these documents, which is the second round. If a failure leaves no
+// answer, only the matched sentences are shown.
 func (r *round) compare(ctx context.Context) error {
 	slices.SortFunc(r.answer.matches, byMatch)
 	r.wording = r.fw.commonAt(r.answer.questions, r.answer.matches, r.p.Documents, byStep)
@@ -90,8 +90,8 @@ func (r *round) source(n *nominated) report.PartnerSource {
 		Level: n.level, Job: fmt.Sprintf("%x", n.job), Epoch: r.p.Epoch, Matches: n.Matches}
 }
 
-// matched reports whether a passage is evidence and one of its sentences matched by itself. If fingerprints of a whole document are
-// somewhat similar at a place where none of them matched, this is chance.
+// matched reports whether a passage is evidence and one of its sentences matched by itself. If fingerprints are somewhat similar at
+// a place where none of them matched, this is chance.
 func matched(c *compare.Candidate, p concordat.Passage) bool {
 	return isEvidence(p) && c.Documents(p.Span) > 0
 }
@@ -111,8 +111,8 @@ func (r *round) addBeside(beside []concordat.Passage, docs map[concordat.Ref]*no
 // leastWorth is the minimum worth of a document's matches for requesting its outline.
 const leastWorth = 0.3
 
-// worthAsking reports whether the matches of a document are worth a second look: chance matches are far, so a few of them are worth at most
-// a fifth, and they are hardly ever neighbours. In libraries of up to maxOutlined documents hardly any match is due to chance, and a
+// worthAsking reports whether the matches of a document are worth a second look: chance matches are distant, so a few of them are worth at
+// most a fifth, and they are hardly ever neighbours. In libraries of up to maxOutlined documents hardly any match is due to chance, and a
 // reworded text may have only one, so every match is worth asking about.
 func worthAsking(c *compare.Candidate) bool {
 	return c.Score >= leastWorth || enough(c) || anyTwo(c, neighbours)
@@ -125,9 +125,9 @@ const (
 	nearSpans    = 600 // bytes
 )
 
-// enough reports whether the matches of a document without text are evidence by themselves: one very close sentence, two fair ones that do
-// not overlap, or two neighbours on both sides, one of them near. Two sentences anywhere within the gate are not evidence: a submission of
-// 200 sentences has hundreds of such matches by chance among 100,000 sentences.
+// enough reports whether the matches of a document without text are evidence by themselves: one very close sentence, two fairly close ones
+// that do not overlap, or two that are neighbours on both sides and one of which is near. Two sentences anywhere within the gate are not
+// evidence: a submission of 200 sentences has hundreds of such matches by chance among 100,000 sentences.
 func enough(c *compare.Candidate) bool {
 	return slices.ContainsFunc(c.Hits, func(h compare.Hit) bool { return h.Distance <= closeDistance }) ||
 		anyTwo(c, func(g, h compare.Hit) bool {
@@ -233,7 +233,7 @@ func steps(similarity float64) float64 {
 type ownText struct {
 	text string
 	mu   sync.Mutex // guards the rest
-	// texts are indexed by the parts left out; sketches by those, key and number of bits; prints by profiler.
+	// texts are indexed by the parts left out, sketches by these parts, the key and the number of bits, and prints by profiler.
 	texts    map[string]*align.Text
 	sketches map[string]*align.Text
 	prints   map[*profile.Profiler][]align.Print

@@ -18,7 +18,7 @@ type PartnerMatches struct {
 // MatchedDocument is a document of a partner that shares wording with the text.
 type MatchedDocument struct {
 	report.PartnerSource
-	// Share is how much of the text counts as found in the document, as in a check: an estimate, with the bounds Estimate.
+	// Share is the share of the text that counts as found in the document, as in a check. It is an estimate with the bounds Estimate.
 	Share    float64
 	Estimate report.Bounds
 	// ContainedThere is the share of the document's text, in bytes, in passages that count; valid only if the partner gave
@@ -28,9 +28,9 @@ type MatchedDocument struct {
 }
 
 // PartnerMatches asks the partners of o about every sentence of a text, and compares it with the mirrors of o, like a check without this
-// site's own libraries; no task is kept. The data that partners learn is recorded as in Check, and a text that a partner holds in another
-// form is not sent. It fails with concordat.ErrInvalid for impossible options; a partner that refuses or does not answer is a line of
-// Consulted.
+// site's own libraries; no task is stored. The data that partners learn is recorded as in Check, and a text that a partner holds in
+// another form is not sent. It fails with concordat.ErrInvalid for impossible options; a partner that refuses or does not answer appears
+// as a line of Consulted.
 func (s *Asker) PartnerMatches(ctx context.Context, sub site.Submission, o site.CheckOptions, rules report.Rules) (*PartnerMatches, error) {
 	o.Forward = site.ForwardAll
 	if err := o.ValidatePartners(); err != nil {
@@ -82,7 +82,7 @@ func matchesOf(f *report.Findings, all []*partnerAnswer, rules report.Rules) *Pa
 		for _, s := range compare.Joined(there(rep, i)) {
 			held += s.Len()
 		}
-		if d.Length > 0 { // a partner's claim: it may be less than the passages
+		if d.Length > 0 { // the partner states the length, which may be less than that of the passages
 			d.ContainedThere = min(1, float64(held)/float64(d.Length))
 		}
 		out.Documents = append(out.Documents, d)

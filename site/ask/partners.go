@@ -79,7 +79,7 @@ func (t *partnerAnswer) outcome() (site.PartnerState, concordat.Reason) {
 	return site.PartnerDone, why
 }
 
-// newForwarding makes the keyed profiles of the submission, one for each key.
+// newForwarding returns a forwarding with the keyed profiles of the submission, one for each key.
 func (s *Asker) newForwarding(sub site.Submission, o *site.CheckOptions, task concordat.TaskID,
 	shared *compare.SharedWording) (*forwarding, error) {
 	fw := &forwarding{s: s, o: o, task: task, sub: sub, profiles: map[*profile.Profiler]*concordat.Profile{},
@@ -157,7 +157,7 @@ func (fw *forwarding) all(ctx context.Context, progress func(site.Progress), eac
 	return out, nil
 }
 
-// one exchanges messages with one partner within its deadline. A partner's failure is not an error.
+// one exchanges messages with one partner within the partner's deadline. A partner's failure is not an error.
 func (fw *forwarding) one(ctx context.Context, p *site.PartnerLibraries, say func(site.PartnerState)) (*partnerAnswer, error) {
 	r := newRound(fw, p)
 	if err := r.prepare(ctx); err != nil {
@@ -216,7 +216,7 @@ func (fw *forwarding) unmatched(span concordat.Span) bool {
 	return 2*held < all
 }
 
-// failure explains in plain words why a partner did not answer, with the protocol's reason if it gave one.
+// failure returns in plain words why a partner did not answer, with the protocol's reason if the partner gave one.
 func failure(err error, deadline time.Duration) (concordat.Reason, string) {
 	var r *concordat.Refusal
 	switch {
@@ -240,7 +240,7 @@ func failure(err error, deadline time.Duration) (concordat.Reason, string) {
 	return concordat.ReasonFault, "something failed between the sites"
 }
 
-// reasonWords states a reason of the protocol in plain words.
+// reasonWords returns a reason of the protocol in plain words.
 func reasonWords(r concordat.Reason) string {
 	switch r {
 	case concordat.ReasonLibrary:

@@ -17,7 +17,7 @@ import (
 
 // RevealRequest asks a partner to open passages of a report.
 type RevealRequest struct {
-	Partner concordat.Partner // whose passages they are
+	Partner concordat.Partner // the partner that holds the passages
 	// Level is ShowOverlap, the default, for the words that the submission shares with the source; or ShowPassage for the source's words,
 	// after a person there has agreed.
 	Level   concordat.Show
@@ -25,8 +25,8 @@ type RevealRequest struct {
 	Contact string // the contact for that person
 }
 
-// Reveal sends the submission's wording of passages to the partner that holds their sources, and keeps what it discloses in the findings.
-// passages are indices of Findings.Passages. A request for whole passages is pending until a person decides; see
+// Reveal sends the submission's wording of passages to the partner that holds their sources, and adds to the findings what the partner
+// discloses. passages are indices of Findings.Passages. A request for whole passages is pending until a person decides; see
 // [Asker.RefreshDisclosures]. Granted passages are not requested again. It returns the requested disclosures, a refusal being one of their
 // states. Errors: ErrNotFound, ErrInvalid for passages that are not the partner's or have no known place in the source, and the partner's
 // error if it does not answer; it may have read the wording nevertheless, and the findings say so.
@@ -94,7 +94,7 @@ func (s *Asker) RefreshDisclosures(ctx context.Context, task concordat.TaskID, p
 	return s.askReveals(ctx, task, f, again, of)
 }
 
-// askReveals requests disclosures of f and keeps the answers.
+// askReveals requests disclosures of f and stores the answers.
 func (s *Asker) askReveals(ctx context.Context, task concordat.TaskID, f *report.Findings, which []int,
 	of func(concordat.SiteID) concordat.Partner) ([]report.Disclosure, error) {
 	var errs []error
@@ -112,7 +112,7 @@ func (s *Asker) askReveals(ctx context.Context, task concordat.TaskID, f *report
 	if len(which) == 0 {
 		return nil, nil
 	}
-	// What the partner has been shown is kept even if the caller is gone.
+	// The data that the partner has been shown is recorded even if the caller is gone.
 	err := s.site.ChangeFindings(context.WithoutCancel(ctx), task, func(f *report.Findings) {
 		for i := range answers {
 			answers[i].apply(f)
@@ -288,8 +288,8 @@ func opened(f *report.Findings, d *report.Disclosure, at concordat.SpanPair, got
 	return any
 }
 
-// sharedSpans returns the runs of a passage's own words, given as spans of the passage, as spans of the text; nil if there are
-// none.
+// sharedSpans returns the runs of a passage's own words, given as spans of the passage, as spans of the text, or nil if there
+// are none.
 func sharedSpans(text string, within concordat.Span, runs []concordat.Span) []concordat.Span {
 	var out []concordat.Span
 	end := 0
@@ -327,7 +327,7 @@ func knownState(s string) bool {
 	return false
 }
 
-// jobOf parses a job as a PartnerSource has it.
+// jobOf returns the job that a PartnerSource names as s.
 func jobOf(s string) (concordat.JobID, error) {
 	h, err := handleOf(concordat.DocumentID(s))
 	return concordat.JobID(h), err
@@ -342,8 +342,8 @@ func sortedRefs[T any](m map[concordat.Ref]T) []concordat.Ref {
 	return out
 }
 
-// Requested keeps a request for passages that was sent to a partner, and its state there, so that people here see it among the
-// site's disclosures. Calling it again with a later answer updates it.
+// Requested stores a request for passages that was sent to a partner, and its state there, so that people here see it among
+// the site's disclosures. Calling it again with a later answer updates it.
 func (s *Asker) Requested(ctx context.Context, partner concordat.SiteID, a *concordat.RevealAsk, r *concordat.Revealed) error {
 	spans := make([]concordat.Span, len(a.Passages))
 	for i, p := range a.Passages {

@@ -12,7 +12,7 @@ type Revealable struct {
 	// Passages are indices of Findings.Passages by partner, without those already shown or waiting for a decision.
 	Passages map[concordat.SiteID][]int
 	Placed   bool // a partner's document has a known place there, whether or not it was shown
-	Mirrored bool // so has one known only from a mirror, whose owner was not asked
+	Mirrored bool // a document known only from a mirror, whose owner was not asked, has a known place there
 }
 
 // Revealable returns the passages that partners can be asked to disclose at a level, for the passages that overlap a span of the
@@ -30,7 +30,7 @@ func (s *Asker) Revealable(f *report.Findings, at concordat.Span, level concorda
 			continue
 		}
 		if p.SourceSpan.Len() <= 0 {
-			continue // it named the document but not the place
+			continue // the partner named the document but not the place
 		}
 		out.Placed = true
 		if !revealed(f, p, level) {

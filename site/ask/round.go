@@ -19,7 +19,7 @@ import (
 	"concordat/store"
 )
 
-// errGarbage: a partner's answer violates the protocol.
+// errGarbage means that a partner's answer violates the protocol.
 var errGarbage = errors.New("not an answer")
 
 // round handles one submission at one partner.
@@ -31,7 +31,7 @@ type round struct {
 	chosen []int // questions to ask, in an order that reveals nothing
 	// withheld are sentences that are not sent in any form, since the partner holds them in another form.
 	withheld []concordat.Span
-	// sent and answered are numbers of sentences; a failure prevented the rest.
+	// sent and answered are the numbers of sentences sent and answered before any failure.
 	sent, answered int
 	documents      map[concordat.Handle]*nominated
 	order          []*nominated // in the partner's order
@@ -60,8 +60,8 @@ func newRound(fw *forwarding, p *site.PartnerLibraries) *round {
 	return r
 }
 
-// prepare chooses the questions and records that the partner learns them. Sentences that the partner holds in another form are left out,
-// since two forms together reveal far more than either.
+// prepare chooses the questions and records that the partner will learn them. Sentences that the partner holds in another form are left
+// out, since two forms together reveal far more than either.
 func (r *round) prepare(ctx context.Context) error {
 	walls := r.fw.shared.Unasked()
 	for i, q := range r.answer.questions {
@@ -82,10 +82,10 @@ func (r *round) prepare(ctx context.Context) error {
 	for i, q := range r.chosen {
 		digests[i] = store.SentenceDigest(r.answer.questions[q].Span.In(r.fw.sub.Text))
 	}
-	if r.fw.task == "" { // none of this check is kept, but the partner will know
+	if r.fw.task == "" { // nothing about this check is stored, but the partner will learn of it
 		r.fw.s.o.Logger.Debug("sentences are shown to a partner outside a check", "site", r.answer.site)
 	}
-	// A text is not sent at all if the partner has its word sets, as a document of this site.
+	// A text is not sent at all if it is a document of this site whose word sets the partner has.
 	err := r.fw.s.o.Store.Asks.Show(ctx, store.Showing{Partner: r.answer.site, Hash: store.TextHash(r.fw.sub.Text),
 		Form:  store.FormFingerprints,
 		Epoch: r.p.Epoch, Sentences: len(r.chosen)})
@@ -312,7 +312,7 @@ func (r *round) document(d concordat.DocumentAnswer, job concordat.JobID, level 
 	return n
 }
 
-// HandleName is the name of a partner's document at this site: its handle in hexadecimal.
+// HandleName returns the name of a partner's document at this site: its handle in hexadecimal.
 func HandleName(h concordat.Handle) concordat.DocumentID {
 	return concordat.DocumentID(hex.EncodeToString(h[:]))
 }

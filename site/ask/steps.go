@@ -5,8 +5,8 @@ import (
 	"concordat/site/compare"
 )
 
-// A partner states closeness in steps. Its matches get a distance that represents their step, so that they are judged by the same rules as
-// those of mirrors, whose distances are known.
+// A partner gives closeness in steps. Its matches are given a distance that represents their step, so that they are judged by the same
+// rules as those of mirrors, whose distances are known.
 
 const (
 	nearDistance = compare.FairDistance + 1
@@ -22,7 +22,7 @@ const (
 	farWorth  = 0.07
 )
 
-// byStep returns how near a match of a partner is.
+// byStep returns the nearness of a partner's match.
 func byStep(_ concordat.Sentence, m concordat.Match) float64 {
 	switch {
 	case m.Distance == 0:

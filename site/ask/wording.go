@@ -13,10 +13,10 @@ import (
 	"concordat/site/compare"
 )
 
-// Wording of a submission that others may share is also left out when partners are asked. Wording known beforehand, from templates or from
-// the documents of this site or of a batch, is not asked about and anchors nothing. Quotations that name their source are asked about, so
-// that the source is shown with them, but they anchor nothing either. A partner's answer shows what its documents share: a sentence that
-// enough of them hold is common. This needs none of their text.
+// Wording of a submission that others may share is also left out when partners are asked. Partners are not asked about wording that is
+// known beforehand from templates or from the documents of this site or of a batch, and it nominates no document. They are asked about
+// quotations that name their source, so that the source is shown with them, but these nominate no document either. A partner's answer
+// shows what its documents share: a sentence that enough of them hold is common. This needs none of their text.
 
 // leastPart is the minimum number of letters of a remainder that is shown when a passage is cut at shared wording.
 const leastPart = 30
@@ -25,7 +25,7 @@ const leastPart = 30
 type partWording struct {
 	fw     *forwarding
 	common []report.Wording // shared by the partner's documents, in order of text
-	walls  []concordat.Span // common, and the wording known before; in order and disjoint
+	walls  []concordat.Span // common and the wording known beforehand; in order and disjoint
 	// nearness returns how near a match is, 0 to 1, for a partner or a mirror.
 	nearness func(concordat.Sentence, concordat.Match) float64
 }
@@ -36,8 +36,8 @@ func (fw *forwarding) share(s concordat.Span, others []concordat.Span) float64 {
 }
 
 // commonAt returns the parts of the submission that many documents at a partner hold: the sentences that its documents and this site's hold
-// together, including the submission, judging by the partner's fingerprints. Consecutive ones are classed as in package wording: a few
-// words are common, a page is to be decided. of is the number of the partner's documents, 0 if unknown.
+// together, including the submission, judging by the partner's fingerprints. Consecutive sentences are classified as in package wording: a
+// few words are common, and a page is to be decided. of is the number of the partner's documents, 0 if unknown.
 func (fw *forwarding) commonAt(questions []concordat.Sentence, matches []concordat.Match, of int,
 	nearness func(concordat.Sentence, concordat.Match) float64) *partWording {
 	all := 0
@@ -97,7 +97,7 @@ func (fw *forwarding) held(s concordat.Span) int {
 
 // holding is the number of documents that hold a sentence.
 type holding struct {
-	here     int // among those asked: documents that hold it or nearly hold it
+	here     int // documents found by the question that hold it or nearly hold it
 	anywhere int // in the partner's whole index: documents that hold exactly this sentence
 }
 
@@ -124,7 +124,7 @@ func holders(matches []concordat.Match) map[int]holding {
 	return out
 }
 
-// classed classes consecutive sentences by their number of words, and leaves out those that count anyway.
+// classed returns consecutive sentences classified by their number of words, without those that count anyway.
 func (fw *forwarding) classed(run []report.Wording, all int) []report.Wording {
 	var spans []concordat.Span
 	for _, x := range run {
@@ -157,7 +157,7 @@ func (w *partWording) add(held []report.Wording) {
 	}
 }
 
-// apart divides matches into evidence and common wording. Matches of other shared wording are in neither.
+// apart divides matches into evidence and common wording. Matches of other shared wording are in neither result.
 func (w *partWording) apart(questions []concordat.Sentence, matches []concordat.Match) (evidence, common []concordat.Match) {
 	spans := make([]concordat.Span, len(w.common))
 	for i, x := range w.common {
@@ -284,5 +284,5 @@ func addWording(f *report.Findings, told []report.Wording) {
 	slices.SortFunc(f.Wording, func(x, y report.Wording) int { return cmp.Or(x.Start-y.Start, x.End-y.End) })
 }
 
-// wallsName returns a name for walls, to identify results made from a text without them.
+// wallsName returns a name for walls that identifies results made from a text without these walls.
 func wallsName(walls []concordat.Span) string { return fmt.Sprint(walls) }

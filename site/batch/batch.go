@@ -22,25 +22,25 @@ import (
 	"concordat/store"
 )
 
-// Job says what to compare a batch with. It is stored with the batch, as JSON.
+// Job defines what a batch is compared with. It is stored with the batch, as JSON.
 type Job struct {
-	Libraries   []concordat.LibraryID `json:"libraries,omitempty"`    // none: all, unless NoLibraries
-	NoLibraries bool                  `json:"no_libraries,omitempty"` // only with one another
+	Libraries   []concordat.LibraryID `json:"libraries,omitempty"`    // empty means all, unless NoLibraries is set
+	NoLibraries bool                  `json:"no_libraries,omitempty"` // compare the documents only with one another
 	Partners    []concordat.SiteID    `json:"partners,omitempty"`     // to ask
 	Forward     string                `json:"forward,omitempty"`
 	Purpose     string                `json:"purpose,omitempty"` // stated to partners
 	Template    string                `json:"template,omitempty"`
 	Exact       bool                  `json:"exact,omitempty"`
-	Threshold   float64               `json:"threshold,omitempty"` // share from which a pair joins its documents; 0: 0.3
+	Threshold   float64               `json:"threshold,omitempty"` // share from which a pair joins its documents; default 0.3
 	Channel     compare.Channel       `json:"channel,omitempty"`   // how documents are nominated
-	// Candidates is the maximum number of documents of the batch compared with each; 0: 200. A pair is compared if either of
-	// the two nominates it.
+	// Candidates is the maximum number of documents of the batch compared with each; default 200. A pair is compared if
+	// either of the two nominates it.
 	Candidates int `json:"candidates,omitempty"`
 	// Leads requests passages in which documents restate others of the batch, or of the libraries, in other words.
 	Leads    bool           `json:"leads,omitempty"`
 	Manifest []ManifestLine `json:"manifest,omitempty"`
-	// Rules are the rules of the documents' reports and of the shares, until an officer changes the rules of a report; nil, as in batches
-	// of early versions: the rules in force when the report is viewed.
+	// Rules are the rules of the documents' reports and of the shares, until an officer changes the rules of a report. Nil, as in batches
+	// of early versions, means the rules in force when the report is viewed.
 	Rules *report.Rules `json:"rules,omitempty"`
 	// Faults gives the reason why a file could not be accepted, by file name; such a file is in the batch but is not read.
 	Faults map[string]string `json:"faults,omitempty"`
@@ -57,16 +57,16 @@ func (j *Job) AllLeftOut() concordat.LeftOut {
 	return all
 }
 
-// PairThreshold is the share from which a pair joins its documents to a cluster.
+// PairThreshold returns the share from which a pair joins its documents to a cluster.
 func (j *Job) PairThreshold() float64 { return cmp.Or(j.Threshold, site.DefaultThreshold) }
 
 // Options of [Run]. Store, Index, Read and Options are required.
 type Options struct {
 	Store *store.DB
-	// Index is the batch's own: empty, or as an earlier run left it. The caller must ensure that no other run uses it.
+	// Index is the batch's own index, which is empty or as an earlier run left it. The caller must ensure that no other run uses it.
 	Index concordat.Index
-	// Read returns the documents of a file, an Item with Err for each that gives none. It is called
-	// concurrently.
+	// Read returns the documents of a file, with an Item with Err for each one that cannot be read. It is
+	// called concurrently.
 	Read func(ctx context.Context, in store.BatchInput) ([]site.Item, error)
 	// Options returns what to compare each document with besides the batch; done, if not nil, is called at the end.
 	Options func(ctx context.Context, j Job) (o site.CheckOptions, done func(), err error)
@@ -126,7 +126,7 @@ func Run(ctx context.Context, s *site.Site, id string, o Options) error {
 	return o.Store.Batches.FinishBatch(ctx, id, state, cause, leads)
 }
 
-// leadCount counts the leads between the documents, or nil if they were not requested.
+// leadCount returns the number of leads between the documents, or nil if leads were not requested.
 func (r *batchRun) leadCount(ctx context.Context) (*concordat.LeadCount, error) {
 	if !r.job.Leads {
 		return nil, nil
@@ -197,7 +197,7 @@ type batchRun struct {
 // tellEvery is the minimum time between two records of progress in the store.
 const tellEvery = 500 * time.Millisecond
 
-// tell records progress; it fails if the batch was cancelled.
+// tell records progress, and fails if the batch was cancelled.
 func (r *batchRun) tell(ctx context.Context, stage string, done, total int) error {
 	if r.o.Progress != nil {
 		r.o.Progress(stage, done, total)
@@ -215,7 +215,7 @@ func (r *batchRun) tell(ctx context.Context, stage string, done, total int) erro
 	return r.o.Store.Batches.BatchProgress(ctx, r.id, stage, done, total)
 }
 
-// ref names a member as a source.
+// ref returns the Ref of a member as a source.
 func (r *batchRun) ref(name string) concordat.Ref {
 	return concordat.Ref{Site: r.s.Options().ID, Library: r.library, Document: concordat.DocumentID(name)}
 }
@@ -229,7 +229,7 @@ func (r *batchRun) text(ctx context.Context, name string) (*concordat.Document, 
 	return d, nil
 }
 
-// batchFile has the documents of one file of a batch.
+// batchFile holds the documents of one file of a batch.
 type batchFile struct {
 	input    store.BatchInput
 	members  []store.BatchMember
@@ -258,7 +258,7 @@ func (r *batchRun) read(ctx context.Context) error {
 	if err := r.tell(ctx, StageRead, done, len(all)); err != nil || len(waiting) == 0 {
 		return err
 	}
-	// The files are kept in their order, so that the numbers of members are the same in every run.
+	// The files stay in order, so that the numbers of members are the same in every run.
 	files := make(chan chan *batchFile, 2*r.s.Options().Workers)
 	g, ctx := errgroup.WithContext(ctx)
 	compare.Go(g, func() error { return r.readAhead(ctx, waiting, files) })
@@ -339,7 +339,7 @@ func (emptyFile) Cause() store.Cause {
 	return store.Cause{Code: store.CauseEmpty, Detail: "the file holds no document"}
 }
 
-// member makes a member of an item, and the profile of its text unless there is none.
+// member returns the member made from an item, and the profile of its text if there is a text.
 func (r *batchRun) member(in store.BatchInput, item site.Item) (store.BatchMember, *concordat.Profile) {
 	m := store.BatchMember{Name: in.Name, Title: item.Title, Author: item.Author, Dated: item.Dated, DatedBy: item.DatedBy, Flags: item.Flags}
 	if _, member, ok := strings.Cut(string(item.ID), "!/"); ok {
@@ -399,7 +399,7 @@ func (r *batchRun) keepFiles(ctx context.Context, files <-chan chan *batchFile, 
 		var f *batchFile
 		select {
 		case f = <-place:
-		case <-ctx.Done(): // or reading failed
+		case <-ctx.Done(): // or reading has failed
 			return ctx.Err()
 		}
 		held = append(held, f)

@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// check compares each member with the libraries, mirrors and partners, and stores each one's findings under its own task.
+// check compares each member with the libraries, mirrors and partners, and stores the findings of each member under a separate task.
 func (r *batchRun) check(ctx context.Context) error {
 	members, err := r.readable(ctx)
 	if err != nil {
@@ -207,8 +207,8 @@ func (r *batchRun) addOthers(ctx context.Context, f *report.Findings, m *store.B
 	return f.Validate()
 }
 
-// rules returns the rules of a member's report. Sources that its lineage excludes are excluded by a review, like an exclusion by hand: this
-// is on record, shown, and can be undone.
+// rules returns the rules of a member's report. Sources that its lineage excludes are excluded by a review, as if by hand, so that the
+// exclusion is recorded and shown, and can be undone.
 func (r *batchRun) rules(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair,
 	by map[int]*store.BatchMember) (report.Rules, error) {
 	rules, decided, err := site.ReviewedRules(ctx, r.o.Store, id, r.o.Rules)
@@ -254,7 +254,7 @@ func putRules(ctx context.Context, db *store.DB, id concordat.TaskID, rules repo
 }
 
 // measure fills in the shares of a member from its report, and returns how much of it counts as found in each other member. The
-// rules of lineage do not affect that: they apply to the pair.
+// rules of lineage do not affect these shares, since they apply to the pair.
 func measure(m *store.BatchMember, f *report.Findings, rules report.Rules, library concordat.LibraryID,
 	by map[int]*store.BatchMember) map[int]store.PairShare {
 	ready := report.Prepare(f)

@@ -7,14 +7,14 @@ import (
 	"concordat/screen"
 )
 
-// Cluster has the documents of a cluster of a batch, and the pairs that join them.
+// Cluster holds the documents of a cluster of a batch, and the pairs that join them.
 type Cluster struct {
-	Documents []ClusterDocument // those that belong to it most strongly first
+	Documents []ClusterDocument // documents that belong to it, the most strongly connected first
 	Pairs     []ViewedPair      // counting pairs of two of its documents, largest share first
 	Bridges   []ViewedPair      // counting pairs of one of its documents and one of another cluster, in the same order
 }
 
-// ClusterDocument states how strongly a document belongs to its cluster.
+// ClusterDocument is a document with how strongly it belongs to its cluster.
 type ClusterDocument struct {
 	Member  int     // index into Members
 	Pairs   int     // number of the cluster's pairs that include it

@@ -19,16 +19,16 @@ import (
 // Passage is a passage that two members have in common. A is the member whose name comes first. It is stored with the pair, as
 // JSON, without the texts.
 type Passage struct {
-	// Side is the member whose report has the passage; empty, as in earlier versions: both.
+	// Side is the member whose report contains the passage. Empty, as in earlier versions, means both.
 	Side      string               `json:"side,omitempty"`
 	A         concordat.Span       `json:"a"`
 	B         concordat.Span       `json:"b"`
 	Kind      concordat.Kind       `json:"kind"`
-	LikeA     float64              `json:"like_a"` // share of A's words that B holds, 0 to 1; 0: not kept
+	LikeA     float64              `json:"like_a"` // share of A's words that B holds, 0 to 1; 0 if not recorded
 	LikeB     float64              `json:"like_b"`
-	Documents int                  `json:"documents,omitempty"` // of the batch that hold the wording
-	Wording   concordat.Kind       `json:"wording,omitempty"`   // kind of shared wording; empty: it is evidence
-	Why       string               `json:"why,omitempty"`       // of a form: the part it reads like
+	Documents int                  `json:"documents,omitempty"` // number of documents of the batch that hold the wording
+	Wording   concordat.Kind       `json:"wording,omitempty"`   // kind of shared wording; empty if it is evidence
+	Why       string               `json:"why,omitempty"`       // for a form, the part that it reads like
 	Words     []concordat.SpanPair `json:"words,omitempty"`     // Span of A, Source of B
 }
 
@@ -158,7 +158,7 @@ type comparing struct {
 	looks compare.Looker
 }
 
-// with compares the member with a candidate. ok is false if that is not worthwhile, or if another worker does it.
+// with compares the member with a candidate. ok is false if the comparison is not worthwhile, or if another worker makes it.
 func (x *comparing) with(ctx context.Context, c *compare.Candidate, other *store.BatchMember) (p store.BatchPair, ok bool, err error) {
 	source, err := x.r.text(ctx, other.Name)
 	if err != nil {
@@ -204,8 +204,9 @@ func (r *batchRun) pair(m, other *store.BatchMember, d, source *concordat.Docume
 	}
 	out := store.BatchPair{A: a.Number, B: b.Number}
 	here, there := r.prepared.of(r.wording, a.Name, d.Text), r.prepared.of(r.wording, b.Name, source.Text)
-	// An alignment starts from the examined text: each of the two gets the passages that a check of it would find. Only one of them may
-	// have any: a quotation that names its source in one document is evidence against the other, which reworded it.
+	// An alignment starts from the examined text: each of the two members gets the passages that a check of it would find. It may be
+	// that only one of them has any: a quotation that names its source in one document is evidence against the other document, which
+	// reworded it.
 	kept := sidePassages(sideA, r.wording.passages(here, there, [2]string{a.Name, b.Name}, r.ref(b.Name), b.Title))
 	kept = append(kept, sidePassages(sideB, r.wording.passages(there, here, [2]string{b.Name, a.Name}, r.ref(a.Name), a.Title))...)
 	if len(kept) == 0 {

@@ -29,12 +29,13 @@ const (
 type Wording struct {
 	Words  int  `json:"words"`
 	Of     int  `json:"of"`     // documents of the batch
-	Common bool `json:"common"` // it does not count
-	// Open says that an officer must decide whether it counts; Common is set too. Earlier versions had none.
+	Common bool `json:"common"` // the wording does not count
+	// Open says that an officer must decide whether it counts; Common is then set too. Earlier versions had no such wording.
 	Open bool `json:"open,omitempty"`
-	// Decided is DecidedCount or DecidedLeave after a decision; empty: none.
+	// Decided is DecidedCount or DecidedLeave after a decision, and otherwise empty.
 	Decided string `json:"decided,omitempty"`
-	// Kind is the kind of wording that does not count: form, common or undecided; empty: it counts, or it was stored by an earlier version.
+	// Kind is the kind of wording that does not count: form, common or undecided. It is empty if the wording counts, or
+	// if an earlier version stored it.
 	Kind   concordat.Kind `json:"kind,omitempty"`
 	Why    string         `json:"why,omitempty"` // if it reads like a form, the part it reads like: see package wording
 	Share  float64        `json:"share"`         // largest share of a text that it makes up, 0 to 1; 0: not kept
@@ -131,7 +132,7 @@ func sameHolders(of []Wording, other *Wording) *Wording {
 	return nil
 }
 
-// members returns the numbers of those that hold the wording, in order.
+// members returns the numbers of the members that hold the wording, in order.
 func (w *Wording) members() []int {
 	var out []int
 	for _, p := range w.Places {
@@ -303,9 +304,9 @@ func decide(ctx context.Context, db *store.DB, id string, number int, decided st
 	return db.Batches.PutBatchWording(ctx, id, data)
 }
 
-// CountWording counts wording that several documents of a batch hold in the reports of all of them, or stops counting it: one decision
-// applies to all. base is as in [RulesInForce]. The decision stays on record and can be undone by another call, or in each report
-// separately.
+// CountWording makes wording that several documents of a batch hold count in the reports of all of them, or stop counting: one
+// decision applies to all. base is as in [RulesInForce]. The decision stays on record and can be undone by another call, or in each
+// report separately.
 func CountWording(ctx context.Context, s *site.Site, db *store.DB, id, by string, number int, count bool, why string,
 	base report.Rules, notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
@@ -349,8 +350,8 @@ func CountWording(ctx context.Context, s *site.Site, db *store.DB, id, by string
 	return nil
 }
 
-// countIn counts spans in the report of a member, or stops counting them, and updates its shares. open means that without a
-// decision they are undecided, and so are excluded.
+// countIn makes spans count in the report of a member, or stop counting, and updates the member's shares. open means that
+// without a decision they are undecided, and so are excluded.
 func countIn(ctx context.Context, s *site.Site, db *store.DB, v *View, m *store.BatchMember, spans []concordat.Span, by string,
 	count, open bool, why string, base report.Rules) error {
 	rules, err := site.RulesInForce(ctx, db, m.Task, base)

@@ -153,8 +153,7 @@ func (x *leading) from(ctx context.Context, m *store.BatchMember) ([]foundLead, 
 	return out, nil
 }
 
-// takenOf returns the parts of a member's text that others share, legitimately or not, not counting drafts of it: these parts have no
-// leads.
+// takenOf returns the parts of a member's text that others, except its drafts, share, legitimately or not. These parts have no leads.
 func (r *batchRun) takenOf(ctx context.Context, m *store.BatchMember, by map[int]*store.BatchMember,
 	text string) ([]concordat.Span, error) {
 	pairs, err := r.o.Store.Batches.PairsOfMember(ctx, r.id, m.Number)
@@ -232,7 +231,7 @@ func (r *batchRun) joinLeads(ctx context.Context, members []store.BatchMember) (
 	return out, nil
 }
 
-// manySay is the number of members from which a statement that they share is not a lead.
+// manySay is the least number of members that make a shared statement not a lead.
 const manySay = 3
 
 // saying is a sentence of a member.
@@ -329,7 +328,7 @@ func covered(s concordat.Span, by []concordat.Span) int {
 // reportedLeads are the leads to other members in the report of a member. They are stored as JSON, without text.
 type reportedLeads struct {
 	Leads []leadTo `json:"leads"`
-	Many  []leadTo `json:"many,omitempty"` // not leads, since many say the same; only for the member whose name comes first
+	Many  []leadTo `json:"many,omitempty"` // not leads, since many say the same; stored only for the member whose name comes first
 }
 
 // leadTo is a lead to another member.
@@ -347,7 +346,7 @@ type ReportedLead struct {
 	Kind         report.LeadKind `json:"kind,omitempty"` // of the member
 	Languages    [2]string       `json:"languages"`      // of the member and of the other: codes, empty: unknown
 	Encoder      string          `json:"by"`             // the comparer
-	Likelihood   float64         `json:"likelihood"`     // see report.Lead; 0: it was not measured
+	Likelihood   float64         `json:"likelihood"`     // see report.Lead; 0 if it was not measured
 	Pairs        []LeadPair      `json:"pairs"`          // by place in the member
 }
 

@@ -19,9 +19,9 @@ import (
 type ViewedLead struct {
 	A, B         int    // indices into the members: A restates B in other words, or summarises it
 	ReportedLead        // from A to B
-	Lineage      string // why the pair of documents does not count; empty: it does
+	Lineage      string // why the pair of documents does not count; empty if it does
 	State        report.LeadState
-	Ruling       report.LeadRuling // zero: the lead is open
+	Ruling       report.LeadRuling // zero if the lead is open
 }
 
 // Lead returns the lead in the form used for the words of reports.
@@ -41,7 +41,7 @@ type ManySay struct {
 	Places []ViewedPlace // by member, in text order
 }
 
-// Documents returns the members that say it, as indices in order.
+// Documents returns the members that say the same, as indices in order.
 func (m ManySay) Documents() []int {
 	var out []int
 	for _, p := range m.Places {
@@ -138,8 +138,8 @@ func (l leadTo) in(all []leadTo, number int) *leadTo {
 	return nil
 }
 
-// before reports whether a lead is shown from i's side rather than from j's: from the side that summarises, otherwise from that of the one
-// whose name comes first.
+// before reports whether a lead is shown from i's side rather than from j's: from the side that summarises, and otherwise from the side of
+// the document whose name comes first.
 func (v *View) before(i, j int, l, back leadTo) bool {
 	if a, b := l.Kind == report.LeadSummary, back.Kind == report.LeadSummary; a != b {
 		return a
@@ -147,7 +147,7 @@ func (v *View) before(i, j int, l, back leadTo) bool {
 	return i < j
 }
 
-// rank orders leads: those that wait for a decision first, those that need not be read last.
+// rank returns the rank of a lead: leads that wait for a decision come first, and leads that need not be read come last.
 func (l *ViewedLead) rank() int {
 	switch {
 	case l.State == report.LeadSetAside:
@@ -229,7 +229,7 @@ func manySayOf(reported map[int]reportedLeads, index map[int]int) []ManySay {
 	for i := range groups {
 		groups[i].tidy()
 	}
-	groups = slices.DeleteFunc(groups, func(g ManySay) bool { return len(g.Documents()) < manySay }) // the reports of some were deleted
+	groups = slices.DeleteFunc(groups, func(g ManySay) bool { return len(g.Documents()) < manySay }) // some reports were deleted
 	slices.SortFunc(groups, func(x, y ManySay) int {
 		return cmp.Or(cmp.Compare(len(y.Places), len(x.Places)), cmp.Compare(x.Places[0].Member, y.Places[0].Member),
 			cmp.Compare(x.Places[0].Start, y.Places[0].Start))

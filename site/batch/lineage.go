@@ -7,13 +7,13 @@ import (
 	"concordat/store"
 )
 
-// LineageRules say which pairs of a batch may legitimately have the same words, so that they are shown but do not count. With
-// the zero value every pair counts.
+// LineageRules determine which pairs of a batch may legitimately have the same words. Such pairs are shown but do not count.
+// With the zero value every pair counts.
 type LineageRules struct {
 	Author bool `json:"author"` // both are declared to have one author
 	Group  bool `json:"group"`  // both are declared to belong to one group
-	// Draft: one is declared to be an earlier or later version of the other, or both are declared to have one author and have the same
-	// title and different dates.
+	// Draft applies if one document is declared to be an earlier or later version of the other, or if both are declared to have one
+	// author and have the same title and different dates.
 	Draft bool `json:"draft"`
 	// Metadata also uses the author in the files' own metadata. It is off by default: documents written on one computer, or based on one
 	// form, carry the same name, which does not make shared wording legitimate.
@@ -47,7 +47,7 @@ func (l LineageRules) Lineage(a, b *store.BatchMember) string {
 	return ""
 }
 
-// commonAuthor reports whether the two have an author in common.
+// commonAuthor reports whether a and b have an author in common.
 func (l LineageRules) commonAuthor(a, b *store.BatchMember) bool {
 	x, y := l.authors(a), l.authors(b)
 	for name := range x {
@@ -77,7 +77,7 @@ func draftOf(a, b *store.BatchMember) bool {
 	return a.DraftOf != "" && SameFile(a.DraftOf, b.Name)
 }
 
-// SameFile reports whether a name identifies a member: its whole name, or the last part of it.
+// SameFile reports whether a given name identifies a member because it is the member's whole name or the last part of it.
 func SameFile(given, name string) bool {
 	given = strings.ReplaceAll(given, `\`, "/")
 	return given == name || given == lastPart(name)

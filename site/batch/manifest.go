@@ -14,11 +14,11 @@ import (
 	"concordat/store"
 )
 
-// ManifestLine is the submitter's declaration about one file. Empty fields stay as in the file.
+// ManifestLine is the submitter's declaration about one file. Where fields are empty, the file's own data stays.
 type ManifestLine struct {
 	File    string         `json:"file"` // its whole name in the batch, or the last part of it
 	Title   string         `json:"title,omitempty"`
-	Author  string         `json:"author,omitempty"` // several with semicolons
+	Author  string         `json:"author,omitempty"` // several are separated by semicolons
 	Group   string         `json:"group,omitempty"`
 	DraftOf string         `json:"draft_of,omitempty"` // the file of which it is an earlier or later version
 	Date    concordat.Date `json:"date,omitempty"`
@@ -42,7 +42,7 @@ var manifestColumns = map[string]func(*ManifestLine) *string{
 
 // ManifestError describes what is wrong with a manifest. It wraps concordat.ErrInvalid.
 type ManifestError struct {
-	Line   int    // from 1; 0: the whole manifest
+	Line   int    // from 1; 0 for the whole manifest
 	Code   string // large, empty, table, column, file, twice, date or many
 	Detail string // for example the word that is not a date
 }
@@ -61,14 +61,14 @@ func (e *ManifestError) Error() string {
 
 func (e *ManifestError) Unwrap() error { return concordat.ErrInvalid }
 
-// ParseManifest reads a table in CSV (RFC 4180) or with tabs whose first line names its columns: file, and any of title, author, group,
-// draft_of and date; other columns are ignored. It fails with ManifestError.
+// ParseManifest reads a table in CSV (RFC 4180) or separated by tabs. Its first line names the columns: file, and any of title, author,
+// group, draft_of and date; other columns are ignored. It fails with ManifestError.
 func ParseManifest(r io.Reader) ([]ManifestLine, error) {
 	in := bufio.NewReader(io.LimitReader(r, maxManifestBytes+1))
 	if mark, err := in.Peek(3); err == nil && bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
 		_, _ = in.Discard(3) // these bytes have just been seen
 	}
-	// The manifest is read as a whole: it is bounded, and its first line shows the separator.
+	// The manifest is read as a whole, since it is bounded and its first line shows the separator.
 	data, err := io.ReadAll(in)
 	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)

@@ -11,7 +11,7 @@ import (
 	"concordat/store"
 )
 
-// pairNames names a pair in events: the names of its documents, in their order.
+// pairNames returns the name of a pair in events, which consists of the names of its documents, in their order.
 func pairNames(a, b *store.BatchMember) string {
 	if b.Name < a.Name {
 		a, b = b, a
@@ -48,7 +48,7 @@ func OfPair(e store.BatchEvent, a, b *store.BatchMember) (text string, ok bool) 
 	return strings.TrimPrefix(rest, ": "), true
 }
 
-// MemberText returns the text of a member, or empty if it is not kept or not read yet.
+// MemberText returns the text of a member, or "" if it is not stored or has not been read yet.
 func MemberText(ctx context.Context, s *site.Site, m *store.BatchMember) (string, error) {
 	if m.Task == "" {
 		return "", nil

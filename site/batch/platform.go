@@ -18,7 +18,7 @@ var platforms = []*regexp.Regexp{
 }
 
 // submitters returns who submitted each file of a download from a learning platform, by its names, or nil if the names do not
-// all have one platform's form: naming one file like someone else's must not help a submitter.
+// all have the form of one platform, so that it does not help a submitter to name one file like someone else's.
 func submitters(names []string) []string {
 	for _, p := range platforms {
 		if out := submittersOf(p, names); out != nil {
@@ -70,7 +70,7 @@ func (r *batchRun) groupBySubmitter(f *batchFile) {
 	}
 }
 
-// submittersOfInputs returns who submitted each file of a batch, by the file's name; empty if the names fit no platform.
+// submittersOfInputs returns who submitted each file of a batch, by the file's name. The result is empty if the names fit no platform.
 func submittersOfInputs(inputs []store.BatchInput) map[string]string {
 	names := make([]string, len(inputs))
 	for i, in := range inputs {

@@ -32,8 +32,8 @@ type QueueOptions struct {
 	Open    func(ctx context.Context, id string) (concordat.Index, func() error, error)
 	Read    func(ctx context.Context, in store.BatchInput) ([]site.Item, error)
 	Options func(ctx context.Context, j Job) (site.CheckOptions, func(), error)
-	Rules   func() report.Rules // for batches without their own rules
-	Leads   func() bool         // whether batches look for leads; nil: only those that request it
+	Rules   func() report.Rules // rules for batches that have none of their own
+	Leads   func() bool         // whether all batches look for leads; nil means only those that request it
 	Logger  *slog.Logger        // nil: nothing is logged
 }
 
@@ -67,8 +67,8 @@ func New(title, owner, runner string, j Job, made time.Time) (store.Batch, error
 		Made: made}, err
 }
 
-// Submit puts a batch at the end of the queue and returns its identity. It is durable on return. A job without rules gets the current ones,
-// so that a later change of the configuration does not affect its reports and shares.
+// Submit puts a batch at the end of the queue and returns its identity. The batch is durable when Submit returns. A job without rules gets
+// the current ones, so that a later change of the configuration does not affect its reports and shares.
 func (b *Queue) Submit(ctx context.Context, owner, title string, j Job, inputs []store.BatchInput,
 	also func(tx *store.DB, id string) error) (string, error) {
 	if len(inputs) == 0 {
@@ -110,7 +110,7 @@ func UniqueNames(inputs []store.BatchInput) {
 	}
 }
 
-// noted changes the store and writes the audit entries about it, in one transaction.
+// noted changes the store and writes the audit entries about the change, in one transaction.
 func noted(ctx context.Context, db *store.DB, notes []store.AuditNote, change func(*store.DB) error) error {
 	if len(notes) == 0 {
 		return change(db)
@@ -147,7 +147,7 @@ func (b *Queue) Again(ctx context.Context, id string, notes ...store.AuditNote) 
 	return err
 }
 
-// Cancel ends a waiting or running batch; its findings so far are kept. A batch that has ended stays unchanged.
+// Cancel ends a waiting or running batch; the findings so far stay stored. A batch that has ended stays unchanged.
 func (b *Queue) Cancel(ctx context.Context, id string, cause store.Cause, notes ...store.AuditNote) error {
 	err := noted(ctx, b.o.Store, notes, func(db *store.DB) error { return db.Batches.FinishBatch(ctx, id, concordat.TaskFailed, cause, nil) })
 	if errors.Is(err, store.ErrLease) {

@@ -39,8 +39,8 @@ func RecheckTime(now time.Time, every int, on string) (time.Time, error) {
 	return t, nil
 }
 
-// Rechecks begins the repetitions due by now and processes those that ended: it names the sources that were not found the
-// previous time. It resumes interrupted ones.
+// Rechecks begins the repetitions due by now and processes those that ended: for these, it records the sources that were
+// not found the previous time. It resumes interrupted repetitions.
 func (b *Queue) Rechecks(ctx context.Context) error {
 	now := b.site.Options().Now()
 	due, err := b.o.Store.Alerts.DueRechecks(ctx, now)
@@ -60,7 +60,7 @@ func (b *Queue) Rechecks(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// begin records a repetition before it runs, so that it runs once.
+// begin records a repetition before it runs, so that it runs only once.
 func (b *Queue) begin(ctx context.Context, r store.Recheck, now time.Time) error {
 	if r.Kind == store.RecheckBatch {
 		one, err := b.o.Store.Batches.Batch(ctx, r.Target)
@@ -188,8 +188,8 @@ func (b *Queue) followBatch(ctx context.Context, r store.Recheck, now time.Time)
 	return b.o.Store.Alerts.PutRecheck(ctx, r)
 }
 
-// jobOf returns the job of a repeated check: as submitted, or, for one from the command line, with the text and the libraries of its
-// findings.
+// jobOf returns the job of a repeated check as it was submitted or, for a check from the command line, with the text and the
+// libraries of its findings.
 func (b *Queue) jobOf(ctx context.Context, r store.Recheck) (site.Job, error) {
 	t, err := b.o.Store.Checks.Task(ctx, concordat.TaskID(r.Target))
 	if err != nil {

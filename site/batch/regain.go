@@ -10,8 +10,8 @@ import (
 	"concordat/store"
 )
 
-// regain restores texts of members that are not in the batch's index from their files: another process, with its own index, has worked on
-// the batch before.
+// regain restores texts of members from their files if they are not in the batch's index because another process, with its own index, has
+// worked on the batch.
 func (r *batchRun) regain(ctx context.Context) error {
 	if !r.s.Options().Shared {
 		return nil

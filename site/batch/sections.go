@@ -10,8 +10,8 @@ import (
 	"concordat/store"
 )
 
-// A pair is listed if one section of either document reaches the threshold, however small a part of the document it is: a work
-// plan copied whole may be a tenth of an application.
+// A pair is listed if one section of either document reaches the threshold, however small a part of the document it is. A
+// copied work plan may be a tenth of an application.
 
 // leastSection is the number of letters, marks and digits of a section that must be compared for its share to be meaningful: about 40
 // words, or a long sentence of Chinese characters.
@@ -83,7 +83,7 @@ type PairSection struct {
 	ShareB  float64 `json:"share_b"` // of the section of b
 }
 
-// Share is the larger share of the two.
+// Share returns the larger share of the two.
 func (s PairSection) Share() float64 { return max(s.ShareA, s.ShareB) }
 
 // SectionLine is a section for which a pair is listed, in the form that programs get.

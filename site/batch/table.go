@@ -27,7 +27,7 @@ type MemberLine struct {
 	Error      string           `json:"error,omitempty"` // why it could not be read
 	Task       concordat.TaskID `json:"task,omitempty"`
 	Characters int              `json:"characters"`
-	Share      *float64         `json:"share"` // 0 to 1, covered by counting passages; null: not measured, or not shown to the reader
+	Share      *float64         `json:"share"` // 0 to 1, covered by counting passages; null if not measured or not shown to the reader
 	Cluster    int              `json:"cluster,omitempty"`
 	Flags      int              `json:"flags,omitempty"` // kinds of flags that may hide something
 }
@@ -46,7 +46,7 @@ type PairLine struct {
 	Sections []PairSection `json:"sections,omitempty"`
 	Counted  bool          `json:"counted"`
 	Reason   string        `json:"reason,omitempty"`  // why the pair does not count: author, group, draft or verdict
-	Cluster  int           `json:"cluster,omitempty"` // of the cluster that it joins; absent: it does not count, or connects two
+	Cluster  int           `json:"cluster,omitempty"` // number of the cluster that it joins; absent if it does not count or connects two
 }
 
 // ClusterLine is a cluster of a batch in the form that programs get.
@@ -60,7 +60,7 @@ type ClusterLine struct {
 	Strongest []PairLine    `json:"strongest"` // the first few of the pairs
 }
 
-// BelongsLine states how strongly a document belongs to its cluster, in the form that programs get.
+// BelongsLine holds how strongly a document belongs to its cluster, in the form that programs get.
 type BelongsLine struct {
 	Document string  `json:"document"`
 	Number   int     `json:"number"`  // its number as a member
@@ -102,7 +102,7 @@ type WordingLine struct {
 	Kind    concordat.Kind `json:"kind,omitempty"`    // kind of wording that does not count: form, common or undecided
 	Why     string         `json:"why,omitempty"`     // if it reads like a form, the part it reads like
 	Share   float64        `json:"share,omitempty"`   // largest share of a document that it makes up, 0 to 1
-	Text    string         `json:"text"`              // its beginning; empty: not kept
+	Text    string         `json:"text"`              // its beginning; empty if not stored
 }
 
 // maxWordingText is the largest number of code points of wording in a line.
@@ -176,7 +176,7 @@ func (v *View) WritePairs(w io.Writer) error {
 	return c.End()
 }
 
-// sectionText names the sections of a pair with their shares.
+// sectionText returns the names of the sections of a pair with their shares.
 func (p *PairLine) sectionText() string {
 	var out []string
 	for _, s := range p.Sections {
@@ -209,8 +209,8 @@ func (v *View) WriteMembers(w io.Writer) error {
 	return c.End()
 }
 
-// WriteMatrix writes, as CSV, the share of the row's document that is found in the column's: for all documents if there are few, otherwise
-// for those in clusters, where a blank is a pair from two clusters below the threshold.
+// WriteMatrix writes, as CSV, the share of each row's document that is found in each column's document. It includes all documents if there
+// are few, and otherwise those in clusters; a blank is a pair below the threshold whose documents are in two clusters.
 func (v *View) WriteMatrix(w io.Writer) error {
 	docs := v.Matrix(0)
 	for n := range v.Clusters {
@@ -272,7 +272,7 @@ func PairReport(ctx context.Context, s *site.Site, db *store.DB, id string, a, b
 	return report.Build(f, site.WithoutLibrary(rules, concordat.BatchLibrary(id))), nil
 }
 
-// onlyPair keeps only the parts of findings that one source holds.
+// onlyPair returns only the parts of findings that one source holds.
 func onlyPair(f *report.Findings, source concordat.Ref) *report.Findings {
 	out := *f
 	out.Passages, out.Consulted, out.Partners, out.Disclosures, out.Statements, out.Signatures, out.Short = nil, nil, nil, nil, nil, nil, nil

@@ -42,11 +42,11 @@ type ViewedPair struct {
 	ShareA, ShareB float64 // of A found in B, and of B in A
 	// SectionsA and SectionsB are the sections of A, and of B, with text found in the other, in text order.
 	SectionsA, SectionsB []store.SectionShare
-	Lineage              string // why it does not count under the rules; empty: it counts
+	Lineage              string // why it does not count under the rules; empty if it counts
 	Verdict              string // a person's decision, which overrides the rules
 }
 
-// Share is the larger share of the two.
+// Share returns the larger share of the two.
 func (p ViewedPair) Share() float64 { return max(p.ShareA, p.ShareB) }
 
 // Counted reports whether the pair counts.
@@ -54,7 +54,7 @@ func (p ViewedPair) Counted() bool {
 	return p.Verdict == store.VerdictCount || p.Verdict == "" && p.Lineage == ""
 }
 
-// Reason says why the pair does not count, or is empty if it does.
+// Reason returns the reason why the pair does not count, or "" if it does.
 func (p ViewedPair) Reason() string {
 	switch {
 	case p.Counted():

@@ -16,7 +16,7 @@ import (
 // batchWording is the wording that the documents of a batch share.
 type batchWording struct {
 	scope     wording.Scope
-	names     []string       // of the documents, by their number in scope
+	names     []string       // names of the documents, by their number in scope
 	numbers   map[string]int // in scope, by name
 	ref       func(name string) concordat.Ref
 	templates []string
@@ -131,14 +131,14 @@ type member struct {
 	source   atomic.Pointer[sourceText]
 }
 
-// sourceText is a member's text as the source of others, without the parts that one of these leaves out.
+// sourceText is a member's text as the source of others, without the parts that one of these others leaves out.
 type sourceText struct {
 	walls    []concordat.Span
 	prepared *align.Text
 }
 
 // sourceFor returns the member's text as a source of a, without the parts that a check of a leaves out. Most members of a call leave out
-// the same parts, so the last result is kept.
+// the same parts, so the last result is stored.
 func (m *member) sourceFor(a *member) *align.Text {
 	walls := a.WallsOf(m.Text, m.Words, m.References)
 	if slices.Equal(walls, m.Walls) {

@@ -9,8 +9,8 @@ import (
 	"concordat/store"
 )
 
-// citedWorks keeps the works that members cite, so that not every pair has to read both lists again. The zero value is ready and safe for
-// concurrent use.
+// citedWorks stores the works that members cite, so that the two lists need not be read again for every pair. The zero value is ready and
+// safe for concurrent use.
 type citedWorks struct {
 	mu sync.Mutex
 	by map[string][]report.Work

@@ -25,8 +25,8 @@ const maxHeldWords = maxHeld / 16
 
 // Align compares the submission with the text of each candidate and returns all passages, those of the best candidate first. It
 // skips candidates that a cheap look rules out. Before anything is compared, shared learns which wording the candidates share
-// legitimately; of is the number of documents that could hold it. asked are the sentences of the submission, q is the question
-// that found its candidates.
+// legitimately; of is the number of documents that could hold it. asked are the sentences of the submission, and q is the
+// question that found its candidates.
 func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concordat.Query, asked []concordat.Sentence,
 	candidates []*Candidate,
 	of int, progress Progress) ([]concordat.Passage, error) {
@@ -131,7 +131,7 @@ type sketches struct {
 	of func(text int) []uint64
 }
 
-// newSketches returns the sketches of texts, each made when first needed; a text without words resembles none.
+// newSketches returns the sketches of texts, each made when first needed. A text without words resembles no other.
 func newSketches(held *wording.Common, of int, words func(text int) *wording.Words) *sketches {
 	made := map[int][]uint64{}
 	return &sketches{func(i int) []uint64 {
@@ -192,7 +192,7 @@ func (m *Comparer) each(ctx context.Context, stage string, candidates []*Candida
 	return g.Wait()
 }
 
-// source returns a candidate's document; nil if it was deleted in the meantime.
+// source returns a candidate's document, or nil if it was deleted in the meantime.
 func (m *Comparer) source(ctx context.Context, c *Candidate) (*concordat.Document, error) {
 	d, err := m.Index.Document(ctx, c.Ref)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -213,7 +213,8 @@ func (m *Comparer) Worthwhile(l *Looker, c *Candidate, source string) (bool, err
 	return l.look(source) >= align.LeastGlance, nil
 }
 
-// Looker takes a quick look at sources for a submission, several at a time. Its text is prepared for that when first needed.
+// Looker takes a quick look at sources for a submission, several at a time. The text of the submission is prepared for
+// this when first needed.
 type Looker struct {
 	Text   string
 	once   sync.Once
@@ -251,7 +252,7 @@ func (m *Comparer) Related(text string, c *Candidate, source string) (bool, erro
 	return false, nil
 }
 
-// Passages aligns the submission with one source, d, also prepared.
+// Passages returns the passages of the submission, aligned with one source, d. Both texts are prepared.
 func Passages(submission, source *align.Text, c *Candidate, d *concordat.Document) []concordat.Passage {
 	var out []concordat.Passage
 	var points *report.Counter

@@ -17,9 +17,9 @@ type Comparer struct {
 	Workers  int // of comparing, at least 1
 	// Known, if not nil, removes candidates that must not be found.
 	Known func(context.Context, []*Candidate) ([]*Candidate, error)
-	// Encoder verifies leads; nil: the embedded table.
+	// Encoder verifies leads; if it is nil, the embedded table finds them alone.
 	Encoder *Encoder
-	// Task is the submission's task, under which vectors of its sentences are kept; empty: they are not kept.
+	// Task is the submission's task, under which vectors of its sentences are stored. If it is empty, they are not stored.
 	Task concordat.TaskID
 	// EachLead, if not nil, is called with each place that stands out, worth reading or not.
 	EachLead EachLead

@@ -16,9 +16,9 @@ type SourceLead struct {
 	Span   concordat.Span
 	Of     concordat.Span // of the source
 	Score  float64
-	// Likelihood is the lead's likelihood, see meaning.Lead; 0: it was not measured.
+	// Likelihood is the lead's likelihood, see meaning.Lead, or 0 if it was not measured.
 	Likelihood float64
-	Many       bool // so many sources say it that it is not a lead
+	Many       bool // so many sources say the same that it is not a lead
 	Pairs      []meaning.Pair
 	By         string // the comparer
 }

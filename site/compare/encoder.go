@@ -69,7 +69,7 @@ type sentence struct {
 	text string
 	of   concordat.Ref
 	task concordat.TaskID
-	// owned: its vector may be kept.
+	// owned says that its vector may be stored.
 	owned bool
 }
 
@@ -101,8 +101,8 @@ func (q *question) sentences(p meaning.Places) []sentence {
 	return out
 }
 
-// verify encodes the places that the table nominates. If the server fails, the report says so and nothing else changes; an error is that of
-// the context or of the vector store.
+// verify encodes the places that the table nominates. If the server fails, the report says so and nothing else changes. verify fails only
+// with an error of the context or of the vector store.
 func (e *Encoder) verify(ctx context.Context, q question) (verified, error) {
 	places := q.compared.Places(q.leads)
 	out := verified{leads: q.leads, count: places.Count()}
@@ -140,7 +140,7 @@ func (e *Encoder) verify(ctx context.Context, q question) (verified, error) {
 	return out, nil
 }
 
-// serverError: the embedder failed.
+// serverError is the error if the embedder failed.
 type serverError struct{ err error }
 
 // Error returns the message.
@@ -149,7 +149,7 @@ func (e *serverError) Error() string { return e.err.Error() }
 // Unwrap returns the embedder's error.
 func (e *serverError) Unwrap() error { return e.err }
 
-// digest identifies a sentence and its encoder.
+// digest returns a digest that identifies a sentence and its encoder.
 func (e *Encoder) digest(text string) [32]byte {
 	return sha256.Sum256([]byte("concordat/vector/1\x00" + e.server.Recipe() + "\x00" + text))
 }

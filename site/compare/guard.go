@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Fault is a panic in work that Guard called: a fault of the program triggered by a text.
+// Fault is a panic in work that Guard called, which means that a text triggered a bug in the program.
 type Fault struct {
 	Value any // value of the panic
 	Stack []byte
@@ -30,8 +30,8 @@ func (*Fault) Reason() (code, detail, advice string) {
 	return "fault", "the program failed at this document", "tell the administrator; the log has the cause"
 }
 
-// Guard calls f and returns its error, or a *Fault if it panics. Texts come from strangers: one that triggers a fault of the program must
-// end its own check, but not the site.
+// Guard calls f and returns its error, or a *Fault if it panics. Texts come from strangers, so a text that triggers a bug in the program
+// may end its own check, but not the site's process.
 func Guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

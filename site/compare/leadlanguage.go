@@ -80,10 +80,10 @@ func languageOf(text string) string {
 }
 
 // kanaOf is the share of kana, one in this many letters, from which a text in Chinese characters is Japanese: a Chinese text with
-// quotations has fewer, while in Japanese prose half of the letters are kana.
+// Japanese quotations has a smaller share, while half of the letters in Japanese prose are kana.
 const kanaOf = 10
 
-// eastAsian distinguishes Chinese, Japanese and Korean by their letters.
+// eastAsian returns Chinese, Japanese or Korean, judging by the letters of a text.
 func eastAsian(text string) string {
 	han, kana, hangul := 0, 0, 0
 	for _, r := range text {

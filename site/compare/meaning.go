@@ -22,8 +22,8 @@ type Nominated struct {
 // Nomination bounds the documents that the cells of sentences find, and those kept after ranking by vectors.
 type Nomination struct{ Find, Keep Nominated }
 
-// How many documents are nominated by meaning (doc/evaluation/meaning-index.md): an encoder can distinguish more than the
-// table, so it is worth giving it more of them.
+// How many documents are nominated by meaning (doc/evaluation/meaning-index.md): an encoder distinguishes documents
+// better than the table, so it is given more of them.
 var (
 	ForTable   = Nomination{Nominated{50, 200}, Nominated{4, 20}}
 	ForEncoder = Nomination{Nominated{200, 1000}, Nominated{50, 200}}
@@ -106,8 +106,8 @@ type Reached struct {
 	Missing  []concordat.ShardID // shards that did not answer
 }
 
-// ByCells returns the documents of an index whose sentences' cells are nearest to the question, best first for each script: there are no
-// vectors of a partner by which to rank them.
+// ByCells returns the documents of an index whose sentences' cells are nearest to the question, best first for each script. They are not
+// ranked by vectors, since a partner sends none.
 func ByCells(ctx context.Context, in concordat.TextSearcher, q *concordat.Query, questions []meaning.Question,
 	most Nominated) ([]*Candidate, Reached, error) {
 	stats, err := in.TextStats(ctx, nil)
@@ -155,7 +155,7 @@ func foremost(matches []concordat.TextMatch, most int) []*Candidate {
 	return out[:min(len(out), most)]
 }
 
-// FlagNotMeant says that leads to some documents can only be found by words.
+// FlagNotMeant is the code of a flag that leads to some documents can only be found by words.
 const FlagNotMeant = "not_meant"
 
 // notMeant returns the flag that the given number of documents have no cells, or none for 0.
@@ -168,7 +168,7 @@ func notMeant(documents int) []concordat.Flag {
 		documents)}}
 }
 
-// FlagLeadsEnd says that the last sentences of a long text were not searched for leads.
+// FlagLeadsEnd is the code of a flag that the last sentences of a long text were not searched for leads.
 const FlagLeadsEnd = "leads_end"
 
 func notRead(sentences int) []concordat.Flag {
@@ -180,7 +180,7 @@ func notRead(sentences int) []concordat.Flag {
 		sentences)}}
 }
 
-// FlagLongSources says that only the first sentences of some documents were searched for leads.
+// FlagLongSources is the code of a flag that only the first sentences of some documents were searched for leads.
 const FlagLongSources = "long_sources"
 
 // longSources returns the flag that the given number of documents are longer than the part compared, or none for 0.

@@ -10,7 +10,7 @@ type Candidate struct {
 	Title string
 	Hits  []Hit
 	Score float64
-	Text  bool // its words nominate it: no sentence needs to be confirmed
+	Text  bool // its words nominate it, so no sentence needs to be confirmed
 }
 
 // Hit is a sentence of the submission near one of a source.
@@ -25,8 +25,8 @@ type Hit struct {
 // commonDocuments is the number of documents from which a sentence counts little for nominating.
 const commonDocuments = 20
 
-// ByBits returns how far within the gate of a sentence a match is, from its bits alone: 1 is the same fingerprint, and 0 or
-// less is outside.
+// ByBits returns how far within the gate of a sentence a match is, from its bits alone: 1 means the same fingerprint, and
+// at 0 or less the match is outside.
 func ByBits(s concordat.Sentence, m concordat.Match) float64 {
 	return float64(s.Gate+1-m.Distance) / float64(s.Gate+1)
 }

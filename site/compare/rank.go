@@ -15,8 +15,8 @@ const (
 	sentenceDocuments = 100 // that cells find for one sentence
 	askedTogether     = 64  // sentences of a question to the index
 	stretchBest       = 3   // number of a stretch's sentences that count, those that stand out most
-	usualFrom         = 10  // the documents from this rank by nearness to a sentence
-	usualTo           = 20  // to this rank show what is usual
+	usualFrom         = 10  // first rank, by nearness to a sentence, of the documents that show what is usual
+	usualTo           = 20  // last rank of these documents
 )
 
 // scored is a document, given by its number in a ranking, with how much it stands out.

@@ -35,7 +35,7 @@ func (m *Comparer) LeadsShown(ctx context.Context, text string, q *concordat.Que
 	return of, nil
 }
 
-// whole converts a span of the places to one of the whole text.
+// whole returns a span of the places as a span of the whole text.
 func (s *Shown) whole(x concordat.Span) concordat.Span {
 	return concordat.Span{Start: s.there(x.Start), End: s.there(x.End-1) + 1}
 }

@@ -13,7 +13,7 @@ import (
 const (
 	// MostlyShared is the share of a sentence or a passage, in letters, from which all of it is shared wording.
 	MostlyShared = 0.5
-	// PartlyShared is the share from which a sentence's matches mean nothing.
+	// PartlyShared is the share of shared wording in a sentence from which the sentence's matches mean nothing.
 	PartlyShared = 0.25
 )
 

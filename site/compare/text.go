@@ -11,8 +11,8 @@ import (
 	"concordat"
 )
 
-// Channel is how source documents are nominated. With Both, fingerprints find similar sentences, and words find passages that were
-// rewritten or are too short for a fingerprint.
+// Channel is the way in which source documents are nominated. With Both, fingerprints find similar sentences, and words find
+// passages that were rewritten or are too short for a fingerprint.
 type Channel string
 
 // The channels.

@@ -12,11 +12,12 @@ import (
 // wordsUnder is the number of words under a title that others must also hold for the title to belong to the copied text.
 const wordsUnder = 20
 
-// maxTitleLines is the maximum number of lines of a title with its authors, including blank ones; longer ones are title pages, as handed
-// out by faculties.
+// maxTitleLines is the maximum number of lines of a title with its authors, including blank ones; anything longer is a title page as
+// handed out by a faculty.
 const maxTitleLines = 3
 
-// dropTitles withdraws a title's own explanation if the text continues with wording that others hold: the title was copied with it.
+// dropTitles withdraws the explanation of a title if the text continues with wording that others hold, since the title
+// was then copied with it.
 func (w *SharedWording) dropTitles() {
 	all := len(w.Explained)
 	w.Explained = slices.DeleteFunc(w.Explained, func(x report.Wording) bool {

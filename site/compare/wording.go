@@ -33,8 +33,8 @@ type SharedWording struct {
 	// References are the entries of its lists of references: texts that cite the same works are compared work by work.
 	References []concordat.Span
 	Walls      []concordat.Span // all parts of the text that are left out, in order and disjoint
-	Held       *wording.Common  // wording that at least one other compared document holds; nil: nothing was
-	Of         int              // number of documents that could hold it, including the text; 0: nothing was compared
+	Held       *wording.Common  // wording that at least one other compared document holds; nil if nothing was compared
+	Of         int              // number of documents that could hold it, including the text; 0 if nothing was compared
 	Classes    []wording.Class  // of the wording that others hold, in order and disjoint
 	forms      func() *wording.Reader
 	// clauses says that shared clauses may be standard ones: see wording.ClausesAreForms.
@@ -144,7 +144,7 @@ func quotedWords(w *wording.Words, attributed []report.Attributed) *wording.Word
 
 // Decide records the wording that others also hold but that is not evidence: the parts that the text explains, and those that the
 // classifier excludes or leaves undecided. self is the number of the text among the documents of the scope; ref returns the names of
-// documents. It fails only when ctx ends, with its cause; then w is of no use.
+// documents. It fails only when ctx ends, with its cause; w must not be used afterwards.
 func (w *SharedWording) Decide(ctx context.Context, scope *wording.Scope, self int, ref func(text int) concordat.Ref) (err error) {
 	w.Held, w.Of = scope.Held, scope.Of
 	w.dropTitles()
@@ -328,13 +328,14 @@ func (w *SharedWording) support(passages []concordat.Passage) {
 	}
 }
 
-// isCopied is like copied, for a place whose letters have not been counted.
+// isCopied reports the same as copied for a place whose letters have not been counted.
 func (p place) isCopied(text string) bool {
 	p.letters = weightedLetters(text, p.passages)
 	return p.copied()
 }
 
-// apartFrom counts the spans that begin after the middle of the previous one: a sentence that several sources hold counts once.
+// apartFrom returns the number of spans that begin after the middle of the previous one, so that a sentence held by
+// several sources counts once.
 func apartFrom(spans []concordat.Span) int {
 	n, end := 0, 0
 	for _, s := range spans {
@@ -500,7 +501,8 @@ const MaxBeside = 8
 // leastBeside is the least number of words in shared wording that is shown with a source: headings are not shown.
 const leastBeside = 5
 
-// FewBeside keeps, for each stretch of common and template wording, the first MaxBeside sources by name, since more do not help a reader.
+// FewBeside returns passages with only the first MaxBeside sources by name for each stretch of common and template
+// wording, since more do not help a reader.
 func FewBeside(passages []concordat.Passage) []concordat.Passage {
 	type key struct {
 		kind  concordat.Kind

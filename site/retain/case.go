@@ -25,7 +25,7 @@ type CaseMove struct {
 	After time.Duration
 }
 
-// CaseTerms say how long after a decision this site's document is deleted, by decision; 0: at once.
+// CaseTerms are the times, by decision, from the decision to the deletion of this site's document; 0 means at once.
 type CaseTerms struct{ Accepted, Rejected, Withdrawn time.Duration }
 
 // Of returns the term for a decision.
@@ -64,8 +64,8 @@ func (m CaseMove) validate(was store.SharedCase) error {
 
 // MoveCase records this site's position in a case, and informs the partner. A decision deletes the text of this site's document and its
 // fingerprints, unless the move keeps them: here at once or after a term, at the case's partner at once, and at other partners when the
-// text here is deleted. It can be called in any process of the site; the one that carries out the deletion informs the partner of the
-// receipt.
+// text here is deleted. It can be called in any process of the site; the process that carries out the deletion informs the partner of
+// the receipt.
 func MoveCase(ctx context.Context, s *site.Site, db *store.DB, id concordat.CaseID, actor string, m CaseMove) (store.SharedCase, error) {
 	was, err := db.Cases.Case(ctx, id)
 	if err == nil {
@@ -134,7 +134,7 @@ func MoveCase(ctx context.Context, s *site.Site, db *store.DB, id concordat.Case
 	return db.Cases.Case(ctx, id)
 }
 
-// later returns now, or a millisecond after the previous move if that is later: partners order moves by time, in milliseconds.
+// later returns now, or a millisecond after the previous move if that is later, since partners order moves by time in milliseconds.
 func later(now, before time.Time) time.Time {
 	if least := before.Add(time.Millisecond); !before.IsZero() && now.Before(least) {
 		return least

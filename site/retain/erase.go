@@ -19,7 +19,7 @@ import (
 	"concordat/store"
 )
 
-// CitedPolicy says what happens to a deleted document's wording in reports that cite it.
+// CitedPolicy determines what happens to a deleted document's wording in reports that cite it.
 type CitedPolicy string
 
 // The policies.
@@ -30,7 +30,7 @@ const (
 
 // Area is a place outside the index and the store that keeps data of checks, for example originals.
 type Area interface {
-	// Name is the name in a receipt's Place.
+	// Name returns the name used in a receipt's Place.
 	Name() string
 	// Erase removes everything that belongs to a deleted task, and the given originals, which no other task needs, and returns how many
 	// files it removed. It is durable on return and may be repeated.
@@ -48,14 +48,14 @@ type Options struct {
 	// Remains removes remains of interrupted work outside the areas. It is called before a deletion counts as done; nil: there can be no
 	// remains.
 	Remains func() error
-	// Sign signs the result of Receipt.Sum, in its own form; nil: receipts are not signed.
+	// Sign signs the result of Receipt.Sum, in its own form; if it is nil, receipts are not signed.
 	Sign   func(sum [32]byte) (json.RawMessage, error)
 	Cited  func() CitedPolicy // nil: CitedKeep
 	Logger *slog.Logger       // nil: nothing is logged
 	// Answers keeps the fingerprint sets of partners; nil: there are none.
 	Answers *answer.Answerer
-	// OtherProcess reports whether another process of the site currently carries out deletions; this one then only requests them and waits.
-	// Nil: no other process does.
+	// OtherProcess reports whether another process of the site currently carries out deletions; this process then only requests them and
+	// waits. Nil means that no other process does.
 	OtherProcess func() bool
 }
 
@@ -120,15 +120,15 @@ func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target, note
 	if r, err := e.await(ctx, id, enough); r != nil || err != nil {
 		return r, err
 	}
-	// A requested deletion is completed even if the caller gives up: half a deletion would be worse.
+	// A requested deletion is completed even if the caller gives up, since half a deletion would be worse.
 	return e.Run(context.WithoutCancel(ctx), id)
 }
 
 // bytesTime is how long Erase waits for another process to remove the bytes, once queries find nothing.
 const bytesTime = 5 * time.Second
 
-// Begin deletes until no query finds anything, and returns the receipt at that point. The next Resume removes the bytes: this costs a copy
-// of the index, so that nobody has to wait for it on a page. The notes are as in Ask.
+// Begin deletes until no query finds anything, and returns the receipt at that point. The next Resume removes the bytes. This takes a copy
+// of the index, and no one should have to wait for that on a page. The notes are as in Ask.
 func (e *Eraser) Begin(ctx context.Context, actor, reason string, t Target, notes ...store.AuditNote) (*Receipt, error) {
 	id, err := Ask(ctx, e.s, e.o.Store, actor, reason, t, notes...)
 	if err != nil {
@@ -232,7 +232,7 @@ func (e *Eraser) Resume(ctx context.Context) (int, error) {
 	for _, one := range open {
 		r, err := e.delete(ctx, one.ID)
 		if err != nil {
-			errs = append(errs, err) // the others do not wait for it
+			errs = append(errs, err) // the other deletions continue
 			continue
 		}
 		rs = append(rs, r)
@@ -240,8 +240,8 @@ func (e *Eraser) Resume(ctx context.Context) (int, error) {
 	return len(rs), errors.Join(append(errs, err, e.finish(ctx, rs...))...)
 }
 
-// delete brings a deletion to the state deleted: no query finds anything. The receipt is stored before each step, so that an
-// interrupted call leaves nothing uncounted.
+// delete carries a deletion out to the state deleted, in which no query finds anything. The receipt is stored before each
+// step, so that an interrupted call leaves nothing uncounted.
 func (e *Eraser) delete(ctx context.Context, id string) (*Receipt, error) {
 	row, err := e.o.Store.Retention.Erasure(ctx, id)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // ReceiptVersion is the version of the form of a Receipt.
 const ReceiptVersion = 1
 
-// Receipt says what was deleted and where. It contains neither titles nor names of documents: a document is named by the SHA-256 of its
-// library, a slash and its id, so that someone who knows what was deleted can find it.
+// Receipt records what was deleted and where. It contains neither titles nor names of documents: a document is named by the SHA-256 of
+// its library, a slash and its id, so that someone who knows what was deleted can find it.
 type Receipt struct {
 	Version int              `json:"version"`
 	ID      string           `json:"id"`
@@ -32,13 +32,13 @@ type Receipt struct {
 	Questions []Question       `json:"questions,omitempty"` // of partners
 	// Places are the places where bytes were, in the order of their removal.
 	Places []Place `json:"places"`
-	// Cited says what happened to the documents' wording in reports that name them: keep or withhold.
+	// Cited is the policy that was applied to the documents' wording in reports that name them: keep or withhold.
 	Cited   CitedPolicy `json:"cited,omitempty"`
 	Reports int         `json:"reports"` // that name one of the documents and are kept
 	// Stays are the codes of the data that remains: audit, backups, log, names, shown; see doc/operations.md.
 	Stays []string `json:"stays"`
 
-	// Signature is over Sum, by the site's key; nil: the site has no key.
+	// Signature is the signature of Sum by the site's key; nil if the site has no key.
 	Signature json.RawMessage `json:"signature,omitempty"`
 }
 
@@ -86,7 +86,7 @@ func DocumentName(lib concordat.LibraryID, id concordat.DocumentID) string {
 	return NameOf(string(lib) + "/" + string(id))
 }
 
-// NameOf is DocumentName for a document given as LIBRARY/ID.
+// NameOf returns DocumentName for a document given as LIBRARY/ID.
 func NameOf(path string) string {
 	h := sha256.Sum256([]byte(path))
 	return hex.EncodeToString(h[:])

@@ -128,7 +128,7 @@ func librariesOf(r *Receipt) (out []concordat.LibraryID) {
 	return out
 }
 
-// Retention is how long a site keeps data. Times count from the end of a check; 0: forever.
+// Retention is how long a site keeps data. Times count from the end of a check; 0 means forever.
 type Retention struct {
 	Reports   time.Duration // checks with everything that belongs to them
 	Texts     time.Duration // of submissions; see report.Withhold
@@ -151,7 +151,7 @@ type Swept struct {
 
 const (
 	sweepPage = 500
-	// orphanTime is the age from which a file counts as an orphan: filling in a form takes minutes.
+	// orphanTime is the age from which a file counts as an orphan, since it takes people minutes to fill in a form.
 	orphanTime = 24 * time.Hour
 	// UnjoinedTime is how long a name requested at a public site waits for its password.
 	UnjoinedTime = time.Hour
