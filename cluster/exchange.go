@@ -179,7 +179,7 @@ func writeMarker(dir string) error {
 	return errors.Join(f.Sync(), f.Close(), syncDir(snapshotDir(dir)))
 }
 
-// finishInstall finishes an interrupted installation, or discards one whose index is not complete.
+// finishInstall completes an interrupted installation, or discards it if its index is not complete.
 func finishInstall(dir string) error {
 	next := snapshotDir(dir)
 	if _, err := os.Stat(filepath.Join(next, markerName)); errors.Is(err, fs.ErrNotExist) {

@@ -261,7 +261,7 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 	if err != nil {
 		return nil, fmt.Errorf("node at %s: %w: %w", t.Address, concordat.ErrUnavailable, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end, or abandoned
+	defer func() { _ = resp.Body.Close() }() // its body was read to the end, or is abandoned
 	if resp.StatusCode != http.StatusOK {
 		return nil, readError(resp)
 	}

@@ -123,7 +123,7 @@ func (p *HTTPPeers) exchange(ctx context.Context, to coord.Node, shard concordat
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end, or abandoned
+	defer func() { _ = resp.Body.Close() }() // its body was read to the end, or is abandoned
 	if err := gob.NewDecoder(io.LimitReader(resp.Body, maxBody)).Decode(answer); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("node %s: %w", to.ID, context.Cause(ctx))
@@ -139,7 +139,7 @@ func (p *HTTPPeers) Fetch(ctx context.Context, to coord.Node, shard concordat.Sh
 	if err != nil {
 		return replica.Reply{}, err
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end, or abandoned
+	defer func() { _ = resp.Body.Close() }() // its body was read to the end, or is abandoned
 	whole, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+maxFetch))
 	if err != nil {
 		return replica.Reply{}, err
@@ -157,7 +157,7 @@ func (p *HTTPPeers) Snapshot(ctx context.Context, from coord.Node, shard concord
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end, or abandoned
+	defer func() { _ = resp.Body.Close() }() // its body was read to the end, or is abandoned
 	newest, err := receive(resp.Body, dir)
 	if err != nil && ctx.Err() != nil {
 		return 0, fmt.Errorf("node %s: %w", from.ID, context.Cause(ctx))

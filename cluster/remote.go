@@ -181,7 +181,7 @@ func (r *Remote) call(ctx context.Context, call string, question, answer any) er
 		}
 		return fmt.Errorf("the process that serves the site: %w: %w", concordat.ErrUnavailable, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end, or abandoned
+	defer func() { _ = resp.Body.Close() }() // its body was read to the end, or is abandoned
 	if resp.StatusCode != http.StatusOK {
 		return readError(resp)
 	}

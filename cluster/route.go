@@ -213,7 +213,7 @@ func (p *HTTPPeers) write(ctx context.Context, to coord.Node, id concordat.Shard
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end, or abandoned
+	defer func() { _ = resp.Body.Close() }() // its body was read to the end, or is abandoned
 	b, err := io.ReadAll(io.LimitReader(resp.Body, int64(64+10*len(changes))))
 	out, ok := parseWritten(b, len(changes))
 	switch {

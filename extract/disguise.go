@@ -320,7 +320,7 @@ func overlay(r rune) bool {
 	return r >= 0x334 && r <= 0x338 || r >= 0x20d0 && r <= 0x20f0
 }
 
-// marked reports whether r belongs to a script whose letters carry such marks.
+// marked reports whether r belongs to a script whose letters carry combining marks.
 func marked(r rune) bool {
 	return r < 0x80 || unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Georgian, unicode.Coptic,
 		unicode.Glagolitic, unicode.Gothic, unicode.Syriac, unicode.Cherokee) || !unicode.IsLetter(r)

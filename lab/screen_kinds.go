@@ -30,7 +30,7 @@ func (p sweepPrint) distance(q sweepPrint) (n int) {
 type kindOfPrint struct {
 	name     string
 	bits     int
-	farthest int // beyond it, unrelated documents begin
+	farthest int // beyond this distance, unrelated documents begin
 	maker    int // of makers
 	of       func(features []uint64, weighed []simhash.Feature) sweepPrint
 }
@@ -46,7 +46,7 @@ type sweeper struct {
 	own     []time.Duration // by kind
 }
 
-// check rejects options that make no prints, or change none.
+// check rejects options that make no prints, and those that change no prints.
 func (f *sweepFlags) check(given func(string) bool) error {
 	f.print.Bits, f.print.Distance = 64, 0
 	if f.vary != "" && !given("widths") {

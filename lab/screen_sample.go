@@ -227,7 +227,7 @@ type precisionLine struct {
 	Precision *float64 `json:"precision"` // at exactly the distance; null if no label decides
 	Low       float64  `json:"precision_low"`
 	High      float64  `json:"precision_high"`
-	UpTo      *float64 `json:"precision_up_to"` // at the distance and all below; null if one of them has pairs but no deciding label
+	UpTo      *float64 `json:"precision_up_to"` // at the distance and all smaller ones; null if one of them has pairs but no deciding label
 	UpToLow   float64  `json:"precision_up_to_low"`
 	UpToHigh  float64  `json:"precision_up_to_high"`
 	Recall    *float64 `json:"recall_up_to"` // share of the near-duplicates within the greatest distance; null if not all are known

@@ -339,7 +339,7 @@ type sweepBest struct {
 	Recall    float64 `json:"recall"`
 	F1        float64 `json:"f1"`
 	Same      int     `json:"same"`
-	// At3 is the point at k = 3, or the farthest one below.
+	// At3 is the point at k = 3 or, if there is none, that at the largest smaller k.
 	At3    sweepLine     `json:"at3"`
 	Spread float64       `json:"spread"` // of the first 64 bits; with fewer, 0
 	Text   time.Duration `json:"text_ns"`

@@ -359,7 +359,7 @@ func (c *Client) call(ctx context.Context, path string, in call) (out answer, er
 	if err != nil {
 		return out, fmt.Errorf("coordinator: %w: %w", coord.ErrUnknown, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end, or abandoned
+	defer func() { _ = resp.Body.Close() }() // its body was read to the end, or is abandoned
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 16<<20)).Decode(&out); err != nil {
 		return out, fmt.Errorf("coordinator: %w: %w", coord.ErrUnknown, err)
 	}

@@ -294,9 +294,9 @@ func (r *Replica) decide() {
 	}
 }
 
-// isLevel reports whether the follower may be trusted with the shard: it has everything committed
-// before the epoch, because its log reaches into the epoch (KAFKA-7128), everything committed since,
-// and a moment ago it had everything there was.
+// isLevel reports whether the follower may be trusted with the shard. Such a follower has everything
+// committed before the epoch, because its log reaches into the epoch (KAFKA-7128), and everything committed
+// since; and a moment ago, it had all records that there were.
 func (r *Replica) isLevel(n coord.NodeID) bool {
 	p := r.peers[n]
 	return p != nil && p.met && !p.full && !p.lost && p.life == r.live[n] && r.now-p.level < r.cfg.Lag &&

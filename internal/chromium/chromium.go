@@ -1,4 +1,4 @@
-// Package chromium opens Chromium windows for tests and collects their complaints.
+// Package chromium opens Chromium windows for tests and collects the complaints of the browser.
 package chromium
 
 import (
@@ -32,7 +32,7 @@ func Path() string {
 }
 
 // Window opens a window of a size in pixels, without animations, in a separate process. It skips the test if there is no
-// Chromium, or in short tests.
+// Chromium, or if short tests are run.
 func Window(t testing.TB, width, height int) context.Context {
 	t.Helper()
 	path := needed(t)
@@ -68,7 +68,7 @@ func needed(t testing.TB) string {
 }
 
 // Complaints collects, from now on, exceptions, messages in the console and the log, dialogs, and requests to addresses that
-// do not begin with one of the given ones. A missing icon of a page is not a complaint.
+// begin with none of the given ones. A missing icon of a page is not a complaint.
 func Complaints(ctx context.Context, addresses ...string) func() []string {
 	var mu sync.Mutex // events arrive while a test reads earlier ones
 	var out []string

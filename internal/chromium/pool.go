@@ -13,19 +13,20 @@ import (
 )
 
 // Pool keeps browsers for the tests of a process, since starting one costs more than most pages. A browser shows the window of
-// one test at a time: what moves in a window stops when another one hides it. Each window has its own cookies and storage. The
-// zero value is ready and safe for concurrent use; Close it when the tests have ended. A test that changes settings of the
-// whole browser, for example where downloads go, needs its own browser: see the function [Window].
+// one test at a time, because animations in a window stop when another window hides it. Each window has its own cookies and
+// storage. The zero value is ready and safe for concurrent use; Close it when the tests have ended. A test that changes
+// settings of the whole browser, for example where downloads go, needs its own browser: see the function [Window].
 type Pool struct {
 	mu   sync.Mutex
 	idle []browser
-	stop []func() // end the started browsers
+	stop []func() // these end the started browsers
 }
 
 // browser is the context of a running Chromium.
 type browser struct{ context.Context }
 
-// Window is like the function of that name, but uses a browser of the pool, which gets it back when the test has ended.
+// Window is like the function of that name, but uses a browser of the pool, and returns it to the pool when the test
+// has ended.
 func (p *Pool) Window(t testing.TB, width, height int) context.Context {
 	t.Helper()
 	path := needed(t)
@@ -60,7 +61,7 @@ func (b browser) window(width, height int) (ctx context.Context, closeWindow fun
 		return nil, nil, err
 	}
 	dispose := func() {
-		// The context may have ended, and the browser with it.
+		// The context may have ended, and the browser together with it.
 		ctx, end := context.WithTimeout(context.Background(), limit)
 		defer end()
 		_ = target.DisposeBrowserContext(own).Do(cdp.WithExecutor(ctx, chromedp.FromContext(b).Browser))

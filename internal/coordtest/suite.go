@@ -1,4 +1,4 @@
-// Package coordtest is the contract of a coordinator in the form of a test suite that runs on every implementation.
+// Package coordtest expresses the contract of a coordinator as a test suite that runs on every implementation.
 package coordtest
 
 import (
@@ -24,7 +24,7 @@ type Subject struct {
 	Expire func(t *testing.T, node coord.NodeID)
 	// Cut separates the node from the coordinator, or reconnects it; nil if that cannot be done.
 	Cut func(t *testing.T, node coord.NodeID, cut bool)
-	// Patience is how long the suite waits for what must happen; default 40 s.
+	// Patience is how long the suite waits for an event that must happen; default 40 s.
 	Patience time.Duration
 }
 
@@ -109,7 +109,7 @@ func create(t *testing.T, s *suite) {
 	if got.Version != 0 || !got.Equal(state(1, "a")) {
 		t.Errorf("got %+v", got)
 	}
-	// All or none.
+	// Create makes all shards or none.
 	want(t, c.Create(t.Context(), map[concordat.ShardID]coord.State{"02": state(1, "a"), shard: state(9, "a")}), concordat.ErrExists)
 	_, err = c.Read(t.Context(), "02")
 	want(t, err, concordat.ErrNotFound)
@@ -127,7 +127,7 @@ func cas(t *testing.T, s *suite) {
 	if v != 1 {
 		t.Errorf("version %d, want 1", v)
 	}
-	// One reads what the other has written.
+	// One session reads what the other has written.
 	got, err := a.Read(t.Context(), shard)
 	must(t, err)
 	if got.Version != 1 || !got.Equal(full) {
@@ -155,7 +155,7 @@ func invalid(t *testing.T, s *suite) {
 	}
 }
 
-// race lets many change the same version: one wins, each time.
+// race makes many sessions change the same version; each time, exactly one must win.
 func race(t *testing.T, s *suite) {
 	c := s.join("a")
 	must(t, c.Create(t.Context(), map[concordat.ShardID]coord.State{shard: state(0, "a")}))
@@ -214,7 +214,7 @@ func live(t *testing.T, s *suite) {
 	}
 }
 
-// by lets only a live incarnation change a shard in its name.
+// by checks that only a live incarnation can change a shard in its name.
 func by(t *testing.T, s *suite) {
 	a := s.join("a")
 	must(t, a.Create(t.Context(), map[concordat.ShardID]coord.State{shard: state(1, "a")}))
@@ -228,7 +228,7 @@ func by(t *testing.T, s *suite) {
 	want(t, err, coord.ErrSession)
 }
 
-// views reach everyone, never go back, and end with the newest.
+// views checks that views reach everyone, never go back, and end with the newest.
 func views(t *testing.T, s *suite) {
 	a, b := s.join("a"), s.join("b")
 	must(t, a.Create(t.Context(), map[concordat.ShardID]coord.State{shard: state(0, "a")}))

@@ -1,5 +1,5 @@
 // Package corpora reads the evaluation text that tests and benchmarks use. The environment variable
-// CONCORDAT_CORPORA names the folder; without it every function skips the test with that reason.
+// CONCORDAT_CORPORA names the folder; without it, every function skips the test and gives that reason.
 package corpora
 
 import (

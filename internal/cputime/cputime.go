@@ -17,7 +17,7 @@ func Children() time.Duration { return of(syscall.RUSAGE_CHILDREN) }
 func of(who int) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(who, &u); err != nil {
-		panic(fmt.Sprint("getrusage: ", err)) // who is always valid
+		panic(fmt.Sprint("getrusage: ", err)) // the first argument is always valid
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

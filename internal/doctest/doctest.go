@@ -15,7 +15,7 @@ import (
 type Command struct {
 	Page  string   // path of the document
 	Args  []string // after the name of the program
-	Whole bool     // it is alone on a line of a block; in running text, arguments may be left out
+	Whole bool     // the command is alone on a line of a block; in running text, arguments may be left out
 }
 
 // Pages returns the documents of the project, by path; root is the path of the project's folder.

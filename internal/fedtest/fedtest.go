@@ -1,5 +1,5 @@
-// Package fedtest runs small federations for tests: sites with their own keys, enrolled with each
-// other, that use the real protocol over loopback TLS within one process.
+// Package fedtest runs small federations for tests. The sites have their own keys, are enrolled with each
+// other, and use the real protocol over loopback TLS within one process.
 package fedtest
 
 import (
@@ -43,8 +43,8 @@ type Federation struct {
 	Sites []*Site
 }
 
-// Join returns a federation with one site for each answerer, all serving Epoch with the scheme.
-// Everything ends with the test.
+// Join returns a federation with one site for each answerer, all serving Epoch with the scheme. The sites end
+// with the test.
 func Join(t testing.TB, scheme concordat.Scheme, answerers ...concordat.Answerer) *Federation {
 	t.Helper()
 	f := New(t, len(answerers), scheme)
@@ -54,8 +54,8 @@ func Join(t testing.TB, scheme concordat.Scheme, answerers ...concordat.Answerer
 	return f
 }
 
-// New returns a federation of n sites that refuse everything until Answer sets their answerers. It is
-// for answerers that need to know the identity of their site first.
+// New returns a federation of n sites that refuse everything until Answer sets their answerers. It is meant
+// for answerers that must first know the identity of their site.
 func New(t testing.TB, n int, scheme concordat.Scheme, set ...func(i int, o *federation.ServerOptions)) *Federation {
 	t.Helper()
 	f := &Federation{t: t}
@@ -124,7 +124,7 @@ func NewSite(t testing.TB, scheme concordat.Scheme) *Site {
 	return s
 }
 
-// Serve returns the site, served with its own Epochs and an answerer, at a new address.
+// Serve returns the site, which is served at a new address with its own Epochs and an answerer.
 func Serve(t testing.TB, s *Site, k federation.Epochs, a concordat.Answerer, o federation.ServerOptions) *Site {
 	t.Helper()
 	v := NewSite(t, "")
@@ -167,7 +167,7 @@ func (s *Site) Start(t testing.TB) {
 	t.Cleanup(s.stop)
 }
 
-// Stop ends serving, as a shutdown does.
+// Stop stops serving, as a shutdown does.
 func (s *Site) Stop() { s.stop() }
 
 // Restart serves again at the same address, after Stop.
@@ -304,7 +304,7 @@ type Epochs struct {
 
 var _ federation.Epochs = (*Epochs)(nil)
 
-// Serve makes the site serve the epoch with the scheme; an empty scheme ends that.
+// Serve makes the site serve the epoch with the scheme; with an empty scheme, the site stops serving it.
 func (k *Epochs) Serve(e concordat.Epoch, s concordat.Scheme) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -321,7 +321,7 @@ func (k *Epochs) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
 	return s, ok
 }
 
-// Give gives a member the bytes of a grant; nil takes the grant back.
+// Give gives a member the bytes of a grant; nil revokes the grant.
 func (k *Epochs) Give(to concordat.SiteID, grant []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -436,7 +436,7 @@ func fill(t testing.TB, b []byte) {
 type testWriter struct{ t testing.TB }
 
 func (w testWriter) Write(p []byte) (int, error) {
-	defer func() { _ = recover() }() // a line that arrives after the end of the test
+	defer func() { _ = recover() }() // the line arrived after the end of the test
 	w.t.Logf("%s", p)
 	return len(p), nil
 }

@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// Site and Scheme of every index under test.
+// Site and Scheme are those of every index under test.
 const (
 	Site   = concordat.SiteID("here")
 	Scheme = concordat.Scheme("test@0123456789abcdef")
@@ -33,7 +33,7 @@ func NewGenerator(seed uint64, roots int) *Generator {
 	return g
 }
 
-// Random returns a fingerprint that is near no other.
+// Random returns a fingerprint that is not near any other.
 func (g *Generator) Random() concordat.Fingerprint {
 	return concordat.FingerprintFromHalves(g.r.Uint64(), g.r.Uint64())
 }

@@ -1,5 +1,5 @@
-// Package indextest is the contract of a concordat.Index: a suite of tests that every
-// implementation passes, and Oracle, an implementation so plain that it can be checked by reading.
+// Package indextest expresses the contract of a concordat.Index by a suite of tests that every implementation
+// must pass, and by Oracle, an implementation so plain that it can be checked by reading.
 package indextest
 
 import (
@@ -96,7 +96,7 @@ func (o *Oracle) Document(_ context.Context, r concordat.Ref) (*concordat.Docume
 	return &d, nil
 }
 
-// Match compares all with all.
+// Match compares every question with every sentence.
 func (o *Oracle) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
 	if q.Scheme != o.Scheme {
 		return nil, fmt.Errorf("scheme %s, not %s: %w", q.Scheme, o.Scheme, concordat.ErrScheme)
@@ -142,7 +142,7 @@ func (o *Oracle) near(q *concordat.Query, i int, f concordat.Fingerprint) []conc
 	return ms
 }
 
-// holders returns the number of documents that hold f exactly.
+// holders returns the number of documents that have exactly the fingerprint f.
 func (o *Oracle) holders(f concordat.Fingerprint) int {
 	n := 0
 	for _, p := range o.docs {

@@ -18,11 +18,11 @@ import (
 type Subject struct {
 	// Open returns a new empty index of Site and Scheme, which it closes when the test ends.
 	Open func(t *testing.T) concordat.Index
-	// Reopen closes the index and opens it again from what it left; nil if it leaves nothing.
+	// Reopen closes the index and opens it again from the data that it left; nil if it leaves none.
 	Reopen func(t *testing.T, x concordat.Index) concordat.Index
 	// Disturb does something that must not change any answer, for example a merge; nil for nothing.
 	Disturb func(t *testing.T, x concordat.Index)
-	// Also is another way to ask x; its answers must be the same. Nil: none.
+	// Also is another way to ask x, whose answers must be the same; nil if there is none.
 	Also func(x concordat.Index) concordat.Matcher
 }
 
@@ -88,8 +88,9 @@ func (s *Subject) empty(t *testing.T) {
 	}
 }
 
-// guarantees: Manku, Jain and Das Sarma 2007, section 3: pairs of at most Complete bits share a
-// band; pairs of at most CompleteNibbles nibbles have a band with at most one.
+// guarantees tests the guarantees of Manku, Jain and Das Sarma 2007, section 3: pairs that differ in at most
+// Complete bits share a band; pairs that differ in at most CompleteNibbles nibbles have a band in which at
+// most one differs.
 func (s *Subject) guarantees(t *testing.T) {
 	g, x := NewGenerator(11, 1), s.Open(t)
 	p := g.Profile("l", "d", 0)
@@ -168,7 +169,7 @@ func (s *Subject) replace(t *testing.T) {
 		}
 		return n
 	}
-	put(t, x, old, fresh) // the last one in a call counts
+	put(t, x, old, fresh) // the last profile in a call counts
 	if n := ask(old); n != 0 {
 		t.Errorf("%d matches in the replaced version", n)
 	}
@@ -241,7 +242,7 @@ func (s *Subject) filters(t *testing.T) {
 	}
 }
 
-// long: documents of many blocks, and spans far into a text.
+// long tests documents of many blocks, and spans far into a text.
 func (s *Subject) long(t *testing.T) {
 	g, x := NewGenerator(15, 2000), s.Open(t)
 	o := &Oracle{Site: Site, Scheme: Scheme}
@@ -271,7 +272,7 @@ func (s *Subject) same(t *testing.T, x concordat.Index, o *Oracle, q *concordat.
 	}
 }
 
-// repeats tests the same sentence in many documents, and many times in one.
+// repeats tests a sentence that is in many documents, and many times in one of them.
 func (s *Subject) repeats(t *testing.T) {
 	g, x := NewGenerator(16, 1), s.Open(t)
 	f := g.Random()
@@ -399,7 +400,7 @@ func (s *Subject) concurrent(t *testing.T) {
 		return p
 	}
 	var mu sync.Mutex
-	var acknowledged [documents]int // version, from 1
+	var acknowledged [documents]int // number of the version, from 1
 	var writers, readers sync.WaitGroup
 	stop := make(chan struct{})
 	for doc := range documents {

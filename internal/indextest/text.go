@@ -20,7 +20,8 @@ const vocabulary = 40
 // term returns term number i of the vocabulary, spread over all values.
 func term(i int) concordat.Term { return concordat.Term(uint32(i) * 0x9e3779b1) }
 
-// cell returns cell number i of as many as there are terms; some are neighbours, and the very last cell is among them.
+// cell returns cell number i. There are as many cells as terms; some of them are neighbours, and the very last cell is
+// among them.
 func cell(i int) concordat.Cell {
 	if i%4 == 3 {
 		return concordat.Cells - 1 - concordat.Cell(i/4)
@@ -36,7 +37,7 @@ func length(doc []concordat.TermCount) (n int) {
 	return n
 }
 
-// Terms returns the terms of a text, few of them frequent, or none.
+// Terms returns the terms of a text, few of which are frequent, or none.
 func (g *Generator) Terms() []concordat.TermCount {
 	var out []concordat.TermCount
 	if g.words.IntN(8) == 0 {
@@ -56,7 +57,7 @@ func (g *Generator) Terms() []concordat.TermCount {
 	return out
 }
 
-// Cells returns the cells of a text, few of them frequent; nil: they are not known.
+// Cells returns the cells of a text, few of which are frequent, or nil if they are not known.
 func (g *Generator) Cells() []concordat.Cell {
 	if g.words.IntN(4) == 0 {
 		return nil
@@ -94,7 +95,7 @@ func (g *Generator) TextQuery(n int) *concordat.TextQuery {
 	return q
 }
 
-// TextStats counts.
+// TextStats counts the documents that hold each term.
 func (o *Oracle) TextStats(ctx context.Context, terms []concordat.Term) (*concordat.TextStats, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -218,11 +219,11 @@ func (s *Subject) sameText(t *testing.T, x concordat.Index, o *Oracle, q *concor
 	}
 }
 
-// texts: ties, filters, and refusals of the text channel.
+// texts tests ties, filters and refusals of the text channel.
 func (s *Subject) texts(t *testing.T) {
 	g, x := NewGenerator(20, 1), s.Open(t)
 	o := &Oracle{Site: Site, Scheme: Scheme}
-	s.sameText(t, x, o, g.TextQuery(3)) // of nothing
+	s.sameText(t, x, o, g.TextQuery(3)) // a question about nothing
 	for i := range 50 {
 		p := g.Profile(concordat.LibraryID(fmt.Sprintf("lib%d", i%4)), concordat.DocumentID(fmt.Sprintf("d%02d", i)), 2)
 		if i%2 == 0 { // all alike: the order of identities decides

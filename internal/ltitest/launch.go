@@ -26,7 +26,8 @@ func (p *Platform) Launch(browser *http.Client, loginURL string, claims map[stri
 	return resp
 }
 
-// Leave is the part of Launch before the last step: it returns where the form goes and what it contains.
+// Leave is the part of Launch before the last step. It returns the address to which the form is sent, and the
+// content of the form.
 func (p *Platform) Leave(browser *http.Client, loginURL string, claims map[string]any) (at string, form url.Values) {
 	p.t.Helper()
 	p.with(func() { p.pending = claims })
@@ -60,7 +61,7 @@ func (p *Platform) auth(rw http.ResponseWriter, r *http.Request) {
 	if _, ok := c["nonce"]; !ok {
 		all["nonce"] = q.Get("nonce")
 	}
-	if strings.Contains(r.Header.Get("Accept"), "text/html") { // a real browser
+	if strings.Contains(r.Header.Get("Accept"), "text/html") { // the caller is a real browser
 		rw.Header().Set("Content-Type", "text/html")
 		_ = page.Execute(rw, []string{q.Get("redirect_uri"), q.Get("state"), p.Sign(all)}) // a browser that disconnected fails its own test
 		return

@@ -1,4 +1,4 @@
-// Package ltitest is a learning platform for tests: it speaks LTI 1.3 over real HTTP with real signatures, serves files and accepts
+// Package ltitest has a learning platform for tests. It speaks LTI 1.3 over real HTTP with real signatures, serves files, accepts
 // reports, and sends false data when a test requests that.
 package ltitest
 
@@ -30,7 +30,7 @@ const (
 	prefix = "https://purl.imsglobal.org/spec/lti/claim/"
 )
 
-// Report is a report as received.
+// Report is a report as the platform received it.
 type Report map[string]any
 
 // Platform is a learning platform. Its methods are safe for concurrent use.
@@ -89,13 +89,13 @@ func New(t testing.TB) *Platform {
 	return p
 }
 
-// AuthURL is where browsers sign in.
+// AuthURL returns the address at which browsers sign in.
 func (p *Platform) AuthURL() string { return p.URL + "/auth" }
 
-// TokenURL is where tokens are issued.
+// TokenURL returns the address at which tokens are issued.
 func (p *Platform) TokenURL() string { return p.URL + "/token" }
 
-// KeysURL is where the platform's keys are.
+// KeysURL returns the address of the platform's keys.
 func (p *Platform) KeysURL() string { return p.URL + "/jwks" }
 
 // Tool tells the platform where the tool's keys are.
@@ -116,7 +116,7 @@ func (p *Platform) Rotate(kid string) {
 	p.with(func() { p.key, p.kid = k, kid })
 }
 
-// Fail makes the next n requests for a path fail.
+// Fail makes the next n requests for a path fail with 503.
 func (p *Platform) Fail(path string, n int) { p.with(func() { p.failing[path] = n }) }
 
 // Move makes the address of a file redirect.
@@ -324,7 +324,7 @@ func (p *Platform) Send(to string, tokens ...string) int {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	_, _ = io.Copy(io.Discard, resp.Body) // its content is not needed
+	_, _ = io.Copy(io.Discard, resp.Body) // the content of the answer is not needed
 	_ = resp.Body.Close()
 	return resp.StatusCode
 }

@@ -1,5 +1,5 @@
 // Package ports gives tests loopback ports for programs that must be told where to listen before they start. The ports stay free
-// even while a killed program is being restarted, because the system never assigns them by itself.
+// even while a killed program is being restarted, because the system never assigns them of its own accord.
 package ports
 
 import (
@@ -26,7 +26,7 @@ func Free(t testing.TB, n int) []int {
 	return ports
 }
 
-// Take is Free without a test: the ports belong to the caller until release.
+// Take is like Free, without a test: the ports belong to the caller until release is called.
 func Take(n int) (ports []int, release func(), err error) {
 	if n >= block {
 		return nil, nil, fmt.Errorf("%d ports: at most %d can be had", n, block-1)
@@ -36,7 +36,7 @@ func Take(n int) (ports []int, release func(), err error) {
 		from := first + (os.Getpid()+i)%blocks*block
 		guard, err := listen(from)
 		if err != nil {
-			continue // someone else's
+			continue // the port is in use by someone else
 		}
 		for p := from + 1; p <= from+n; p++ {
 			var l net.Listener

@@ -1,7 +1,7 @@
-// Package powertest is a disk for tests that loses its power. It is between a package and the files of a folder,
-// records what was synced, and can at any moment make the folder that a machine finds if power is lost at that moment:
-// each file has its content at its last sync, and the names are those at the last sync of the folder. That is the least
-// that POSIX guarantees. What a package says is on disk must be there.
+// Package powertest has a disk for tests that loses power. The disk is between a package and the files of a folder, and
+// records what was synced. At any moment, it can make the folder that a machine finds if power is lost at that moment:
+// each file has its content at its last sync, and the names are those at the last sync of the folder. POSIX guarantees
+// no more than that. Everything that a package claims to be on disk must be there.
 package powertest
 
 import (
@@ -41,14 +41,15 @@ func New(t testing.TB, dir string) *Disk {
 	return d
 }
 
-// Operations that Fail names.
+// The operations for Fail.
 const (
 	Sync    = "sync"
 	SyncDir = "sync folder"
 	Rename  = "rename"
 )
 
-// Fail makes an operation fail with the error from now on, without doing anything; nil: it works again.
+// Fail makes an operation fail with the error from now on, without doing anything; with nil, the operation
+// works again.
 func (d *Disk) Fail(operation string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

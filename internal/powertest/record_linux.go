@@ -17,14 +17,15 @@ import (
 )
 
 // Recorded is the disk under a folder and all folders in it, with everything that the system calls of one goroutine did there:
-// writes, truncations, changes of names and syncs, in any package. [Recorded.Cut] makes what a machine may find if it lost power
-// at any recorded moment: what was synced, and a random part of the rest. It guarantees no more than POSIX: changes without a
-// sync between them may reach the disk in any order, files sector by sector, and a file's name is on disk after a sync of its
-// folder. A write(2) becomes visible at the next other call. Changes through memory maps do not count.
+// writes, truncations, changes of names and syncs, in any package. [Recorded.Cut] makes a folder that a machine may find if it
+// lost power at any recorded moment: it has everything that was synced, and a random part of the rest. It guarantees no more
+// than POSIX does: changes without a sync between them may reach the disk in any order, files sector by sector, and a file's
+// name is on disk after a sync of its folder. A write(2) becomes visible at the next other call. Changes through memory maps do
+// not count.
 type Recorded struct {
 	t testing.TB
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	root    string     // empty: nothing is recorded
 	top     inode      // of the root
 	at      int
@@ -32,8 +33,8 @@ type Recorded struct {
 	folders map[inode][]rename
 	names   map[inode]map[string]entry // as processes see them
 	syncs   map[inode][]int            // of files and folders
-	held    map[inode]*os.File         // so that no other file gets the same number
-	dies    int                        // number of calls after which all calls fail; negative: never
+	held    map[inode]*os.File         // open, so that no other file gets the same number
+	dies    int                        // number of calls after which all calls fail; never if negative
 	err     error
 }
 
@@ -105,7 +106,7 @@ func (d *Recorded) Stop() {
 	d.root = ""
 }
 
-// Now returns the current moment. Whatever is done afterwards is later.
+// Now returns the current moment. Everything that is done afterwards is later.
 func (d *Recorded) Now() int {
 	d.t.Helper()
 	d.mu.Lock()
@@ -254,7 +255,7 @@ func (d *Recorded) Cut(at int, r *rand.Rand, to string) error {
 	return d.restore(d.top, at, r, to)
 }
 
-// How much unsynced data of one file or folder is kept.
+// The amounts of unsynced data of a file or folder that may be kept.
 const (
 	nothing    = iota
 	everything // everything up to the moment
@@ -290,7 +291,7 @@ func (d *Recorded) restore(folder inode, at int, r *rand.Rand, to string) error 
 	return nil
 }
 
-// syncedAt returns when a file or folder was last synced; -1: never.
+// syncedAt returns when a file or folder was last synced, or -1 if it never was.
 func (d *Recorded) syncedAt(n inode, at int) int {
 	last := -1
 	for _, s := range d.syncs[n] {
@@ -311,7 +312,7 @@ func (d *Recorded) namesAt(folder inode, at int, r *rand.Rand) map[string]entry 
 			continue
 		}
 		if slices.ContainsFunc(slices.Collect(maps.Keys(c.from)), func(name string) bool { return names[name] != c.from[name] }) {
-			continue // it depends on a change that is lost
+			continue // this change depends on one that is lost
 		}
 		for name, e := range c.to {
 			names[name] = e

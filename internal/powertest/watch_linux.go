@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alone names the environment variable with the test that a process was started for.
+// alone is the name of the environment variable that names the test for which a process was started.
 const alone = "POWERTEST_ALONE"
 
 // Alone runs a top-level test again in a separate process, and reports whether this is that process; in the original process
@@ -95,7 +95,7 @@ func Watch(t *testing.T, root string) *Watched {
 	return d
 }
 
-// Which threads' calls are reported: those of all threads, or of the current one.
+// The threads whose calls are reported: all threads, or only the current one.
 const (
 	ofAll  = unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH
 	ofThis = 0
@@ -178,7 +178,8 @@ func (d *Watched) fail(err error) {
 	d.err = errors.Join(d.err, err)
 }
 
-// note keeps the present content of the file or folder: the sync that follows puts at least that on disk.
+// note records the present content of the file or folder: the sync that follows puts at least this content on
+// disk.
 func (d *Watched) note(fd int) {
 	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
 	if err != nil {
@@ -189,7 +190,7 @@ func (d *Watched) note(fd int) {
 		return
 	}
 	if strings.HasSuffix(path, " (deleted)") {
-		return // a file without a name cannot be found again
+		return // a file without a name cannot be found after a loss of power
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -24,9 +24,9 @@ type Program func(ctx context.Context, args []string, stdin io.Reader, stdout, s
 // variable makes a test binary run the commands of scripts.
 const variable = "CONCORDAT_SCRIPT_COMMANDS"
 
-// Commands runs the commands of one script, one after another, if [Run] started this process for that, and then does not return.
-// Call it first in TestMain. A separate process for each command would spend most of its time starting up. Commands reuse what
-// earlier ones compiled and unpacked, but each has its own working directory, environment and streams.
+// Commands runs the commands of one script, one after another, if [Run] started this process for that purpose; in this case, it
+// does not return. Call it first in TestMain. A separate process for each command would spend most of its time starting up.
+// Commands reuse what earlier ones compiled and unpacked, but each has its own working directory, environment and streams.
 func Commands(p Program) {
 	if os.Getenv(variable) == "" {
 		return
@@ -92,7 +92,7 @@ func execute(p Program, o order) (r result, err error) {
 		}
 		readers.Go(func() {
 			defer rd.Close()
-			*to, _ = io.ReadAll(rd) // output that cannot be read was not written
+			*to, _ = io.ReadAll(rd) // output that cannot be read counts as not written
 		})
 		return w, nil
 	}
@@ -146,7 +146,7 @@ func (s *shell) end() {
 		return
 	}
 	_ = s.in.Close()
-	_ = s.cmd.Wait() // if the process failed, a command has failed
+	_ = s.cmd.Wait() // if the process failed, one of its commands has failed
 }
 
 // run runs a command line.
@@ -177,7 +177,7 @@ func (s *shell) set(ts *testscript.TestScript, name, value string) {
 	}
 }
 
-// show puts a command's output where the script looks for it.
+// show makes a command's output available to the script.
 func (r result) show(ts *testscript.TestScript) {
 	_, err := ts.Stdout().Write(r.Stdout)
 	ts.Check(err)
@@ -282,7 +282,8 @@ func set(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// codeOf runs a command, in the shell if the command says so, and returns its exit code. Of several commands, the last shows its output.
+// codeOf runs a command, in the shell if the command says so, and returns its exit code. If there are several commands, the script sees
+// the output of the last.
 func codeOf(ts *testscript.TestScript, args []string) (code int, show func()) {
 	if args[0] == "command" {
 		r := shellOf(ts).run(ts, args[1:])

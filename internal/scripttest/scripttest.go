@@ -81,7 +81,7 @@ func Run(t *testing.T, dir string, setup func(*testscript.Env) error) {
 					return err
 				}
 			}
-			free, release, err := ports.Take(1) // for addresses that must be known before serve starts
+			free, release, err := ports.Take(1) // used for addresses that must be known before serve starts
 			if err != nil {
 				return err
 			}
@@ -108,7 +108,8 @@ func runs(script []byte) bool {
 	if bytes.HasPrefix(script, []byte(rest)) {
 		return suite.Running() != suite.Usual
 	}
-	// Short tests skip the scripts that serve no site, because these only run one command after another.
+	// Short tests skip the scripts that serve no site, because these scripts only run one command after
+	// another.
 	return suite.Running() != suite.RestOnly && (!testing.Short() || bytes.Contains(script, []byte("concordat serve")))
 }
 

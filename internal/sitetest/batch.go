@@ -112,7 +112,7 @@ func (b *BatchParts) View(t *testing.T) *batch.View {
 	return v
 }
 
-// Said lists the pairs of a batch independently of the numbers of its members.
+// Said lists the pairs of a batch in a form that does not depend on the numbers of its members.
 func Said(v *batch.View) (out []string) {
 	for _, p := range v.PairLines() {
 		out = append(out, fmt.Sprintf("%s %s %.4f %.4f %s", p.A, p.B, p.ShareA, p.ShareB, p.Reason))

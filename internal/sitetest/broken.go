@@ -17,10 +17,10 @@ type BrokenIndex struct {
 
 	mu    sync.Mutex // guards the fields below
 	calls int        // calls since the script began
-	Fail  int        // the call that fails, counted from 0; negative: none
+	Fail  int        // the call that fails, counted from 0; none if negative
 }
 
-// Begin restarts the count of calls at 0; the given call fails.
+// Begin restarts the count of calls at 0, and makes the given call fail.
 func (b *BrokenIndex) Begin(fail int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

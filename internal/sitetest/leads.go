@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// InOtherWords says the same as Wordy without its beginning. Elsewhere says something else.
+// InOtherWords says the same as Wordy except for the beginning of Wordy. Elsewhere says something else.
 const (
 	Wordy = "Café owners in Zürich rent their chairs by the hour, and hardly any guest knows it. " +
 		"Goats were first tamed in the mountains of western Iran. " +

@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// InProcess is a site as seen by another one in this process: a concordat.Partner on top of an Answerer.
+// InProcess is a site as another site in this process sees it: a concordat.Partner on top of an Answerer.
 type InProcess struct {
 	From concordat.SiteID
 	To   concordat.Answerer
@@ -94,7 +94,7 @@ func NewMember(t testing.TB, id concordat.SiteID, libraries ...concordat.Library
 	return m
 }
 
-// ShareAll opens the member's libraries to another member.
+// ShareAll opens the given libraries of the member to another member.
 func (m *Member) ShareAll(t testing.TB, to concordat.SiteID, rule store.ShareRule, libraries ...concordat.LibraryID) {
 	t.Helper()
 	for _, l := range libraries {

@@ -141,7 +141,7 @@ var jobs struct {
 	n byte
 }
 
-// Question makes an ask from a text, as an asker would.
+// Question makes an ask from a text as an asker would.
 func (o *Owner) Question(t testing.TB, text string, level concordat.Show, libs ...concordat.LibraryID) *concordat.Ask {
 	t.Helper()
 	jobs.Lock()
@@ -185,7 +185,7 @@ func Long(passage string, around int) string {
 	return filler("left") + passage + filler("right")
 }
 
-// Named asks about the text at level metadata and returns the one document in the answer.
+// Named asks about the text at level metadata and returns the only document in the answer.
 func (o *Owner) Named(t testing.TB, from concordat.SiteID, text string,
 	lib concordat.LibraryID) (*concordat.Ask, concordat.DocumentAnswer, []int) {
 	t.Helper()
@@ -210,7 +210,7 @@ func (o *Owner) Outline(t testing.TB, from concordat.SiteID, a *concordat.Ask, o
 	return got.Documents
 }
 
-// Passage is four sentences that align.
+// Passage consists of four sentences that align.
 var Passage = River + Winter + Garden + Harbour
 
 // RevealAsk makes a request to see the passage theirs of a document next to the text mine.
@@ -243,7 +243,7 @@ func (o *Owner) Holds(t testing.TB, text string) []string {
 	return slices.Compact(out)
 }
 
-// Sharing returns a rule under which north may have everything.
+// Sharing returns a rule that allows north to see everything.
 func Sharing(ship bool) store.ShareRule {
 	return store.ShareRule{Level: concordat.ShowPassage, Outline: concordat.OutlineFingerprints, Ship: ship, Approval: 2 * time.Hour,
 		Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1, Characters: -1, Opened: -1}}

@@ -26,7 +26,7 @@ type Partner struct {
 	Index     indextest.Oracle
 	Level     concordat.Show
 	Form      string
-	least     int // number of sentences of a document that must match; 0: 1
+	least     int // number of sentences of a document that must match; 0 means 1
 
 	Refuse  *concordat.Refusal // refusal of the whole ask
 	Library map[concordat.LibraryID]*concordat.Refusal
@@ -47,7 +47,7 @@ type Partner struct {
 	Notices    []*concordat.Notice
 	log        []shipped // for Ship
 	AskedEdges int
-	TellLeads  func(*concordat.LeadAsk) (*concordat.LeadAnswer, error) // nil: the partner's version does not know the question
+	TellLeads  func(*concordat.LeadAsk) (*concordat.LeadAnswer, error) // nil if the partner's version does not know the question
 }
 
 type shipped struct {

@@ -45,7 +45,7 @@ func StartQueue(t *testing.T, q *site.Queue) (stop func()) {
 	return stop
 }
 
-// Await waits for the end of a task and returns it.
+// Await waits for the end of a task and returns the task.
 func Await(t *testing.T, p *Parts, q *site.Queue, id concordat.TaskID) (concordat.State, string) {
 	t.Helper()
 	events, stop := q.Watch(id)

@@ -25,7 +25,7 @@ type Parts struct {
 	Profiler *profile.Profiler
 }
 
-// Services is a site with the services that answer and ask for it.
+// Services is a site with the services that answer for it and ask for it.
 type Services struct {
 	*site.Site
 	*answer.Answerer
@@ -160,7 +160,7 @@ const (
 	Han    = "委员会认定，商人在整个漫长的冬季清点了成桶的咸鱼，并且向城市的居民按照规定的价格出售了这些食品和蜡烛。"
 )
 
-// Found checks a text and returns the findings.
+// Found checks a text and returns what was found.
 func (p *Parts) Found(t *testing.T, text string, o site.CheckOptions) *report.Findings {
 	t.Helper()
 	f, err := p.Check(t.Context(), site.Submission{ID: "sub", Text: text}, o)

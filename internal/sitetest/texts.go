@@ -12,7 +12,7 @@ import (
 // Essay is long enough for the word sets of its sentences to align.
 const Essay = Glacier + Bakery + Orchard + Foundry + Winter + Garden
 
-// Mine is a sentence that only the submission contains.
+// Mine is a sentence that occurs only in the submission.
 const Mine = "I begin with some words of my own that nobody has written before me in this order. "
 
 const (
@@ -41,7 +41,7 @@ func FoundAt(f *report.Findings) []string {
 	return slices.Compact(out)
 }
 
-// LineOf returns what a check reports about a library that it consulted.
+// LineOf returns the line in which a check reports about a library that it consulted.
 func LineOf(t *testing.T, f *report.Findings, site concordat.SiteID, lib concordat.LibraryID) concordat.Consulted {
 	t.Helper()
 	for _, c := range f.Consulted {

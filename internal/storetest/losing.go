@@ -16,7 +16,7 @@ type Losing struct {
 	context.Context
 
 	mu   sync.Mutex
-	at   int  // number of statements before the one that fails; negative: the next one fails
+	at   int  // number of statements before the one that fails; if negative, the next one fails
 	lost bool // database/sql has asked for the reason
 }
 
@@ -34,7 +34,7 @@ func statement() bool {
 }
 
 // Done returns a closed channel to database/sql when it is about to run the failing statement, and otherwise nil. A statement that
-// waits for a connection may get one at the same moment and run; then the next one fails.
+// waits for a connection may get one at the same moment and run; then the next statement fails.
 func (l *Losing) Done() <-chan struct{} {
 	if !statement() {
 		return nil

@@ -27,7 +27,7 @@ const driver = "pgx"
 // It is not durable: not waiting for the disk reduces the time of tests to a fraction.
 type Server struct {
 	dir, bin string
-	user     *syscall.Credential // the user that runs the server; nil: the user of the test
+	user     *syscall.Credential // the user that runs the server; nil means the user of the test
 	command  *exec.Cmd
 	ended    chan error
 }
@@ -56,7 +56,7 @@ func Postgres(t testing.TB) *Server {
 // StopPostgres stops the server, if it was started, and removes its folder.
 func StopPostgres() {
 	if server != nil {
-		_ = server.Stop(syscall.SIGQUIT) // its data is not kept
+		_ = server.Stop(syscall.SIGQUIT) // its data are not kept
 		_ = os.RemoveAll(server.dir)
 	}
 }
@@ -74,7 +74,7 @@ func (s *Server) URL(schema string) string {
 	return "postgres://concordat@/postgres?" + url.Values{"host": {s.dir}, "search_path": {schema}}.Encode()
 }
 
-// Exec runs statements as the superuser.
+// Exec executes statements as the superuser.
 func (s *Server) Exec(t testing.TB, statements ...string) {
 	t.Helper()
 	db, err := sql.Open(driver, s.URL("public"))
@@ -209,7 +209,7 @@ func (s *Server) Start() error {
 		if err := db.PingContext(context.Background()); err == nil {
 			return nil
 		}
-		time.Sleep(10 * time.Millisecond) // it does not announce when it is ready
+		time.Sleep(10 * time.Millisecond) // the server does not announce when it is ready
 	}
 }
 

@@ -18,8 +18,8 @@ var ErrScript = errors.New("the store is broken")
 type Script struct {
 	mu    sync.Mutex // guards the fields below
 	calls []string   // made since Begin, by name
-	fail  int        // the call that fails, counted from 0; negative: none
-	since bool       // all later ones fail too
+	fail  int        // the call that fails, counted from 0; none if negative
+	since bool       // all later calls fail too
 	on    map[string]func() error
 }
 

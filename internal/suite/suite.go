@@ -5,7 +5,7 @@
 //     detector. It runs before a change lands. From make test it repeats only the first round of tests that call Rounds.
 //   - make long: both, and everything that takes hours.
 //
-// go test -short runs less than make test: what is needed to work on a package.
+// go test -short runs less than make test: only the tests that are needed for work on a package.
 //
 // Call Rest and Rounds directly in a function Test..., where deploy/test.sh finds the names of the tests that make rest runs.
 package suite
@@ -48,7 +48,8 @@ func Rest(t testing.TB, why string) {
 	}
 }
 
-// Done skips, in make rest, what make test has already run: the quick cases of a test whose slow cases call Rest.
+// Done skips, in make rest, the cases that make test has already run: the quick cases of a test whose slow cases
+// call Rest.
 func Done(t testing.TB) {
 	t.Helper()
 	if Running() == RestOnly {

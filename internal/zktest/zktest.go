@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package zktest runs real ZooKeeper servers for tests, from Debian's package, on loopback and with
-// their own folders: no service is started or used.
+// Package zktest runs real ZooKeeper servers for tests, from Debian's package, on loopback and with their own
+// folders. It neither starts nor uses a system service.
 package zktest
 
 import (
@@ -30,7 +30,7 @@ var (
 
 const jarDir = "/usr/share/java"
 
-// Missing returns what must be installed, or "".
+// Missing returns the name of the package that must be installed, or "".
 func Missing() string {
 	if _, err := exec.LookPath("java"); err != nil {
 		return "java"
@@ -83,7 +83,7 @@ func Start(t testing.TB, n int, extra ...string) *Ensemble {
 	return e
 }
 
-// StartAt is Start with a server on each of the hosts, at ZooKeeper's usual ports.
+// StartAt is like Start, with a server on each of the hosts, at ZooKeeper's usual ports.
 func StartAt(t testing.TB, hosts []Host) *Ensemble {
 	t.Helper()
 	if m := Missing(); m != "" {
@@ -168,7 +168,7 @@ func (e *Ensemble) Run(i int) {
 	s.ended = make(chan struct{})
 	started := make(chan error)
 	go func() {
-		// The signal at our death is bound to the thread that starts the process, so that thread must live on.
+		// The signal on our death is tied to the thread that starts the process, so that thread must live on.
 		runtime.LockOSThread()
 		err := cmd.Start()
 		started <- err
@@ -328,8 +328,8 @@ func NewProxy(t testing.TB, address string) *Proxy {
 // Address returns the proxy's own address.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
-// Cut stops everything from passing, without notice to either side, like a lost network, or ends
-// that: waiting data is lost with its connections.
+// Cut stops everything from passing, without notice to either side, like a lost network. It also ends such a
+// cut; waiting data are then lost together with their connections.
 func (p *Proxy) Cut(cut bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -345,7 +345,7 @@ func (p *Proxy) Cut(cut bool) {
 	}
 }
 
-// passes reports whether bytes pass; if not, the channel is closed once they pass again.
+// passes reports whether bytes pass. If they do not, the returned channel is closed once they pass again.
 func (p *Proxy) passes() (bool, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// Limits on what a hostile body may cost.
+// Limits on the cost of a hostile body.
 const (
 	bodyTime   = 500 * time.Millisecond // processor time, if known
-	bodyWait   = 5 * time.Second        // elapsed time, even then
+	bodyWait   = 5 * time.Second        // elapsed time, even if the machine is busy
 	bodyMemory = 64 << 20
 	bodyAnswer = 10_000
 )
@@ -65,7 +65,7 @@ func keysBody(n int) []byte {
 	return b.Bytes()
 }
 
-// ofEach gives each property of an operation's body a value, as a list if the property is one.
+// ofEach gives each property of an operation's body a value, or a list of it if the property is a list.
 func ofEach(value string, listed bool) func(operation, *document) []byte {
 	return func(o operation, d *document) []byte {
 		var parts []string
@@ -100,7 +100,7 @@ func attackBodies(ctx context.Context, t *target, r *result) error {
 func (t *target) sendBody(ctx context.Context, r *result, o operation, b hostileBody) error {
 	body := b.make(o, t.doc)
 	if body != nil && len(o.body.Properties) == 0 && bytes.Equal(body, []byte("{}")) {
-		return nil // it has no property that could be wrong
+		return nil // the body has no property that could be wrong
 	}
 	var a answer
 	var grew int64
@@ -141,8 +141,9 @@ func (t *target) sendBody(ctx context.Context, r *result, o operation, b hostile
 	return nil
 }
 
-// worked returns the processor time that the site has used, in steps of ten milliseconds: on a busy machine it shows better
-// than a clock what a call costs. It is negative for a site that was not made here, and if the system does not report it.
+// worked returns the processor time that the site has used, in steps of ten milliseconds: on a busy machine, this shows the
+// cost of a call better than a clock does. It is negative if the site was not made here or the system does not report the
+// time.
 func (t *target) worked() time.Duration {
 	if t.process == nil {
 		return -1
@@ -162,8 +163,8 @@ func (t *target) worked() time.Duration {
 
 var peak, now = regexp.MustCompile(`VmHWM:\s+(\d+) kB`), regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
 
-// resident returns the memory of the site in bytes: its current size, restarting its peak, or that peak. It is 0 for a site
-// that was not made here, and if the system does not report it.
+// resident returns the memory of the site in bytes: either its current size, restarting the record of the peak, or that
+// peak. It returns 0 if the site was not made here or the system does not report the memory.
 func (t *target) resident(begin bool) int64 {
 	if t.process == nil {
 		return 0

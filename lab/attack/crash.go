@@ -77,9 +77,9 @@ func (t *target) marked(mark string) []byte {
 	return []byte(b.String())
 }
 
-// attackCrash kills the site again and again while documents are added and checks are submitted. After each start it repeats
-// what was not acknowledged, as a client does, and everything acknowledged must be there; then it deletes all of it and
-// searches every byte of the folder for it.
+// attackCrash kills the site again and again while documents are added and checks are submitted. After each start, it
+// repeats the calls that were not acknowledged, as a client does; everything acknowledged must be there. Then it deletes all
+// documents and searches every byte of the folder for their text.
 func attackCrash(ctx context.Context, t *target, r *result) error {
 	for round := 0; round == 0 || time.Now().Before(t.end); round++ {
 		if err := t.crashRound(ctx, r, round); err != nil {
@@ -138,8 +138,8 @@ func (t *target) crashRound(ctx context.Context, r *result, round int) error {
 	return nil
 }
 
-// killWhileAdding adds the files one by one, submits one as a check in the meantime, and kills the site in the middle. It returns
-// what was acknowledged.
+// killWhileAdding adds the files one by one, submits one of them as a check in the meantime, and kills the site in the middle. It
+// returns what was acknowledged.
 func (t *target) killWhileAdding(ctx context.Context, r *result, files map[string][]byte) map[string]bool {
 	var mu sync.Mutex
 	in := map[string]bool{}

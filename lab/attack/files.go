@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// Limits on what a file may cause.
+// Limits on the load that a file may cause.
 const (
 	maxChecksOfFile = 10
-	fileTime        = 4 * time.Minute // until its checks have ended
+	fileTime        = 4 * time.Minute // time until its checks have ended
 	atOnce          = 8               // number of files whose checks are awaited
 )
 
@@ -77,7 +77,7 @@ const (
 	wordTail     = `</w:t></w:r></w:p></w:body></w:document>`
 )
 
-// docx returns a Word document with the text, and with something before its first element.
+// docx returns a Word document with the text, and with the given bytes before its first element.
 func docx(prolog, text string) ([]byte, error) {
 	return zipOf(entry{"[Content_Types].xml", []byte(contentTypes)}, entry{"_rels/.rels", []byte(relations)},
 		entry{"word/document.xml", []byte(`<?xml version="1.0"?>` + prolog + wordHead + text + wordTail)})
@@ -241,7 +241,7 @@ func attackFiles(ctx context.Context, t *target, r *result) error {
 	return nil
 }
 
-// handed is a file with its checks.
+// handed is a submitted file with its checks.
 type handed struct {
 	name string
 	ids  []string

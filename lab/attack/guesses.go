@@ -36,7 +36,7 @@ type guess struct {
 	name, password string
 }
 
-// guessAll tries all at once and returns how many were tried, and how many succeeded.
+// guessAll tries all guesses at once. It returns how many were tried and how many succeeded.
 func (t *target) guessAll(ctx context.Context, r *result, all []guess) (tried, in int) {
 	var mu sync.Mutex
 	var trying sync.WaitGroup
@@ -66,7 +66,7 @@ func (t *target) guessAll(ctx context.Context, r *result, all []guess) (tried, i
 }
 
 // attackGuesses guesses 300 passwords at once: for one account from one address, for many accounts from one address, and for
-// one account from 300 addresses, the right one last. At the same time, someone else signs in.
+// one account from 300 addresses. The right password comes last. At the same time, someone else signs in.
 func attackGuesses(ctx context.Context, t *target, r *result) error {
 	const at = 300
 	alone, err := t.signInAsAuditor(ctx)

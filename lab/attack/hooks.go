@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// inward are addresses that no webhook may reach, in the forms in which they can be written. Those with a port are where this
+// inward lists addresses that no webhook may reach, in the forms in which they can be written. At those with a port, this
 // program listens.
 func inward(port string) []string {
 	out := []string{
@@ -29,7 +29,7 @@ func inward(port string) []string {
 // attackHooks creates webhooks to private addresses, and sends a ping to those that could be created.
 func attackHooks(ctx context.Context, t *target, r *result) error {
 	var reached atomic.Int32
-	l, err := net.Listen("tcp", ":0") // reached only because of a fault
+	l, err := net.Listen("tcp", ":0") // this is reached only because of a fault
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Attack does to a served site what strangers, members with few rights, hostile files and crashes may do to it, for a set time,
+// Attack attacks a served site for a set time, in the ways of strangers, members with few rights, hostile files and crashes,
 // and reports which defences held.
 //
 //	bin/attack -bin bin/concordat -for 10m
@@ -9,8 +9,8 @@
 // the necessary rights, and webhooks to private addresses, at a bounded rate, with an administrator's token. No request goes
 // to any other host.
 //
-// Exit status 1: a defence did not hold. 2: the attack could not run, or there was no time to try everything; what was tried
-// held.
+// Exit status 1 means that a defence did not hold; 2 means that the attack could not run, or that there was no time to try
+// everything although all defences tried held.
 package main
 
 import (
@@ -90,12 +90,12 @@ func attacks() []attack {
 // result collects the findings of an attack. Its methods are for one goroutine.
 type result struct {
 	tries  int
-	left   int  // that there was no time for
-	cut    bool // it was interrupted
+	left   int  // attempts for which there was no time
+	cut    bool // the attack was interrupted
 	counts map[string]int
 	faults []string
 	more   int         // faults beyond maxFaults
-	over   func() bool // the attack is being ended: failures may be due only to that
+	over   func() bool // the attack is being ended, which alone may cause failures
 }
 
 const maxFaults = 20
@@ -119,7 +119,8 @@ func (r *result) count(what string, n int) {
 	r.counts[what] += n
 }
 
-// each tries all items in a random order: always the first, and the others until the time of the attack is up.
+// each tries all items in a random order. It always tries the first one, and others until the time of the
+// attack is up.
 func each[T any](t *target, r *result, all []T, try func(T) error) error {
 	t.random.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
 	for i, x := range all {
@@ -137,7 +138,8 @@ func each[T any](t *target, r *result, all []T, try func(T) error) error {
 // underWay is how long an attack may take to finish what it has begun when its time is up.
 const underWay = 2 * time.Minute
 
-// errTime: some attacks did not have time to finish. What they did not try is not reported as held.
+// errTime means that some attacks did not have time to finish. Defences that they did not try are not
+// reported as held.
 var errTime = errors.New("the time was over before all was tried: make -for longer, or name some attacks with -only")
 
 func run(ctx context.Context, o options, out io.Writer) (held bool, err error) {
@@ -212,14 +214,14 @@ func (t *target) attack(ctx context.Context, a attack, most time.Duration) (r re
 	return r, nil
 }
 
-// plan gives each attack its share of the time, whatever the others took: time left by one goes to later ones, and time that
-// one takes beyond its share is not deducted from theirs.
+// plan gives each attack its share of the time, whatever the others took. Time left by one attack goes to later ones, but
+// time that it takes beyond its share is not deducted from theirs.
 type plan struct {
 	lasts  time.Duration
 	shares []float64 // shares of the attacks to come
-	of     float64   // sum of all shares; 0: not begun
+	of     float64   // sum of all shares; 0 before the first attack
 	spare  time.Duration
-	given  time.Duration // to the attack that runs
+	given  time.Duration // time given to the attack that runs
 }
 
 // next returns the time of the next attack.

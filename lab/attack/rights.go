@@ -23,7 +23,7 @@ type operation struct {
 	method, path string
 	roles        []string
 	scope        string
-	json, form   bool // what body it takes
+	json, form   bool // the body that it takes
 	body         schema
 	maxBody      int
 }
@@ -77,7 +77,7 @@ func (d *document) resolve(s schema) schema {
 
 var placeholder = regexp.MustCompile(`\{[^}]+\}`)
 
-// address returns the path of an operation with identities that do not exist.
+// address returns the path of an operation, filled with identities that do not exist.
 func (o operation) address() string { return placeholder.ReplaceAllString(o.path, "1111111111111111") }
 
 // attackRights makes every call without a token, with invalid tokens, and with tokens of roles and scopes that do not allow it.
@@ -155,7 +155,7 @@ func asList(v any) []any {
 	return l
 }
 
-// guarded are pages and the roles that see them.
+// guarded lists pages, and the roles that may see them.
 var guarded = map[string][]string{
 	"/people": {"administrator"}, "/platforms": {"administrator"}, "/admin": {"administrator", "auditor"},
 	"/admin/audit": {"administrator", "auditor"}, "/admin/storage": {"administrator", "auditor"}, "/admin/tasks": {"administrator",

@@ -16,12 +16,12 @@ import (
 const (
 	maxSlow   = 6000
 	slowEnds  = 45 * time.Second // silent connections must be closed by then
-	pageTime  = 5 * time.Second  // on a machine that is busy with other work, signInTimes the usual duration
+	pageTime  = 5 * time.Second  // or, on a machine that is busy with other work, signInTimes the usual duration
 	slowLines = "POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000000\r\n\r\nn"
 )
 
-// attackSlow opens connections that send an endless form, endless headers, or nothing, and checks that the site meanwhile works and
-// closes them.
+// attackSlow opens connections that send an endless form, endless headers, or nothing. It checks that the site continues to work in
+// the meantime and closes these connections.
 func attackSlow(ctx context.Context, t *target, r *result) error {
 	n := maxSlow
 	var limit syscall.Rlimit
@@ -76,8 +76,8 @@ func attackSlow(ctx context.Context, t *target, r *result) error {
 	return nil
 }
 
-// worksBeside checks whether a visitor from another address gets pages, signs in, and adds a document, each within the given
-// time.
+// worksBeside checks whether a visitor from another address can open pages, sign in and add a document, each within the
+// given time.
 func (t *target) worksBeside(ctx context.Context, r *result, within time.Duration) error {
 	c := from(8, 8)
 	c.Timeout = 4 * within

@@ -49,7 +49,7 @@ type person struct {
 	browser                     *http.Client // signed in
 }
 
-// logs keeps the last bytes that the site printed.
+// logs holds the last bytes that the site printed.
 type logs struct {
 	mu   sync.Mutex
 	last []byte
@@ -202,7 +202,7 @@ func (t *target) start(ctx context.Context, _ bool) (first string, err error) {
 	}
 }
 
-// revive serves a created site again, if an attack was cut short while it was down.
+// revive serves a created site again if an attack was cut short while the site was down.
 func (t *target) revive(ctx context.Context) error {
 	if t.process == nil {
 		return nil
@@ -213,7 +213,7 @@ func (t *target) revive(ctx context.Context) error {
 		if t.alive(ctx) == nil {
 			return nil
 		}
-		t.kill() // while it started
+		t.kill() // it ended while it started
 	}
 	_, err := t.start(ctx, false)
 	return err

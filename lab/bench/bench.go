@@ -1,6 +1,6 @@
-// Package bench measures the speed of the product's own code paths: building an index, querying
-// it, and fingerprinting text. Times are processor times of the process, so that other work on
-// the machine does not count; ratios are relative to a plain table in memory in the same run.
+// Package bench measures the speed of the product's own code paths: building an index, querying it, and
+// fingerprinting text. Times are processor times of the process, so that other work on the machine does not
+// count. Ratios are relative to a plain table in memory, measured in the same run.
 //
 // Start from [Index], [Query], [Growth], [Join], [Ingest], [Check], [Fingerprint] or [Memory].
 package bench
@@ -28,7 +28,7 @@ import (
 
 const scheme = concordat.Scheme("bench@0000000000000000")
 
-// perDocument is how many sentences a document of the benchmark has: a short article.
+// perDocument is the number of sentences in a document of the benchmark, which is a short article.
 const perDocument = 200
 
 // cpu returns the processor time the process has used.
@@ -80,8 +80,9 @@ type IndexResult struct {
 	Peak      float64 `json:"peak_mb"`
 }
 
-// Index builds an index of the prints below dir in three ways: acknowledged batches with a merge at the end, directly
-// and through the write-ahead log, and then the bulk builder. It reports each, and removes the folders again.
+// Index builds an index of the prints below dir in three ways: from acknowledged batches with a merge at the end,
+// both directly and through the write-ahead log, and then with the bulk builder. It reports each result, and removes
+// the folders.
 func Index(ctx context.Context, dir string, prints []concordat.Fingerprint, report func(IndexResult) error) error {
 	o := index.Options{Site: "bench", Scheme: scheme, Shard: "00"}
 	var tables rounds
@@ -159,7 +160,8 @@ func live(ctx context.Context, s interface {
 	return errors.Join(err, s.Close())
 }
 
-// stored returns the bytes of a copy of the index in dir: dir may also hold merged segments that are not removed yet.
+// stored returns the size in bytes of a copy of the index in dir, because dir may still hold segments that have been
+// merged.
 func stored(ctx context.Context, dir string) (n int64, err error) {
 	s, err := index.Open(dir, index.Options{})
 	if err != nil {
@@ -172,7 +174,7 @@ func stored(ctx context.Context, dir string) (n int64, err error) {
 	return n, errors.Join(err, s.Close(), os.RemoveAll(to))
 }
 
-// size returns the bytes of the files below dir.
+// size returns the number of bytes in the files below dir.
 func size(dir string) (int64, error) {
 	var n int64
 	err := filepath.Walk(dir, func(_ string, info os.FileInfo, err error) error {
@@ -221,7 +223,7 @@ type QueryResult struct {
 	Probe      string  `json:"probe"` // exact or one
 	Sentences  int     `json:"sentences"`
 	P50        float64 `json:"p50_us"` // wall time of a query of one sentence
-	P99        float64 `json:"p99_us"` // the same, slowest hundredth
+	P99        float64 `json:"p99_us"` // the same, for the slowest hundredth
 	Rounds     int     `json:"rounds"`
 	CPU        float64 `json:"cpu_us"`       // per sentence, queried as documents of 200; the median of the rounds
 	Best       float64 `json:"best_cpu_us"`  // the minimum of the rounds
@@ -268,7 +270,7 @@ func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs [
 			if path == "bleve" {
 				match = s.MatchStored
 				if probe == concordat.ProbeOne && len(qs) > 2000 {
-					asked = qs[:2000] // it would be fifty times slower and no more informative
+					asked = qs[:2000] // this would be fifty times slower and no more informative
 				}
 			}
 			r, err := ask(ctx, match, flat, asked, probe, max(how.Rounds, 1))
@@ -349,7 +351,7 @@ func latency(ctx context.Context, match func(context.Context, *concordat.Query) 
 		q := query(qs[i : i+1])
 		start := time.Now()
 		if _, err := match(ctx, q); err != nil {
-			return 0, 0 // the same query has just succeeded among others
+			return 0, 0 // the same query has just succeeded as part of a larger one
 		}
 		times = append(times, micro(time.Since(start)))
 	}
@@ -380,7 +382,7 @@ func missed(a *concordat.Answer, qs []Question, probe concordat.Probe) int {
 	return n
 }
 
-// FingerprintResult is the speed of fingerprinting one text.
+// FingerprintResult is the speed of fingerprinting a text.
 type FingerprintResult struct {
 	File      string  `json:"file"`
 	Scheme    string  `json:"scheme"`
@@ -401,8 +403,8 @@ type FingerprintResult struct {
 const leastRound = 20 * time.Millisecond
 
 // Fingerprint measures the index side, text to fingerprints, on one core: it processes the documents at least the given
-// number of times, and until two seconds of processor time have passed. Dictionaries are loaded beforehand. Hashing and
-// reading the text alternate with that, so that other work on the machine slows all of them.
+// number of times, and until two seconds of processor time have passed. Dictionaries are loaded beforehand. Rounds of
+// fingerprinting, hashing and reading the text alternate, so that other work on the machine slows all three.
 func Fingerprint(p *profile.Profiler, file string, documents []string, times int) (FingerprintResult, error) {
 	r := FingerprintResult{File: file, Scheme: string(p.Scheme()), Documents: len(documents)}
 	passes := 1

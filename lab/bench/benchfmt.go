@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Benchmark returns a result as a line in the format of Go's benchmarks, which benchstat compares, and the units for which
-// more is better. The name says what was measured: it consists of words and of the fields documents and sentences. All other
-// numbers are values in the units of their fields, with times in nanoseconds.
+// Benchmark returns a result as a line in the format of Go's benchmarks, which benchstat compares, and the units in which
+// more is better. The name of the benchmark says what was measured; it consists of words and of the fields documents and
+// sentences. All other numbers are values in the units of their fields, with times in nanoseconds.
 func Benchmark(name string, result any) (line string, higher []string) {
 	var values strings.Builder
 	name = "Benchmark" + name

@@ -21,7 +21,7 @@ import (
 	"concordat/store"
 )
 
-// CheckOptions configure what is checked. Zero values mean the defaults.
+// CheckOptions configure the library and the submissions. Zero values mean the defaults.
 type CheckOptions struct {
 	Sentences   int // minimum size of the library; default 100,000, or the size that Documents implies
 	Documents   int // minimum size of the library
@@ -58,13 +58,13 @@ type CheckResult struct {
 	Report      float64 `json:"report_cpu_ms"` // the report built from them
 	Sources     int     `json:"sources"`       // in the report
 	Planted     int     `json:"planted"`       // documents the submission reuses
-	Found       int     `json:"found"`         // of these, the report names
+	Found       int     `json:"found"`         // of these documents, the number that the report names
 	Start       float64 `json:"start_cpu_ms"`  // opening the site and deriving the table
 	Rate        float64 `json:"ingest_sentences_per_cpu_second"`
 	Peak        float64 `json:"peak_mb"`
 }
 
-// planted is how many documents a submission reuses, with two sentences each.
+// planted is the number of documents from which a submission reuses two sentences each.
 const planted = 20
 
 // Check makes a site of made-up text below dir and checks submissions, each with two sentences of each of
@@ -123,7 +123,7 @@ func openSite(ctx context.Context, dir string) (*site.Site, *index.Shard, *store
 	return site.New(site.Options{ID: "bench", Index: shard, Store: db, Profiler: p}), shard, db, nil
 }
 
-// warm derives the query table, as the first question would.
+// warm derives the query table, as the first question would do.
 func warm(ctx context.Context, s *site.Site, shard *index.Shard) error {
 	_, err := shard.Match(ctx, &concordat.Query{Scheme: s.Scheme(), Fingerprints: make([]concordat.Fingerprint, 1)})
 	return err

@@ -27,12 +27,12 @@ import (
 // ClusterOptions of Cluster; all are required and at least 1.
 type ClusterOptions struct {
 	Nodes, Shards, Copies int
-	Sizes                 []int // numbers of sentences, ascending: the same site grows
-	Questions             int   // at each size, half of them planted
+	Sizes                 []int // numbers of sentences, ascending, to which the site grows
+	Questions             int   // number at each size, half of them planted
 	Writers               int   // number of writers that put documents at the same time
 	Seed                  uint64
-	// Settle is how long merges and the removal of what they replaced may take after the last put of a size;
-	// their processor time counts.
+	// Settle is how long merges, and the removal of the segments that they replaced, may take after the last
+	// put of a size. Their processor time counts.
 	Settle time.Duration
 }
 
@@ -40,14 +40,14 @@ type ClusterOptions struct {
 type ClusterResult struct {
 	Sentences int     `json:"sentences"`
 	Copies    int     `json:"copies"`
-	CPU       float64 `json:"cpu_us"`        // of adding a sentence since the previous size: all copies, logs, messages, merges
+	CPU       float64 `json:"cpu_us"`        // of adding a sentence since the previous size: for all copies, logs, messages and merges
 	Alone     float64 `json:"alone_cpu_us"`  // of the same on one node without copies, at the first size
 	Ratio     float64 `json:"ratio"`         // CPU divided by copies times Alone, at the first size
 	Follower  float64 `json:"follower"`      // the cost of each further copy divided by Alone, at the first size
 	Rate      float64 `json:"per_second"`    // sentences added per second of elapsed time
 	PutP50    float64 `json:"put_p50_ms"`    // a document of 200 sentences, elapsed time, while Writers put
 	PutP99    float64 `json:"put_p99_ms"`    //
-	Lag       uint64  `json:"lag_records"`   // by which the last follower was behind its master, at most
+	Lag       uint64  `json:"lag_records"`   // maximum number of records by which the last follower was behind its master
 	Drain     float64 `json:"drain_ms"`      // until all copies had everything, after the last put
 	Bytes     float64 `json:"bytes"`         // on disk, per sentence and copy, including the log
 	Memory    float64 `json:"memory"`        // in use, per sentence and copy
@@ -63,7 +63,8 @@ type ClusterResult struct {
 	Missing   int     `json:"missing_shard"` // answers without all shards
 }
 
-// Cluster grows a site of several nodes below dir to the sizes, and reports each.
+// Cluster makes a site of several nodes below dir, lets it grow to each size in turn, and reports the result
+// at each.
 func Cluster(ctx context.Context, dir string, o ClusterOptions, report func(ClusterResult) error) (err error) {
 	prints, _ := Prints(o.Sizes[len(o.Sizes)-1], 0, o.Seed)
 	alone, err := aloneCost(ctx, filepath.Join(dir, "alone"), o, prints[:o.Sizes[0]])
@@ -97,7 +98,7 @@ func Cluster(ctx context.Context, dir string, o ClusterOptions, report func(Clus
 			}
 		}
 		r.Memory = float64(heap()-before) / float64(size*o.Copies)
-		runtime.KeepAlive(prints) // so that the difference is not due to them
+		runtime.KeepAlive(prints) // so that they do not cause the difference
 		if err := s.ask(ctx, questionsTo(prints[:size], o.Questions, o.Seed+uint64(size)), &r); err != nil {
 			return err
 		}
@@ -147,7 +148,8 @@ func aloneCost(ctx context.Context, dir string, o ClusterOptions, prints []conco
 	return micro(cpu()-start) / float64(len(prints)), nil
 }
 
-// oneCopy returns the same for a site of several nodes without copies.
+// oneCopy returns the processor time per sentence, in microseconds, for a site of several nodes without
+// copies.
 func oneCopy(ctx context.Context, dir string, o ClusterOptions, prints []concordat.Fingerprint) (_ float64, err error) {
 	s, err := openNodes(ctx, dir, o)
 	if err != nil {
@@ -280,7 +282,7 @@ func (s *nodes) close() (err error) {
 	return errors.Join(err, os.RemoveAll(s.dir))
 }
 
-// copies calls f with the status of each copy, by shard.
+// copies calls f with the status of each copy, shard by shard.
 func (s *nodes) copies(f func(concordat.ShardID, *cluster.Copy, replica.Status)) {
 	for _, n := range s.nodes {
 		for i := range s.o.Shards {
@@ -310,7 +312,7 @@ func (s *nodes) lag() (worst uint64) {
 	return worst
 }
 
-// grow puts the prints numbered [from, to), and measures that.
+// grow puts the prints numbered [from, to) and measures the cost.
 func (s *nodes) grow(ctx context.Context, prints []concordat.Fingerprint, from, to int, r *ClusterResult) error {
 	watch, stop := context.WithCancel(ctx)
 	watched := make(chan struct{})

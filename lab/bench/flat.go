@@ -2,12 +2,12 @@ package bench
 
 import "concordat"
 
-// flat is the plain in-memory table for comparison: for each band a list of
-// sentences by band value, and the fingerprints to check. It is not product code, but the practical limit: not durable,
-// without deletions and libraries.
+// flat is a plain table in memory for comparison. For each band, it has a list of sentences by band value, and the
+// fingerprints to check. It is not product code, but shows the practical limit: it is not durable, and has no deletions
+// and no libraries.
 type flat struct {
 	prints []concordat.Fingerprint
-	starts [concordat.Bands][]uint32 // by band value; one more than there are values
+	starts [concordat.Bands][]uint32 // by band value, with one more at the end
 	ids    [concordat.Bands][]uint32
 	near   int // entries within the distance: keeps the compiler from dropping the check
 }

@@ -24,10 +24,10 @@ type GrowthResult struct {
 	Build     float64 `json:"sentences_per_cpu_second"` // bulk, merged
 	Bytes     float64 `json:"bytes_per_sentence"`       // on disk
 	Open      float64 `json:"open_cpu_s"`               // the index opened and its table derived
-	OpenPeak  float64 `json:"open_peak_mb"`             // largest resident size meanwhile, without the benchmark's own
-	Close     float64 `json:"close_cpu_s"`              // closed, the table kept
-	Kept      float64 `json:"kept_bytes_per_sentence"`  // size of it
-	Warm      float64 `json:"warm_cpu_s"`               // opened again with it
+	OpenPeak  float64 `json:"open_peak_mb"`             // largest resident size in the meantime, without the benchmark's own
+	Close     float64 `json:"close_cpu_s"`              // closed, with the table kept
+	Kept      float64 `json:"kept_bytes_per_sentence"`  // size of the kept table
+	Warm      float64 `json:"warm_cpu_s"`               // opened again with the table
 	Memory    float64 `json:"heap_bytes_per_sentence"`  // of the open index
 	Exact     float64 `json:"exact_cpu_us"`             // per sentence, queried as documents of 200; the median of the rounds
 	One       float64 `json:"one_cpu_us"`
@@ -38,7 +38,7 @@ type GrowthResult struct {
 	Peak      float64 `json:"peak_mb"`
 }
 
-// Growth builds an index of the prints below dir, opens it, and asks it a number of times.
+// Growth builds an index of the prints below dir, opens it, and asks it the questions a number of times.
 func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs []Question, times int) (r GrowthResult, err error) {
 	d := filepath.Join(dir, "growth")
 	defer func() { err = errors.Join(err, os.RemoveAll(d)) }()
@@ -57,7 +57,7 @@ func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs 
 	}
 	r.Sentences, r.Bytes = len(prints), float64(bytes)/n
 	before := heap()
-	debug.FreeOSMemory() // otherwise opening would use what the build left
+	debug.FreeOSMemory() // otherwise opening would use memory that the build left
 	held := resident()
 	r.Peak = peak()
 	resetPeak()
@@ -71,7 +71,7 @@ func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs 
 	r.Open = (cpu() - start).Seconds()
 	r.OpenPeak = peak() - held
 	r.Memory, r.Distinct = float64(heap()-before)/n, s.Stats().Distinct
-	runtime.KeepAlive(prints) // so that the difference is not due to them
+	runtime.KeepAlive(prints) // so that they do not cause the difference
 	for _, p := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
 		took, matches, missed, err := askAll(ctx, s.Match, qs, p, times)
 		if err != nil {

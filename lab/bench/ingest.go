@@ -35,20 +35,20 @@ type IngestResult struct {
 // File is a file to be read, or a text that was read.
 type File struct {
 	Name string
-	Data []byte // nil: Text is given
+	Data []byte // nil if Text is given
 	Text string
 }
 
 // Ingest adds the files stage by stage, each stage over all of them before the next, since the times of concurrent stages could
 // not be separated. The cost of text and words in the index is the difference between three indexes: of only fingerprints, with
-// text, and also with words. Each is made several times, alternating, and the median is taken, since a difference doubles the
-// uncertainty.
+// text, and also with words. Each index is made several times, in alternation, and the median is taken, because a difference
+// doubles the uncertainty.
 func Ingest(ctx context.Context, dir string, files []File, times int) (r IngestResult, err error) {
 	p, err := profile.New(profile.Options{})
 	if err != nil {
 		return r, err
 	}
-	if _, err := p.ForIndex(concordat.Document{ID: "warm", Text: "words and 词语"}); err != nil { // loads tables and dictionaries
+	if _, err := p.ForIndex(concordat.Document{ID: "warm", Text: "words and 词语"}); err != nil { // this loads tables and dictionaries
 		return r, err
 	}
 	if err := r.extract(files); err != nil {

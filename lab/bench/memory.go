@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// MemoryResult is the current memory speed of one core: it limits look-ups, which spend more time waiting for
-// memory than computing.
+// MemoryResult is the current memory speed of one core. This speed limits look-ups, which spend more time
+// waiting for memory than computing.
 type MemoryResult struct {
 	Stream  float64 `json:"stream_gb_per_s"` // read in order
 	Lines   float64 `json:"line_ns"`         // a random access, if the next one does not depend on it
 	Latency float64 `json:"latency_ns"`      // a random access that determines the next one
 }
 
-// Memory measures over 128 MB, more than the caches hold, and returns the best of three passes.
+// Memory measures the speed over 128 MB, which is more than the caches hold, and returns the best of three
+// passes.
 func Memory() MemoryResult {
 	const lines, step = 1 << 21, 8 // of 64 bytes, in words of 8
 	a := make([]uint64, lines*step)
@@ -70,10 +71,10 @@ func add(a []uint64) uint64 {
 	return s[0] + s[1] + s[2] + s[3]
 }
 
-// resident returns the resident size of the process in megabytes, 0 if that is not known.
+// resident returns the resident size of the process in megabytes, or 0 if it is not known.
 func resident() float64 { return status("self", "VmRSS:") }
 
-// status returns a value of /proc/PROCESS/status in megabytes, 0 if there is none.
+// status returns a value from /proc/PROCESS/status in megabytes, or 0 if there is none.
 func status(process, name string) float64 {
 	b, err := os.ReadFile("/proc/" + process + "/status")
 	if err != nil {
@@ -91,5 +92,5 @@ func status(process, name string) float64 {
 	return 0
 }
 
-// resetPeak restarts the peak, if the system can (Linux, proc(5), clear_refs).
+// resetPeak restarts the record of the peak, if the system can do so (Linux, proc(5), clear_refs).
 func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }

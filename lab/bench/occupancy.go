@@ -9,13 +9,13 @@ import (
 	"concordat"
 )
 
-// OccupancyResult is how full the buckets of a band are, simulated only from its values: this shows without any machines how
-// many candidates a question will meet.
+// OccupancyResult describes how full the buckets of a band are. It is simulated from the values of the band alone, which
+// shows, without any machines, how many candidates a question will meet.
 type OccupancyResult struct {
 	Sentences  int     `json:"sentences"`
 	Shards     int     `json:"shards"`
 	Mean       float64 `json:"mean"`       // sentences in a bucket of a shard
-	P99        int     `json:"p99"`        // 99 of 100 buckets hold no more
+	P99        int     `json:"p99"`        // 99 of 100 buckets hold no more than this
 	Max        int     `json:"max"`        // the fullest of all shards
 	Poisson    float64 `json:"poisson"`    // ratio of variance to mean; 1 for values drawn uniformly
 	Candidates float64 `json:"candidates"` // of a planted exact question in one shard and one band, including the planted one
@@ -96,10 +96,10 @@ func (r *OccupancyResult) fill(histogram []int) {
 		}
 	}
 	r.Poisson = (squares/buckets - r.Mean*r.Mean) / r.Mean
-	r.Candidates = squares / math.Max(sum, 1) // a bucket is met as often as it has sentences
+	r.Candidates = squares / math.Max(sum, 1) // a bucket is met in proportion to its number of sentences
 }
 
-// TextOccupancy is Occupancy for real fingerprints: the mean of the five bands in one shard.
+// TextOccupancy is like Occupancy, for real fingerprints: it returns the mean of the five bands in one shard.
 func TextOccupancy(prints []concordat.Fingerprint) OccupancyResult {
 	r := OccupancyResult{Sentences: len(prints), Shards: 1}
 	for band := range concordat.Bands {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// ProcessResult is the cost of one command, its children included.
+// ProcessResult is the cost of one command, including its children.
 type ProcessResult struct {
 	Command string  `json:"command"` // name of the program without its folder, and the first word after it
 	Rounds  int     `json:"rounds"`
@@ -56,9 +56,9 @@ func Process(ctx context.Context, name string, command []string, times int, out 
 	return r, nil
 }
 
-// watch samples the largest resident size of a process, and returns a function that stops sampling and returns the size. What
-// the system reports for an ended process includes the size of its parent at the start (Linux, exec_mmap), so it is useless for
-// a smaller process.
+// watch samples the largest resident size of a process, and returns a function that stops sampling and returns the size. The
+// size that the system reports for an ended process includes the size of its parent at the start (Linux, exec_mmap), so it is
+// useless for a process smaller than its parent.
 func watch(pid int) (last func() float64) {
 	done, result := make(chan struct{}), make(chan float64)
 	go func() {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// rounds are the processor times of rounds of the same work.
+// rounds holds the processor times of rounds of the same work.
 type rounds []time.Duration
 
 func (r *rounds) time(f func() error) error {
@@ -17,7 +17,7 @@ func (r *rounds) time(f func() error) error {
 
 func (r rounds) best() time.Duration { return slices.Min(r) }
 
-// median is the middle one, or the mean of the two.
+// median returns the middle value, or the mean of the two in the middle.
 func (r rounds) median() time.Duration {
 	s := slices.Sorted(slices.Values(r))
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2

@@ -24,18 +24,18 @@ import (
 
 // WebOptions describe the load on the pages of a serving process. All but Seed are required.
 type WebOptions struct {
-	Base     string // address of the pages, without a slash at the end
+	Base     string // address of the pages, without a trailing slash
 	Process  int    // that serves
 	Cookie   string // name of the session cookie
 	Sessions []string
 	Library  concordat.LibraryID // empty, to be filled
 	// Documents is the size of the library, Sentences that of each document.
 	Documents, Sentences int
-	Checks               int // completed before anything is measured, and then read
+	Checks               int // number of checks completed before anything is measured, and then read
 	Rounds               int // of each page, by each session
 	Uploaders, Uploads   int // number of uploads at a time, and of files in each
 	Seed                 uint64
-	// Open returns how many checks are waiting or running.
+	// Open returns the number of checks that are waiting or running.
 	Open func(ctx context.Context) (int, error)
 }
 
@@ -46,7 +46,7 @@ type WebResult struct {
 	Errors   int     `json:"errors"`
 	First    string  `json:"first_error,omitempty"`
 	CPU      float64 `json:"cpu_ms"` // of the serving process, per request
-	P50      float64 `json:"p50_ms"` // as the caller experiences it
+	P50      float64 `json:"p50_ms"` // time as the caller experiences it
 	P99      float64 `json:"p99_ms"`
 	Bytes    int64   `json:"bytes"`      // of all answers
 	Open     int     `json:"most_open"`  // number of checks that waited or ran at the same time
@@ -61,7 +61,7 @@ type WebResult struct {
 
 // Web fills the library, completes checks, and then puts the pages under load: first each page by all sessions at once with
 // an idle queue, then all pages at once, with every session following a running check while files are submitted. It reports
-// the cost of each. It needs the proc file system.
+// the cost of each kind of request. It needs the proc file system.
 func Web(ctx context.Context, o WebOptions, report func(WebResult) error) error {
 	if len(o.Sessions) == 0 || o.Documents < 1 || o.Checks < 1 || o.Rounds < 1 {
 		return fmt.Errorf("%w: sessions, documents, checks and rounds are at least 1", concordat.ErrInvalid)
@@ -103,7 +103,7 @@ func Web(ctx context.Context, o WebOptions, report func(WebResult) error) error 
 	return l.mixed(ctx, paths, report)
 }
 
-// load is one run.
+// load is one run of Web.
 type load struct {
 	o      WebOptions
 	words  *writer
@@ -266,9 +266,9 @@ func (l *load) follow(ctx context.Context, session, path string, events *atomic.
 	}
 }
 
-// mixed puts all kinds of load on the site at once.
+// mixed puts the site under all kinds of load at once.
 func (l *load) mixed(ctx context.Context, done []string, report func(WebResult) error) error {
-	// The first upload is there before any reader: there is something to follow.
+	// The first upload is there before any reader, so that there is something to follow.
 	first, err := l.hand(ctx, l.o.Sessions[0], "/checks", l.submission(l.o.Checks))
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"concordat/segment"
 )
 
-// Channel names what the two sides of an alignment know about each other.
+// Channel says what the two sides of an alignment know about each other.
 type Channel string
 
 // The channels.
@@ -28,13 +28,14 @@ const (
 	ChannelText Channel = "text"
 	// ChannelFingerprints aligns the 100-bit fingerprints of sentences, and then continues like ChannelSketches.
 	ChannelFingerprints Channel = "fingerprints"
-	// ChannelSketches aligns keyed word sets, and then the order of words if the sets suggest a literal copy: what a site shows
-	// of a nominated document instead of its text.
+	// ChannelSketches aligns keyed word sets and then, if the sets suggest a literal copy, the order of words. A site shows
+	// these of a nominated document instead of its text.
 	ChannelSketches Channel = "sketches"
 )
 
-// AsPAN returns the options for PAN's way of annotating, which differs from people's: one disguise for each pair of
-// documents, the whole source for a summary, and passages that include everything between their ends.
+// AsPAN returns the options for PAN's way of annotating, which differs from that of people: it has one disguise for
+// each pair of documents, annotates the whole source for a summary, and includes in a passage everything between
+// its ends.
 func AsPAN(o align.Options) align.Options {
 	o.VerbatimReplaces, o.WholeSource, o.Bridged = true, true, true
 	return o
@@ -113,8 +114,8 @@ func textsOf(m map[string]string) texts {
 	}
 }
 
-// overPairs calls do for each pair, on all cores, with the sides loaded; each document is read and
-// prepared once and released after its last pair.
+// overPairs calls do for each pair, on all cores, with both sides loaded. Each document is read and prepared
+// once, and released after its last pair.
 func overPairs(ctx context.Context, pairs []DocumentPair, sources, suspicious texts, do func(DocumentPair, *Side, *Side) error) error {
 	srcs, susps := newPreparedSides(sources), newPreparedSides(suspicious)
 	for _, p := range pairs {
@@ -184,8 +185,8 @@ func finderWith(channel Channel, o align.Options) (func(susp, source *Side) ([]a
 // sketchKey serves as the key of a federation.
 var sketchKey = []byte("evaluation")
 
-// overSketches does what two sites do: sketches of both documents, and then, for passages that are
-// probably literal, the order of their words.
+// overSketches aligns as two sites do: by sketches of both documents and then, for passages that are probably
+// literal, by the order of their words.
 func overSketches(susp, source *align.Text, o align.Options) ([]align.Passage, error) {
 	a, err := sketched(susp)
 	if err != nil {
@@ -198,7 +199,7 @@ func overSketches(susp, source *align.Text, o align.Options) ([]align.Passage, e
 	return edges(susp, source, align.Literal(a, b, o), o, func() []align.Passage { return align.Pair(a, b, o) })
 }
 
-// overPrints does what two sites do that show each other only fingerprints.
+// overPrints aligns as two sites do that show each other only fingerprints.
 func overPrints(sketcher concordat.Sketcher, susp, source *Side, o align.Options) ([]align.Passage, error) {
 	a, err := prints(sketcher, susp.Source)
 	if err != nil {
@@ -296,7 +297,8 @@ func annotated(p DocumentPair, susp, source *Side, passages []align.Passage) []A
 type preparedSides struct {
 	read texts
 	mu   sync.Mutex
-	// left is how many pairs still need a document; sides are those read. Guarded by mu.
+	// left is the number of pairs that still need each document; sides holds the documents that were read.
+	// Both are guarded by mu.
 	left  map[string]int
 	sides map[string]func() (*Side, error)
 }
@@ -329,7 +331,7 @@ func (s *preparedSides) prepare(name string) (*Side, error) {
 	return &Side{text, align.Prepare(text), newRuneIndex(text)}, nil
 }
 
-// runeIndex turns byte offsets of a text into code points.
+// runeIndex converts byte offsets of a text into code points.
 type runeIndex struct {
 	text  string
 	marks []mark

@@ -43,7 +43,8 @@ func ownSentences(r *run) error {
 	return nil
 }
 
-// betweenReworded adds the figures of one corpus, with no, one or two of the writer's own sentences in each text.
+// betweenReworded adds the figures of one corpus, whose texts contain no, one or two of the writer's own
+// sentences.
 func (r *run) betweenReworded(of string, same [][2]string, own []string) {
 	const reworded = 4
 	for _, many := range []int{0, 1, 2} {
@@ -95,7 +96,8 @@ const (
 	maxOwnCovered = 0.05
 )
 
-// sandwich is a text being assembled; own says for each byte whether it is in one of the writer's own sentences.
+// sandwich is a text being assembled; own says, for each byte, whether the byte is in one of the writer's own
+// sentences.
 type sandwich struct {
 	text strings.Builder
 	own  []bool

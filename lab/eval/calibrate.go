@@ -16,7 +16,7 @@ import (
 	"concordat/report"
 )
 
-// Reuse is the known origin of a document.
+// Reuse says what is known about the origin of a document.
 type Reuse string
 
 // What may be known about a document.
@@ -31,7 +31,7 @@ type Scored struct {
 	Group, Class string // the corpus, and the kind of document in it
 	Reuse        Reuse
 	Score        float64 // covered share, 0 to 1
-	Measured     bool    // something was compared; otherwise Score is meaningless
+	Measured     bool    // whether anything was compared; otherwise Score is meaningless
 }
 
 // ScoreRow is the distribution of the document score over the documents of one class.
@@ -41,7 +41,7 @@ type ScoreRow struct {
 	N            int // documents measured
 	Unmeasured   int
 	Median       float64
-	Above        []int // number of documents that reach each threshold
+	Above        []int // for each threshold, the number of documents that reach it
 }
 
 // ScoreThresholds are the document scores at which rates are given.
@@ -81,7 +81,7 @@ func Distribution(all []Scored) []ScoreRow {
 	return out
 }
 
-// ScoreKey names a row of a Distribution.
+// ScoreKey identifies a row of a Distribution.
 type ScoreKey struct {
 	Reuse        Reuse
 	Group, Class string
@@ -112,7 +112,7 @@ func WriteDistribution(w io.Writer, rows []ScoreRow) error {
 	return err
 }
 
-// ScoreOf checks a document against the library and returns its score without any rules.
+// ScoreOf checks a document against the library, without any rules, and returns its score.
 func (b *Bench) ScoreOf(ctx context.Context, d Doc) (score float64, measured bool, err error) {
 	r, err := b.Report(ctx, d)
 	if err != nil {
@@ -121,8 +121,8 @@ func (b *Bench) ScoreOf(ctx context.Context, d Doc) (score float64, measured boo
 	return r.Scores.Covered, r.Scores.Measured(), nil
 }
 
-// Calibrate measures the document score on your own documents: the .txt files below library are the library, and each line of
-// the labels file, "path TAB class TAB reused|clean" with the path relative to the file, is a submission.
+// Calibrate measures the document score on the user's documents: the .txt files below library are the library, and each line
+// of the labels file, "path TAB class TAB reused|clean" with the path relative to the file, is a submission.
 func Calibrate(ctx context.Context, library, labels, recipe string) (rows []ScoreRow, err error) {
 	dir, err := os.MkdirTemp("", "concordat-calibrate-*")
 	if err != nil {

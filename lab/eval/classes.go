@@ -7,8 +7,9 @@ import (
 	"concordat/report"
 )
 
-// literalness describes how literally a text was copied: its share in equal runs of words, its share of words that the
-// sources also contain, and the average number of words in an equal run, on a scale that counts long runs less.
+// literalness describes how literally a text was copied: the share of its words in equal runs, the share of its words
+// that the sources also contain, and the average number of words in an equal run, on a scale that counts long runs
+// less.
 func literalness(f *report.Findings) []float64 {
 	const longest, usual = 40, 6 // words of a run
 	text := f.Submission.Text
@@ -34,9 +35,9 @@ func literalness(f *report.Findings) []float64 {
 	return []float64{n / all, common / all, math.Log(1 + words/max(runs, 1)/usual)}
 }
 
-// leftOut returns the share of items whose class is found. The first class, none, is that of items covered less than worthLook;
-// the others are distinguished by a Gaussian naive Bayes classifier (Mitchell 1997, section 6.9; Clough and Stevenson use naive
-// Bayes too) that is fitted on all other covered items.
+// leftOut returns the share of items whose class is found. The first class, none, is that of items whose covered share is less
+// than worthLook; the others are distinguished by a Gaussian naive Bayes classifier (Mitchell 1997, section 6.9; Clough and
+// Stevenson use naive Bayes too) that is fitted on all other covered items.
 func leftOut(covered []labelled, features [][]float64, classes []int) float64 {
 	right := 0
 	fitted := make([]int, len(classes)) // classes of the items to fit on; -1 for the others
@@ -63,7 +64,7 @@ func leftOut(covered []labelled, features [][]float64, classes []int) float64 {
 	return float64(right) / float64(max(len(features), 1))
 }
 
-// worthLook is the covered share from which a report is worth a look.
+// worthLook is the covered share from which a report is worth looking at.
 const worthLook = 0.1
 
 // posterior returns the logarithm of the posterior of class c for item i, fitted on the others, up to a constant.

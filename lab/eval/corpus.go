@@ -78,8 +78,8 @@ func (b *Bench) ingest(ctx context.Context, library concordat.LibraryID, docs []
 	}, func(site.Ingested) error { return nil })
 }
 
-// compareAll compares documents with one another only, as a batch whose index is below dir while it runs, and returns what a user sees
-// of it. The names must differ.
+// compareAll compares documents only with one another, as a batch whose index is below dir while the batch runs, and returns what a
+// user sees of the batch. The names must differ.
 func (b *Bench) compareAll(ctx context.Context, dir string, docs []site.Item, job batch.Job,
 	o site.CheckOptions) (_ *batch.View, err error) {
 	job.NoLibraries = true
@@ -128,8 +128,8 @@ type Hit struct {
 	Blocks int // distinct sentences of the submission within the gate
 }
 
-// Fingerprints returns the sources that have at least two matched sentences each within the gate:
-// this is the rule by which a source may be reported without its text. The best come first.
+// Fingerprints returns the sources that have at least two matched sentences each within the gate: this is the
+// rule by which a source may be reported without its text. The best sources come first.
 func (b *Bench) Fingerprints(ctx context.Context, d Doc, probe concordat.Probe) ([]Hit, error) {
 	p, err := b.Profiler.Profile(concordat.Document{Text: d.Text}, nil)
 	if err != nil {

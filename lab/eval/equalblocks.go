@@ -44,7 +44,7 @@ func equalBlocks[T comparable](a, b []T) []equalBlock {
 	return out
 }
 
-// blockFinder finds longest blocks; at are the places of the elements of the second sequence, ascending.
+// blockFinder finds longest blocks; at holds, for each element, its places in the second sequence, ascending.
 type blockFinder[T comparable] struct {
 	a  []T
 	at map[T][]int

@@ -20,8 +20,8 @@ import (
 	"concordat/store"
 )
 
-// FederateOptions say what an evaluation of a federation compares. Documents, Submissions, Truth and
-// Dir are required.
+// FederateOptions describe what an evaluation of a federation compares. Documents, Submissions, Truth and Dir
+// are required.
 type FederateOptions struct {
 	Documents   []Doc              // of the libraries
 	Submissions []Doc              // to be checked; one with the ID of a document is not compared with itself
@@ -60,7 +60,8 @@ type FederateRow struct {
 	pairs map[[2]string]bool
 }
 
-// Recall is the share of the truth that was found, Precision the share of what was found that is true.
+// Recall is the share of the true pairs that were found; Precision is the share of the pairs found that are
+// true.
 func (r *FederateRow) Recall() float64    { return ratio(r.True, r.Truth) }
 func (r *FederateRow) Precision() float64 { return ratio(r.True, r.Found) }
 
@@ -100,11 +101,11 @@ type fedRun struct {
 	o        FederateOptions
 	all, one *FedSites
 	say      func(string, ...any)
-	// submitted are the IDs of the submissions.
+	// submitted holds the IDs of the submissions.
 	submitted map[string]bool
 }
 
-// home is the site of a document.
+// home returns the site of a document.
 func home(id string, sites int) int {
 	sum := sha256.Sum256([]byte(id))
 	return int(binary.BigEndian.Uint64(sum[:8]) % uint64(sites))
@@ -281,7 +282,8 @@ func (f *fedRun) byEvidence(ctx context.Context, w *way, d Doc) (map[string]bool
 	return out, nil
 }
 
-// answered returns an error if a partner's answer was incomplete: a measurement without it is invalid.
+// answered returns an error if a partner's answer was incomplete, because a measurement without it is
+// invalid.
 func answered(cs []concordat.Consulted) error {
 	for _, c := range cs {
 		if c.Err != "" || c.Unready > 0 || c.Withheld > 0 {

@@ -31,9 +31,9 @@ var fedEpoch = concordat.Epoch{Federation: "eval", Number: 1}
 // fedLibrary is the one library of each site.
 const fedLibrary = "library"
 
-// FedSites are sites in one process that are partners of each other and use the real protocol over
-// loopback TLS. Every site fingerprints with the key of the federation, so that what sites find can be
-// compared bit by bit with what one index finds.
+// FedSites is a group of sites in one process that are partners of each other and use the real protocol over
+// loopback TLS. Every site fingerprints with the key of the federation, so that the findings of sites can be
+// compared bit by bit with those of a single index.
 type FedSites struct {
 	Sites    []*FedSite
 	profiler *profile.Profiler
@@ -269,7 +269,7 @@ func (s *FedSite) Pinned(cert *x509.Certificate) (federation.Member, bool) {
 	return federation.Member{}, false
 }
 
-// Renew implements federation.Roster: cards outlive an evaluation.
+// Renew implements federation.Roster. It does nothing, because cards outlive an evaluation.
 func (s *FedSite) Renew(context.Context, *crypto.Card) error { return nil }
 
 // fedEpochs serves the single epoch.

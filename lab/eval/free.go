@@ -8,7 +8,7 @@ import (
 	"concordat/meaning"
 )
 
-// verseArchive has translations of the Bible, one verse per line.
+// verseArchive is an archive of translations of the Bible, with one verse per line.
 const verseArchive = "verse-retranslations/verse-retranslations.tar.zst"
 
 // freeTranslations are those that are in the public domain and in a language for which the table has pieces.
@@ -40,7 +40,8 @@ func Verses(corpora string) ([]pieces.Verse, error) {
 	return out, err
 }
 
-// freeSources are files of the corpora whose texts may be redistributed, with how much of each is taken.
+// freeSources lists the files of the corpora whose texts may be redistributed, with the part of each that is
+// taken.
 var freeSources = []struct {
 	path  string
 	field int                    // in tab-separated files, the column with the text

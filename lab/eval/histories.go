@@ -9,7 +9,7 @@ const (
 	noReuse                  // similar by chance or subject
 )
 
-// readHistories are the pairs outside the list of zh-histories whose evidence was read, both passages in full
+// readHistories holds the pairs outside the list of zh-histories whose evidence a person read, with both passages in full
 // (doc/evaluation/README.md). The list is exact for what it contains, pairs with twenty equal runs of eight characters, but
 // lacks pairs that were reworded more than that.
 var readHistories = map[DocumentPair]verdict{

@@ -31,8 +31,8 @@ const (
 	formulaPairs, worstFormulas = 1, 0.12
 )
 
-// innocentShort are the scenarios and modes of the short form, which only shows that measuring works: the
-// bounds are those for all scenarios.
+// innocentShort lists the scenarios and modes of the short form, which only shows that the measurement works;
+// the bounds are those for all scenarios.
 var innocentShort = struct{ scenarios, modes []string }{[]string{"09-ring"}, []string{"tmpl", "n5", "lib"}}
 
 // innocentDocuments measures false accusations: listed pairs that are not copies, and covered text that was not copied,
@@ -74,7 +74,7 @@ type innocentJob struct {
 	m innocentMode
 }
 
-// innocentRows runs jobs, one for each core at a time, and returns one row for each, in order.
+// innocentRows runs jobs, as many at a time as there are cores, and returns one row for each, in order.
 func (r *run) innocentRows(jobs []innocentJob) ([]*innocentRow, error) {
 	rows := make([]*innocentRow, len(jobs))
 	order := make([]int, len(jobs)) // the longest first
@@ -138,7 +138,7 @@ func (r *run) writePassages(rows []*innocentRow) (err error) {
 	return nil
 }
 
-// innocentTable returns the rows as a table. Shares are in per cent.
+// innocentTable returns the rows as a table, with shares in per cent.
 func innocentTable(title string, rows []*innocentRow) Table {
 	t := Table{Title: title, Columns: []string{"scenario", "mode", "docs", "pairs", "false30", "false10", "missed", "copies",
 		"over med", "over worst", "alien med", "alien worst", "bare", "long", "common", "template", "quoted", "recall"}}
@@ -171,7 +171,7 @@ func (row *innocentRow) add(other *innocentRow) {
 	row.over, row.alien = append(row.over, other.over...), append(row.alien, other.alien...)
 }
 
-// open reports whether nothing distinguishes a form from a copy, because there are only two documents. What is shown
+// open reports whether there are only two documents, so that nothing distinguishes a form from a copy. What is shown
 // in that case is suspected wording, without a bound.
 func (row *innocentRow) open() bool { return row.mode == "n2" }
 
@@ -237,7 +237,7 @@ func modeOrder(name string) int {
 
 func percent(v float64) float64 { return 100 * v }
 
-// median returns the middle value, or the mean of the two in the middle; 0: there is none.
+// median returns the middle value, or the mean of the two in the middle; it returns 0 if there are no values.
 func median(vs []float64) float64 {
 	if len(vs) == 0 {
 		return 0
@@ -246,7 +246,7 @@ func median(vs []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// worst returns the largest value; 0: there is none.
+// worst returns the largest value, or 0 if there are no values.
 func worst(vs []float64) float64 {
 	out := 0.0
 	for _, v := range vs {
@@ -266,7 +266,7 @@ func mean(vs []float64) float64 {
 	return sum / float64(len(vs))
 }
 
-// keyedScenarios are those whose reports are compared for several keys of fingerprints.
+// keyedScenarios lists the scenarios whose reports are compared for several fingerprint keys.
 var keyedScenarios = []string{"01-grants-en-15", "08-questionnaire", "09-ring"}
 
 // innocentKeys counts the documents for which a site with another key covers different text: in a batch, in one with the

@@ -106,7 +106,8 @@ func (m sentenceMaker) fill(s string) string {
 	return s
 }
 
-// document makes a document of a call. taken, if any, are the sentences that it takes from another document, by number.
+// document makes a document of a call. taken holds the sentences that the document takes from another one, by number;
+// it may be empty.
 func (c *madeCall) document(m sentenceMaker, name string, taken map[int]string) *madeDoc {
 	d := &madeDoc{name: name}
 	space := " "
@@ -210,7 +211,7 @@ func (c *madeCorpus) addCalls(l *madeLanguage) {
 	c.mixed = append(c.mixed, mixed)
 }
 
-// madeCopy records in both documents what the second one took.
+// madeCopy records in both documents the sentences that the second one took.
 func madeCopy(a, b *innocentDoc, from, to *madeDoc, taken map[int]string) innocentCopy {
 	letters := [2]int{}
 	for k := range taken {
@@ -222,9 +223,9 @@ func madeCopy(a, b *innocentDoc, from, to *madeDoc, taken map[int]string) innoce
 	return innocentCopy{a.name, b.name, float64(letters[0]) / float64(len(a.text)), float64(letters[1]) / float64(len(b.text))}
 }
 
-// innocentCalls measures the same as innocentDocuments on generated documents: of several calls and years in one
-// library or batch, where only a few of all documents contain the form of a call; in batches of one call; and on the
-// two documents of each copy.
+// innocentCalls measures the same figures as innocentDocuments, on generated documents: of several calls and years
+// in one library or batch, where only a few of all documents contain the form of a call; in batches of one call; and
+// on the two documents of each copy.
 func innocentCalls(r *run) error {
 	languages, err := madeLanguages()
 	if err != nil {

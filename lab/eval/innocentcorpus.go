@@ -40,7 +40,7 @@ type innocentDoc struct {
 	item    site.Item // as read from its file
 	text    string
 	letters []int                       // where each letter and digit of text begins, ascending
-	copied  map[string][]concordat.Span // what it shares with the other document of a real copy
+	copied  map[string][]concordat.Span // stretches that it shares with the other document of a real copy
 	legit   []concordat.Span            // forms, references, quotations and the like
 }
 
@@ -157,7 +157,7 @@ func newInnocentDoc(name string, got *extract.Result) *innocentDoc {
 // isLetter reports whether shares count the rune: letters and digits.
 func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// learn reads a line of the truth.
+// learn records a line of the truth.
 func (s *innocentScenario) learn(t truthLine, docs map[string]*innocentDoc, at map[string]*placing) error {
 	places := t.Places
 	if t.Type == "copy" {
@@ -187,7 +187,7 @@ func (s *innocentScenario) learn(t truthLine, docs map[string]*innocentDoc, at m
 	return nil
 }
 
-// of returns the document of a name; nil: there is none.
+// of returns the document with a name, or nil if there is none.
 func (s *innocentScenario) of(name string) *innocentDoc {
 	i, ok := slices.BinarySearchFunc(s.docs, name, func(d *innocentDoc, name string) int { return strings.Compare(d.name, name) })
 	if !ok {
@@ -196,7 +196,7 @@ func (s *innocentScenario) of(name string) *innocentDoc {
 	return s.docs[i]
 }
 
-// names are the names of all documents.
+// names returns the names of all documents.
 func (s *innocentScenario) names() map[string]bool {
 	out := map[string]bool{}
 	for _, d := range s.docs {
@@ -221,7 +221,7 @@ type placing struct {
 	points    []int // byte of each code point of the text, and its end; for texts that are the same except for the space at the end
 	text      string
 	lt, le    []int // letters and digits of the truth, as code points, and of the text, as bytes
-	pairs     []int // for each letter of the truth, the corresponding one of the text; -1: none
+	pairs     []int // for each letter of the truth, the corresponding letter of the text; -1 if there is none
 	truthSize int
 }
 

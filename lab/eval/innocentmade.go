@@ -21,11 +21,11 @@ type madeLanguage struct {
 	name  string
 	words []string
 	han   bool
-	// written are sentences of a form as people write them.
+	// written holds sentences of forms as people write them.
 	written []string
 }
 
-// madeSources are the texts that the words are taken from.
+// madeSources lists the texts from which the words are taken.
 var madeSources = []struct {
 	name, files string
 	written     []string

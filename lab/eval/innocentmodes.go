@@ -22,10 +22,10 @@ type innocentMode struct {
 	first    int  // number of documents that are not part of a copy; 0: all documents
 	template bool // the wording that was handed out is given
 	exclude  bool // quotations and lists of references do not count
-	library  bool // some documents are checked against a library of the others; otherwise a batch
+	library  bool // some documents are checked against a library of the others; otherwise all are compared in a batch
 }
 
-// innocentModes are all modes, in the order of the table.
+// innocentModes lists all modes, in the order of the table.
 var innocentModes = []innocentMode{
 	{name: "all"}, {name: "tmpl", template: true}, {name: "excl", exclude: true},
 	{name: "n2", first: 2}, {name: "n5", first: 5}, {name: "n10", first: 10},
@@ -33,10 +33,10 @@ var innocentModes = []innocentMode{
 	{name: "lib", library: true},
 }
 
-// innocentChecks is how many documents are checked against a library of the others.
+// innocentChecks is the number of documents that are checked against a library of the others.
 const innocentChecks = 8
 
-// innocentKey is the key of fingerprints of site n.
+// innocentKey returns the fingerprint key of site n.
 func innocentKey(n int) []byte {
 	key := sha256.Sum256(fmt.Appendf(nil, "key %d of the evaluation with innocent documents", n))
 	return key[:]
@@ -81,7 +81,7 @@ func (m innocentMode) rules() report.Rules {
 	return report.Rules{ExcludeQuotes: m.exclude, ExcludeBibliography: m.exclude}
 }
 
-// templates returns the wordings given with a mode's batch or check.
+// templates returns the wordings that are given with the batch or the checks of a mode.
 func (i *innocentSite) templates(m innocentMode) []report.Template {
 	if !m.template {
 		return nil

@@ -19,7 +19,7 @@ import (
 // coverage is the covered share in the reports of documents, by document.
 type coverage map[string][]concordat.Span
 
-// differs returns the number of letters of a document that one of two ways covers and the other does not.
+// differs returns the number of letters of a document that only one of two ways covers.
 func (c coverage) differs(d *innocentDoc, other coverage) int {
 	a, b := d.within(c[d.name]), d.within(other[d.name])
 	n := 0
@@ -41,7 +41,7 @@ type innocentWay struct {
 	key       int
 }
 
-// innocentWayList has all ways; the first is the baseline for the others.
+// innocentWayList holds all ways; the first is the baseline for the others.
 var innocentWayList = []innocentWay{
 	{name: "one library", libraries: 1},
 	{name: "three libraries", libraries: 3},
@@ -108,7 +108,7 @@ func innocentWays(r *run) error {
 	return nil
 }
 
-// coverage asks in this way and returns what the reports cover.
+// coverage compares the documents in this way and returns what the reports cover.
 func (w innocentWay) coverage(ctx context.Context, dir string, s *innocentScenario) (coverage, error) {
 	docs := slices.Clone(s.docs)
 	if w.backwards {

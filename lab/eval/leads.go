@@ -36,7 +36,8 @@ type ObservedLead struct {
 	Across    bool    `json:"across,omitempty"`
 	Sentences int     `json:"sentences"`
 	Score     float64 `json:"score"`
-	// Passage is the number, from 1, of the passage that the lead connects with its origin; 0: none.
+	// Passage is the number, from 1, of the passage that the lead connects with its origin; 0 if there is
+	// none.
 	Passage int `json:"passage,omitempty"`
 }
 
@@ -89,7 +90,7 @@ func (r *run) leadsOf(b *Bench, d Doc, of observing) (*report.Report, error) {
 	return report.Build(f, report.Rules{}), nil
 }
 
-// leadsTable has leads that should not exist, for a person to read.
+// leadsTable holds leads that should not exist, for a person to read.
 type leadsTable struct{ Table }
 
 func leadsToRead(in string) *leadsTable {

@@ -17,10 +17,11 @@ import (
 	"concordat/site/compare"
 )
 
-// llmArchive has passages that a language model reworded.
+// llmArchive is an archive with passages that a language model reworded.
 const llmArchive = "llm-reuse/llm-reuse.tar.zst"
 
-// otherWords measures leads: which reworded passages have one, and which texts have one wrongly.
+// otherWords measures leads: for which reworded passages there is a lead, and for which texts there is a
+// wrong one.
 func otherWords(r *run) (err error) {
 	if r.o.Leads != "" {
 		f, err := os.Create(r.o.Leads)
@@ -138,7 +139,7 @@ func (c corpusDir) otherTexts(short bool) ([]Doc, error) {
 	return slices.Concat(out, reviews, every(modern, of(2, 1))), err
 }
 
-// rewordingsIn is rewordings with other documents in the library as well.
+// rewordingsIn is like rewordings, with other documents in the library as well.
 func (r *run) rewordingsIn(mode, where string, others []Doc) error {
 	texts, cases, books, err := r.corpora.markedPassages()
 	if err != nil {
@@ -263,7 +264,7 @@ func (c corpusDir) markedPassages() (texts map[string]string, cases []marked, bo
 	return c.markedPassagesOf(llmArchive)
 }
 
-// markedPassagesOf is markedPassages for any archive of that form; its files may be in a folder dev.
+// markedPassagesOf is like markedPassages, for any archive of that form; its files may be in a folder dev.
 func (c corpusDir) markedPassagesOf(archive string) (texts map[string]string, cases []marked, books map[string]string, err error) {
 	texts, books = map[string]string{}, map[string]string{}
 	type points struct {
@@ -317,7 +318,7 @@ func (c corpusDir) markedPassagesOf(archive string) (texts map[string]string, ca
 	return texts, cases, books, err
 }
 
-// bookOf returns the book of a chapter; an article of an encyclopaedia counts as a book.
+// bookOf returns the book to which a chapter belongs; an article of an encyclopaedia counts as a book.
 func bookOf(origin string) string {
 	if dir := collection(origin); !strings.HasPrefix(dir, "xq-") && dir != "cmrc" {
 		return dir
@@ -413,7 +414,7 @@ func (c innocentCount) plus(d innocentCount) innocentCount {
 	return innocentCount{c.with + d.with, c.leads + d.leads, c.wording + d.wording}
 }
 
-// scenarioLeads counts the leads of a scenario, which it adds to read.
+// scenarioLeads counts the leads of a scenario, and adds them to read.
 func (r *run) scenarioLeads(s *innocentScenario, templates []report.Template, read *leadsTable) (out innocentCount, err error) {
 	for half := range 2 {
 		var library, asking []Doc

@@ -108,7 +108,7 @@ func (r *run) realTexts() ([]Doc, error) {
 	return out, nil
 }
 
-// meaningQuestions are the documents asked about, and what was measured of them.
+// meaningQuestions holds the documents asked about, and the measurements for them.
 type meaningQuestions struct {
 	*run
 	profiler  *profile.Profiler
@@ -175,7 +175,7 @@ func (q *meaningQuestions) profiles(docs []Doc) ([]*concordat.Profile, error) {
 	return out, nil
 }
 
-// indexCost is the cost of asking about one sentence in a library of a given number of sentences.
+// indexCost is the cost of a question about one sentence in a library with a given number of sentences.
 type indexCost struct {
 	sentences              int
 	prints, cells          float64 // µs

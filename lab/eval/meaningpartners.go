@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// leadSites is the number of sites that the sources are divided over.
+// leadSites is the number of sites over which the sources are divided.
 const leadSites = 3
 
 // leadsBetweenSites measures what cells of meaning disclose to sites: a site without documents asks three sites that each have a third of

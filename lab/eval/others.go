@@ -212,7 +212,7 @@ func unordered(a, b string) DocumentPair {
 	return DocumentPair{a, b}
 }
 
-// unrelated counts how much is covered in documents that are unrelated to what they are checked against.
+// unrelated counts the covered letters of documents that are checked against unrelated ones.
 func unrelated(r *run) error {
 	reviews, err := r.corpora.reviews(r.pick(1<<30, 2000))
 	if err != nil {

@@ -209,8 +209,8 @@ func laws(r *run) error {
 	return nil
 }
 
-// partnerShare returns the share of the checked characters that are in sentences matched by the
-// partner, and the number of documents that match more sentences.
+// partnerShare returns the share of the checked characters in sentences that the partner matches, and the
+// number of documents that match more sentences.
 func (b *Bench) partnerShare(ctx context.Context, d Doc, partner concordat.DocumentID) (float64, int, error) {
 	p, err := b.Profiler.Profile(concordat.Document{Text: d.Text}, nil)
 	if err != nil {
@@ -399,7 +399,7 @@ func accuracies(xs []labelled, cut float64) (at, best float64) {
 	return right(cut), best
 }
 
-// auc returns the chance that a positive has a larger value than a negative, ties counting half.
+// auc returns the probability that a positive has a larger value than a negative, with ties counting half.
 func auc(xs []labelled) float64 {
 	sorted := slices.Clone(xs)
 	sort.Slice(sorted, func(i, j int) bool { return sorted[i].value < sorted[j].value })

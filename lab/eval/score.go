@@ -45,7 +45,7 @@ func Score(truthDir, detectionsDir string, o ScoreOptions) (Result, error) {
 	return score(truth, found.all), nil
 }
 
-// ScoreOptions say which detections count. The zero value counts all.
+// ScoreOptions determine which detections count. With the zero value, all count.
 type ScoreOptions struct {
 	// Ignore is a file of pairs of documents, lines "susp source", whose detections do not count: PAN 2013 has real
 	// reuse that is annotated in another part of the corpus.

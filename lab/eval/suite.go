@@ -18,7 +18,7 @@ import (
 type Evaluation struct {
 	Name  string
 	About string
-	// Long says that there is no short form.
+	// Long says that the evaluation has no short form.
 	Long bool
 	run  func(*run) error
 }
@@ -34,7 +34,7 @@ type Options struct {
 	Passages string
 	// Leads, if not empty, is a file for all conspicuous places in an evaluation of leads, one checked document per line.
 	Leads string
-	// Encoder verifies leads; nil: none does.
+	// Encoder verifies leads; nil if none does.
 	Encoder *remote.Encoder
 }
 
@@ -43,7 +43,7 @@ type Figure struct {
 	Of      string   `json:"of"` // what was measured, for example a kind of reuse
 	Measure string   `json:"measure"`
 	Value   float64  `json:"value"`
-	Total   int      `json:"total,omitempty"` // above 0: Value is a number out of this many
+	Total   int      `json:"total,omitempty"` // if above 0, Value is a number out of this many
 	Least   *float64 `json:"least,omitempty"`
 	Most    *float64 `json:"most,omitempty"`
 }
@@ -194,7 +194,7 @@ type bounded struct {
 	i int
 }
 
-// least sets a lower bound for the whole corpus, and one for the short form; NaN: none.
+// least sets a lower bound for the whole corpus, and one for the short form; NaN means no bound.
 func (b *bounded) least(whole, short float64) *bounded {
 	if v := b.pick(whole, short); !math.IsNaN(v) {
 		b.r.figures[b.i].Least = &v

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Table holds values of one kind, by what they were measured on.
+// Table holds values of one kind, ordered by the things that were measured.
 type Table struct {
 	Title   string   `json:"title"`
 	Columns []string `json:"columns"`
 	Rows    [][]any  `json:"rows"` // of strings, whole numbers, and float64; nil: not measured
 }
 
-// Write writes the table in columns, numbers that are not whole with one decimal.
+// Write writes the table in columns, with one decimal for numbers that are not whole.
 func (t Table) Write(w io.Writer) error {
 	width := make([]int, len(t.Columns))
 	lines := [][]string{t.Columns}

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Change is one edit of one file: the bytes from Start to End become To.
+// Change is one edit of one file: it replaces the bytes from Start to End with To.
 type Change struct {
 	File       string // from the root of the module
 	Line       int

@@ -48,7 +48,7 @@ type options struct {
 	list     bool
 }
 
-// Result is a change and its outcome.
+// Result is a change, with its outcome.
 type Result struct {
 	Package string        `json:"package"`
 	File    string        `json:"file"`
@@ -98,7 +98,7 @@ func main() {
 	}
 }
 
-// measuredFolder returns the usual folder for measurements, "" on a system that has none.
+// measuredFolder returns the usual folder for measurements, or "" on a system that has none.
 func measuredFolder() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -150,7 +150,7 @@ func run(ctx context.Context, o options, out, log io.Writer) (int, error) {
 type Summary struct {
 	Package   string `json:"summary_of"`
 	Changes   int    `json:"changes"` // all possible changes
-	Known     int    `json:"known"`   // of these, left out by the list
+	Known     int    `json:"known"`   // of these changes, the number left out because of the list
 	Drawn     int    `json:"drawn"`
 	Killed    int    `json:"killed"`
 	TimedOut  int    `json:"timed_out"`

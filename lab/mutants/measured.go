@@ -30,7 +30,7 @@ type measurement struct {
 	Reaches []int         `json:"reaches"`
 }
 
-// keepMeasured is how long a measurement is kept that no run has used.
+// keepMeasured is how long a measurement is kept if no run uses it.
 const keepMeasured = 14 * 24 * time.Hour
 
 // openMeasured reads what is known about a binary of tests that run in a folder. The binary contains the package with its

@@ -171,7 +171,7 @@ func late(out string, err error) bool {
 	return strings.Contains(out, "panic: test timed out") || errors.Is(err, context.DeadlineExceeded)
 }
 
-// gotest runs go test and returns what it printed.
+// gotest runs go test and returns its output.
 func (t *tester) gotest(ctx context.Context, limit time.Duration, more ...string) (string, error) {
 	args := append([]string{"test", "-failfast", "-count=1", "-vet=off", "-timeout=" + limit.String()}, more...)
 	if t.short {
@@ -186,7 +186,8 @@ func (t *tester) gotest(ctx context.Context, limit time.Duration, more ...string
 	return t.command(ctx, limit+time.Minute, t.root, nil, "go", args...) // a minute to build
 }
 
-// command runs a command and returns what it printed. It and everything that it started end at the limit.
+// command runs a command and returns its output. The command, and everything that it started, end at the
+// limit.
 func (t *tester) command(ctx context.Context, limit time.Duration, dir string, env []string, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -11,8 +11,8 @@ import (
 	"concordat/meaning"
 )
 
-// Weights are the parts of a model that a table is made from: the pieces of its tokenizer's language model, and
-// a vector for each.
+// Weights are the parts of a model from which a table is made: the pieces of its tokenizer's language model,
+// and a vector for each.
 type Weights struct {
 	Pieces  []meaning.Piece // by number; pieces that represent no text are empty
 	Unknown float32         // score of a character without a piece
