@@ -25,9 +25,9 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Joining: a token, made on the node that has the authority's key, admits one node once. It contains that
-// node's address, the hash of the authority's certificate and a secret. Anyone who obtains the token before
-// the intended node uses it can join.
+// Joining: a token, made on the node that has the authority's key, admits one node once. It contains the
+// address of the node that admits, the hash of the authority's certificate and a secret. Anyone who obtains
+// the token before the intended node uses it can join.
 
 const (
 	joinPath   = "/cluster/join/1"

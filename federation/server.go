@@ -279,7 +279,8 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, peer Member, bo
 }
 
 // respond returns the reply to a verified message and the outcome. Meanwhile it occupies one of the partner's places, so that a
-// partner that sends many messages delays only itself. If a partner sends too many, they are refused and leave no entry in the audit.
+// partner that sends many messages delays only itself. If a partner sends too many messages, these are refused and leave no entry in
+// the audit.
 func (s *Server) respond(ctx context.Context, v *crypto.Verified, m Member) ([]byte, Outcome, error) {
 	busy := func(words string, wait time.Duration) ([]byte, Outcome, error) {
 		reply, err := s.refusal(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: words, Retry: s.o.Now().Add(wait)})

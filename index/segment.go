@@ -358,8 +358,8 @@ func (w *segmentWriter) postings(ps []posting) (uint64, error) {
 	return at, nil
 }
 
-// fields writes the names and options of the fields and where their inverted indexes are, and
-// returns the position of the list that zap starts from.
+// fields writes the names, the options and the positions of the inverted indexes of the fields. It returns
+// the position of the list from which zap starts.
 func (w *segmentWriter) fields(addresses []uint64) uint64 {
 	offsets := make([]uint64, len(segmentFields))
 	for i, f := range segmentFields {

@@ -202,7 +202,7 @@ type Session struct {
 
 var _ coord.Session = (*Session)(nil)
 
-// publish replaces the view waiting in the channel with the current one. hub.mu is held.
+// publish replaces the view that waits in the channel with the current one. hub.mu is held.
 func (s *Session) publish() {
 	if s.cut || s.closed {
 		return

@@ -191,8 +191,8 @@ func (l *link) close() <-chan struct{} {
 	return l.ended
 }
 
-// call runs f, which asks ZooKeeper, for at most one session timeout; the library has no time limits.
-// errDown and errDead: f did not run. errTimeout, or the error of ctx: f may have had any effect.
+// call runs f, which asks ZooKeeper, for at most one session timeout; the library has no time limits. With
+// errDown and errDead, f did not run. With errTimeout, or the error of ctx, f may have had any effect.
 func call[T any](ctx context.Context, l *link, f func(*zkclient.Conn) (T, error)) (T, error) {
 	var none T
 	if l.isDead() {

@@ -306,7 +306,7 @@ func (w *watcher) view() coord.View {
 	return v
 }
 
-// publish replaces the view waiting in the channel with the current one.
+// publish replaces the view that waits in the channel with the current one.
 func (w *watcher) publish() {
 	v := w.view()
 	select {

@@ -17,7 +17,7 @@ type innocentRow struct {
 	false30        int // pairs that are not real copies, with a share of 0.3
 	false10        int // the same with 0.1; with a library: sources with a share of 0.03
 	missed, copies int // real copies that are not listed, and all those with a share of 0.1
-	strong         int // of those, the ones listed at 0.3; with a library, nothing is listed
+	strong         int // of those copies, the number listed at 0.3; with a library, nothing is listed
 	over, alien    []float64
 	copied, found  int // letters that were really copied, and how many of them reports cover
 	passages       []judgedPassage
@@ -84,8 +84,8 @@ func counted(rep *report.Report) []concordat.Span {
 	return out
 }
 
-// judge compares a report of a document with the truth, letter by letter. Partners are the documents that it was compared with:
-// what was copied from others cannot be found.
+// judge compares a report of a document with the truth, letter by letter. partners are the documents with which it was
+// compared, since text copied from others cannot be found.
 func (row *innocentRow) judge(d *innocentDoc, rep *report.Report, partners map[string]bool) {
 	covered, copied, legit := d.within(counted(rep)), d.copiedFrom(partners), d.within(d.legit)
 	over, alien := 0, 0

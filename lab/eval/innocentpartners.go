@@ -187,7 +187,7 @@ func noLimits() store.Limits {
 }
 
 // checkAbroad checks a document at its site and returns the part of the report that comes from the other
-// site. Sources are given the names of the documents there, of which there are the given number.
+// site. Sources get the names of the documents at the other site, which has the given number of documents.
 func checkAbroad(ctx context.Context, f *FedSites, here, there int, s *innocentScenario, d *innocentDoc,
 	m partnerMode) (*report.Report, error) {
 	home := f.Sites[here]
