@@ -69,8 +69,11 @@ func testNotifications(t *testing.T, p place) {
 		t.Errorf("got %+v, %v", n, err)
 	}
 	c.move(time.Hour)
-	if n, err := in.ForgetNotifications(ctx, start.Add(time.Minute)); n != 0 || err != nil {
-		t.Errorf("%d that are open were forgotten, %v", n, err)
+	if n, err := in.ForgetNotifications(ctx, start.Add(time.Minute)); n != 1 || err != nil { // of the disabled account
+		t.Errorf("%d were forgotten, %v", n, err)
+	}
+	if _, err := in.Notification(ctx, want.ID); err != nil {
+		t.Errorf("an open one was forgotten: %v", err)
 	}
 	_, err = db.Retention.EraseTask(ctx, "task")
 	must(t, err)
