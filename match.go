@@ -33,7 +33,7 @@ type Query struct {
 	// number of bits.
 	MaxHashes int
 	Probe     Probe // how far to look
-	Limit     int   // most matches for one fingerprint, nearest first; 0: no limit
+	Limit     int   // most matches for one fingerprint, nearest first; 0 means no limit
 }
 
 // Match is one known sentence near one asked fingerprint.
@@ -56,7 +56,7 @@ type Answer struct {
 	// Matches in order of Sentence, then Distance, then Source, then Ordinal.
 	Matches []Match
 	Missing []ShardID // shards that did not answer; empty: complete
-	// Capped counts the look-ups that a safety limit cut short; 0: nothing was left out.
+	// Capped counts the look-ups that a safety limit cut short; 0 means that nothing was left out.
 	Capped int
 }
 

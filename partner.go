@@ -193,7 +193,7 @@ type DocumentAnswer struct {
 	Title   string
 	Author  string
 	Contact string    // person to contact
-	Date    time.Time // of the document; zero: unknown
+	Date    time.Time // date of the document; zero if unknown
 	// Outline is the form in which the second round shows the document: OutlineWords,
 	// OutlineFingerprints, or empty for none.
 	Outline string
@@ -362,7 +362,7 @@ type OpenLibrary struct {
 	Ready       []EpochReadiness `json:"ready"`
 	Embargo     time.Time        `json:"embargo,omitzero"`
 	Expires     time.Time        `json:"expires,omitzero"`
-	// Daily budget of sentences and of disclosures; negative: no limit.
+	// The daily budgets of sentences and of disclosures; negative means no limit.
 	Sentences   int `json:"sentences"`
 	Disclosures int `json:"disclosures"`
 }

@@ -65,7 +65,7 @@ type Passage struct {
 	// Wording says why the passage is not evidence: both sides share it legitimately, as common, template, form or quotation, or it is an
 	// isolated sentence. It is empty if the passage is evidence.
 	Wording Kind `json:"wording,omitempty"`
-	// Why says which part of a form the passage reads like, if it reads like one: see package wording.
+	// Why is the part of a form that the passage reads like, if it reads like one; see package wording.
 	Why string `json:"why,omitempty"`
 }
 
@@ -96,9 +96,9 @@ type Source struct {
 
 // Age is the age of a source, as far as it is known.
 type Age struct {
-	Date  Date       // when the document is from; empty: unknown
+	Date  Date       // when the document is from; empty if unknown
 	By    DateOrigin // who gave the date
-	Added time.Time  // when it was added to its library, which is not its date; zero: unknown
+	Added time.Time  // when it was added to its library, which is not its date; zero if unknown
 	// Oldest says that none of the sources of the passage with known dates, of which there are at least two, is certainly older. Several
 	// sources are Oldest if their dates are not exact enough to decide between them.
 	Oldest bool
@@ -129,8 +129,8 @@ type Evidence struct {
 	Sources []Source
 	// Excluded names the rule that takes the passage out of the scores; it is empty if the passage counts.
 	Excluded Exclusion
-	// Why says which part of a form the passage reads like: heading, question, instruction, declaration, clause, list or outline. It is
-	// empty if the passage reads like none of these, or if this is not known.
+	// Why is the part of a form that the passage reads like: heading, question, instruction, declaration, clause, list or outline. It
+	// is empty if the passage reads like none of these, or if this is not known.
 	Why string
 }
 

@@ -38,7 +38,7 @@ func PairPrints(a, b []Print, o Options) []Passage {
 	return out
 }
 
-// LiteralPrints is [Literal] for fingerprints. It returns only stretches in which at least one sentence has the same check.
+// LiteralPrints does for fingerprints the same as [Literal]. It returns only stretches in which at least one sentence has the same check.
 func LiteralPrints(a, b []Print, o Options) []Passage {
 	o = o.forPrints(overlapping(a, b))
 	return newPrintPairing(a, b, &o).literal(func(c cell) bool { return a[c.row].Check != 0 && a[c.row].Check == b[c.col].Check })

@@ -79,9 +79,9 @@ const (
 // words.
 func Prepare(text string) *Text { return PrepareWithout(text, nil) }
 
-// PrepareWithout is [Prepare] for a text with spans that are not compared because their wording is legitimately shared. Their words equal
-// no word of the other side, and no passage of [Pair] for people reaches across one of them. walls are bytes of text, in order and
-// disjoint; a word belongs to the span that holds its first byte.
+// PrepareWithout does the same as [Prepare] for a text with spans that are not compared because their wording is legitimately shared.
+// Their words equal no word of the other side, and no passage of [Pair] for people reaches across one of them. walls are bytes of text,
+// in order and disjoint; a word belongs to the span that holds its first byte.
 func PrepareWithout(text string, walls []concordat.Span) *Text {
 	t := &Text{source: text}
 	s := scratches.Get().(*scratch)

@@ -66,7 +66,7 @@ func (c *Cells) rotated(p *Point, band int) Point {
 	return out
 }
 
-// hadamard is the Walsh-Hadamard transform times the root of cellDimensions. It does two of its six steps at a time.
+// hadamard applies the Walsh-Hadamard transform times the root of cellDimensions. It does two of its six steps at a time.
 func hadamard(p *Point) {
 	for half := 1; half < cellDimensions; half *= 4 {
 		for i := 0; i < cellDimensions; i += 4 * half {

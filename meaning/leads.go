@@ -88,12 +88,12 @@ type Comparison struct {
 	postings   [][]posted      // of each piece, the submission's sentences that have it
 	at         map[int32]int32 // index into postings of a piece
 	centre     Vector
-	directions map[int32][]float32 // of the submission's sentences, centred by writing; nil: not needed yet
+	directions map[int32][]float32 // of the submission's sentences, centred by writing; nil until needed
 	near       [][]similar         // of each source, pairs with some words in common, by the source's sentence, then the submission's
 	best       [][]float32         // of each source, the greatest similarity with each sentence of the submission
-	across     [][]Vector          // of each source, the centred vectors of its sentences; nil: not needed yet
+	across     [][]Vector          // of each source, the centred vectors of its sentences; nil until needed
 	sums       []float32
-	nearest    []nearestSources // of each sentence of the submission, the sources nearest to it; nil: not needed yet
+	nearest    []nearestSources // of each sentence of the submission, the sources nearest to it; nil until needed
 	// The following fields are filled by hold when first needed.
 	held   map[int32][]holder // of each piece, the sentences of sources that have it
 	most   []float32          // of each source; memory for there

@@ -38,7 +38,7 @@ func (e *Encoder) Read(text string) *Text {
 	return t
 }
 
-// Leave excludes from leads the sentences at least half covered by spans.
+// Leave excludes sentences from leads if spans cover at least half of them.
 func (t *Text) Leave(spans []concordat.Span) {
 	for i, s := range t.Spans {
 		covered := 0

@@ -125,7 +125,7 @@ func (d *Document) ThreeWay(a, b, c []uint64) (ThreeWay, error) {
 	return threeWay(d.b, d.bins, d.equal(a, b), d.equal(a, c), d.equal(b, c), d.equal(a, b, c))
 }
 
-// ThreeWay is Document.ThreeWay for fingerprints of sentences. With 25 hashes its standard error is up to 0.1.
+// ThreeWay does the same as Document.ThreeWay for fingerprints of sentences. With 25 hashes its standard error is up to 0.1.
 func (s *Sketcher) ThreeWay(f, g, h concordat.Fingerprint) (ThreeWay, error) {
 	return threeWay(s.b, s.bins, s.equal(f, g), s.equal(f, h), s.equal(g, h), s.equal(f, g, h))
 }

@@ -107,8 +107,8 @@ func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 	return s.pack(least)
 }
 
-// pack keeps b bits of each winner: bit b·i of the fingerprint starts hash i. The bits come from the winner after it is mixed again, since
-// the selection of the least value has biased its bits.
+// pack returns b bits of each winner: bit b·i of the fingerprint starts hash i. The bits come from the winner after it is mixed again,
+// since the selection of the least value has biased its bits.
 func (s *Sketcher) pack(winner []uint64) concordat.Fingerprint {
 	var f concordat.Fingerprint
 	const word = 60 // bits; b divides it

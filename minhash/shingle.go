@@ -175,8 +175,8 @@ func MinEstimates(a, b MinSketch) (resemblance, inA, inB Estimate) {
 	return resemblance, inA, inB
 }
 
-// ModEstimates is MinEstimates for MOD_m sketches, whose samples have no fixed size (Broder 1997, theorem 1). The sketches must come from
-// the same Shingler and have the same modulus.
+// ModEstimates does the same as MinEstimates for MOD_m sketches, whose samples have no fixed size (Broder 1997, theorem 1). The sketches
+// must come from the same Shingler and have the same modulus.
 func ModEstimates(a, b ModSketch) (resemblance, inA, inB Estimate) {
 	common := 0
 	for i, j := 0, 0; i < len(a.Values) && j < len(b.Values); {

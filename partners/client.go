@@ -43,7 +43,8 @@ type Options struct {
 	Observe, Answered func(concordat.SiteID, federation.Outcome, time.Duration)
 	Panicked          func()                           // called after each request of a partner that ended in a panic, unless nil
 	Tell              func(format string, args ...any) // prints anything left out, and why
-	// Notices and Reread are the intervals at which a server looks for notices and for changes made by commands; 0: five seconds.
+	// Notices and Reread are the intervals at which a server looks for notices and for changes made by commands; the
+	// default is five seconds.
 	Notices, Reread time.Duration
 }
 

@@ -18,7 +18,7 @@ import (
 // Offer describes an invitation to create.
 type Offer struct {
 	URL    string        // address of this site; if empty, the first one on its card
-	Life   time.Duration // validity; 0: crypto.InvitationLife
+	Life   time.Duration // validity; 0 means crypto.InvitationLife
 	Note   string        // the person that the invitation is for; not sent to the other site
 	Grants []store.Grant // libraries that the invitation opens once both sides have confirmed
 }

@@ -61,7 +61,7 @@ func unknownTo(ctx context.Context, o *instance.Instance, s *index.Shard, e conc
 }
 
 // SettleMirrors removes what interrupted syncs left in the indexes of mirrors: documents that no mirror has, and indexes of epochs without
-// a mirror. It leaves an index in use until the next time, and a damaged one of a known mirror until its next sync. told is called with
+// a mirror. It skips an index in use until the next call, and a damaged index of a known mirror until its next sync. It calls told with
 // each cleared folder and its number of documents.
 func SettleMirrors(ctx context.Context, o *instance.Instance, told func(folder string, documents int)) error {
 	folders, err := os.ReadDir(filepath.Join(o.Dir, MirrorsName))

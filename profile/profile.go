@@ -140,14 +140,14 @@ func (p *Profiler) Profile(d concordat.Document, template *segment.Template) (*c
 	return p.profile(d, template, true)
 }
 
-// ForIndex is Profile without sections, asked sentences and windows but with the terms of the text: everything that an index needs, with
-// less work.
+// ForIndex does the same as Profile without sections, asked sentences and windows but with the terms of the text: everything that an
+// index needs, with less work.
 func (p *Profiler) ForIndex(d concordat.Document) (*concordat.Profile, error) {
 	return p.ForLibrary(d, true)
 }
 
-// ForLibrary is ForIndex for a library that may or may not be indexed by meaning; if it is not, its documents are
-// recorded as having no cells.
+// ForLibrary does the same as ForIndex for a library that may or may not be indexed by meaning; if it is not, its
+// documents are recorded as having no cells.
 func (p *Profiler) ForLibrary(d concordat.Document, meant bool) (*concordat.Profile, error) {
 	out, err := p.profile(d, nil, false)
 	c := p.cells.Load()
@@ -291,8 +291,8 @@ func distinct(features []uint64, n int) bool {
 	return false
 }
 
-// MaxHashes is the largest number of differing hashes with which a sentence may nominate, for use as concordat.Query.MaxHashes. It is 0 for
-// recipes that do not have four bits per hash; they use MaxGate.
+// MaxHashes returns the largest number of differing hashes with which a sentence may nominate, for use as concordat.Query.MaxHashes. It is
+// 0 for recipes that do not have four bits per hash; they use MaxGate.
 func (p *Profiler) MaxHashes() int {
 	if p.hashes {
 		return gateHashes
@@ -335,7 +335,7 @@ func Gated(gate int) bool { return gate == gateWords || gate == gateChinese }
 // WritesHan reports whether a sentence with this gate is written in Chinese characters or in another script without spaces.
 func WritesHan(gate int) bool { return gate == gateChinese }
 
-// NearMargin is the least Margin of a near match, for the gate of an asked sentence.
+// NearMargin returns the least Margin of a near match, for the gate of an asked sentence.
 func (p *Profiler) NearMargin(asked concordat.Sentence) int {
 	_, gate := p.differ(asked, concordat.Match{})
 	n := int(math.Ceil(nearStep*float64(gate+1))) - 1

@@ -32,7 +32,7 @@ type NotRead struct {
 	Detail  string `json:"detail"`
 	Count   int    `json:"count,omitempty"`   // of pages, pictures or parts
 	Letters int    `json:"letters,omitempty"` // 0: they cannot be counted
-	Bytes   int64  `json:"bytes,omitempty"`   // bytes of the parts whose letters cannot be counted; 0: unknown
+	Bytes   int64  `json:"bytes,omitempty"`   // bytes of the parts whose letters cannot be counted; 0 if unknown
 }
 
 // jsonFlag is a flag in the JSON form; its last three fields are those of [concordat.Flag].

@@ -23,7 +23,7 @@ var csvColumns = []string{"passage", "start", "end", "kind", "counted", "why_not
 	"verdict", "verdict_by", "signed_off", "verdict_stale", "lead", "lead_by", "lead_reason",
 	"source_share", "source_share_low", "source_share_high", "source_letter", "also_in", "identifiers", "own_work"}
 
-// CSVColumns is the number of columns of WriteCSV.
+// CSVColumns returns the number of columns of WriteCSV.
 func CSVColumns() int { return len(csvColumns) }
 
 // WriteCSV writes one row for each passage and source, and then one for each lead of r.LeadFilter (RFC 4180, CRLF), under a row of column

@@ -117,7 +117,7 @@ func byline(s string) int {
 	return 0
 }
 
-// uncasedByline is byline for scripts without capitals: a few words before a year in parentheses, a full stop or a colon.
+// uncasedByline does the work of byline for scripts without capitals: a few words before a year in parentheses, a full stop or a colon.
 func uncasedByline(s string) int {
 	i := strings.IndexAny(s, "(.:：（")
 	if i <= 0 || len(strings.Fields(s[:i])) > 8 {
@@ -129,8 +129,8 @@ func uncasedByline(s string) int {
 // nameLinks are the lower-case words that occur between and within names.
 var nameLinks = words(`and|und|et|en|og|och|oraz|with|avec|van|von|dem|des|dos|das|della|degli|del|ter|ten|bin|ibn|for|für|the|eds|hrsg|dir|coord|org|comp|al|de|di|da|do|du|la|le|el|of|in|y|e|i|a|и|та|др|u|o`)
 
-// casedByline is byline for scripts with capitals: names, initials and linking words, up to a year, a colon, a quotation or a full stop
-// after a name; or, if the title follows after a comma, up to the last mark before its first lower-case word.
+// casedByline does the work of byline for scripts with capitals: names, initials and linking words, up to a year, a colon, a quotation
+// or a full stop after a name; or, if the title follows after a comma, up to the last mark before its first lower-case word.
 func casedByline(s string) int {
 	var marks []nameMark
 	var here nameMark

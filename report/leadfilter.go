@@ -9,8 +9,8 @@ import (
 // LeadFilter chooses leads. The zero value chooses all.
 type LeadFilter struct {
 	Kind      LeadKind  // empty: of any
-	Languages string    // codes of the submission and of the source, as LanguagePair writes them; empty: any
-	Least     float64   // least stated likelihood, for leads for which it was measured; 0: any
+	Languages string    // codes of the submission and of the source, as LanguagePair returns them; empty means any
+	Least     float64   // least stated likelihood, for leads for which it was measured; 0 means any
 	State     LeadState // empty: any
 }
 

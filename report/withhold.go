@@ -87,7 +87,7 @@ var (
 	digitPlaceholders  = [5]string{1: "0", 2: "٠", 3: "０", 4: "𝟎"}
 )
 
-// placeholder returns the placeholder for a rune of n bytes. counts puts it in the same class as the rune.
+// placeholder returns the placeholder for a rune of n bytes. The function counts treats both alike.
 func placeholder(r rune, n int, itself string) string {
 	switch {
 	case unicode.IsLetter(r):

@@ -53,7 +53,7 @@ type Twin struct {
 	Distance int
 }
 
-// Progress of a SelfJoin: unit Done of Units is complete; each is one part of one table.
+// Progress is the progress of a SelfJoin. Done of Units units are complete; each unit is one part of one table.
 type Progress struct{ Done, Units int }
 
 const (

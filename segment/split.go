@@ -42,7 +42,7 @@ func Split(text string) (*Text, error) {
 	return t, nil
 }
 
-// Split is like the function Split but reuses the memory of t, whose former content is lost.
+// Split does the same as the function Split but reuses the memory of t, whose former content is lost.
 func (t *Text) Split(text string) error {
 	return t.splitAll(text, true)
 }
@@ -301,7 +301,7 @@ func (s *splitter) letter(e runetab.Entry, at, size int) {
 	}
 }
 
-// add appends a folded rune to the word. Conjoining jamo compose by arithmetic, other letters and marks by table.
+// add appends a folded rune to the word. Conjoining jamo are composed by arithmetic, and other letters and marks by a table.
 func (s *splitter) add(r rune, at int) {
 	if c := composeHangul(s.last, r); c != 0 {
 		r = c

@@ -37,9 +37,9 @@ type CheckOptions struct {
 	Libraries []concordat.LibraryID // empty: all that have not expired
 	Exclude   []concordat.Ref       // documents never shown, for example earlier versions of the submission
 	Exact     bool                  // look up exact bands only: faster, finds less
-	Channel   compare.Channel       // how documents are nominated; zero: fingerprints and words
-	Template  *segment.Template     // sections of the submission; nil: none
-	Headings  *segment.Template     // sections if neither Template nor the files make any; nil: from the headings of Templates
+	Channel   compare.Channel       // how documents are nominated; zero means fingerprints and words
+	Template  *segment.Template     // sections of the submission; nil if there are none
+	Headings  *segment.Template     // sections if neither Template nor the files make any; nil means those from the headings of Templates
 	// Templates are wordings handed out, in addition to those of the libraries; they do not count.
 	Templates []report.Template
 	// Short also requests titles, headings and other texts too short for fingerprints, with at least the similarity ShortThreshold, above

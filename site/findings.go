@@ -16,7 +16,7 @@ func (s *Site) Findings(ctx context.Context, id concordat.TaskID) (*report.Findi
 	return f, err
 }
 
-// FindingsAt is like Findings, but also returns their revision, which grows with every change.
+// FindingsAt does the same as Findings, but also returns their revision, which grows with every change.
 func (s *Site) FindingsAt(ctx context.Context, id concordat.TaskID) (*report.Findings, int64, error) {
 	f, revision, err := s.findingsAt(ctx, id)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Site) KeptFindings(ctx context.Context, id concordat.TaskID) (*report.F
 	return f, err
 }
 
-// findingsAt is like KeptFindings, but also returns their revision.
+// findingsAt does the same as KeptFindings, but also returns their revision.
 func (s *Site) findingsAt(ctx context.Context, id concordat.TaskID) (*report.Findings, int64, error) {
 	data, revision, err := s.o.Store.Checks.FindingsAt(ctx, id)
 	if err != nil {

@@ -47,12 +47,12 @@ type PartnerLibraries struct {
 	Partner   concordat.Partner
 	Epoch     concordat.Epoch
 	Profiler  *profile.Profiler // keyed with the epoch's fingerprint key
-	SketchKey []byte            // of the epoch, for outlines and edges; nil: no second round by words
-	CellKey   []byte            // of the epoch, for leads; nil: no leads
+	SketchKey []byte            // key of the epoch, for outlines and edges; nil means no second round by words
+	CellKey   []byte            // key of the epoch, for leads; nil means no leads
 	Libraries []concordat.LibraryID
-	Documents int            // of these libraries, as stated by the partner; 0: not known
+	Documents int            // number of documents in these libraries, as stated by the partner; 0 if unknown
 	Name      string         // of the partner, for people; may be empty
-	Level     concordat.Show // the highest level wanted; empty: metadata
+	Level     concordat.Show // the highest level wanted; empty means metadata
 	// Deadline bounds the time of all rounds with the partner together; 0 means DefaultDeadline.
 	Deadline time.Duration
 	Purpose  string     // a word agreed in the federation, for example thesis
@@ -129,7 +129,7 @@ type MirroredLibrary struct {
 	Library  concordat.LibraryID
 	Epoch    concordat.Epoch
 	Profiler *profile.Profiler // keyed with the epoch's fingerprint key
-	Index    concordat.Index   // of the epoch's scheme; it may hold mirrors of several partners
+	Index    concordat.Index   // an index with the epoch's scheme, which may hold mirrors of several partners
 }
 
 func (m *MirroredLibrary) Validate() error {

@@ -32,8 +32,8 @@ type Job struct {
 	Purpose   string                `json:"purpose,omitempty"`  // stated to them
 	// PartnerLibraries are single libraries of partners to ask, as SITE/LIBRARY; Partners are asked about all that they open.
 	PartnerLibraries []string       `json:"partner_libraries,omitempty"`
-	Level            concordat.Show `json:"level,omitempty"`    // the highest level that partners are asked to show; empty: metadata
-	Deadline         time.Duration  `json:"deadline,omitempty"` // of each partner; 0: DefaultDeadline
+	Level            concordat.Show `json:"level,omitempty"`    // the highest level that partners are asked to show; empty means metadata
+	Deadline         time.Duration  `json:"deadline,omitempty"` // time limit of each partner; 0 means DefaultDeadline
 	// Exclude are documents that are never shown, for example earlier versions of the submission.
 	Exclude []concordat.Ref `json:"exclude,omitempty"`
 	// Rules are the initial rules of the report; nil means those of the site.
@@ -78,7 +78,7 @@ func (j *Job) HasText() bool {
 // Item is one text of a job's file, or the reason why there is none.
 type Item struct {
 	Submission
-	Author string // from the file's metadata; empty: unknown
+	Author string // from the file's metadata; empty if unknown
 	Err    error
 	// LeftOut are the files that were left out of the archive before this text.
 	LeftOut concordat.LeftOut
@@ -109,7 +109,7 @@ type PartnerProgress struct {
 // QueueOptions of a Queue. Store, Read and Options are required.
 type QueueOptions struct {
 	Store *store.DB
-	// Worker names this process among those of the site; empty: serve.
+	// Worker names this process among those of the site; empty means serve.
 	Worker string
 	// Read returns the texts of the job's file, and an Item with Err for each part without one.
 	Read func(ctx context.Context, j Job) ([]Item, error)
@@ -133,7 +133,7 @@ type QueueOptions struct {
 	// of people who have none running. Additions to libraries have their own worker.
 	Checks int
 	Long   time.Duration // 0: 10 s
-	// Grace is how long a running task may continue after the end of Run's context; 0: 20 s.
+	// Grace is how long a running task may continue after the end of Run's context; the default is 20 s.
 	Grace  time.Duration
 	Logger *slog.Logger // nil: nothing is logged
 }
@@ -150,7 +150,7 @@ type Queue struct {
 	latest   map[concordat.TaskID]Event // of running tasks
 	watchers map[concordat.TaskID]map[chan Event]bool
 	workers  int       // running
-	holding  error     // why no task begins; nil: nothing holds them
+	holding  error     // why no task begins; nil if nothing holds tasks
 	released time.Time // when memory was last returned to the system
 	rested   uint64    // bytes that heapHeld returned then, or the minimum since
 }

@@ -12,10 +12,10 @@ import (
 
 // QueueStatus describes a queue at one moment.
 type QueueStatus struct {
-	Workers int                // running workers of checks; 0: the queue is not running
+	Workers int                // running workers of checks; 0 if the queue is not running
 	Running []concordat.TaskID // begun by them, in no order
 	Adding  []concordat.TaskID // additional ones, for libraries
-	// Holding is the reason, other than busy workers, why no further task begins; nil: there is none.
+	// Holding is the reason, other than busy workers, why no further task begins, or nil if there is none.
 	Holding error
 }
 

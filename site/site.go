@@ -27,8 +27,9 @@ type Options struct {
 	Profiler *profile.Profiler
 	Logger   *slog.Logger     // nil: nothing is logged
 	Now      func() time.Time // nil: time.Now
-	Workers  int              // of fingerprinting and comparing; 0: one for each core
-	// Worker is the name of this process among the site's processes that add documents, for [Site.Settle]; empty: it is the only one.
+	Workers  int              // number of goroutines that fingerprint and compare; 0 means one for each core
+	// Worker is the name of this process among the site's processes that add documents, for [Site.Settle]. It is empty
+	// if there is only one.
 	Worker string
 	// Shared says that other processes also serve this site, and change the same store.
 	Shared bool

@@ -41,7 +41,7 @@ type Class struct {
 	// Kind is concordat.KindForm or KindCommon if the stretch does not count, concordat.KindUndecided if a person must decide whether it
 	// counts, and empty if it counts once the comparison confirms it.
 	Kind  concordat.Kind
-	Why   Why     // part of a form that it reads like; empty: it was recognised by its place
+	Why   Why     // part of a form that it reads like; empty if it was recognised by its place
 	Words int     // in a row, including neighbouring stretches
 	Texts []int32 // others that hold it, in order
 }

@@ -180,7 +180,7 @@ type Reader struct {
 	text  string
 	lines []concordat.Span // wrapped ones joined
 	mu    sync.Mutex       // guards the rest
-	forms [][]Form         // of each line; nil: not read yet
+	forms [][]Form         // forms of each line; nil if it has not been read yet
 	known bool             // whether whole has been determined
 	whole bool             // most of the text reads like a form
 }

@@ -52,7 +52,7 @@ type Options struct {
 	Command []string
 	// Remote configures the requests. The address and the key are set by this package.
 	Remote     remote.Options
-	Memory     int64 // bytes of address space; 0: DefaultMemory
+	Memory     int64 // bytes of address space; 0 means DefaultMemory
 	Processors int   // 0: 1
 	Log        *slog.Logger
 }

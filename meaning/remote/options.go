@@ -16,19 +16,19 @@ type Options struct {
 	// Socket is the path of a Unix socket on which the server listens; URL then gives only the path of requests. If it is empty, the host
 	// of URL is used.
 	Socket string
-	Model  string // name of the model at the server; empty: not sent
-	Key    string // sent as a bearer token; empty: none
+	Model  string // name of the model at the server; if empty, none is sent
+	Key    string // sent as a bearer token, unless empty
 	// Prefix is put before each text, as some models require; those of the E5 family need "query: ".
 	Prefix string
-	// Batch is the largest number of texts in a request, 1 to 1024; 0: 32.
+	// Batch is the largest number of texts in a request, 1 to 1024; the default is 32.
 	Batch int
-	// Timeout is how long a request may take; 0: 30 s.
+	// Timeout is how long a request may take; the default is 30 s.
 	Timeout time.Duration
-	// Dimensions is the number of dimensions that a vector must have, up to 8192; 0: as many as the first vector has.
+	// Dimensions is the number of dimensions that a vector must have, up to 8192; 0 means as many as the first vector has.
 	Dimensions int
 	// AllowTextToLeave lets texts go to other machines.
 	AllowTextToLeave bool
-	// Now is the clock; nil: time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 

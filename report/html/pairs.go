@@ -72,7 +72,7 @@ func (d *doc) evidence(i int) {
 // maxSources is the number of sources shown next to a passage; further ones are named.
 const maxSources = 20
 
-// further names the sources that are not shown next to their passage.
+// further writes the names of the sources that are not shown next to their passage.
 func (d *doc) further(sources []concordat.Source) {
 	if len(sources) == 0 {
 		return

@@ -54,7 +54,7 @@ func folding(d *doc, words string, write func()) {
 	d.raw("</details>\n")
 }
 
-// uncounted names the passages that are folded away, by reason, with links to them.
+// uncounted lists the passages that are folded away, by reason, with links to them.
 func uncounted(d *doc) {
 	words := report.UncountedWords(d.r)
 	if words == "" {

@@ -73,7 +73,7 @@ func (d *doc) about(e concordat.Evidence) string {
 	return s + d.in.Say(", %s", d.in.Plural(len(e.Sources), "source", "sources")) + d.standing(e)
 }
 
-// further names the sources that are not shown next to their passage.
+// further writes the names of the sources that are not shown next to their passage.
 func (d *doc) further(sources []concordat.Source) {
 	if len(sources) == 0 {
 		return

@@ -33,9 +33,9 @@ type Signature struct {
 	Sign func(content []byte) ([]byte, error)
 }
 
-// Seal returns the pages that Write made with files attached (ISO 32000-2, 7.11.4 and 14.13) and, if s is not nil, signed (12.8). The
-// signature covers every byte except its own. It appends its additions to the file (7.5.6), so that the pages stay byte for byte
-// unchanged.
+// Seal attaches files to the pages that Write made (ISO 32000-2, 7.11.4 and 14.13), signs them if s is not nil (12.8), and returns
+// the result. The signature covers every byte except its own. It appends its additions to the file (7.5.6), so that the pages stay
+// byte for byte unchanged.
 func Seal(pages []byte, files []File, s *Signature) ([]byte, error) {
 	u, err := newUpdate(pages)
 	if err != nil {

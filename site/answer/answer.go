@@ -138,7 +138,7 @@ func checkFrame(job concordat.JobID, libraries []concordat.LibraryID, purpose st
 	return nil
 }
 
-// refusedJob is the error for an unusable job.
+// refusedJob returns the error for an unusable job.
 func refusedJob(err error) error {
 	if errors.Is(err, concordat.ErrInvalid) {
 		return refuse(concordat.ReasonUnknown, "this job is of another submission")

@@ -21,7 +21,8 @@ const (
 	// closeDistance is the distance in bits within which one sentence alone is evidence: among a third of a billion pairs of
 	// unrelated sentences the nearest were 24 apart (doc/security.md).
 	closeDistance = 15
-	// maxOutlined bounds the documents of one partner whose outlines are requested; only the matched sentences of others are shown.
+	// maxOutlined bounds the documents of one partner whose outlines are requested; of further documents, only the
+	// matched sentences are shown.
 	maxOutlined = 64
 	// maxEdges is the maximum number of documents of one partner whose edges are requested at a time.
 	maxEdges = 8

@@ -38,7 +38,7 @@ type Wording struct {
 	// if an earlier version stored it.
 	Kind   concordat.Kind `json:"kind,omitempty"`
 	Why    string         `json:"why,omitempty"` // if it reads like a form, the part it reads like: see package wording
-	Share  float64        `json:"share"`         // largest share of a text that it makes up, 0 to 1; 0: not kept
+	Share  float64        `json:"share"`         // largest share of a text that it makes up, 0 to 1; 0 if not recorded
 	Places []wordingPlace `json:"places"`        // the longest first
 }
 
@@ -157,7 +157,7 @@ type ViewedWording struct {
 	Common  bool
 	Open    bool // an officer must still decide whether it counts
 	Decided string
-	Kind    concordat.Kind // kind of wording that does not count; empty: it counts
+	Kind    concordat.Kind // kind of wording that does not count; empty if it counts
 	Why     string
 	Share   float64       // largest share of a text that it makes up, 0 to 1
 	Places  []ViewedPlace // the longest first

@@ -344,7 +344,7 @@ type ReportedLead struct {
 	Source       concordat.Span  `json:"source"`         // of the other, in bytes
 	SourcePoints concordat.Span  `json:"source_points"`  // the same in code points
 	Kind         report.LeadKind `json:"kind,omitempty"` // of the member
-	Languages    [2]string       `json:"languages"`      // of the member and of the other: codes, empty: unknown
+	Languages    [2]string       `json:"languages"`      // codes of the languages of the member and of the other; empty if unknown
 	Encoder      string          `json:"by"`             // the comparer
 	Likelihood   float64         `json:"likelihood"`     // see report.Lead; 0 if it was not measured
 	Pairs        []LeadPair      `json:"pairs"`          // by place in the member

@@ -20,7 +20,7 @@ type LeadLine struct {
 	Span       concordat.Span   `json:"span"`        // of a
 	SourceSpan concordat.Span   `json:"source_span"` // of b
 	Kind       report.LeadKind  `json:"kind"`
-	Languages  [2]string        `json:"languages"`  // of a and of b: codes, empty: unknown
+	Languages  [2]string        `json:"languages"`  // codes of the languages of a and of b; empty if unknown
 	Encoder    string           `json:"encoder"`    // the comparer
 	Likelihood *float64         `json:"likelihood"` // as in reports; null: not measured
 	Pairs      []LeadPair       `json:"pairs"`

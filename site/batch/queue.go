@@ -56,7 +56,7 @@ func NewQueue(s *site.Site, o QueueOptions) *Queue {
 	return &Queue{site: s, o: o, wake: make(chan struct{}, 1), running: map[string]*batchAtWork{}}
 }
 
-// New is a batch to create, with the job and the default lineage, and its identity.
+// New returns a batch to create, with the job and the default lineage, and its identity.
 func New(title, owner, runner string, j Job, made time.Time) (store.Batch, error) {
 	request, err := json.Marshal(j)
 	if err != nil {

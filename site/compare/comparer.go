@@ -38,7 +38,7 @@ type Options struct {
 	Channel Channel         // how documents are nominated
 	// Inside means that the text is a document of the index itself, so that only other documents determine the weights of its words.
 	Inside     bool
-	Candidates int // maximum number compared, best first; 0: DefaultCandidates
+	Candidates int // maximum number compared, best first; 0 means DefaultCandidates
 }
 
 const (

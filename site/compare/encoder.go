@@ -16,7 +16,7 @@ import (
 type Embedder interface {
 	Encode(ctx context.Context, texts []string) (vectors [][]float32, sent int, err error)
 	Name() string   // of the model in reports
-	Where() string  // the machine that texts go to; empty: they stay on this one
+	Where() string  // the machine that texts go to, or "" if they stay on this one
 	Recipe() string // everything that vectors depend on besides the texts
 }
 
@@ -60,7 +60,7 @@ const (
 type verified struct {
 	leads [][]meaning.Lead
 	flags []concordat.Flag
-	name  string // of the verifying encoder; empty: the table's leads are kept
+	name  string // name of the verifying encoder; empty if the table's leads stand
 	count int    // of nominated sentences
 }
 
@@ -78,10 +78,10 @@ type question struct {
 	compared *meaning.Comparison
 	leads    [][]meaning.Lead // from the table
 	here     string           // text of the submission
-	task     concordat.TaskID // of the submission; empty: vectors of its sentences are not kept
+	task     concordat.TaskID // task of the submission; empty if vectors of its sentences are not stored
 	there    []string         // texts of the sources
 	refs     []concordat.Ref  // of the sources
-	foreign  concordat.Ref    // a partner's document, whose vectors are not stored; zero: none
+	foreign  concordat.Ref    // a partner's document, whose vectors are not stored; zero if there is none
 }
 
 // sentences returns the sentences to encode for places: the submission's first, then those of each source.

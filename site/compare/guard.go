@@ -50,7 +50,7 @@ func Go(g *errgroup.Group, f func() error) {
 // Panics records panics. The zero value logs them and counts nothing.
 type Panics struct {
 	Logger  *slog.Logger // nil: slog.Default, so that no stack is lost
-	Counted func()       // called after each panic; nil: they are only logged
+	Counted func()       // called after each panic; if nil, panics are only logged
 }
 
 // Note logs the *Fault in err, with its stack and attrs, counts it, and reports whether there is one. A fault is recorded once,

@@ -41,7 +41,7 @@ func (m *Comparer) Leads(ctx context.Context, text string, q *concordat.Query, t
 	return out, err
 }
 
-// leads is like Leads, but includes a partner's document if the partner has disclosed one.
+// leads does the same as Leads, but includes a partner's document if the partner has disclosed one.
 func (m *Comparer) leads(ctx context.Context, text string, q *concordat.Query, taken []concordat.Span, candidates []*Candidate,
 	shown *Shown) (*Leads, error) {
 	table, err := meaning.Default()

@@ -18,10 +18,10 @@ import (
 type CaseMove struct {
 	State    concordat.CaseState // empty: as before
 	Words    string              // message to the partner
-	Contact  string              // for the partner; empty: as before
+	Contact  string              // contact for the partner; empty if unchanged
 	Decision concordat.CaseDecision
 	Keep     bool // the decision deletes nothing
-	// After is the time from the decision to the deletion; 0: at once.
+	// After is the time from the decision to the deletion; 0 means at once.
 	After time.Duration
 }
 

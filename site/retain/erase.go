@@ -43,16 +43,16 @@ type Area interface {
 type Options struct {
 	Store *store.DB
 	Areas []Area
-	// Batches is where batches keep the texts of their documents; nil: there are none.
+	// Batches is where batches store the texts of their documents, or nil if there are none.
 	Batches Places
-	// Remains removes remains of interrupted work outside the areas. It is called before a deletion counts as done; nil: there can be no
-	// remains.
+	// Remains removes remains of interrupted work outside the areas. It is called before a deletion counts as done; it is nil if there
+	// can be no remains.
 	Remains func() error
 	// Sign signs the result of Receipt.Sum, in its own form; if it is nil, receipts are not signed.
 	Sign   func(sum [32]byte) (json.RawMessage, error)
 	Cited  func() CitedPolicy // nil: CitedKeep
 	Logger *slog.Logger       // nil: nothing is logged
-	// Answers keeps the fingerprint sets of partners; nil: there are none.
+	// Answers maintains the fingerprint sets for partners, or is nil if there are none.
 	Answers *answer.Answerer
 	// OtherProcess reports whether another process of the site currently carries out deletions; this process then only requests them and
 	// waits. Nil means that no other process does.

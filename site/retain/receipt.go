@@ -52,7 +52,7 @@ type ErasedTask struct {
 // ErasedText is a check that lost its text and its originals.
 type ErasedText struct {
 	Task  concordat.TaskID `json:"task"`
-	Bytes int              `json:"bytes"` // of the text; 0: there was no text
+	Bytes int              `json:"bytes"` // bytes of the text; 0 if there was no text
 }
 
 // ErasedBatch is a batch that was deleted.
