@@ -61,7 +61,7 @@ func (s *Daemon) partnerCards(ctx context.Context) (map[concordat.SiteID]web.Par
 var errClosed = &partners.RefusedError{Reason: partners.RefusedClosed,
 	Err: errors.New("this site does not listen for partners yet: enter the address where they reach it")}
 
-// client is the site as seen by its partners.
+// client returns the site as seen by its partners.
 func (s *Daemon) client() (*partners.Client, error) {
 	p := s.Partners.Load()
 	if p == nil {

@@ -11,7 +11,7 @@ import (
 // partnerTime is how long a partner may take to answer a person who waits for a page.
 const partnerTime = time.Minute
 
-// partnerOf connects the pages with a partner.
+// partnerOf returns a connection to a partner for the pages, and a function that closes it.
 func (s *Daemon) partnerOf(ctx context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
 	c, err := partners.Open(ctx, s.o, s.partnerOptions())
 	if err != nil {

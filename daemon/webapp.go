@@ -173,7 +173,7 @@ func (s *Daemon) jobOptions(ctx context.Context, j site.Job) (site.CheckOptions,
 	return out, done, err
 }
 
-// partnerChoices are the active partners with what they last announced about their libraries.
+// partnerChoices returns the active partners with what they last announced about their libraries.
 func partnerChoices(ctx context.Context, o *instance.Instance) ([]web.Partner, error) {
 	ps, err := o.Store.Partners.Partners(ctx)
 	if err != nil {

@@ -38,7 +38,7 @@ func LoadConfig(path string) (*config.Config, error) {
 	return c, nil
 }
 
-// initialConfig is the file that init writes: the keys that identify the site, and where to find the others.
+// initialConfig returns the file that init writes: the keys that identify the site, and where to find the others.
 func initialConfig(id, title, scheme, database string) []byte {
 	return fmt.Appendf(nil, `# Configuration of a Concordat site. concordat config check shows every key with its value and
 # where it came from; doc/config.md explains them.

@@ -21,7 +21,7 @@ import (
 	"concordat/store"
 )
 
-// OneMachine is the folder of the index on a site of one machine.
+// OneMachine returns the folder of the index on a site of one machine.
 func (o *Instance) OneMachine() string { return filepath.Join(o.Dir, IndexName, "00") }
 
 // fillBatch is how many documents are moved into the shards at a time.

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// filesToJoin are the files that another machine of this site needs: its configuration with the files that it names, and its
-// keys. The keystore itself is in the store.
+// filesToJoin returns the files that another machine of this site needs: its configuration with the files that it names, and its keys. The
+// keystore itself is in the store.
 func (o *Instance) filesToJoin() (map[string][]byte, error) {
 	conf, err := os.ReadFile(filepath.Join(o.Dir, ConfigName))
 	if err != nil {

@@ -231,7 +231,7 @@ func RefreshCard(ctx context.Context, db *store.DB, k *Keystore, id *crypto.Iden
 // Ask asks a person for the passphrase of a keystore.
 type Ask func(prompt string) (crypto.Secret, error)
 
-// PartnerName is a site's identity as the store and the rest of the program write it.
+// PartnerName returns a site's identity as the store and the rest of the program write it.
 func PartnerName(s crypto.SiteID) concordat.SiteID { return concordat.SiteID(s.String()) }
 
 // SigningIdentity returns the identity that signs for the site in dir, or nil if it has no keys. A keystore under a passphrase

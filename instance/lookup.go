@@ -24,7 +24,7 @@ func (o *Instance) Membership(ctx context.Context, f string) (store.Membership, 
 	return ms[i], nil
 }
 
-// Members are the sites that are currently in the federation.
+// Members returns the sites that are currently in the federation.
 func Members(m store.Membership) []concordat.SiteID {
 	var sites []concordat.SiteID
 	for _, x := range m.Members {

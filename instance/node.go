@@ -181,7 +181,7 @@ func (o *Instance) openNode(ctx context.Context) error {
 	return nil
 }
 
-// Version is the version that the program was built from, or "".
+// Version returns the version that the program was built from, or "".
 func Version() string {
 	if b, ok := debug.ReadBuildInfo(); ok {
 		return b.Main.Version
@@ -222,7 +222,7 @@ func (o *Instance) closeNode() error {
 	return err
 }
 
-// Stats are the sizes of the index; in a cluster, those of this machine's copies.
+// Stats returns the sizes of the index; in a cluster, those of this machine's copies.
 func (o *Instance) Stats() index.Stats {
 	switch {
 	case o.Node != nil:

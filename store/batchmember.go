@@ -159,7 +159,7 @@ type BatchPair struct {
 	Verdict              string // VerdictCount or VerdictDiscount, overriding the rules; empty: the rules decide
 }
 
-// Share is the larger share of the two.
+// Share returns the larger share of the two.
 func (p BatchPair) Share() float64 { return max(p.ShareA, p.ShareB) }
 
 // SectionShare is how much of a section of a document is in another document.

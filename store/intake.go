@@ -127,7 +127,7 @@ func (db *Catalogue) Catalogued(ctx context.Context, lib concordat.LibraryID,
 	return out, nil
 }
 
-// goneName is the name that receipts give a document.
+// goneName returns the name that receipts give a document.
 func goneName(lib concordat.LibraryID, id concordat.DocumentID) string {
 	h := sha256.Sum256([]byte(string(lib) + "/" + string(id)))
 	return hex.EncodeToString(h[:])

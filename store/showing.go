@@ -198,8 +198,8 @@ func (db *Asks) ForgetOutlined(ctx context.Context, before time.Time) error {
 // Part is a minimum part of a library: one in every Of documents, and at least Least documents.
 type Part struct{ Of, Least int }
 
-// MuchShown returns, as alarms of kind AlarmLibrary, the partners that since a moment were told of a part of a library, or were
-// shown outlines of the other part, in order of partner and library.
+// MuchShown returns, as alarms of kind AlarmLibrary and in order of partner and library, the partners that have been told of the part told
+// of a library since a moment, or have been shown outlines of the part outlined.
 func (db *Asks) MuchShown(ctx context.Context, since time.Time, told, outlined Part) ([]PartnerAlarm, error) {
 	if told.Of <= 0 || outlined.Of <= 0 {
 		return nil, fmt.Errorf("%w: a part of %d and %d", concordat.ErrInvalid, told.Of, outlined.Of)

@@ -142,7 +142,8 @@ const (
 	AlarmLibrary          = "library"           // it has been shown much of a library
 )
 
-// alarmAgain is the time after which the same alarm is raised again. Whatever was shown within a year stays within that year for months.
+// alarmAgain returns the time after which the same alarm is raised again. Whatever was shown within a year stays within that year for
+// months.
 func alarmAgain(kind string) time.Duration {
 	if kind == AlarmLibrary {
 		return 30 * 24 * time.Hour

@@ -230,7 +230,7 @@ type adminTask struct {
 	Now progress
 }
 
-// OneState is a filter for one state, or for any if it is empty.
+// OneState returns a filter for one state, or for any if it is empty.
 func OneState(s concordat.State) []concordat.State {
 	if s == "" {
 		return nil

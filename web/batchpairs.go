@@ -84,7 +84,7 @@ func (f pairFilter) Encode() string { return f.values().Encode() }
 // Kept is Encode for templates.
 func (f pairFilter) Kept() template.URL { return template.URL(f.Encode()) }
 
-// Fields are the hidden fields of a form that keeps the whole filter except the names.
+// Fields returns the hidden fields of a form that keeps the whole filter except the names.
 func (f pairFilter) Fields() url.Values {
 	v := f.values()
 	v.Del("hide")

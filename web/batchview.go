@@ -62,7 +62,7 @@ func (p *batchPage) ShowsPairs() bool { return p.Limited == "" || shows(p.Limite
 // ShowsShares reports whether the visitor may see the shares found.
 func (p *batchPage) ShowsShares() bool { return p.Limited == "" || shows(p.Limited, SeeScore) }
 
-// Address is the address of the page.
+// Address returns the address of the page.
 func (p *batchPage) Address() string { return "/batches/" + p.ID }
 
 type shownMember struct {
@@ -128,7 +128,7 @@ func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
 // Named reports whether there are few enough documents for the heat map to name them, as the table of all pairs does.
 func (p *batchPage) Named() bool { return len(p.Members) <= batch.MaxMatrix }
 
-// Large is the number of clusters, largest first, that are open and show their pictures. The others are folded.
+// Large returns the number of clusters, largest first, that are open and show their pictures. The others are folded.
 func (p *batchPage) Large() int { return batchShownMatrices }
 
 func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -264,7 +264,7 @@ func (p *batchPage) wordsOfClusters() {
 	}
 }
 
-// shown is a row of the table of pairs.
+// shown returns a row of the table of pairs.
 func (p *batchPage) shown(pair batch.ViewedPair) shownPair {
 	return shownPair{ViewedPair: pair, First: &p.Members[pair.A], Second: &p.Members[pair.B], Cluster: p.PairCluster(pair),
 		Sections: p.SectionsOf(pair)}

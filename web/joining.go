@@ -193,7 +193,7 @@ func (p partnersPage) Was(name, otherwise string) string {
 	return otherwise
 }
 
-// Address is the current address for partners.
+// Address returns the current address for partners.
 func (p partnersPage) Address() string {
 	if len(p.Standing.Addresses) == 0 {
 		return ""

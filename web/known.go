@@ -18,7 +18,7 @@ import (
 // knownTime is how long a browser stays known after a sign-in.
 const knownTime = 90 * 24 * time.Hour
 
-// knownCookie is the name of the cookie that shows that someone has signed in with this browser. It does not sign anyone in. It lets a
+// knownCookie returns the name of the cookie that shows that someone has signed in with this browser. It does not sign anyone in. It lets a
 // password from this browser be tried before those of strangers, and keeps strangers who guess from locking the account for this browser
 // (OWASP, "Slow Down Online Guessing Attacks with Device Cookies").
 func (w *Web) knownCookie() string {

@@ -69,7 +69,7 @@ type laidOutFile struct {
 	Current bool
 }
 
-// Address is the address of a run of pages, with a placeholder for its number if n is negative.
+// Address returns the address of a run of pages, with a placeholder for its number if n is negative.
 func (l *layoutPage) Address(n int) string {
 	number := "{n}"
 	if n >= 0 {
@@ -82,7 +82,7 @@ func (l *layoutPage) Address(n int) string {
 	return out
 }
 
-// mark is the address of a passage's mark.
+// mark returns the address of a passage's mark.
 func (l *layoutPage) mark(p *checkPage, i int) string {
 	if l.begins[i] == 0 { // it is in another file, or was not found
 		return cmp.Or(p.originalLink(i), "/checks/"+url.PathEscape(string(p.ID))+"/passages/"+p.Report.Number(i))

@@ -127,7 +127,7 @@ type librarySettings struct {
 	Problem   string
 }
 
-// Limits are the fields of the limits of a share, in the order in which they are shown.
+// Limits returns the fields of the limits of a share, in the order in which they are shown.
 func (librarySettings) Limits() []string {
 	return []string{"sentences", "burst", "disclosures", "documents", "characters", "opened", "units", "lead_cells",
 		"lead_sentences", "lead_documents"}

@@ -285,8 +285,8 @@ func (w accountPages) provider(name string) (*provider, error) {
 	return nil, fmt.Errorf("provider %q: %w", name, concordat.ErrNotFound)
 }
 
-// backURL is where a provider sends people back. Each provider has its own address, so that an answer from one cannot pass for an answer
-// from another.
+// backURL returns where a provider sends people back. Each provider has its own address, so that an answer from one cannot pass for an
+// answer from another.
 func (p *provider) backURL(base string) string {
 	return base + "/login/oidc/" + url.PathEscape(p.Name) + "/back"
 }

@@ -418,7 +418,7 @@ func newWay(issuer string) *way {
 	return w
 }
 
-// hostPort is the host of an address with its port, for dialling.
+// hostPort returns the host of an address with its port, for dialling.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -49,16 +49,16 @@ type pairForm struct {
 	Which string // unique on a page
 }
 
-// Back is the address to which the form returns.
+// Back returns the address to which the form returns.
 func (f pairForm) Back() string { return f.page.Back() }
 
-// Verdicts are the verdicts to choose from.
+// Verdicts returns the verdicts to choose from.
 func (f pairForm) Verdicts() []string { return f.page.Verdicts }
 
 // pairAddress matches the addresses to which a form of the page of a pair may return.
 var pairAddress = regexp.MustCompile(`^/batches/[a-z0-9-]+/pairs/[0-9]+/[0-9]+(\?[A-Za-z0-9=&%+._~-]*)?$`)
 
-// Address is the address of the page, without its filter.
+// Address returns the address of the page, without its filter.
 func (p *pairPage) Address() string {
 	return "/batches/" + p.ID + "/pairs/" + strconv.Itoa(p.First.Number+1) + "/" + strconv.Itoa(p.Second.Number+1)
 }

@@ -35,12 +35,12 @@ type onePartnerPage struct {
 	Done            string // message key of the latest action
 }
 
-// Common are the federations that both sites are in.
+// Common returns the federations that both sites are in.
 func (p onePartnerPage) Common() []namedFederation {
 	return slices.DeleteFunc(slices.Clone(p.Federations), func(f namedFederation) bool { return !f.Has(p.Partner.Site) })
 }
 
-// ToAdd are the federations of this site of which the partner is not a member yet.
+// ToAdd returns the federations of this site of which the partner is not a member yet.
 func (p onePartnerPage) ToAdd() []namedFederation {
 	return slices.DeleteFunc(slices.Clone(p.Federations), func(f namedFederation) bool { return !f.Led || f.Has(p.Partner.Site) })
 }

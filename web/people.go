@@ -60,7 +60,7 @@ func (w adminPages) showLink(rw http.ResponseWriter, r *http.Request, v *Visitor
 	w.showPeople(rw, r, v, http.StatusOK, peoplePage{Link: w.addressOf(r) + JoinPath(link), For: name})
 }
 
-// JoinPath is the path of the page behind a link to choose a password.
+// JoinPath returns the path of the page behind a link to choose a password.
 func JoinPath(l people.Link) string { return "/join?key=" + l.Key }
 
 // addressOf returns the address at which people reach the site: the configured address if it is an https address, and otherwise the address

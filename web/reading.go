@@ -592,7 +592,7 @@ func around(r *report.Report, k int) (earlier, later string) {
 	return earlier, ""
 }
 
-// Base is the address of this comparison, to which the parameter from can be added.
+// Base returns the address of this comparison, to which the parameter from can be added.
 func (p checkPage) Base() string {
 	return "/checks/" + string(p.ID) + "/compare?" + refQuery(p.Shown).Encode()
 }

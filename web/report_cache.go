@@ -96,7 +96,7 @@ func (s *reportCache) trim() {
 // maxCached bounds the entries of a cache, whatever their size.
 const maxCached = 64
 
-// weight is roughly the memory that findings take, in bytes.
+// weight returns roughly the memory that findings take, in bytes.
 func weight(f *report.Findings) int {
 	n := len(f.Submission.Text) + 1<<12
 	for i := range f.Passages {

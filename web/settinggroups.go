@@ -51,7 +51,7 @@ var settingGroups = []struct {
 	{"partners", []settingWords{{key: "check.forward", form: formChoice}, {key: "meaning.partners", form: formSwitch}}},
 }
 
-// ruleSettings are the rules of new reports.
+// ruleSettings returns the rules of new reports.
 func ruleSettings() []settingWords {
 	var out []settingWords
 	for _, r := range report.RuleTable() {

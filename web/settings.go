@@ -12,7 +12,7 @@ import (
 	"concordat/web/message"
 )
 
-// Settings are the settings of the process, always without secrets.
+// Settings returns the settings of the process, always without secrets.
 func (w adminPages) Settings() []Setting {
 	if w.o.Admin == nil || w.o.Admin.Settings == nil {
 		return nil

@@ -401,7 +401,7 @@ func (w checkPages) ruleWishes(ctx context.Context, v *Visitor, j *site.Job, f u
 	return rules.Validate()
 }
 
-// firstRules are the initial rules of a task's report: those chosen at submission, or else those of its batch or of the site.
+// firstRules returns the initial rules of a task's report: those chosen at submission, or else those of its batch or of the site.
 func (w checkPages) firstRules(ctx context.Context, t store.Task) (report.Rules, error) {
 	return site.FirstRules(ctx, w.o.Store, t, w.o.Rules())
 }

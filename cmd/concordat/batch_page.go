@@ -111,7 +111,7 @@ func (w *batchWriter) write(ctx context.Context) error {
 	}, paths...)
 }
 
-// reportPath is a member's report below the folder.
+// reportPath returns a member's report below the folder.
 func (w *batchWriter) reportPath(i int) string {
 	return path.Join("reports", fmt.Sprintf("%04d.html", w.v.Members[i].Number+1))
 }
@@ -477,7 +477,7 @@ func (s *batchShow) member(i int) batchPageMember {
 	return m
 }
 
-// matrix returns the matrix, with each document's place in it.
+// matrix returns the matrix of documents and numbers them by their places in it.
 func (s *batchShow) matrix(docs []int) (m batchMatrix) {
 	for n, i := range docs {
 		head := s.member(i)

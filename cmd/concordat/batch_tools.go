@@ -19,10 +19,10 @@ import (
 	"concordat/view"
 )
 
-// actor returns the name of the person who decides on the command line.
+// actor is the name under which decisions made on the command line are recorded.
 const actor = "command line"
 
-// batchTools are the commands below batch.
+// batchTools returns the commands below batch.
 func (a *app) batchTools() []*cobra.Command {
 	var limit int
 	list := &cobra.Command{Use: "list", Short: "List batches, newest first", Args: cobra.NoArgs,

@@ -59,7 +59,7 @@ func (f *leadFlags) validate() error {
 	return nil
 }
 
-// filter returns the filter of the flags. It fails if they filter the leads of a check that looks for none.
+// filter returns the filter that the flags describe. It fails if they filter the leads of a check that does not look for leads.
 func (f *leadFlags) filter(asked bool) (report.LeadFilter, error) {
 	if *f != (leadFlags{}) && !asked {
 		return report.LeadFilter{}, cli.Usagef("--lead-state, --lead-kind, --lead-languages and --lead-likelihood select leads, but the check does not look for any: add --leads")

@@ -138,7 +138,7 @@ type restoring struct {
 	asNew bool
 }
 
-// beside is the folder of files that are changed before they move to their places.
+// beside returns the folder of files that are changed before they move to their places.
 func (r *restoring) beside() string { return filepath.Join(r.dir, "store"+restoredSuffix) }
 
 func (r *restoring) run(ctx context.Context) error {

@@ -65,8 +65,7 @@ func originalsOf(dir string) map[string][32]byte {
 	return all
 }
 
-// State is the folder for the state; for an encrypted backup, the folder where the caller puts the files to be
-// encrypted.
+// State returns the folder for the state; for an encrypted backup, the folder where the caller puts the files to be encrypted.
 func (m *Making) State() string {
 	if m.enc != nil {
 		return m.enc.stage
@@ -74,7 +73,7 @@ func (m *Making) State() string {
 	return m.stored()
 }
 
-// stored is the folder of the state within the backup.
+// stored returns the folder of the state within the backup.
 func (m *Making) stored() string { return filepath.Join(m.dir, m.state) }
 
 // tidy removes states that the manifest does not name, and unfinished files.

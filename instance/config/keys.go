@@ -98,7 +98,7 @@ var siteKeys = []Key{
 		"File with the private key of report.certificate (PEM, not encrypted, readable by the site only)."),
 }
 
-// ruleKeys are the keys of the rules of reports, from their table.
+// ruleKeys returns the keys of the rules of reports, from their table.
 func ruleKeys() []Key {
 	var out []Key
 	for _, r := range report.RuleTable() {

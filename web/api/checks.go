@@ -96,7 +96,7 @@ var submitFields = &huma.Schema{Type: "object", AdditionalProperties: false, Pro
 	"no_store": {Type: "string", Description: "Not empty: text and original are deleted once the report is made"},
 }}
 
-// filesOf is the field of a form for files.
+// filesOf returns the field of a form for files.
 func filesOf(what string) *huma.Schema {
 	one := 1
 	return &huma.Schema{Type: "array", MinItems: &one, Items: &huma.Schema{Type: "string", Format: "binary", MinLength: &one},
@@ -118,7 +118,7 @@ func (w api) apiTask(ctx context.Context, t store.Task) (view.Check, error) {
 	return view.OfCheck(ctx, w.Web.Options().Store, t, web.FileName(t))
 }
 
-// moment is a time that may be absent.
+// moment returns a time that may be absent.
 func moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -157,7 +157,7 @@ type apiVerdictOutput struct {
 	}
 }
 
-// signers are those who agree with the current verdict.
+// signers returns those who agree with the current verdict.
 func signers(r *web.Review) (out []string) {
 	for _, s := range r.Signed {
 		out = append(out, s.By)

@@ -132,7 +132,7 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 	return out, nil
 }
 
-// apiReviewed is a task with a report that a program reviews.
+// apiReviewed returns a task with a report that a program reviews.
 func (w api) apiReviewed(ctx context.Context, id string) (*web.Visitor, store.Task, *web.Review, error) {
 	v := visitorOf(ctx)
 	t, err := w.Web.Visible(ctx, v, concordat.TaskID(id))

@@ -129,7 +129,7 @@ type ConditionInput struct {
 	IfMatch string `header:"If-Match" pattern:"^\"[0-9]{1,18}\"$" doc:"ETag of what is changed"`
 }
 
-// revision is the number in the ETag.
+// revision returns the number in the ETag.
 func (c ConditionInput) revision() (int, error) {
 	if c.IfMatch == "" {
 		return 0, web.ErrCondition

@@ -149,7 +149,7 @@ func outcome(err error) string {
 	return "The request could not be completed."
 }
 
-// wait is how long to wait after a number of failures.
+// wait returns how long to wait after a number of failures.
 func (d *Inbox) wait(attempts int) time.Duration {
 	wait := d.o.Retry
 	for range attempts - 1 {

@@ -346,7 +346,7 @@ func (d *Tool) parts(ctx context.Context, id concordat.TaskID) (out []store.Task
 	return out, true, nil
 }
 
-// failureCode is the platform code for the cause of a check without a result.
+// failureCode returns the platform code for the cause of a check without a result.
 func failureCode(cause store.Cause) string {
 	switch cause.Code {
 	case "unsupported", "binary", "encrypted", "no_text_layer", "encoding":

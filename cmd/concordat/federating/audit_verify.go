@@ -84,7 +84,7 @@ func (a *commands) verifyOwn(ctx context.Context, o *instance.Instance, files []
 	return a.verified(head, len(known), err)
 }
 
-// verified prints the outcome. A broken chain gives exit code 1, with the entry in the message.
+// verified prints the outcome. If the chain is broken, the exit code is 1 and the message names the entry.
 func (a *commands) verified(head store.AuditHead, heads int, err error) error {
 	if err != nil {
 		if a.JSON {

@@ -18,9 +18,9 @@ import (
 )
 
 // The estimates of a method by fingerprints, sketches or letters are not shares that count: the method knows neither what a form, a list of
-// references or a quotation explains nor where two texts begin to differ. So the documents of the pairs are compared as in a check and get
-// its shares, so that a pair has the same share whatever the method. Beyond --shares documents, the pairs with the lowest resemblance keep
-// the method's estimate.
+// references or a quotation explains nor where two texts begin to differ. The documents of the pairs are therefore compared as in a check
+// and get its shares, and a pair has the same share whatever the method. Beyond --shares documents, the pairs with the lowest resemblance
+// keep the method's estimate.
 
 // measured is a record of work.found: the result of checking one text.
 type measured struct {
@@ -173,7 +173,7 @@ func (s *screening) value(p foundPair) float64 {
 	return p.Resemblance
 }
 
-// leastFound is the minimum resemblance of a pair to be measured, because fingerprints see less of a text than a check does.
+// leastFound returns the minimum resemblance of a pair to be measured, because fingerprints see less of a text than a check does.
 func (s *screening) leastFound() float64 {
 	if s.CheckShares == 0 {
 		return s.Threshold

@@ -81,7 +81,7 @@ func (p shardParts) check() error {
 	return nil
 }
 
-// paths are the files, each followed by its file of documents.
+// paths returns the files, each followed by its file of documents.
 func (p shardParts) paths(out string) (all []string) {
 	if p.of == 0 {
 		return []string{out, out + ".ids"}
@@ -173,7 +173,7 @@ func (a *commands) libraryPrints(ctx context.Context, o *instance.Instance, f Pr
 	return nil
 }
 
-// randomPrint is print i of a seed: SplitMix64 (Steele, Lea and Flood 2014).
+// randomPrint returns print i of a seed: SplitMix64 (Steele, Lea and Flood 2014).
 func randomPrint(seed uint64, i int) uint64 {
 	x := seed + uint64(i+1)*0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
