@@ -30,7 +30,11 @@ func TestChineseDividedElsewhere(t *testing.T) {
 	for n := 17; n <= 40; n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			copied := lines(statute, n)
-			for _, p := range align.Pair(align.Prepare(copied), align.Prepare(statute), align.Options{}) {
+			found := align.Pair(align.Prepare(copied), align.Prepare(statute), align.Options{})
+			if len(found) == 0 {
+				t.Error("nothing found")
+			}
+			for _, p := range found {
 				if p.Kind != concordat.KindVerbatim {
 					t.Errorf("%s: got %s, similarity %.2f", copied[p.A.Start:p.A.End], p.Kind, p.Similarity)
 				}
@@ -46,7 +50,11 @@ func TestChineseDividedElsewhere(t *testing.T) {
 	}
 	changed := strings.NewReplacer("任意", "随便", "平等", "相同", "自由", "自愿", "天然", "自然", "保护", "维护", "任何", "所有", "权利", "利益",
 		"剥夺", "拿走", "成立", "建立", "解除", "取消").Replace(statute)
-	for _, p := range align.Pair(align.Prepare(lines(changed, 25)), align.Prepare(statute), align.Options{}) {
+	found := align.Pair(align.Prepare(lines(changed, 25)), align.Prepare(statute), align.Options{})
+	if len(found) == 0 {
+		t.Error("nothing found of the changed text")
+	}
+	for _, p := range found {
 		if p.Kind == concordat.KindVerbatim {
 			t.Errorf("changed words are word for word: %+v", p)
 		}

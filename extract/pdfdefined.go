@@ -13,7 +13,8 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// pdfDefined finds the predefined encodings of East Asian fonts (ISO 32000-1, section 9.7.5.2) whose codes have at most two bytes.
+// pdfDefined finds those predefined encodings of East Asian fonts (ISO 32000-1, section 9.7.5.2) whose one- and two-byte codes
+// definedLetters can decode.
 var pdfDefined = regexp.MustCompile(`/Encoding\s*/(Uni(?:GB|CNS|JIS|JISX0213|KS)-(?:UCS2|UTF16)|` +
 	`GB-EUC|GBpc-EUC|GBK-EUC|GBKp-EUC|GBK2K|B5pc|ETen-B5|ETenms-B5|(?:83pv|90ms|90msp|90pv|Add|Ext)-RKSJ|EUC|KSC-EUC|KSCms-UHC|KSCpc-EUC)` +
 	`(?:-HW)?-[HV]\b`)

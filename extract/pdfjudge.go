@@ -108,10 +108,11 @@ func (p *pdfObjects) corrected(encoding *regexp.Regexp, correct func(said toUnic
 			}
 			number, looked := tables[key]
 			if !looked {
-				if p.fonts.fonts--; p.fonts.fonts < 0 {
+				if p.fonts.fonts--; p.fonts.fonts < 0 || p.fonts.codes <= 0 {
 					break
 				}
 				if said := readToUnicode(p.meanings(table), &p.fonts.codes); correct(said, font) {
+					p.fonts.codes -= len(said) // correct may have given every code a meaning
 					for next = max(next, 1); p.place(next) >= 0 || p.packed[next].body != nil; next++ {
 						continue
 					}
@@ -308,17 +309,22 @@ func (p *pdfObjects) asDrawn(tell func(Flag)) (plain *pdfObjects, document []byt
 		say(uncheckedFonts)
 		return p, document
 	}
+	missed := false // in a document that was then replaced
+	replace := func(data []byte) {
+		missed = missed || p.cut || p.fonts.isSpent()
+		p, lied = newPDFObjects(data, p.opt), true
+	}
 	if drawn := p.falseMappings(); drawn != nil {
-		p, lied = newPDFObjects(drawn, p.opt), true
+		replace(drawn)
 	}
 	if defined := p.definedTables(); defined != nil {
-		p, lied = newPDFObjects(defined, p.opt), true
+		replace(defined)
 	}
 	amended := p.trueTables()
 	if p.tooLarge {
 		say(unreadDetail)
 	}
-	if p.cut || p.fonts.isSpent() {
+	if missed || p.cut || p.fonts.isSpent() {
 		say(uncheckedFonts)
 	}
 	if amended != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // errTooManyMeta is recorded if metadata is left out.
-var errTooManyMeta = fmt.Errorf("not read: at most %d descriptions of a work are", maxSets)
+var errTooManyMeta = fmt.Errorf("not read: at most %d descriptions of a work are read", maxSets)
 
 // describedBy reads the metadata of the work that a page or a list names (describedby), reading each address once. Links to formats other
 // than XML are left out, since repositories offer several formats.
@@ -32,7 +32,7 @@ func (g *gathering) describedBy(ctx context.Context, links []landing.Link) error
 			continue
 		}
 		read = append(read, l.URL)
-		if err := g.described(ctx, l.URL); err != nil {
+		if err := g.described(ctx, l); err != nil {
 			return err
 		}
 	}
@@ -45,10 +45,10 @@ func isXML(media string) bool {
 
 // described reads metadata in any of the formats of OAI-PMH. It takes only values that the record itself lacks. While metadata may still
 // arrive, the text is held back, since the metadata may state an embargo.
-func (g *gathering) described(ctx context.Context, at string) error {
+func (g *gathering) described(ctx context.Context, l landing.Link) error {
 	passing, closed, broken := g.passing, g.closed, g.broken
 	g.passing = false
-	r, err := g.open(ctx, at, "application/xml, text/xml")
+	r, err := g.open(ctx, l.URL, "application/xml, text/xml")
 	if err != nil {
 		return err
 	}
@@ -58,6 +58,9 @@ func (g *gathering) described(ctx context.Context, at string) error {
 		return nil
 	}
 	if !isXML(r.Type) {
+		if isXML(l.Type) { // a page to sign in, for example
+			g.fault(l.URL, fmt.Errorf("metadata: %s is not XML", cmp.Or(r.Type, "the answer")))
+		}
 		return r.Body.Close()
 	}
 	b, err := io.ReadAll(io.LimitReader(r.Body, maxMeta+1))
@@ -76,7 +79,7 @@ func (g *gathering) described(ctx context.Context, at string) error {
 		tree, err = xmltree.Parse(xmltree.Clean(b, ""))
 	}
 	if err != nil {
-		g.fault(at, fmt.Errorf("metadata: %w", err))
+		g.fault(l.URL, fmt.Errorf("metadata: %w", err))
 		return nil
 	}
 	d := oai.Describe(oai.Record{Meta: tree, Raw: b}, r.URL.String(), g.o.Now())

@@ -300,7 +300,7 @@ func (g *gathering) fault(at string, err error) {
 var errTooMany = fmt.Errorf("not read: a record has at most %d texts", maxTexts)
 
 // errTooManySets is recorded if link sets are left out.
-var errTooManySets = fmt.Errorf("not read: at most %d link sets of a page are", maxSets)
+var errTooManySets = fmt.Errorf("not read: at most %d link sets of a page are read", maxSets)
 
 // file accepts a text, or looks for it on a page.
 func (g *gathering) file(ctx context.Context, at store.HarvestFile) error {

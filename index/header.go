@@ -131,7 +131,7 @@ func isNew(dir string) (bool, error) {
 	}
 	for _, e := range es {
 		switch e.Name() {
-		case lockName, headerName + ".tmp":
+		case lockName, headerName + ".tmp", "identity": // whose content names the index in notes of the site
 		case storeName:
 			zaps, err := filepath.Glob(filepath.Join(dir, storeName, "*.zap"))
 			if err != nil || len(zaps) > 0 {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -176,7 +177,13 @@ func (e *engine) scrubOnce(pace func(int) error) error {
 		return err
 	}
 	for _, path := range paths {
-		if err := verifyFile(path, pace); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := verifyFile(path, pace)
+		if errors.Is(err, fs.ErrNotExist) {
+			if now, failed := e.segmentPaths(); failed == nil && !slices.Contains(now, path) {
+				continue // a merge replaced it
+			}
+		}
+		if err != nil {
 			return unlessDamage(path, err, suspect)
 		}
 	}

@@ -70,6 +70,9 @@ func damage(t *testing.T, r *rand.Rand, dir, only string) (kind, what string) {
 		names = []string{only}
 	}
 	kind = names[r.IntN(len(names))]
+	if len(kinds[kind]) == 0 {
+		t.Fatalf("no file of kind %q", kind)
+	}
 	rel := kinds[kind][r.IntN(len(kinds[kind]))]
 	path := filepath.Join(dir, rel)
 	if kind == "folder" || r.IntN(6) == 0 {

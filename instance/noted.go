@@ -74,7 +74,7 @@ func noteIndex(ctx context.Context, o *Instance) error {
 // first change.
 func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
 	path := filepath.Join(o.Dir, IndexName, "00", identityName)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && o.shard.Stats().Documents == 0 {
+	if o.shard.Stats().Documents == 0 {
 		if err := RefuseEmptyIndex(ctx, o); err != nil {
 			return 0, err
 		}
@@ -112,9 +112,12 @@ func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
 	return at.Seq - min(at.Seq, last.Record+(at.Epoch-last.Epoch)), nil // each start since has begun an epoch
 }
 
-// RefuseEmptyIndex fails with concordat.ErrCorrupt if the catalogue has documents. It is called for an index
-// that is new or has disappeared.
+// RefuseEmptyIndex fails with concordat.ErrCorrupt if the catalogue has documents. It is called for an index that is empty or has
+// disappeared. One that has an identity lost nothing unnoticed, or somebody gave it one to go on without the documents.
 func RefuseEmptyIndex(ctx context.Context, o *Instance) error {
+	if _, err := os.Lstat(filepath.Join(o.Dir, IndexName, "00", identityName)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	libraries, err := o.Store.Catalogue.Libraries(ctx)
 	if err != nil {
 		return err

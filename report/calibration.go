@@ -226,7 +226,7 @@ func (r *Report) Conclusion() string {
 		if c.batch { // rewritten texts were not measured there
 			return l.Join([]string{out, l.Say("It does not prove originality.")})
 		}
-		return l.Join([]string{out, l.Say("Most texts rewritten by a model, or condensed, did too: it does not prove originality.")})
+		return l.Join([]string{out, l.Say("Most texts rewritten by a model, or condensed, had one so small: it does not prove originality.")})
 	}
 	out := l.Say("In our tests, none of %s honest texts reached a share of %s.", Thousands(c.honests), l.Percent(c.at))
 	if c.honest > 0 {

@@ -93,7 +93,7 @@ func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat
 		r.Number(i), strconv.Itoa(here.Start), strconv.Itoa(here.End), string(e.Kind),
 		yes(s.Excluded == ""), string(s.Excluded), section,
 		string(s.Site), string(s.Library), string(s.Document), s.Title, from, to,
-		string(s.Kind), Closeness(s.Similarity), strconv.FormatFloat(round(s.Similarity), 'f', -1, 64),
+		string(s.Kind), English.ClosenessOf(s.Kind, s.Similarity), strconv.FormatFloat(round(s.Similarity), 'f', -1, 64),
 		s.Here.In(r.Submission.Text), strings.Join(wording, "\n[…]\n"),
 		strconv.Itoa(e.Characters), yes(e.Cited), documents, string(s.Date), string(s.By), yes(s.Oldest), yes(s.Later),
 		r.Place(s.Ref), strings.Join(shared, "\n[…]\n"),

@@ -385,8 +385,8 @@ func (r *Report) jsonEvidence(count *Counter, i int) jsonEvidence {
 	}
 	for _, s := range e.Sources {
 		x := jsonSource{Site: s.Site, Library: s.Library, Document: s.Document, Title: s.Title, Here: count.Points(s.Here),
-			Span: points(s.Points), Bytes: s.Span, Kind: s.Kind, Similarity: round(s.Similarity), Closeness: r.Language.Closeness(s.Similarity),
-			jsonAge: ageJSON(s.Age), Excluded: s.Excluded}
+			Span: points(s.Points), Bytes: s.Span, Kind: s.Kind, Similarity: round(s.Similarity),
+			Closeness: r.Language.ClosenessOf(s.Kind, s.Similarity), jsonAge: ageJSON(s.Age), Excluded: s.Excluded}
 		x.Documents = s.Documents()
 		var texts []string
 		for _, p := range s.Parts {

@@ -21,13 +21,19 @@ func (l Language) Closeness(similarity float64) string {
 // KindAndCloseness returns the words for a kind and, if that adds something, for how close the wording is. Changed wording is
 // never called identical, since at least its order, its punctuation or the spelling of a word was changed.
 func (l Language) KindAndCloseness(k concordat.Kind, similarity float64) string {
-	switch k {
-	case concordat.KindVerbatim:
+	if k == concordat.KindVerbatim {
 		return l.Kind(k)
+	}
+	return l.Say("%s, %s", l.Kind(k), l.ClosenessOf(k, similarity))
+}
+
+// ClosenessOf is Closeness, but never calls changed wording identical.
+func (l Language) ClosenessOf(k concordat.Kind, similarity float64) string {
+	switch k {
 	case concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary:
 		similarity = min(similarity, notIdentical)
 	}
-	return l.Say("%s, %s", l.Kind(k), l.Closeness(similarity))
+	return l.Closeness(similarity)
 }
 
 // notIdentical is the largest similarity that is not called identical.

@@ -96,7 +96,7 @@ func TestAdministration(t *testing.T) {
 	}
 	// Findings are described in the language of the page, and in English to programs.
 	for language, want := range map[string]string{"en": "6 documents; the catalogue has 7", "de": "6 Dokumente, im Katalog stehen 7",
-		"zh-CN": "6 份文档，目录中有 7 份"} {
+		"zh-CN": "6 份文档，文档目录中有 7 份"} {
 		r := adam.request(http.MethodGet, "/admin", nil)
 		r.Header.Set("Accept-Language", language)
 		if page := adam.do(r, http.StatusOK); !strings.Contains(page, want) {

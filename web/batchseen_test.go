@@ -124,7 +124,7 @@ func TestFormsKeepWhatWasEntered(t *testing.T) {
 	page = olga.do(olga.form("/checks", fields), http.StatusBadRequest)
 	olga.wants(page, "My &lt;text&gt;.", `<option value="exists" selected>`,
 		`id="min_characters" name="min_characters" type="number" min="0" max="1000000" value="12"`,
-		`name="short" aria-describedby="short-hint" checked`, "“0”秒无效")
+		`name="short" aria-describedby="short-hint" checked`, "时限“0”无效")
 }
 
 func mustURL(t *testing.T, s string) *url.URL {

@@ -588,7 +588,7 @@ func TestInboxGivesUp(t *testing.T) {
 		want  string
 	}{
 		"text":  {"/down.txt", 0, false, "The text could not be fetched."},
-		"quota": {"/paper/1/text.txt", 10, false, "The account has reached its quota."},
+		"quota": {"/paper/1/text.txt", 10, false, "The account has reached a limit."},
 		"disk":  {"/paper/1/text.txt", 0, true, "The request could not be completed."},
 	} {
 		t.Run(name, func(t *testing.T) {

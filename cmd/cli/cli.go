@@ -60,22 +60,23 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, t *Termina
 	if err == nil {
 		return Done
 	}
+	complain := func(what any) { fmt.Fprintln(t.Stderr, Printable(fmt.Sprintf("%s: %v", root.Name(), what))) }
 	var exit *Exit
 	var misuse *instance.UsageError
 	switch {
 	case errors.As(err, &exit):
 		if exit.Err != nil {
-			fmt.Fprintf(t.Stderr, "%s: %v\n", root.Name(), exit.Err)
+			complain(exit.Err)
 		}
 		return exit.Code
 	case errors.As(err, &misuse):
-		fmt.Fprintf(t.Stderr, "%s: %v\n", root.Name(), misuse)
+		complain(misuse)
 		return Misused
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintf(t.Stderr, "%s: interrupted; finished work is kept, and the same command continues from there\n", root.Name())
+		complain("interrupted; finished work is kept, and the same command continues from there")
 		return Failed
 	}
-	fmt.Fprintf(t.Stderr, "%s: %v\n", root.Name(), explain(err))
+	complain(explain(err))
 	return Failed
 }
 

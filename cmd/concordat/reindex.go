@@ -80,6 +80,11 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 		return err
 	}
 	stats := from.Stats()
+	if stats.Documents == 0 {
+		if err := instance.RefuseEmptyIndex(ctx, o); err != nil {
+			return errors.Join(err, from.Close())
+		}
+	}
 	if dryRun {
 		a.Say("would recompute %d documents of scheme %s in scheme %s", stats.Documents, from.Scheme(), o.Site.Scheme())
 		if a.JSON {

@@ -248,25 +248,25 @@ func (e *Eraser) sweepCases(ctx context.Context, _ Retention, dry bool, out *Swe
 			if after = x.Seq; e.s.Options().Now().Before(x.Own.Due) {
 				continue
 			}
-			if !dry {
-				ids, err := e.endTerm(ctx, x)
-				if err != nil {
-					errs = append(errs, err)
-					continue
-				}
-				out.Receipts = append(out.Receipts, ids...)
+			targets, err := caseTargets(ctx, e.s, e.o.Store, x)
+			var ids []string
+			if err == nil && !dry {
+				ids, err = e.endTerm(ctx, x, targets)
 			}
-			out.Cases++
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			out.Receipts = append(out.Receipts, ids...)
+			if len(targets) > 0 {
+				out.Cases++
+			}
 		}
 	}
 }
 
 // endTerm requests the deletion of this site's document in a case, and returns the ids of the deletions.
-func (e *Eraser) endTerm(ctx context.Context, was store.SharedCase) (ids []string, err error) {
-	targets, err := caseTargets(ctx, e.s, e.o.Store, was)
-	if err != nil {
-		return nil, err
-	}
+func (e *Eraser) endTerm(ctx context.Context, was store.SharedCase, targets []Target) (ids []string, err error) {
 	err = e.o.Store.Atomic(ctx, func(tx *store.DB) error {
 		x := was
 		x.Own.Due, x.Work, ids = time.Time{}, "", nil

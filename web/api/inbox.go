@@ -47,7 +47,7 @@ func apiOfInbox(w api, a huma.API) {
 	register(w, a, whole("get-inbox-notification", http.MethodGet, "/admin/inbox/{id}", "One notification with its answers", "", scopeRead,
 		web.Overseers, http.StatusOK), i.shown)
 	register(w, a, whole("replay-answers", http.MethodPost, "/admin/inbox/{id}/replay", "Send again the answers that were given up",
-		"They are retried for three days once more.", scopeSettings, web.Administrators, http.StatusAccepted), i.replay)
+		"They are retried for another three days.", scopeSettings, web.Administrators, http.StatusAccepted), i.replay)
 }
 
 type sendNotificationInput struct {

@@ -130,8 +130,6 @@ func (d *Inbox) open(ctx context.Context, n store.Notification, address, accept 
 	switch {
 	case err == nil:
 		return r, nil
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
 	case errors.As(err, &status) && status.Code < 500 && status.Code != http.StatusTooManyRequests &&
 		status.Code != http.StatusRequestTimeout:
 		return nil, refuse("%s cannot be read: %v.", address, status)
@@ -167,7 +165,7 @@ func (d *Inbox) keep(ctx context.Context, r *fetch.Response, stated string) (j s
 	switch {
 	case errors.Is(err, fetch.ErrLarge), errors.Is(err, concordat.ErrInvalid):
 		return j, 0, refuse("%s is larger than the site takes.", r.URL)
-	case errors.Is(err, concordat.ErrDiskFull), ctx.Err() != nil:
+	case errors.Is(err, concordat.ErrDiskFull):
 		return j, 0, err
 	case err != nil: // the connection broke
 		return j, 0, &fetchError{fmt.Errorf("%s: %w", r.URL, err)}

@@ -144,7 +144,7 @@ func outcome(err error) string {
 	case errors.As(err, &unfetched):
 		return "The text could not be fetched."
 	case errors.Is(err, concordat.ErrRefused):
-		return "The account has reached its quota."
+		return "The account has reached a limit."
 	}
 	return "The request could not be completed."
 }
