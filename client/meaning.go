@@ -21,6 +21,17 @@ type MeaningIndex struct {
 	Done      int    `json:"done"` // documents done so far while it is being built
 	All       int    `json:"all"`  // documents to do in all
 	Problem   string `json:"problem"`
+	// Vectors is nil unless documents are also indexed by the encoder's vectors.
+	Vectors *MeaningVectors `json:"vectors"`
+}
+
+// MeaningVectors is the index of the encoder's vectors.
+type MeaningVectors struct {
+	Documents int    `json:"documents"` // documents that it holds
+	Making    bool   `json:"making"`
+	Done      int    `json:"done"` // documents done so far while it is being built
+	All       int    `json:"all"`  // documents to do in all
+	Problem   string `json:"problem"`
 }
 
 // MeaningEncoder is the encoder that verifies leads.

@@ -26,12 +26,14 @@ import (
 // requests that.
 type meaningControl struct {
 	s           *Daemon
-	make, fetch chan struct{} // wake up the two loops of run
+	make, fetch chan struct{} // wake up two loops of run
+	file        chan struct{} // wakes up the third, which gives documents the encoder's vectors
 
 	mu        sync.Mutex // guards what follows
 	making    bool
 	done, all int    // numbers of documents
 	unmade    string // why the index was not made; empty: it was made, or was not requested
+	vectors   web.MeaningVectors
 	step      web.EncoderState
 	into      string // folder of what is being fetched
 	problem   web.EncoderProblem
@@ -41,7 +43,8 @@ type meaningControl struct {
 var _ web.MeaningControl = (*meaningControl)(nil)
 
 func newMeaningControl(s *Daemon) *meaningControl {
-	return &meaningControl{s: s, make: make(chan struct{}, 1), fetch: make(chan struct{}, 1)}
+	return &meaningControl{s: s, make: make(chan struct{}, 1), fetch: make(chan struct{}, 1),
+		file: make(chan struct{}, 1)}
 }
 
 // makingSetting is set while the index by meaning is being made, so that the next start continues.
@@ -55,8 +58,19 @@ func (m *meaningControl) run(ctx context.Context) error {
 	case err != nil && !errors.Is(err, concordat.ErrNotFound) && ctx.Err() == nil:
 		m.s.log.Error("index by meaning: it may be unfinished", "error", err)
 	}
+	wake(m.file)
 	var g errgroup.Group
-	for begun, work := range map[chan struct{}]func(context.Context) error{m.make: m.makeIndex, m.fetch: m.install} {
+	g.Go(func() error {
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-instance.Changed(m.s.o):
+				wake(m.file)
+			}
+		}
+	})
+	for begun, work := range map[chan struct{}]func(context.Context) error{m.make: m.makeIndex, m.fetch: m.install, m.file: m.fileVectors} {
 		g.Go(func() error {
 			for {
 				select {
@@ -122,6 +136,46 @@ func (m *meaningControl) makeIndex(ctx context.Context) error {
 	return nil
 }
 
+// Pauses of the work on vectors.
+const (
+	fileAgain  = 10 * time.Second // between two rounds, so that many additions share one
+	fileFailed = 5 * time.Minute  // after a failure, as for an encoder that does not answer
+)
+
+// fileVectors gives documents the encoder's vectors, at low priority.
+func (m *meaningControl) fileVectors(ctx context.Context) error {
+	set := func(making bool, problem string) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.vectors.Making, m.vectors.Problem = making, problem
+	}
+	set(true, "")
+	ended := make(chan error)
+	go func() {
+		runtime.LockOSThread() // as in makeIndex
+		lowPriority()
+		ended <- instance.FileVectors(ctx, m.s.o, m.s.log, func(done, all int) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.vectors.Done, m.vectors.All = done, all
+		})
+	}()
+	err := <-ended
+	pause := fileAgain
+	if err != nil {
+		set(false, err.Error())
+		pause = fileFailed
+		time.AfterFunc(pause, func() { wake(m.file) })
+		return err
+	}
+	set(false, "")
+	select {
+	case <-ctx.Done():
+	case <-time.After(pause):
+	}
+	return nil
+}
+
 // install fetches the encoder, unless it is installed or a command is configured, and starts it.
 func (m *meaningControl) install(ctx context.Context) error {
 	problem, err := m.installed(ctx)
@@ -161,6 +215,7 @@ func (m *meaningControl) installed(ctx context.Context) (web.EncoderProblem, err
 		return web.EncoderStart, err
 	}
 	m.start()
+	wake(m.file)
 	return "", nil
 }
 
@@ -201,6 +256,14 @@ func (m *meaningControl) Meaning(ctx context.Context) (web.Meaning, error) {
 		out.Index.Done, out.Index.All = m.done, m.all
 	}
 	out.Encoder = m.encoder(c.Encoder)
+	if c.Index == config.IndexEncoder {
+		vectors := m.vectors
+		vectors.Making = vectors.Making && vectors.Done < vectors.All
+		if x := instance.Vectors(m.s.o); x != nil {
+			vectors.Documents = x.Count()
+		}
+		out.Index.Vectors = &vectors
+	}
 	return out, nil
 }
 
@@ -271,11 +334,9 @@ func (m *meaningControl) ChangeMeaning(ctx context.Context, c web.MeaningChange,
 		}
 	}
 	to("meaning.leads", now.Leads, c.Leads, [2]string{config.LeadsOff, config.LeadsOn})
-	was := "false"
-	if now.Index {
-		was = "true"
+	if c.Index != nil && *c.Index != now.Indexed() {
+		to("meaning.index", now.Index, c.Index, [2]string{config.IndexOff, config.IndexTable})
 	}
-	to("meaning.index", was, c.Index, [2]string{"false", "true"})
 	to("meaning.encoder.run", now.Encoder.Run, c.Encoder, [2]string{config.EncoderOff, config.EncoderAuto})
 	var err error
 	if len(values) > 0 {
@@ -286,7 +347,7 @@ func (m *meaningControl) ChangeMeaning(ctx context.Context, c web.MeaningChange,
 	if err != nil {
 		return err
 	}
-	if c.Index != nil && *c.Index && now.Index { // otherwise turning it on has started the work
+	if c.Index != nil && *c.Index && now.Indexed() { // otherwise turning it on has started the work
 		wake(m.make)
 	}
 	if c.Encoder != nil && *c.Encoder && now.Encoder.URL == "" {
@@ -303,12 +364,18 @@ func (m *meaningControl) ChangeMeaning(ctx context.Context, c web.MeaningChange,
 // take applies changed settings to this process.
 func (m *meaningControl) take(was, now config.Meaning) {
 	s := m.s
-	if was.Index != now.Index {
-		if err := s.o.Profiler.SetMeaning(now.Index); err != nil {
+	if was.Indexed() != now.Indexed() {
+		if err := s.o.Profiler.SetMeaning(now.Indexed()); err != nil {
 			s.log.Error("index by meaning", "error", err)
-		} else if now.Index {
+		} else if now.Indexed() {
 			wake(m.make)
 		}
+	}
+	if was.Index != now.Index {
+		if err := instance.OpenVectors(s.o, s.log); err != nil {
+			s.log.Error("index of the encoder's vectors", "error", err)
+		}
+		wake(m.file)
 	}
 	if was.Encoder != now.Encoder {
 		m.mu.Lock()
@@ -318,6 +385,7 @@ func (m *meaningControl) take(was, now config.Meaning) {
 			s.log.Error("encoder", "error", err)
 		}
 		m.start()
+		wake(m.file)
 	}
 }
 

@@ -130,3 +130,14 @@ func (s *Shard) Refs() []concordat.Ref {
 	}
 	return out
 }
+
+// Titles returns the titles of all documents of a shard. Documents put or deleted during the call may be included or not.
+func Titles(s *Shard) map[concordat.Ref]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make(map[concordat.Ref]string, len(s.byKey))
+	for k, d := range s.byKey {
+		out[concordat.Ref{Site: s.opt.Site, Library: k.library, Document: k.id}] = d.title
+	}
+	return out
+}

@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"path/filepath"
@@ -53,7 +54,7 @@ func UseEncoder(o *Instance, log *slog.Logger) error {
 	if e != nil {
 		next = &encoding{e, compare.NewEncoder(e, o.Store.Checks, o.Now().Meaning.Encoder.Keep)}
 	}
-	return o.encoding.Swap(next).close()
+	return errors.Join(o.encoding.Swap(next).close(), OpenVectors(o, log))
 }
 
 // EncoderName is the folder of a site with its installed encoder.

@@ -16,6 +16,7 @@ import (
 	"concordat/cluster"
 	"concordat/cluster/zk"
 	"concordat/index"
+	"concordat/index/encoded"
 	"concordat/instance/config"
 	"concordat/profile"
 	"concordat/report"
@@ -86,6 +87,9 @@ type Instance struct {
 	panics     atomic.Pointer[compare.Panics] // where panics are recorded; nil: in the log
 	keystore   atomic.Int64                   // version of the folder's copy of the shared keystore
 	encoding   atomic.Pointer[encoding]       // the encoder in use; nil: none
+	vectors    atomic.Pointer[encoded.Index]  // the index of its vectors; nil: none
+	opening    sync.Mutex                     // held while vectors is opened or closed
+	changed    chan struct{}                  // receives when documents have been added
 	setting    sync.Mutex                     // held while the configuration file is changed
 }
 
@@ -113,7 +117,7 @@ func Open(ctx context.Context, dir string, w Mode, options Options) (*Instance, 
 		return nil, err
 	}
 	segment.UseGojieba(c.Segment.Gojieba)
-	o := &Instance{Dir: dir, Config: c, supervised: options.Supervised, ask: options.Ask}
+	o := &Instance{Dir: dir, Config: c, changed: make(chan struct{}, 1), supervised: options.Supervised, ask: options.Ask}
 	if err := o.openParts(ctx, w); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
@@ -125,7 +129,7 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 	if err != nil {
 		return err
 	}
-	if o.Profiler, err = profile.New(profile.Options{Recipe: o.Config.Scheme, Key: key, Meaning: o.Config.Meaning.Index}); err != nil {
+	if o.Profiler, err = profile.New(profile.Options{Recipe: o.Config.Scheme, Key: key, Meaning: o.Config.Meaning.Indexed()}); err != nil {
 		return Usage(err)
 	}
 	if o.Store, err = OpenStore(ctx, o.Dir, o.Config); err != nil {
@@ -194,6 +198,9 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 		if o.ahead, err = compareIndex(ctx, o); err != nil {
 			return err
 		}
+		if err := OpenVectors(o, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
+			return err
+		}
 	}
 	options.Index, options.Shared = o.Index, o.Clustered()
 	o.Answers = answer.New(answer.Options{ID: options.ID, Index: o.Index, Store: o.Store, Shared: options.Shared,
@@ -220,6 +227,9 @@ func (o *Instance) ShardOptions() index.Options {
 func (o *Instance) Close() error {
 	var errs []error
 	errs = append(errs, o.encoding.Load().close())
+	if x := o.vectors.Load(); x != nil {
+		errs = append(errs, x.Close())
+	}
 	if o.shard != nil {
 		errs = append(errs, o.shard.Close())
 	}

@@ -40,12 +40,31 @@ func (n notedIndex) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	if err := n.Index.Put(ctx, ps...); err != nil {
 		return err
 	}
+	refs := make([]concordat.Ref, len(ps))
+	for i, p := range ps {
+		refs[i] = concordat.Ref{Site: n.o.Config.Site.ID, Library: p.Document.Library, Document: p.Document.ID}
+	}
+	if err := forgetVectors(ctx, n.o, refs); err != nil {
+		return err
+	}
+	select {
+	case n.o.changed <- struct{}{}:
+	default:
+	}
 	return noteIndex(ctx, n.o)
 }
 
 // Delete implements concordat.Index.
 func (n notedIndex) Delete(ctx context.Context, refs ...concordat.Ref) error {
-	if err := n.Index.Delete(ctx, refs...); err != nil {
+	// Their vectors are deleted first, so that they never outlive the documents, and once more in case they were being made meanwhile.
+	err := forgetVectors(ctx, n.o, refs)
+	if err == nil {
+		err = n.Index.Delete(ctx, refs...)
+	}
+	if err == nil {
+		err = forgetVectors(ctx, n.o, refs)
+	}
+	if err != nil {
 		return err
 	}
 	return noteIndex(ctx, n.o)
@@ -61,7 +80,14 @@ func (n notedIndex) Renew(ctx context.Context, ps ...*concordat.Profile) (int, e
 }
 
 // Purge removes the bytes of deleted documents; concordat.Index does not require it.
-func (n notedIndex) Purge(ctx context.Context) error { return n.o.shard.Purge(ctx) }
+func (n notedIndex) Purge(ctx context.Context) error {
+	if x := n.o.vectors.Load(); x != nil {
+		if err := x.Purge(ctx); err != nil {
+			return err
+		}
+	}
+	return n.o.shard.Purge(ctx)
+}
 
 // noteIndex records the last log record that the index has acknowledged.
 func noteIndex(ctx context.Context, o *Instance) error {

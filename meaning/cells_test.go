@@ -252,11 +252,11 @@ func TestDirections(t *testing.T) {
 		for i := range d[:n] {
 			want = max(want, Dot(&v, &d[i]))
 		}
-		if got := d[:n].Nearest(c, text, 0); got != want {
+		if got, at := d[:n].Nearest(c, text, 0); got != want || n > 0 && Dot(&v, &d[at]) != want {
 			t.Errorf("of %d: %v, want %v", n, got, want)
 		}
 	}
-	if got := d.Nearest(c, text, 1); got != -1 {
+	if got, at := d.Nearest(c, text, 1); got != -1 || at != -1 {
 		t.Errorf("numbers are at %v", got)
 	}
 }

@@ -47,6 +47,12 @@ func (c *Comparison) Texts(p Places, here string, there []string) []string {
 	return out
 }
 
+// Nearby is a pair of sentences that an index of vectors finds near each other.
+type Nearby struct{ Here, There int } // indexes of sentences of the submission and of a source
+
+// maxNearby bounds the sentences that are passed to an encoder because an index of vectors finds them near, and those of leads.
+const maxNearby = maxEncoded * 7 / 10
+
 // nomination is a source that stands out over a stretch of the submission.
 type nomination struct {
 	from, source int
@@ -54,8 +60,9 @@ type nomination struct {
 }
 
 // Places returns the places where sources stand out by the table, with their surroundings: the best ones up to a bound, including all leads
-// that are worth reading. Sources in a different script from the submission are nominated by the table alone.
-func (c *Comparison) Places(leads [][]Lead) Places {
+// that are worth reading and the nearby places that an index of vectors finds in each source, if any. Sources in a different script from
+// the submission are nominated by the table's vectors alone.
+func (c *Comparison) Places(leads [][]Lead, nearby [][]Nearby) Places {
 	here, there := map[int]bool{}, make([]map[int]bool, len(c.sources))
 	for d := range there {
 		there[d] = map[int]bool{}
@@ -72,6 +79,7 @@ func (c *Comparison) Places(leads [][]Lead) Places {
 	for _, js := range there {
 		n += len(js)
 	}
+	n += c.addNearby(nearby, here, there, maxNearby-n)
 	for _, x := range c.nominations(peaks) {
 		if n+stretch+placesEach*(2*around+1) > maxEncoded { // the most that a nomination adds
 			break
@@ -99,6 +107,35 @@ func (c *Comparison) Places(leads [][]Lead) Places {
 		out.There[d] = slices.Sorted(maps.Keys(there[d]))
 	}
 	return out
+}
+
+// addNearby adds nearby places with their surroundings, the first of each source first, up to about most sentences, and returns how many
+// it added.
+func (c *Comparison) addNearby(nearby [][]Nearby, here map[int]bool, there []map[int]bool, most int) int {
+	n := 0
+	add := func(t *Text, at, before, after int, into map[int]bool) {
+		for i := max(0, at-before); i <= min(at+after, len(t.Spans)-1); i++ {
+			if t.prose[i] && !into[i] {
+				into[i] = true
+				n++
+			}
+		}
+	}
+	for k, more := 0, true; more; k++ {
+		more = false
+		for d, places := range nearby {
+			if k >= len(places) {
+				continue
+			}
+			if n >= most {
+				return n
+			}
+			more = true
+			add(c.submission, places[k].Here, stretch/2, stretch/2, here)
+			add(c.sources[d], places[k].There, around, around, there[d])
+		}
+	}
+	return n
 }
 
 // addLead adds the sentences of a lead.

@@ -154,23 +154,32 @@ func (e *Encoder) Directions(text string, c *Cells) Directions {
 	return out
 }
 
-// Nearest returns the greatest cosine of a sentence of the text with one of the directions, or -1 if there is none.
-func (d Directions) Nearest(c *Cells, t *Text, sentence int) float32 {
+// Nearest returns the greatest cosine of a sentence of the text with one of the directions, and the index of that direction, or -1 and -1
+// if there is none.
+func (d Directions) Nearest(c *Cells, t *Text, sentence int) (most float32, at int) {
 	if len(d) == 0 || !t.prose[sentence] {
-		return -1
+		return -1, -1
 	}
 	v := c.Direction(&t.sentences[sentence].Mean, t.chinese[sentence])
 	const rows = 64
 	var near [rows]float32
-	most := float32(-1)
-	for len(d) >= 4 {
-		n := min(len(d), rows) &^ 3
-		dotRows(&near[0], &v[0], &d[0][0], Dimensions, n)
-		most = max(most, slices.Max(near[:n]))
-		d = d[n:]
+	most, at = -2, -1
+	take := func(i int, x float32) {
+		if x > most {
+			most, at = x, i
+		}
 	}
-	for i := range d {
-		most = max(most, Dot(&v, &d[i]))
+	from := 0
+	for len(d)-from >= 4 {
+		n := min(len(d)-from, rows) &^ 3
+		dotRows(&near[0], &v[0], &d[from][0], Dimensions, n)
+		for i, x := range near[:n] {
+			take(from+i, x)
+		}
+		from += n
 	}
-	return most
+	for i := from; i < len(d); i++ {
+		take(i, Dot(&v, &d[i]))
+	}
+	return most, at
 }

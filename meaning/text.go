@@ -24,6 +24,15 @@ const MaxSentences = 4000
 
 // Read cuts a text into sentences and encodes them.
 func (e *Encoder) Read(text string) *Text {
+	t := Cut(text)
+	for _, i := range t.Prose() {
+		e.Encode(t.Spans[i].In(text), &t.sentences[i])
+	}
+	return t
+}
+
+// Cut cuts a text into sentences without encoding them.
+func Cut(text string) *Text {
 	spans := Sentences(text)
 	rest := max(0, len(spans)-MaxSentences)
 	spans = spans[:len(spans)-rest]
@@ -31,7 +40,6 @@ func (e *Encoder) Read(text string) *Text {
 		chinese: make([]bool, len(spans)), wide: Wide(text)}
 	for i, s := range spans {
 		if t.prose[i] = prose(s.In(text)); t.prose[i] {
-			e.Encode(s.In(text), &t.sentences[i])
 			t.chinese[i] = Wide(s.In(text))
 		}
 	}

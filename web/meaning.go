@@ -26,6 +26,17 @@ type MeaningIndex struct {
 	Done      int    `json:"done" doc:"Documents done since that began"`
 	All       int    `json:"all" doc:"Documents to do"`
 	Problem   string `json:"problem,omitempty" doc:"Why it could not be made"`
+	// Vectors is nil unless documents are also indexed by the encoder's vectors.
+	Vectors *MeaningVectors `json:"vectors,omitempty"`
+}
+
+// MeaningVectors is the index of the encoder's vectors, which finds more rewritten and translated text.
+type MeaningVectors struct {
+	Documents int    `json:"documents" doc:"Documents that it holds"`
+	Making    bool   `json:"making" doc:"It is being made"`
+	Done      int    `json:"done" doc:"Documents done since that began"`
+	All       int    `json:"all" doc:"Documents to do"`
+	Problem   string `json:"problem,omitempty" doc:"Why it could not be made"`
 }
 
 // EncoderState is the state of the encoder.
@@ -88,7 +99,7 @@ func (m Meaning) Busy() bool {
 	case EncoderFetching, EncoderInstalling, EncoderStarting:
 		return true
 	}
-	return m.Index.Making
+	return m.Index.Making || m.Index.Vectors != nil && m.Index.Vectors.Making
 }
 
 // Full reports whether the site finds as much as it can, or is about to.

@@ -110,6 +110,12 @@ func TestMeaningPage(t *testing.T) {
 		{"disk", encoder(web.MeaningEncoder{State: web.EncoderFailed, Problem: web.EncoderDisk}), []string{"make room"}, "011", false},
 		{"start", encoder(web.MeaningEncoder{State: web.EncoderFailed, Problem: web.EncoderStart}),
 			[]string{"installed but does not run"}, "011", false},
+		{"vectors", web.Meaning{Leads: true, Index: web.MeaningIndex{On: true, Documents: 5,
+			Vectors: &web.MeaningVectors{Making: true, Done: 2, All: 5}}, Encoder: web.MeaningEncoder{State: web.EncoderReady}},
+			[]string{"The encoder&#39;s vectors: 2 of 5 documents done", `max="5" value="2"`}, "000", true},
+		{"vectors made", web.Meaning{Leads: true, Index: web.MeaningIndex{On: true, Documents: 5,
+			Vectors: &web.MeaningVectors{Documents: 5, Problem: "refused <x>"}}, Encoder: web.MeaningEncoder{State: web.EncoderReady}},
+			[]string{"vectors are held for 5 documents", "the work continues by itself", "refused &lt;x&gt;"}, "000", false},
 		{"nodes", web.Meaning{Clustered: true, Index: web.MeaningIndex{Documents: 5, Lacking: 5},
 			Encoder: web.MeaningEncoder{State: web.EncoderNone}},
 			nil, "010", false},
@@ -202,7 +208,8 @@ func showSettings(o *web.Options) {
 		{Key: "submissions.add", Value: "ask", Words: []string{"never", "ask", "verdict"}},
 		{Key: "report.exclude_quotes", Value: "false", Words: yesNo}, {Key: "report.min_source_share", Value: "0.01"},
 		{Key: "report.common_above", Value: "20"}, {Key: "report.exclude_kinds", Value: "near, summary"},
-		{Key: "meaning.leads", Value: "on", Words: []string{"off", "on"}}, {Key: "meaning.index", Value: "true", Words: yesNo},
+		{Key: "meaning.leads", Value: "on", Words: []string{"off", "on"}},
+		{Key: "meaning.index", Value: "true", Words: []string{"false", "true", "encoder"}},
 		{Key: "check.forward", Value: "unmatched", Words: []string{"unmatched", "all", "none"}},
 		{Key: "log.level", Value: "info", Words: []string{"debug", "info"}}}
 	for i := range all {

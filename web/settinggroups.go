@@ -47,7 +47,7 @@ var settingGroups = []struct {
 		{key: "submissions.library", form: formText}}},
 	{"counts", ruleSettings()},
 	{"meaning", []settingWords{{key: "meaning.leads", form: formSwitch}, {key: "meaning.batches", form: formSwitch},
-		{key: "meaning.index", form: formSwitch}, {key: "meaning.encoder.run", form: formSwitch}}},
+		{key: "meaning.index", form: formChoice}, {key: "meaning.encoder.run", form: formSwitch}}},
 	{"partners", []settingWords{{key: "check.forward", form: formChoice}, {key: "meaning.partners", form: formSwitch}}},
 }
 

@@ -180,7 +180,7 @@ func beginRenewal(ctx context.Context, o *instance.Instance) ([]store.Library, r
 		}
 	}
 	begun := renewal{By: fmt.Sprintf("program %s, scheme %s, meaning %t without %q", instance.Version(), o.Site.Scheme(),
-		o.Config.Meaning.Index, without)}
+		o.Config.Meaning.Indexed(), without)}
 	value, err := o.Store.Setting(ctx, renewalSetting)
 	if errors.Is(err, concordat.ErrNotFound) || err == nil && value == "" {
 		return libraries, begun, nil

@@ -12,9 +12,12 @@ type Meaning struct {
 	Leads    string // LeadsOff or LeadsOn
 	Partners string // LeadsOff or LeadsOn
 	Batches  string // LeadsOff or LeadsOn
-	Index    bool   // documents are indexed by the cells of their sentences
+	Index    string // IndexOff, IndexTable or IndexEncoder
 	Encoder  Encoder
 }
+
+// Indexed reports whether documents are indexed by the cells of their sentences.
+func (m *Meaning) Indexed() bool { return m.Index != IndexOff }
 
 // Encoder configures the encoder that verifies leads. All values are in range once a configuration is read.
 type Encoder struct {
@@ -42,6 +45,13 @@ const (
 	LeadsOn  = "on"
 )
 
+// Values of meaning.index.
+const (
+	IndexOff     = "false"
+	IndexTable   = "true"    // by the embedded table
+	IndexEncoder = "encoder" // also by the encoder's vectors, if one is on
+)
+
 // Values of meaning.encoder.run.
 const (
 	EncoderAuto = "auto"
@@ -64,8 +74,9 @@ var meaningKeys = []Key{
 	word("meaning.batches", LeadsOff, live, func(c *Config) *string { return &c.Meaning.Batches },
 		"Whether batches look for leads unless they say so themselves: between members and in the libraries.",
 		LeadsOff, LeadsOn),
-	alone(yesNo("meaning.index", "false", restart, func(c *Config) *bool { return &c.Meaning.Index },
-		"Index documents by meaning, to find leads in few common words or another language. Index existing documents on the page Settings or with reindex.")),
+	alone(word("meaning.index", IndexOff, restart, func(c *Config) *string { return &c.Meaning.Index },
+		"Index documents by meaning, to find leads in few common words or another language; encoder: also by the vectors of the encoder, in the background. Index existing documents on the page Settings or with reindex.",
+		IndexOff, IndexTable, IndexEncoder)),
 	word("meaning.encoder.run", EncoderAuto, live, func(c *Config) *string { return &c.Meaning.Encoder.Run },
 		"Whether the site runs an encoder itself if meaning.encoder.url is empty.",
 		EncoderAuto, EncoderOff),

@@ -31,6 +31,8 @@ var allowed = map[string][]string{
 	"minhash":            {""},
 	"simhash":            {""},
 	"meaning":            {""},
+	"meaning/fit":        {"", "meaning"},
+	"index/encoded":      {"", "index", "meaning"},
 	"meaning/remote":     {},
 	"meaning/managed":    {"meaning/remote"},
 	"index":              {""},
@@ -87,7 +89,7 @@ var allowed = map[string][]string{
 	"crypto/keyfile":   {"crypto"},
 	"crypto/cms":       {},
 	// The running site.
-	"instance": {"", "instance/backup", "meaning/managed", "meaning/remote", "site/compare",
+	"instance": {"", "instance/backup", "index/encoded", "meaning", "meaning/fit", "meaning/managed", "meaning/remote", "site/compare",
 		"cluster", "cluster/coord", "cluster/local", "cluster/zk", "instance/config", "crypto",
 		"crypto/keyfile",
 		"extract", "extract/sandbox", "index", "web/lti", "profile", "report", "report/language", "segment", "site", "store",

@@ -4,13 +4,15 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"concordat/meaning/fit"
 )
 
 // TestEigen: eigenvectors have length 1 and reproduce the matrix.
 func TestEigen(t *testing.T) {
 	want := [][]float64{{4, 1, 0.5}, {1, 3, -1}, {0.5, -1, 2}}
 	a := [][]float64{{4, 1, 0.5}, {1, 3, -1}, {0.5, -1, 2}}
-	values, v := eigen(a)
+	values, v := fit.Eigen(a)
 	for i := range want {
 		for k := range want {
 			got := 0.0
@@ -36,15 +38,15 @@ func TestHalf(t *testing.T) {
 // places every axis varies equally.
 func TestDiscriminant(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	within, all := square(3), square(3)
+	within, all := fit.Square(3), fit.Square(3)
 	for range 2000 {
 		a, b, c := r.NormFloat64(), 0.3*r.NormFloat64(), 2*r.NormFloat64()
-		addOuter(within, []float64{a, b, c}, 1)
-		addOuter(all, []float64{a + r.NormFloat64(), b + r.NormFloat64(), c + 0.1*r.NormFloat64()}, 1)
+		fit.AddOuter(within, []float64{a, b, c}, 1)
+		fit.AddOuter(all, []float64{a + r.NormFloat64(), b + r.NormFloat64(), c + 0.1*r.NormFloat64()}, 1)
 	}
-	finish(within, 2000)
-	finish(all, 2000)
-	ridged, trace := square(3), within[0][0]+within[1][1]+within[2][2]
+	fit.Finish(within, 2000)
+	fit.Finish(all, 2000)
+	ridged, trace := fit.Square(3), within[0][0]+within[1][1]+within[2][2]
 	for i := range ridged {
 		copy(ridged[i], within[i])
 		ridged[i][i] += ridge * trace / 3

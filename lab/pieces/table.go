@@ -1,12 +1,11 @@
 package pieces
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"strings"
 
 	"concordat/meaning"
+	"concordat/meaning/fit"
 )
 
 // notice is stored in the table.
@@ -99,7 +98,7 @@ func (w *Weights) scatters(t *meaning.Table, at []int, verses []Verse) (within, 
 	}
 	places := map[string]*sum{}
 	var order []*sum
-	all = square(w.Width)
+	all = fit.Square(w.Width)
 	for i, v := range verses {
 		l := languages[v.Language]
 		for k := range rows[i] {
@@ -108,46 +107,18 @@ func (w *Weights) scatters(t *meaning.Table, at []int, verses []Verse) (within, 
 		if s := add(places, v.Place, rows[i]); s.n == 1 {
 			order = append(order, s)
 		}
-		addOuter(all, rows[i], 1)
+		fit.AddOuter(all, rows[i], 1)
 	}
-	within = square(w.Width)
+	within = fit.Square(w.Width)
 	for i := range all {
 		copy(within[i], all[i])
 	}
 	for _, s := range order {
-		addOuter(within, s.of, -1/s.n)
+		fit.AddOuter(within, s.of, -1/s.n)
 	}
-	finish(within, float64(len(verses)-len(order)))
-	finish(all, float64(len(verses)))
+	fit.Finish(within, float64(len(verses)-len(order)))
+	fit.Finish(all, float64(len(verses)))
 	return within, all
-}
-
-func square(n int) [][]float64 {
-	out := make([][]float64, n)
-	for i := range out {
-		out[i] = make([]float64, n)
-	}
-	return out
-}
-
-// addOuter adds the lower half of the outer product of a row with itself, times a weight.
-func addOuter(m [][]float64, row []float64, weight float64) {
-	for k, x := range row {
-		scaled, line := float64(weight*x), m[k]
-		for i, y := range row[:k+1] {
-			line[i] += float64(scaled * y)
-		}
-	}
-}
-
-// finish divides the lower half of a matrix by n and copies it to the upper.
-func finish(m [][]float64, n float64) {
-	for k, line := range m {
-		for i := range line[:k+1] {
-			line[i] /= n
-			m[i][k] = line[i]
-		}
-	}
 }
 
 // discriminant returns, as columns, the axes along which all is greatest if within is scaled to one, the
@@ -160,16 +131,16 @@ func discriminant(within, all [][]float64) [][]float64 {
 	for i := range within {
 		within[i][i] += ridge * trace / float64(n)
 	}
-	values, whiten := eigen(within)
+	values, whiten := fit.Eigen(within)
 	for i := range whiten {
 		for k := range whiten[i] {
 			whiten[i][k] /= math.Sqrt(values[k])
 		}
 	}
-	values, turn := eigen(product(transposed(whiten), product(all, whiten)))
+	values, turn := fit.Eigen(product(transposed(whiten), product(all, whiten)))
 	axes := product(whiten, turn)
-	out := square(n)
-	order := descending(values)
+	out := fit.Square(n)
+	order := fit.Descending(values)
 	for i := range out {
 		for d, k := range order {
 			out[i][d] = axes[i][k]
@@ -179,7 +150,7 @@ func discriminant(within, all [][]float64) [][]float64 {
 }
 
 func transposed(m [][]float64) [][]float64 {
-	out := square(len(m))
+	out := fit.Square(len(m))
 	for i := range m {
 		for k, x := range m[i] {
 			out[k][i] = x
@@ -189,7 +160,7 @@ func transposed(m [][]float64) [][]float64 {
 }
 
 func product(a, b [][]float64) [][]float64 {
-	out := square(len(a))
+	out := fit.Square(len(a))
 	for i := range a {
 		for k, x := range a[i] {
 			for j, y := range b[k] {
@@ -198,68 +169,4 @@ func product(a, b [][]float64) [][]float64 {
 		}
 	}
 	return out
-}
-
-// eigen returns the eigenvalues of a symmetric matrix, which it changes, and its eigenvectors as columns, by cyclic Jacobi
-// rotations (Golub and Van Loan 2013, section 8.5.5).
-func eigen(a [][]float64) (values []float64, vectors [][]float64) {
-	n := len(a)
-	vectors = square(n)
-	for i := range vectors {
-		vectors[i][i] = 1
-	}
-	for range 30 {
-		off, all := 0.0, 0.0
-		for i := range a {
-			for k, x := range a[i] {
-				if all += float64(x * x); i != k {
-					off += float64(x * x)
-				}
-			}
-		}
-		if off <= 1e-20*all {
-			break
-		}
-		for p := range n - 1 {
-			for q := p + 1; q < n; q++ {
-				rotate(a, vectors, p, q)
-			}
-		}
-	}
-	for i := range a {
-		values = append(values, a[i][i])
-	}
-	return values, vectors
-}
-
-// descending returns the indexes of values in descending order.
-func descending(values []float64) []int {
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
-	return order
-}
-
-// rotate makes a[p][q] zero.
-func rotate(a, vectors [][]float64, p, q int) {
-	if math.Abs(a[p][q]) < 1e-300 {
-		return
-	}
-	theta := (a[q][q] - a[p][p]) / (2 * a[p][q])
-	t := math.Copysign(1/(math.Abs(theta)+math.Sqrt(float64(theta*theta)+1)), theta)
-	c := 1 / math.Sqrt(float64(t*t)+1)
-	s := t * c
-	for k := range a {
-		x, y := a[k][p], a[k][q]
-		a[k][p], a[k][q] = float64(c*x)-float64(s*y), float64(s*x)+float64(c*y)
-		x, y = vectors[k][p], vectors[k][q]
-		vectors[k][p], vectors[k][q] = float64(c*x)-float64(s*y), float64(s*x)+float64(c*y)
-	}
-	rowP, rowQ := a[p], a[q]
-	for k := range rowP {
-		x, y := rowP[k], rowQ[k]
-		rowP[k], rowQ[k] = float64(c*x)-float64(s*y), float64(s*x)+float64(c*y)
-	}
 }

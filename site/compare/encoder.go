@@ -26,12 +26,21 @@ type Vectors interface {
 	PutSentenceVectors(ctx context.Context, vectors []concordat.SentenceVector, most int) error
 }
 
+// VectorIndex finds the documents of a site by an encoder's vectors, as a TextSearcher by cells.
+type VectorIndex interface {
+	concordat.TextSearcher
+	Space() *meaning.Space
+	// Directions returns the directions of a document's sentences of prose, in order.
+	Directions(ctx context.Context, r concordat.Ref) (meaning.Directions, error)
+}
+
 // Encoder verifies leads by an embedder. It is safe for concurrent use.
 type Encoder struct {
-	server Embedder
-	keep   Vectors
-	most   int          // largest number of vectors in keep
-	kept   atomic.Int64 // sentences that were not sent
+	server  Embedder
+	indexed atomic.Pointer[VectorIndex]
+	keep    Vectors
+	most    int          // largest number of vectors in keep
+	kept    atomic.Int64 // sentences that were not sent
 }
 
 // NewEncoder returns an encoder. Up to most vectors are stored in keep; none are stored if most is 0 or keep is nil.
@@ -40,6 +49,15 @@ func NewEncoder(server Embedder, keep Vectors, most int) *Encoder {
 		keep = nil
 	}
 	return &Encoder{server: server, keep: keep, most: most}
+}
+
+// Search lets checks search an index of the encoder's vectors; nil: none.
+func (e *Encoder) Search(in VectorIndex) {
+	if in == nil {
+		e.indexed.Store(nil)
+		return
+	}
+	e.indexed.Store(&in)
 }
 
 // Kept returns how many sentences already had stored vectors, so that nothing was sent for them.
@@ -76,12 +94,14 @@ type sentence struct {
 // question is a comparison with sentences to encode.
 type question struct {
 	compared *meaning.Comparison
-	leads    [][]meaning.Lead // from the table
-	here     string           // text of the submission
-	task     concordat.TaskID // task of the submission; empty if vectors of its sentences are not stored
-	there    []string         // texts of the sources
-	refs     []concordat.Ref  // of the sources
-	foreign  concordat.Ref    // a partner's document, whose vectors are not stored; zero if there is none
+	leads    [][]meaning.Lead   // from the table
+	here     string             // text of the submission
+	task     concordat.TaskID   // task of the submission; empty if vectors of its sentences are not stored
+	there    []string           // texts of the sources
+	refs     []concordat.Ref    // of the sources
+	foreign  concordat.Ref      // a partner's document, whose vectors are not stored; zero if there is none
+	sent     int                // sentences that went to the encoder before
+	nearby   [][]meaning.Nearby // of each source, places where vectors of an index stand out
 }
 
 // sentences returns the sentences to encode for places: the submission's first, then those of each source.
@@ -104,9 +124,10 @@ func (q *question) sentences(p meaning.Places) []sentence {
 // verify encodes the places that the table nominates. If the server fails, the report says so and nothing else changes. verify fails only
 // with an error of the context or of the vector store.
 func (e *Encoder) verify(ctx context.Context, q question) (verified, error) {
-	places := q.compared.Places(q.leads)
+	places := q.compared.Places(q.leads, q.nearby)
 	out := verified{leads: q.leads, count: places.Count()}
 	if len(places.Here) == 0 {
+		out.flags = e.sentFlag(q.sent)
 		return out, nil
 	}
 	var samples []sentence
@@ -114,10 +135,7 @@ func (e *Encoder) verify(ctx context.Context, q question) (verified, error) {
 		samples = append(samples, sentence{text: s.Text, owned: true})
 	}
 	all, sent, err := e.encode(ctx, samples, q.sentences(places))
-	if where := e.server.Where(); where != "" && sent > 0 {
-		out.flags = append(out.flags, concordat.Flag{Code: FlagTextSent, Count: sent,
-			Detail: fmt.Sprintf("%d sentences of the text and of documents were sent to %s to be compared there", sent, where)})
-	}
+	out.flags = e.sentFlag(q.sent + sent)
 	var failed *serverError
 	switch {
 	case ctx.Err() != nil:
@@ -138,6 +156,16 @@ func (e *Encoder) verify(ctx context.Context, q question) (verified, error) {
 	}
 	out.leads, out.name = q.compared.Verified(places, v), v.Model
 	return out, nil
+}
+
+// sentFlag returns the flag that a number of sentences went to another machine, or none.
+func (e *Encoder) sentFlag(sent int) []concordat.Flag {
+	where := e.server.Where()
+	if where == "" || sent == 0 {
+		return nil
+	}
+	return []concordat.Flag{{Code: FlagTextSent, Count: sent,
+		Detail: fmt.Sprintf("%d sentences of the text and of documents were sent to %s to be compared there", sent, where)}}
 }
 
 // serverError is the error if the embedder failed.

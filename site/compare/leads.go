@@ -119,11 +119,14 @@ func (c *byMeaning) by() (string, error) {
 func (m *Comparer) compareMeaning(ctx context.Context, text *concordat.Document, read ReadText, q *concordat.Query, taken []concordat.Span,
 	candidates []*Candidate, shown *Shown) (*byMeaning, error) {
 	submission := read(text).Without(slices.Concat(taken, report.References(text.Text)))
-	near, missing, err := m.nominateMeaning(ctx, submission, q)
+	near, missing, sent, err := m.nominateMeaning(ctx, submission, text.Text, q)
 	if err != nil {
 		return nil, err
 	}
 	out := &byMeaning{candidates: joinCandidates(candidates, near), missing: missing, rest: submission.Rest}
+	if sent > 0 {
+		out.flags = m.Encoder.sentFlag(sent)
+	}
 	if shown != nil {
 		out.candidates = append(out.candidates, &Candidate{Ref: shown.Ref, Title: shown.Document.Title})
 	}
@@ -153,26 +156,42 @@ func (m *Comparer) compareMeaning(ctx context.Context, text *concordat.Document,
 		}
 	}
 	if err == nil {
-		out.verified, err = m.verified(ctx, meaning.Compare(submission, texts), text.Text, out.documents, out.candidates, shown)
+		out.verified, err = m.verified(ctx, meaning.Compare(submission, texts), text.Text, out.documents, out.candidates, shown, sent)
 	}
 	return out, err
 }
 
 // verified returns the leads of a comparison, as verified by the encoder if there is one.
 func (m *Comparer) verified(ctx context.Context, c *meaning.Comparison, text string, documents []*concordat.Document,
-	candidates []*Candidate, shown *Shown) (verified, error) {
+	candidates []*Candidate, shown *Shown, sent int) (verified, error) {
 	leads := c.Leads()
 	if m.Encoder == nil {
 		return verified{leads: leads}, nil
 	}
-	q := question{compared: c, leads: leads, here: text, task: m.Task}
+	q := question{compared: c, leads: leads, here: text, task: m.Task, sent: sent}
 	if shown != nil {
 		q.foreign = shown.Ref
 	}
 	for i, d := range documents {
 		q.there, q.refs = append(q.there, d.Text), append(q.refs, candidates[i].Ref)
+		q.nearby = append(q.nearby, candidates[i].sentencesIn(d.Text))
 	}
 	return m.Encoder.verify(ctx, q)
+}
+
+// sentencesIn returns the places where vectors stand out, by the indexes of sentences of the document's text.
+func (c *Candidate) sentencesIn(text string) []meaning.Nearby {
+	if len(c.nearby) == 0 {
+		return nil
+	}
+	prose := meaning.Cut(text).Prose()
+	var out []meaning.Nearby
+	for _, x := range c.nearby {
+		if x.There >= 0 && x.There < len(prose) { // otherwise the text has been replaced since
+			out = append(out, meaning.Nearby{Here: x.Here, There: prose[x.There]})
+		}
+	}
+	return out
 }
 
 // leadOf returns a lead in the form of findings. A lead between languages that were not measured has no likelihood.

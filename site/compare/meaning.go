@@ -3,8 +3,10 @@ package compare
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"concordat"
 	"concordat/meaning"
@@ -30,33 +32,134 @@ var (
 )
 
 // nominateMeaning returns the documents nearest to stretches of a text, best first for each script, or none if the index has no cells. The
-// cells of sentences find them, and the vectors of their sentences rank them. missing is the number of documents whose cells are not known.
-func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, q *concordat.Query) (near []*Candidate, missing int, err error) {
+// cells of sentences find them, and the vectors of their sentences rank them: those of the encoder, if it has an index, and those of the
+// table. missing is the number of documents whose cells are not known, and sent that of sentences that went to the encoder.
+func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, text string, q *concordat.Query) (near []*Candidate,
+	missing, sent int, err error) {
 	if !m.Profiler.Meaning() || len(q.Libraries) == 0 {
-		return nil, 0, nil
+		return nil, 0, 0, nil
 	}
 	cells, err := meaning.DefaultCells()
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	most := ForTable
 	if m.Encoder != nil {
-		most = ForEncoder
+		if near, sent, err = m.byEncoder(ctx, t, text, q); err != nil {
+			return nil, 0, sent, err
+		}
+		if near == nil {
+			most = ForEncoder
+		}
 	}
 	out, stats, err := m.ByMeaning(ctx, t, cells, q, most)
+	out = joinNear(near, out)
 	if err == nil && m.Known != nil {
 		out, err = m.Known(ctx, out)
 	}
 	if stats == nil {
-		return nil, 0, err
+		return nil, 0, sent, err
 	}
-	return out, stats.Documents - stats.Meant, err
+	return out, stats.Documents - stats.Meant, sent, err
+}
+
+// joinNear returns the first candidates and those others that are not among them.
+func joinNear(first, others []*Candidate) []*Candidate {
+	known := map[concordat.Ref]bool{}
+	for _, c := range first {
+		known[c.Ref] = true
+	}
+	out := slices.Clip(first)
+	for _, c := range others {
+		if !known[c.Ref] {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// byEncoder returns the documents nearest to stretches of a text by the index of the encoder's vectors, with the places where they are
+// near. It returns nil if there is no such index or the encoder fails: then the table's cells find documents, and verification says why.
+func (m *Comparer) byEncoder(ctx context.Context, t *meaning.Text, text string, q *concordat.Query) (near []*Candidate, sent int,
+	err error) {
+	in := m.Encoder.indexed.Load()
+	if in == nil {
+		return nil, 0, nil
+	}
+	vectors := *in
+	prose := t.Prose()
+	var sentences []sentence
+	for _, i := range prose[:min(len(prose), mostAsked)] {
+		sentences = append(sentences, sentence{text: t.Spans[i].In(text), task: m.Task, owned: m.Task != ""})
+	}
+	if len(sentences) == 0 {
+		return nil, 0, nil
+	}
+	got, sent, err := m.Encoder.encode(ctx, nil, sentences)
+	var failed *serverError
+	if errors.As(err, &failed) && ctx.Err() == nil {
+		return nil, sent, nil
+	}
+	if err != nil {
+		return nil, sent, err
+	}
+	space := vectors.Space()
+	if !space.Takes(got[0]) {
+		return nil, sent, nil // the encoder has another model now, and its index is about to be replaced
+	}
+	near, _, err = m.byIndex(ctx, t.In(space, got), space.Cells(), q, ForEncoder, vectorIndex{vectors,
+		func(ctx context.Context, c *Candidate) (meaning.Directions, error) {
+			return vectors.Directions(ctx, c.Ref)
+		}, true})
+	if errors.Is(err, concordat.ErrUnavailable) && ctx.Err() == nil {
+		return nil, sent, nil // it was switched off meanwhile
+	}
+	return near, sent, err
+}
+
+// mostAsked bounds the sentences of a text whose vectors are requested to search the index of vectors.
+const mostAsked = 500
+
+// vectorIndex is an index that finds documents by cells, with the vectors that rank them.
+type vectorIndex struct {
+	concordat.TextSearcher
+	directions func(context.Context, *Candidate) (meaning.Directions, error)
+	places     bool // the places where documents are near are wanted
 }
 
 // ByMeaning returns the documents of the index nearest to stretches of a text, best first for each script, and how complete the search was.
+// The table's vectors rank them.
 func (m *Comparer) ByMeaning(ctx context.Context, t *meaning.Text, cells *meaning.Cells, q *concordat.Query,
 	most Nomination) ([]*Candidate, *concordat.TextStats, error) {
-	stats, err := m.Index.TextStats(ctx, nil)
+	in, err := m.tableIndex(cells)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m.byIndex(ctx, t, cells, q, most, in)
+}
+
+// tableIndex returns the index of documents by the table, whose vectors are made from the text of a document.
+func (m *Comparer) tableIndex(cells *meaning.Cells) (vectorIndex, error) {
+	table, err := meaning.Default()
+	if err != nil {
+		return vectorIndex{}, err
+	}
+	encoders := sync.Pool{New: func() any { return meaning.NewEncoder(table) }}
+	return vectorIndex{TextSearcher: m.Index, directions: func(ctx context.Context, c *Candidate) (meaning.Directions, error) {
+		d, err := m.source(ctx, c)
+		if err != nil || d == nil {
+			return nil, cmp.Or(err, concordat.ErrNotFound)
+		}
+		e := encoders.Get().(*meaning.Encoder)
+		defer encoders.Put(e)
+		return e.Directions(d.Text, cells), nil
+	}}, nil
+}
+
+// byIndex does the work of ByMeaning with any index.
+func (m *Comparer) byIndex(ctx context.Context, t *meaning.Text, cells *meaning.Cells, q *concordat.Query, most Nomination,
+	in vectorIndex) ([]*Candidate, *concordat.TextStats, error) {
+	stats, err := in.TextStats(ctx, nil)
 	if err != nil || stats.Documents == 0 || stats.Words == 0 {
 		return nil, stats, err
 	}
@@ -65,7 +168,7 @@ func (m *Comparer) ByMeaning(ctx context.Context, t *meaning.Text, cells *meanin
 	for _, chinese := range []bool{false, true} {
 		r := newRanking(t, cells)
 		for some := range slices.Chunk(questions, askedTogether) {
-			a, err := m.Index.SearchText(ctx, cellQuery(q, stats, some, chinese, sentenceDocuments))
+			a, err := in.SearchText(ctx, cellQuery(q, stats, some, chinese, sentenceDocuments))
 			if err != nil {
 				return nil, nil, fmt.Errorf("search by meaning: %w", err)
 			}
@@ -78,7 +181,7 @@ func (m *Comparer) ByMeaning(ctx context.Context, t *meaning.Text, cells *meanin
 				from = end
 			}
 		}
-		best, err := m.byVectors(ctx, r, most)
+		best, err := m.byVectors(ctx, r, most, in)
 		if err != nil {
 			return nil, nil, err
 		}

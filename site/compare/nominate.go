@@ -2,6 +2,7 @@ package compare
 
 import (
 	"concordat"
+	"concordat/meaning"
 )
 
 // Candidate is a source document with the sentences that nominated it.
@@ -11,6 +12,8 @@ type Candidate struct {
 	Hits  []Hit
 	Score float64
 	Text  bool // its words nominate it, so no sentence needs to be confirmed
+	// nearby are places where an encoder's vectors in an index stand out; There counts the sentences of prose.
+	nearby []meaning.Nearby
 }
 
 // Hit is a sentence of the submission near one of a source.

@@ -3,8 +3,8 @@ package compare
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
-	"sync"
 
 	"concordat"
 	"concordat/meaning"
@@ -23,6 +23,7 @@ const (
 type scored struct {
 	document int
 	score    float64
+	at       int // the nearest of its directions, if vectors rank it
 }
 
 // ranking ranks the documents in one script that are near sentences of a text.
@@ -52,7 +53,7 @@ func (r *ranking) add(sentence int, matches []concordat.TextMatch) {
 			r.at[x.Source] = at
 			r.candidates = append(r.candidates, &Candidate{Ref: x.Source, Title: x.Title})
 		}
-		r.rows[sentence] = append(r.rows[sentence], scored{at, x.Score/usual - 1})
+		r.rows[sentence] = append(r.rows[sentence], scored{document: at, score: x.Score/usual - 1})
 	}
 }
 
@@ -122,10 +123,10 @@ func foremostOf(stretches [][]scored, most int) []int {
 }
 
 // byVectors ranks the documents that cells find by the vectors of their sentences: it returns those that stand out most, best first.
-func (m *Comparer) byVectors(ctx context.Context, r *ranking, most Nomination) ([]*Candidate, error) {
+func (m *Comparer) byVectors(ctx context.Context, r *ranking, most Nomination, in vectorIndex) ([]*Candidate, error) {
 	found := r.stretches(most.Find.Stretch)
 	of := foremostOf(found, most.Find.All)
-	if len(of) > most.Keep.Stretch { // otherwise all of them have a place
+	if len(of) > most.Keep.Stretch || in.places { // otherwise all of them have a place, and nobody asks where they are near
 		asked := map[int]map[int]bool{} // of each document, the sentences in whose stretches it was found
 		for _, d := range of {
 			asked[d] = map[int]bool{}
@@ -141,12 +142,15 @@ func (m *Comparer) byVectors(ctx context.Context, r *ranking, most Nomination) (
 			}
 			n++
 		})
-		near, err := m.nearest(ctx, r, of, asked)
+		near, err := m.nearest(ctx, r, of, asked, in)
 		if err != nil {
 			return nil, err
 		}
 		r.rows = near
 		of = foremostOf(r.stretches(most.Keep.Stretch), most.Keep.All)
+		if in.places {
+			r.nearby(of)
+		}
 	}
 	out := make([]*Candidate, len(of))
 	for i, d := range of {
@@ -155,29 +159,47 @@ func (m *Comparer) byVectors(ctx context.Context, r *ranking, most Nomination) (
 	return out, nil
 }
 
-// nearest returns for each sentence how much the requested documents stand out.
-func (m *Comparer) nearest(ctx context.Context, r *ranking, of []int, asked map[int]map[int]bool) ([][]scored, error) {
-	table, err := meaning.Default()
-	if err != nil {
-		return nil, err
+// nearbyEach is how many places of a document are passed to the encoder because vectors of the index stand out there.
+const nearbyEach = 3
+
+// nearby sets the places where the documents stand out most, those that stand out more first.
+func (r *ranking) nearby(of []int) {
+	by := map[int][]scored{} // of each document, with the sentence of the text in place of the document
+	for sentence, row := range r.rows {
+		for _, x := range row {
+			if x.score > 0 {
+				by[x.document] = append(by[x.document], scored{sentence, x.score, x.at})
+			}
+		}
 	}
+	for _, d := range of {
+		rows := by[d]
+		slices.SortStableFunc(rows, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+		for _, x := range rows[:min(len(rows), nearbyEach)] {
+			r.candidates[d].nearby = append(r.candidates[d].nearby, meaning.Nearby{Here: x.document, There: x.at})
+		}
+	}
+}
+
+// nearest returns for each sentence how much the requested documents stand out.
+func (m *Comparer) nearest(ctx context.Context, r *ranking, of []int, asked map[int]map[int]bool, in vectorIndex) ([][]scored, error) {
 	candidates := make([]*Candidate, len(of))
 	for i, d := range of {
 		candidates[i] = r.candidates[d]
 	}
-	near := make([]map[int]float64, len(of)) // of each document, by sentence
-	encoders := sync.Pool{New: func() any { return meaning.NewEncoder(table) }}
-	err = m.each(ctx, "meaning", candidates, NoProgress, func(ctx context.Context, i int) error {
-		d, err := m.source(ctx, candidates[i])
-		if err != nil || d == nil {
+	near := make([]map[int]scored, len(of)) // of each document, by sentence
+	err := m.each(ctx, "meaning", candidates, NoProgress, func(ctx context.Context, i int) error {
+		directions, err := in.directions(ctx, candidates[i])
+		if errors.Is(err, concordat.ErrNotFound) {
+			return nil // deleted since
+		}
+		if err != nil {
 			return err
 		}
-		e := encoders.Get().(*meaning.Encoder)
-		directions := e.Directions(d.Text, r.cells)
-		encoders.Put(e)
-		near[i] = map[int]float64{}
+		near[i] = map[int]scored{}
 		for sentence := range asked[of[i]] {
-			near[i][sentence] = float64(directions.Nearest(r.cells, r.text, sentence))
+			most, at := directions.Nearest(r.cells, r.text, sentence)
+			near[i][sentence] = scored{of[i], float64(most), at}
 		}
 		return nil
 	})
@@ -185,9 +207,9 @@ func (m *Comparer) nearest(ctx context.Context, r *ranking, of []int, asked map[
 		return nil, err
 	}
 	rows := make([][]scored, len(r.rows))
-	for i, d := range of {
-		for sentence, x := range near[i] {
-			rows[sentence] = append(rows[sentence], scored{d, x})
+	for _, by := range near {
+		for sentence, x := range by {
+			rows[sentence] = append(rows[sentence], x)
 		}
 	}
 	for _, row := range rows {

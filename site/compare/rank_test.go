@@ -59,7 +59,11 @@ func TestByVectors(t *testing.T) {
 			r.add(sentence, matches)
 		}
 		m := &Comparer{Index: held, Workers: 2}
-		got, err := m.byVectors(t.Context(), r, Nomination{Find: Nominated{100, 100}, Keep: most})
+		in, err := m.tableIndex(cells)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := m.byVectors(t.Context(), r, Nomination{Find: Nominated{100, 100}, Keep: most}, in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +75,7 @@ func TestByVectors(t *testing.T) {
 
 // TestForemostOf: the document nearest to one stretch has a place beside the many that are near another.
 func TestForemostOf(t *testing.T) {
-	stretches := [][]scored{{{0, 9}, {1, 8}, {2, 7}}, nil, {{3, 3}, {0, 2}, {4, 1}}}
+	stretches := [][]scored{{{0, 9, 0}, {1, 8, 0}, {2, 7, 0}}, nil, {{3, 3, 0}, {0, 2, 0}, {4, 1, 0}}}
 	for most, want := range map[int][]int{9: {0, 3, 1, 2, 4}, 3: {0, 3, 1}, 2: {0, 3}, 0: nil} {
 		if got := foremostOf(stretches, most); !slices.Equal(got, want) {
 			t.Errorf("%d documents: %v, want %v", most, got, want)
@@ -111,7 +115,7 @@ func TestAskedInParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &Comparer{Index: in, Profiler: p, Workers: 1}
-	near, missing, err := m.nominateMeaning(t.Context(), meaning.NewEncoder(table).Read(text.String()),
+	near, missing, _, err := m.nominateMeaning(t.Context(), meaning.NewEncoder(table).Read(text.String()), text.String(),
 		&concordat.Query{Libraries: []concordat.LibraryID{"l"}})
 	if err != nil {
 		t.Fatal(err)

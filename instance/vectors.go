@@ -1,0 +1,264 @@
+package instance
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"concordat"
+	"concordat/index/encoded"
+	"concordat/instance/config"
+	"concordat/meaning"
+	"concordat/meaning/fit"
+	"concordat/store"
+)
+
+// VectorsName is the folder of a site with the index of its encoder's vectors.
+const VectorsName = "index.encoder"
+
+// Vectors returns the index of the encoder's vectors; nil: there is none, or none yet.
+func Vectors(o *Instance) *encoded.Index { return o.vectors.Load() }
+
+// Changed receives after documents have been added or replaced.
+func Changed(o *Instance) <-chan struct{} { return o.changed }
+
+// spacePath returns the file with the space of the encoder in use.
+func spacePath(o *Instance, recipe string) string {
+	sum := sha256.Sum256([]byte(recipe))
+	return filepath.Join(o.Dir, VectorsName, "space-"+hex.EncodeToString(sum[:8]))
+}
+
+// wantsVectors reports whether the configuration in force and this process have an index of the encoder's vectors.
+func wantsVectors(o *Instance) bool {
+	return o.shard != nil && o.Now().Meaning.Index == config.IndexEncoder && o.Encoder() != nil
+}
+
+// OpenVectors opens the index of the encoder's vectors and lets checks search it, if the configuration wants one and FileVectors has begun
+// it. If none is wanted, it removes what there is, since deletions would not reach it.
+func OpenVectors(o *Instance, log *slog.Logger) error {
+	if o.shard == nil {
+		return nil // another process has the index, or nobody needs it
+	}
+	o.opening.Lock()
+	defer o.opening.Unlock()
+	if was := o.vectors.Swap(nil); was != nil {
+		if err := was.Close(); err != nil {
+			return err
+		}
+	}
+	if !wantsVectors(o) {
+		return os.RemoveAll(filepath.Join(o.Dir, VectorsName))
+	}
+	e := o.encoding.Load()
+	recipe := e.encoder.Recipe()
+	b, err := os.ReadFile(spacePath(o, recipe))
+	if errors.Is(err, fs.ErrNotExist) {
+		// What there may be is of another encoder.
+		return os.RemoveAll(filepath.Join(o.Dir, VectorsName))
+	}
+	if err != nil {
+		return err
+	}
+	space, err := meaning.DecodeSpace(b)
+	if err != nil { // it can be made again
+		log.Warn("the index of the encoder's vectors is made again", "reason", err)
+		return os.RemoveAll(filepath.Join(o.Dir, VectorsName))
+	}
+	x, err := encoded.Open(filepath.Join(o.Dir, VectorsName, "00"),
+		encoded.Options{Site: o.Config.Site.ID, Space: space, Recipe: recipe, Log: log})
+	if err != nil {
+		return err
+	}
+	o.vectors.Store(x)
+	e.kept.Search(x)
+	return nil
+}
+
+// forgetVectors deletes the vectors of documents that are about to be, or have been, deleted or replaced.
+func forgetVectors(ctx context.Context, o *Instance, refs []concordat.Ref) error {
+	x := o.vectors.Load()
+	if x == nil {
+		return nil
+	}
+	if err := x.Delete(ctx, refs...); err != nil {
+		return fmt.Errorf("vectors of documents: %w", err)
+	}
+	return nil
+}
+
+// Sizes of the work on vectors.
+const (
+	encodedAtOnce = 16  // sentences in a request of FileVectors, so that a check waits for few of them
+	filedAtOnce   = 512 // sentences that are stored together
+)
+
+// FileVectors gives each document of the site its encoder's vectors, while the site is served, and removes those of documents that are
+// gone. It calls told with the numbers of documents done and to do. The first time for a model, it learns how to divide the model's vectors
+// into cells. After an interruption it continues with the remaining documents. It ends early, without an error, once the configuration
+// wants no such index.
+func FileVectors(ctx context.Context, o *Instance, log *slog.Logger, told func(done, all int)) error {
+	if !wantsVectors(o) {
+		return nil
+	}
+	e := o.Encoder()
+	if o.vectors.Load() == nil {
+		all, _, err := unfiled(ctx, o, nil)
+		if err != nil {
+			return err
+		}
+		told(0, len(all))
+	}
+	if err := beginVectors(ctx, o, e, log); err != nil {
+		return err
+	}
+	x := o.vectors.Load()
+	if x == nil {
+		return nil // switched off meanwhile
+	}
+	err := fileVectors(ctx, o, e, x, told)
+	if o.vectors.Load() != x {
+		return nil // another has taken its place, or none is wanted
+	}
+	return err
+}
+
+// fileVectors does the work of FileVectors for an index that there is.
+func fileVectors(ctx context.Context, o *Instance, e Encoder, x *encoded.Index, told func(done, all int)) error {
+	x.Begin()
+	todo, gone, err := unfiled(ctx, o, x.Held())
+	if err != nil {
+		return err
+	}
+	if err := x.Delete(ctx, gone...); err != nil {
+		return err
+	}
+	told(0, len(todo))
+	var few []encoded.Document
+	sentences := 0
+	put := func(done int) error {
+		err := x.Put(context.WithoutCancel(ctx), few...)
+		few, sentences = nil, 0
+		told(done, len(todo))
+		return err
+	}
+	for i, r := range todo {
+		if o.vectors.Load() != x {
+			return nil
+		}
+		d, err := o.Index.Document(ctx, r)
+		if errors.Is(err, concordat.ErrNotFound) {
+			continue // deleted since
+		}
+		if err != nil {
+			return err
+		}
+		text := meaning.Cut(d.Text)
+		var texts []string
+		for _, at := range text.Prose() {
+			texts = append(texts, text.Spans[at].In(d.Text))
+		}
+		vectors, err := encodeAll(ctx, e, texts)
+		if err != nil {
+			return errors.Join(put(i), err)
+		}
+		few = append(few, encoded.Document{Ref: r, Hash: store.TextHash(d.Text), Text: text.In(x.Space(), vectors)})
+		if sentences += len(texts); sentences >= filedAtOnce {
+			if err := put(i + 1); err != nil {
+				return err
+			}
+		}
+	}
+	return put(len(todo))
+}
+
+// encodeAll returns the vectors of texts, in several requests.
+func encodeAll(ctx context.Context, e Encoder, texts []string) ([][]float32, error) {
+	out := make([][]float32, 0, len(texts))
+	for from := 0; from < len(texts); from += encodedAtOnce {
+		vectors, _, err := e.Encode(ctx, texts[from:min(from+encodedAtOnce, len(texts))])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, vectors...)
+	}
+	return out, nil
+}
+
+// beginVectors makes sure that there is an index for the model of the encoder: it learns the space of a new model, and starts again if the
+// encoder has another model under the same name.
+func beginVectors(ctx context.Context, o *Instance, e Encoder, log *slog.Logger) error {
+	texts, err := fit.Sentences()
+	if err != nil {
+		return err
+	}
+	if x := o.vectors.Load(); x != nil {
+		vectors, err := encodeAll(ctx, e, fit.Probes(texts))
+		if err != nil {
+			return err
+		}
+		if x.Space().Recognises(vectors) {
+			return nil
+		}
+		log.Warn("the encoder has another model than before: the index of its vectors is made again", "model", e.Name())
+	}
+	vectors, err := encodeAll(ctx, e, texts)
+	if err != nil {
+		return err
+	}
+	space, err := fit.Space(texts, vectors)
+	if err != nil {
+		return err
+	}
+	path := spacePath(o, e.Recipe())
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", space, 0o600); err != nil {
+		return err
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return err
+	}
+	return OpenVectors(o, log)
+}
+
+// unfiled returns the documents of the site whose vectors are not held, in order, and those held that are gone, or are of a library that is
+// not indexed by meaning. held has the hash of each document's text, and is changed.
+func unfiled(ctx context.Context, o *Instance, held map[concordat.Ref]string) (todo, gone []concordat.Ref, err error) {
+	const page = 1000
+	libraries, err := SortedLibraries(ctx, o.Store)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, l := range libraries {
+		if l.Policy.Meaning == store.MeaningOff {
+			continue
+		}
+		after := concordat.DocumentID("")
+		for full := true; full; {
+			rows, err := o.Store.Catalogue.Documents(ctx, l.ID, after, page)
+			if err != nil {
+				return nil, nil, err
+			}
+			for _, row := range rows {
+				r := o.Site.Ref(l.ID, row.ID)
+				if held[r] != row.Hash {
+					todo = append(todo, r)
+				}
+				delete(held, r)
+				after = row.ID
+			}
+			full = len(rows) == page
+		}
+	}
+	for r := range held {
+		gone = append(gone, r)
+	}
+	return todo, gone, nil
+}

@@ -1,0 +1,109 @@
+// Package fit learns how to divide the vectors of a model into cells. [Space] makes the space in which an encoder's vectors are indexed,
+// from its vectors of [Sentences]; [Cells] makes cells for vectors of the table's size.
+//
+// The same vectors give the same bytes. Learning a space of 384 numbers takes some seconds, of 1,024 a minute or more.
+package fit
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"concordat"
+	"concordat/meaning"
+)
+
+// packedSentences has a sentence a line, packed by zstd -19.
+//
+//go:embed data/sentences.txt.zst
+var packedSentences []byte
+
+// Sentences returns 2,397 sentences in 16 languages from calls of the National Institutes of Health (United States government, no
+// copyright), laws of the People's Republic of China (no copyright) and the Universal Declaration of Human Rights (public domain).
+var Sentences = sync.OnceValues(func() ([]string, error) {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<20))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	text, err := d.DecodeAll(packedSentences, nil)
+	if err != nil {
+		return nil, fmt.Errorf("sentences to learn from: %w", err)
+	}
+	return strings.Split(strings.TrimSpace(string(text)), "\n"), nil
+})
+
+// The sizes of a model's vectors for which a space can be made: learning takes time as their third power.
+const (
+	leastModel = meaning.Dimensions
+	mostModel  = 2048
+)
+
+// probes is the number of sentences by which a model is recognised: every so many of those that a space is learned from.
+const probes = 16
+
+// Probes returns the sentences by which a space made from texts recognises its model.
+func Probes(texts []string) []string {
+	var out []string
+	for i := range min(probes, len(texts)) {
+		out = append(out, texts[i*len(texts)/probes])
+	}
+	return out
+}
+
+// Space returns the bytes of the space of a model, learned from its vectors of texts: its axes are the principal axes of the vectors less
+// the mean of their script. It fails with concordat.ErrInvalid if the vectors are too short or too long.
+func Space(texts []string, vectors [][]float32) ([]byte, error) {
+	if len(texts) == 0 || len(vectors) != len(texts) {
+		return nil, fmt.Errorf("%d vectors of %d texts: %w", len(vectors), len(texts), concordat.ErrInvalid)
+	}
+	n := len(vectors[0])
+	if n < leastModel || n > mostModel {
+		return nil, fmt.Errorf("the encoder's vectors have %d numbers; an index of them needs %d to %d: %w", n, leastModel, mostModel,
+			concordat.ErrInvalid)
+	}
+	script := make([]int, len(texts))
+	var counts [2]float64
+	sums := [2][]float64{make([]float64, n), make([]float64, n)}
+	for i, v := range vectors {
+		if len(v) != n {
+			return nil, fmt.Errorf("vectors of %d and %d numbers: %w", n, len(v), concordat.ErrInvalid)
+		}
+		if meaning.Wide(texts[i]) {
+			script[i] = 1
+		}
+		counts[script[i]]++
+		for k, x := range v {
+			sums[script[i]][k] += float64(x)
+		}
+	}
+	covariance, row := Square(n), make([]float64, n)
+	for i, v := range vectors {
+		for k, x := range v {
+			row[k] = float64(x) - sums[script[i]][k]/counts[script[i]]
+		}
+		AddOuter(covariance, row, 1)
+	}
+	Finish(covariance, float64(len(vectors)))
+	values, columns := Eigen(covariance)
+	order := Descending(values)
+	axes := make([][]float32, meaning.Dimensions)
+	for d := range axes {
+		axes[d] = make([]float32, n)
+		for k := range axes[d] {
+			axes[d][k] = float32(columns[k][order[d]])
+		}
+	}
+	samples := make([]Sample, len(texts))
+	for i, v := range vectors {
+		samples[i] = Sample{meaning.Reduced(axes, v), script[i] == 1}
+	}
+	var known []meaning.Vector
+	for i := range min(probes, len(texts)) {
+		known = append(known, samples[i*len(texts)/probes].Mean)
+	}
+	return meaning.EncodeSpace(axes, known, Cells(samples, "Learned from sentences of package meaning/fit.")), nil
+}
