@@ -63,7 +63,8 @@ is skipped. It exits with 1 if a figure misses its bounds.`,
 		"folder of the innocent documents to be measured, such as 09-ring, or papers by how their names begin, such as SemEval2010/C-4 "+
 			"(repeatable; default all)")
 	c.Flags().StringArrayVar(&o.Modes, "mode", nil,
-		"way of comparing innocent documents to be measured, such as tmpl, or part of the evaluation of leads: reworded, answers, innocent, academic, partners, batch, batch-cost, beside (repeatable; default all)")
+		"way of comparing innocent documents to be measured, such as tmpl, or part of the evaluation of leads: reworded, answers, innocent, academic, partners, batch, batch-cost, beside, reworded-2, sources (repeatable; default all)")
+	c.Flags().IntVar(&o.Every, "every", 1, "of the other texts beside sources, take one in this many, which is faster but easier")
 	c.Flags().StringVar(&encoder.URL, "encoder", "", "address of an encoder that verifies leads, such as http://127.0.0.1:8080/v1")
 	c.Flags().StringVar(&encoder.Model, "encoder-model", "", "its model")
 	c.Flags().StringVar(&encoder.Prefix, "encoder-prefix", "", "what the model wants before each text")

@@ -17,8 +17,11 @@ import (
 	"concordat/site/compare"
 )
 
-// llmArchive is an archive with passages that a language model reworded.
-const llmArchive = "llm-reuse/llm-reuse.tar.zst"
+// Archives with passages that a language model reworded. The second also has documents written from several sources.
+const (
+	llmArchive     = "llm-reuse/llm-reuse.tar.zst"
+	llmArchiveMany = "llm-reuse-2/llm-reuse-2.tar.zst"
+)
 
 // otherWords measures leads: for which reworded passages there is a lead, and for which texts there is a
 // wrong one.
@@ -35,7 +38,8 @@ func otherWords(r *run) (err error) {
 		mode string
 		f    func() error
 	}{{"reworded", r.rewordings}, {"answers", r.answersWithLeads}, {"innocent", r.innocentLeads}, {"academic", r.academicLeads},
-		{"partners", r.leadsBetweenSites}, {"batch", r.leadsInBatches}, {"batch-cost", r.batchLeadsCost}, {"beside", r.rewordingsBeside}} {
+		{"partners", r.leadsBetweenSites}, {"batch", r.leadsInBatches}, {"batch-cost", r.batchLeadsCost}, {"beside", r.rewordingsBeside},
+		{"reworded-2", r.rewordingsMany}, {"sources", r.manySources}} {
 		if len(r.o.Modes) > 0 && !slices.Contains(r.o.Modes, part.mode) {
 			continue
 		}
@@ -75,7 +79,8 @@ var rewordedGroups = []struct {
 	least float64 // minimum share of them to be found, for the whole corpus
 }{
 	{"rewritten, English", []string{"01"}, 0.5}, {"rewritten, Chinese", []string{"02"}, 0.9}, {"summed up", []string{"05", "06"}, 0},
-	{"translated", []string{"07", "08", "09", "10"}, 0.5}, {"rewritten twice", []string{"11", "15"}, 0.5},
+	{"translated", []string{"07", "08", "09", "10", "18", "19"}, 0.5}, {"rewritten twice", []string{"11", "15"}, 0.5},
+	{"written from several sources", []string{"20"}, 0},
 	{"lightly edited, or translated to and fro", []string{"03", "04", "12", "16"}, 0.95},
 }
 
@@ -87,12 +92,17 @@ type marked struct {
 
 // rewordings checks documents with passages that a language model reworded against the sources.
 func (r *run) rewordings() error {
-	return r.rewordingsIn("reworded", "", nil)
+	return r.rewordingsIn(llmArchive, "reworded", "", nil)
+}
+
+// rewordingsMany checks the documents of the second archive against its sources. No bound was set on it.
+func (r *run) rewordingsMany() error {
+	return r.rewordingsIn(llmArchiveMany, "reworded-2", ", second set", nil)
 }
 
 // rewordingsBeside checks the same documents against the sources mixed with texts from which nothing was taken.
 func (r *run) rewordingsBeside() error {
-	others, err := r.corpora.otherTexts(r.short)
+	others, err := r.otherTexts()
 	if err != nil {
 		return err
 	}
@@ -102,8 +112,14 @@ func (r *run) rewordingsBeside() error {
 	}
 	const of = "other texts beside the sources"
 	r.figure(of, "documents", float64(len(others)))
-	r.figure(of, "sentences", float64(sentences)).least(500_000, 1000)
-	return r.rewordingsIn("beside", ", beside other texts", others)
+	r.figure(of, "sentences", float64(sentences)).least(500_000/float64(max(r.o.Every, 1)), 1000)
+	return r.rewordingsIn(llmArchive, "beside", ", beside other texts", others)
+}
+
+// otherTexts returns the other texts that are put beside sources.
+func (r *run) otherTexts() ([]Doc, error) {
+	others, err := r.corpora.otherTexts(r.short)
+	return every(others, max(r.o.Every, 1)), err
 }
 
 // otherTexts returns papers, calls for grants, film reviews and chapters of translated histories.
@@ -139,9 +155,9 @@ func (c corpusDir) otherTexts(short bool) ([]Doc, error) {
 	return slices.Concat(out, reviews, every(modern, of(2, 1))), err
 }
 
-// rewordingsIn is like rewordings, with other documents in the library as well.
-func (r *run) rewordingsIn(mode, where string, others []Doc) error {
-	texts, cases, books, err := r.corpora.markedPassages()
+// rewordingsIn is like rewordings, for any archive, with other documents in the library as well.
+func (r *run) rewordingsIn(archive, mode, where string, others []Doc) error {
+	texts, cases, books, err := r.corpora.markedPassagesOf(archive)
 	if err != nil {
 		return err
 	}
@@ -183,12 +199,20 @@ func (r *run) rewordingsIn(mode, where string, others []Doc) error {
 	}
 	r.toRead(read)
 	of := "passages in other words, half or more of each" + where
+	bound := archive == llmArchive
 	for _, g := range rewordedGroups {
 		n, evidence, either := countKinds(found, g.kinds)
+		if n == 0 {
+			continue // the archive has none
+		}
 		r.count(of, g.name+", evidence alone", evidence, n)
-		r.count(of, g.name+", evidence or lead", either, n).least(g.least*float64(n), none)
+		if all := r.count(of, g.name+", evidence or lead", either, n); bound {
+			all.least(g.least*float64(n), none)
+		}
 	}
-	r.count(of, "leads outside the marked passages", outside, leads).most(6, none)
+	if all := r.count(of, "leads outside the marked passages", outside, leads); bound {
+		all.most(6, none)
+	}
 	return nil
 }
 
@@ -277,12 +301,8 @@ func (c corpusDir) markedPassagesOf(archive string) (texts map[string]string, ca
 		dir, file, _ := strings.Cut(name, "/")
 		switch {
 		case name == "documents.json":
-			var of map[string]struct{ Origin string }
-			if err := json.Unmarshal([]byte(text), &of); err != nil {
+			if err := originsOf(text, books); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
-			}
-			for file, d := range of {
-				books[file] = bookOf(d.Origin)
 			}
 		case dir == "src" || dir == "susp":
 			texts[name] = text
@@ -316,6 +336,29 @@ func (c corpusDir) markedPassagesOf(archive string) (texts map[string]string, ca
 		cases = append(cases, p.m)
 	}
 	return texts, cases, books, err
+}
+
+// originsOf reads documents.json, which has a field for each document or is a list of them, and sets the books of the documents.
+func originsOf(text string, books map[string]string) error {
+	type document struct{ Document, Origin string }
+	var list []document
+	if strings.HasPrefix(strings.TrimSpace(text), "[") {
+		if err := json.Unmarshal([]byte(text), &list); err != nil {
+			return err
+		}
+	} else {
+		var fields map[string]document
+		if err := json.Unmarshal([]byte(text), &fields); err != nil {
+			return err
+		}
+		for file, d := range fields {
+			list = append(list, document{file, d.Origin})
+		}
+	}
+	for _, d := range list {
+		books[d.Document] = bookOf(d.Origin)
+	}
+	return nil
 }
 
 // bookOf returns the book to which a chapter belongs; an article of an encyclopaedia counts as a book.

@@ -34,6 +34,8 @@ type Options struct {
 	Passages string
 	// Leads, if not empty, is a file for all conspicuous places in an evaluation of leads, one checked document per line.
 	Leads string
+	// Every says that one in this many of the other texts is put beside sources; 0 or 1: all of them.
+	Every int
 	// Encoder verifies leads; nil if none does.
 	Encoder *remote.Encoder
 }
