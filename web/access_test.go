@@ -350,7 +350,7 @@ func registered(t *testing.T) (out []string) {
 // handlerFiles returns the files with handlers: those of the pages, of the API, and of the pages for learning platforms.
 func handlerFiles(t *testing.T) (out []string) {
 	t.Helper()
-	for _, pattern := range []string{"*.go", "api/*.go", "platforms/*.go", "inbox/*.go"} {
+	for _, pattern := range []string{"*.go", "api/*.go", "platforms/*.go", "inbox/*.go", "pages/*/*.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)

@@ -6,6 +6,7 @@ import (
 
 	"concordat/people"
 	"concordat/store"
+	"concordat/web/pages"
 	"concordat/web/passwords"
 )
 
@@ -55,7 +56,7 @@ func (w accountPages) showAccount(rw http.ResponseWriter, r *http.Request, v *Vi
 		return
 	}
 	for i := range tokens {
-		p.Sessions = append(p.Sessions, sessionRow{ids[i], ids[i] == v.session, tokens[i]})
+		p.Sessions = append(p.Sessions, sessionRow{ids[i], ids[i] == v.Session, tokens[i]})
 	}
 	p.Quota = w.quotaRows(v)
 	w.Show(rw, r, v, code, "account", "title.account", p)
@@ -63,7 +64,7 @@ func (w accountPages) showAccount(rw http.ResponseWriter, r *http.Request, v *Vi
 
 // changeTokens creates or revokes a token for a program.
 func (w accountPages) changeTokens(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	if err := ParseForm(rw, r); err != nil {
+	if err := pages.ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}
@@ -104,9 +105,9 @@ func (w accountPages) quotaRows(v *Visitor) (out []quotaRow) {
 
 // endSessions signs out one browser, or all but this one.
 func (w accountPages) endSessions(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	err := ParseForm(rw, r)
+	err := pages.ParseForm(rw, r)
 	if err == nil {
-		err = w.People.EndSessions(r.Context(), v.Name, store.TokenID(r.PostForm.Get("end")), v.session)
+		err = w.People.EndSessions(r.Context(), v.Name, store.TokenID(r.PostForm.Get("end")), v.Session)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
@@ -117,7 +118,7 @@ func (w accountPages) endSessions(rw http.ResponseWriter, r *http.Request, v *Vi
 
 // changePassword checks the present password, sets a new one, and signs out all other browsers.
 func (w accountPages) changePassword(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	if err := ParseForm(rw, r); err != nil {
+	if err := pages.ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}

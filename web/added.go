@@ -2,15 +2,17 @@ package web
 
 import (
 	"cmp"
-	"concordat"
-	"concordat/site"
-	"concordat/web/message"
 	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
 	"path"
 	"strings"
+
+	"concordat"
+	"concordat/site"
+	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // AddedFile is a file to be added to a library.
@@ -33,7 +35,7 @@ type AddedDocument struct {
 // ReadAdded reads the form of add-documents and passes each file to be added to take, which reads as much of its content
 // as it wants.
 func ReadAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader) error) error {
-	room, files := maxForm, 0
+	room, files := pages.MaxForm, 0
 	var f AddedFile
 	for {
 		p, err := parts.NextPart()
@@ -80,7 +82,7 @@ func (f *AddedFile) field(p *multipart.Part, room *int) error {
 		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
 	}
 	if *room -= len(b) + 64; *room < 0 {
-		return fmt.Errorf("form: %w: more than %d MiB besides the files", concordat.ErrInvalid, maxForm>>20)
+		return fmt.Errorf("form: %w: more than %d MiB besides the files", concordat.ErrInvalid, pages.MaxForm>>20)
 	}
 	switch s := string(b); p.FormName() {
 	case "id":

@@ -13,6 +13,7 @@ import (
 	siteanswer "concordat/site/answer"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // adminPages has the pages of administration.
@@ -108,21 +109,21 @@ type Setting struct {
 
 // adminRoutes adds the pages of administration. An administrator can change settings there; an auditor can only read.
 func (w adminPages) adminRoutes() {
-	w.AddPage("GET /admin", Overseers, w.healthPage)
-	w.AddPage("POST /admin/keys", Administrators, w.exportRoot)
-	w.AddPage("POST /admin/keys/later", Administrators, w.putOffRoot)
-	w.AddPage("GET /admin/design", Administrators, w.designPage)
-	w.AddPage("GET /admin/tasks", Overseers, w.adminTasksPage)
-	w.AddPage("POST /admin/tasks/{id}", Administrators, w.changeTask)
-	w.AddPage("GET /admin/storage", Overseers, w.storagePage)
-	w.AddPage("GET /admin/schemes", Overseers, w.schemesPage)
-	w.AddPage("GET /admin/settings", Overseers, w.settingsPage)
-	w.AddPage("POST /admin/settings", Administrators, w.changeSettings)
-	w.AddPage("POST /admin/meaning", Administrators, w.Web.Meaning.change)
+	w.AddPage("GET /admin", pages.Overseers, w.healthPage)
+	w.AddPage("POST /admin/keys", pages.Administrators, w.exportRoot)
+	w.AddPage("POST /admin/keys/later", pages.Administrators, w.putOffRoot)
+	w.AddPage("GET /admin/design", pages.Administrators, w.designPage)
+	w.AddPage("GET /admin/tasks", pages.Overseers, w.adminTasksPage)
+	w.AddPage("POST /admin/tasks/{id}", pages.Administrators, w.changeTask)
+	w.AddPage("GET /admin/storage", pages.Overseers, w.storagePage)
+	w.AddPage("GET /admin/schemes", pages.Overseers, w.schemesPage)
+	w.AddPage("GET /admin/settings", pages.Overseers, w.settingsPage)
+	w.AddPage("POST /admin/settings", pages.Administrators, w.changeSettings)
+	w.AddPage("POST /admin/meaning", pages.Administrators, w.Web.Meaning.change)
 	w.partnerRoutes()
-	w.AddPage("GET /admin/audit", Overseers, w.auditPage)
-	w.AddPage("POST /admin/audit", Overseers, w.verifyAudit)
-	w.AddPage("GET /admin/audit/export", Overseers, w.exportAudit)
+	w.AddPage("GET /admin/audit", pages.Overseers, w.auditPage)
+	w.AddPage("POST /admin/audit", pages.Overseers, w.verifyAudit)
+	w.AddPage("GET /admin/audit/export", pages.Overseers, w.exportAudit)
 }
 
 // adminFrame is the data common to every administration page.
@@ -215,7 +216,7 @@ var taskStates = []concordat.State{concordat.TaskRunning, concordat.TaskQueued, 
 
 type adminTasks struct {
 	adminFrame
-	People called
+	People pages.Names
 	State  concordat.State // state of the listed tasks; empty: any
 	Owner  string          // owner of the listed tasks; empty: any
 	States []concordat.State
@@ -248,7 +249,7 @@ func (w adminPages) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *V
 		p.Counts, err = w.o.Store.Checks.TaskCounts(r.Context())
 	}
 	if err == nil {
-		p.People, err = calledOn(r.Context(), w.Web)
+		p.People, err = w.Names(r.Context())
 	}
 	way := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
 	for _, t := range tasks {
@@ -274,7 +275,7 @@ func (w adminPages) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *V
 func (w adminPages) changeTask(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, err := w.task(r, v)
 	if err == nil {
-		err = ParseForm(rw, r)
+		err = pages.ParseForm(rw, r)
 	}
 	if err == nil {
 		switch action := r.PostForm.Get("action"); action {

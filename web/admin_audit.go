@@ -14,6 +14,7 @@ import (
 	"concordat"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // auditShown is how many audit entries a page shows.
@@ -21,7 +22,7 @@ const auditShown = 100
 
 type auditPage struct {
 	adminFrame
-	People                  called
+	People                  pages.Names
 	Actor, Action, From, To string
 	Actions                 []string
 	Entries                 []store.AuditEntry
@@ -109,7 +110,7 @@ func (w adminPages) showAudit(rw http.ResponseWriter, r *http.Request, v *Visito
 		p.Head, err = w.o.Store.Audit.AuditHead(r.Context())
 	}
 	if err == nil {
-		p.People, err = calledOn(r.Context(), w.Web)
+		p.People, err = w.Names(r.Context())
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)

@@ -12,12 +12,13 @@ import (
 	"concordat/site"
 	"concordat/store"
 	"concordat/view"
+	"concordat/web/pages"
 )
 
 func (w checkPages) alertRoutes() {
-	w.AddPage("GET /alerts", Officers, w.alertsPage)
-	w.AddPage("GET /alerts/{number}", Officers, w.alertPage)
-	w.AddPage("POST /alerts/{number}", Officers, w.changeAlert)
+	w.AddPage("GET /alerts", pages.Officers, w.alertsPage)
+	w.AddPage("GET /alerts/{number}", pages.Officers, w.alertPage)
+	w.AddPage("POST /alerts/{number}", pages.Officers, w.changeAlert)
 }
 
 // alertsOnPage is how many alerts a page lists.
@@ -53,7 +54,7 @@ type alertsPage struct {
 	Next   int64 // the number from which the next page continues; 0: this is the last one
 	// Watched are the checks for which later documents raise alerts, and People those who submitted them.
 	Watched []WatchedCheck
-	People  called
+	People  pages.Names
 }
 
 func (w checkPages) alertsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -65,7 +66,7 @@ func (w checkPages) alertsPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		return
 	}
 	if p.Watched, err = w.Standing.Watched(r.Context()); err == nil {
-		p.People, err = calledOn(r.Context(), w.Web)
+		p.People, err = w.Names(r.Context())
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
@@ -80,7 +81,7 @@ func (w checkPages) Alerts(ctx context.Context, f store.AlertFilter, before int6
 	if err != nil {
 		return nil, 0, err
 	}
-	names, err := calledOn(ctx, w.Web)
+	names, err := w.Names(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -97,7 +98,7 @@ func (w checkPages) Alerts(ctx context.Context, f store.AlertFilter, before int6
 	return out, next, nil
 }
 
-func (w checkPages) alert(ctx context.Context, a store.Alert, names called) (Alert, error) {
+func (w checkPages) alert(ctx context.Context, a store.Alert, names pages.Names) (Alert, error) {
 	one := Alert{Alert: a, Place: names.LibraryAt(a.Source.Site, a.Source.Library)}
 	id := a.Partner
 	if a.Side == store.AlertFound {
@@ -132,7 +133,7 @@ type alertPage struct {
 	Alert
 	Passages []string // passages of the check's document, or of the document of this site of which a partner was told
 	Gone     bool     // passages cannot be shown: the text has changed or is not kept
-	People   called
+	People   pages.Names
 }
 
 // alertPage shows an alert with its passages, and marks it as read.
@@ -166,7 +167,7 @@ func (w checkPages) OneAlert(ctx context.Context, n int64) (alertPage, error) {
 	if err != nil {
 		return p, err
 	}
-	names, err := calledOn(ctx, w.Web)
+	names, err := w.Names(ctx)
 	if err != nil {
 		return p, err
 	}
@@ -212,7 +213,7 @@ func (w checkPages) alertText(ctx context.Context, a store.Alert) (string, error
 func (w checkPages) changeAlert(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	n, err := alertNumber(r.PathValue("number"))
 	if err == nil {
-		err = ParseForm(rw, r)
+		err = pages.ParseForm(rw, r)
 	}
 	if err == nil {
 		_, err = site.ChangeAlert(r.Context(), w.o.Store, n, store.AlertChange(r.PostForm.Get("action")), v.Name, w.o.Now())

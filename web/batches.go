@@ -16,27 +16,28 @@ import (
 	"concordat/site/batch"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // batchPages has the pages of batches and repeated checks.
 type batchPages struct{ *Web }
 
 func (w batchPages) batchesRoutes() {
-	w.AddPage("GET /batches", Everyone, w.batchesPage)
-	w.AddPage("GET /batches/new", Checkers, w.newBatchPage)
-	w.AddPage("POST /batches", Checkers, w.submitBatch)
-	w.AddPage("GET /batches/{id}", Everyone, w.batchPage)
-	w.AddPage("GET /batches/{id}/events", Everyone, w.batchEvents)
-	w.AddPage("GET /batches/{id}/charts", Everyone, w.batchCharts)
-	w.AddPage("GET /batches/{id}/tables/{name}", Everyone, w.batchTable)
-	w.AddPage("GET /batches/{id}/pairs/{a}/{b}", Everyone, w.batchPairPage)
-	w.AddPage("POST /batches/{id}/pairs/{a}/{b}", Officers, w.decidePair)
-	w.AddPage("POST /batches/{id}/leads/{a}/{b}", Officers, w.decideBatchLead)
-	w.AddPage("GET /batches/{id}/wording/{n}", Everyone, w.batchWordingPage)
-	w.AddPage("POST /batches/{id}/wording/{n}", Officers, w.countBatchWording)
-	w.AddPage("POST /batches/{id}/cancel", Checkers, w.cancelBatch)
-	w.AddPage("POST /batches/{id}/again", Checkers, w.batchAgain)
-	w.AddPage("POST /batches/{id}/lineage", Officers, w.setLineage)
+	w.AddPage("GET /batches", pages.Everyone, w.batchesPage)
+	w.AddPage("GET /batches/new", pages.Checkers, w.newBatchPage)
+	w.AddPage("POST /batches", pages.Checkers, w.submitBatch)
+	w.AddPage("GET /batches/{id}", pages.Everyone, w.batchPage)
+	w.AddPage("GET /batches/{id}/events", pages.Everyone, w.batchEvents)
+	w.AddPage("GET /batches/{id}/charts", pages.Everyone, w.batchCharts)
+	w.AddPage("GET /batches/{id}/tables/{name}", pages.Everyone, w.batchTable)
+	w.AddPage("GET /batches/{id}/pairs/{a}/{b}", pages.Everyone, w.batchPairPage)
+	w.AddPage("POST /batches/{id}/pairs/{a}/{b}", pages.Officers, w.decidePair)
+	w.AddPage("POST /batches/{id}/leads/{a}/{b}", pages.Officers, w.decideBatchLead)
+	w.AddPage("GET /batches/{id}/wording/{n}", pages.Everyone, w.batchWordingPage)
+	w.AddPage("POST /batches/{id}/wording/{n}", pages.Officers, w.countBatchWording)
+	w.AddPage("POST /batches/{id}/cancel", pages.Checkers, w.cancelBatch)
+	w.AddPage("POST /batches/{id}/again", pages.Checkers, w.batchAgain)
+	w.AddPage("POST /batches/{id}/lineage", pages.Officers, w.setLineage)
 	w.recheckRoutes()
 }
 
@@ -55,16 +56,16 @@ type batchesPage struct {
 	Batches []store.Batch
 	Older   int64
 	Busy    bool
-	People  called
+	People  pages.Names
 	Deleted deletedNow
 }
 
 func (w batchPages) batchesPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an invalid value starts at the newest
 	bs, err := w.o.Store.Batches.Batches(r.Context(), OwnerOf(v), before, TaskPage)
-	var people called
+	var people pages.Names
 	if err == nil {
-		people, err = calledOn(r.Context(), w.Web)
+		people, err = w.Names(r.Context())
 	}
 	var deleted deletedNow
 	if err == nil {
@@ -302,7 +303,7 @@ func (w batchPages) changeBatch(rw http.ResponseWriter, r *http.Request, v *Visi
 	do func(context.Context, *Visitor, store.Batch) error) {
 	b, err := w.VisibleBatch(r.Context(), v, r.PathValue("id"))
 	if err == nil {
-		err = ParseForm(rw, r)
+		err = pages.ParseForm(rw, r)
 	}
 	if err == nil {
 		err = do(r.Context(), v, b)

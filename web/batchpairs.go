@@ -16,6 +16,7 @@ import (
 	"concordat/site/batch"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 const (
@@ -32,7 +33,7 @@ func memberName(m *store.BatchMember) string {
 	if i := strings.LastIndex(name, "!/"); i >= 0 {
 		name = name[i+2:]
 	}
-	return visible(cmp.Or(strings.TrimSpace(m.Title), path.Base(name)))
+	return pages.Visible(cmp.Or(strings.TrimSpace(m.Title), path.Base(name)))
 }
 
 // memberBy returns a document's author and file, which distinguish two documents with the same title.
@@ -43,10 +44,10 @@ func memberBy(m *store.BatchMember) string {
 			parts = append(parts, one)
 		}
 	}
-	if memberName(m) != visible(m.Name) {
+	if memberName(m) != pages.Visible(m.Name) {
 		parts = append(parts, m.Name)
 	}
-	return visible(strings.Join(parts, " · "))
+	return pages.Visible(strings.Join(parts, " · "))
 }
 
 // pairOrders are the sort orders of pairs: by the larger of the two shares, by the smaller, and by name.
@@ -216,7 +217,7 @@ func (w batchPages) batchCharts(rw http.ResponseWriter, r *http.Request, v *Visi
 	if err == nil {
 		for i := range view.Members {
 			m := &view.Members[i]
-			d := chartDocument{Number: m.Number + 1, Title: memberName(m), Author: visible(m.Author), Date: m.Dated, Cluster: view.Cluster(i)}
+			d := chartDocument{Number: m.Number + 1, Title: memberName(m), Author: pages.Visible(m.Author), Date: m.Dated, Cluster: view.Cluster(i)}
 			if m.Task != "" {
 				d.Path = "/checks/" + string(m.Task)
 			}

@@ -17,6 +17,7 @@ import (
 	"concordat/site/batch"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // Maximum numbers of rows that a batch's page shows at first; the tables contain all rows.
@@ -51,7 +52,7 @@ type batchPage struct {
 	LeftOut                         concordat.LeftOut
 	Recheck                         *store.Recheck
 	Today                           string
-	People                          called
+	People                          pages.Names
 	Limited                         See      // the part of the findings that the visitor sees; empty: everything
 	Now                             progress // progress of a batch that has not ended
 }
@@ -136,7 +137,7 @@ func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visito
 	cluster, _ := strconv.Atoi(q.Get("cluster")) // an unparsable value gives 0, which is not a cluster
 	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), message.LanguageOf(r), cluster, r.URL)
 	if err == nil {
-		p.People, err = calledOn(r.Context(), w.Web)
+		p.People, err = w.Names(r.Context())
 	}
 	if err == nil && p.ShowsPairs() {
 		err = w.listPairs(r.Context(), q, p)

@@ -9,6 +9,7 @@ import (
 	"concordat"
 	"concordat/store"
 	"concordat/view"
+	"concordat/web/pages"
 )
 
 // caseGroup is a batch or an archive in the list of checks.
@@ -97,7 +98,7 @@ func (f caseFilter) byFlags(id string) string {
 
 func (f caseFilter) archive(v *Visitor, t store.Task, sum store.GroupSum) *caseGroup {
 	inside := f.inside(string(t.ID))
-	g := &caseGroup{GroupSum: sum, Title: visible(t.Title), Path: inside, Inside: inside,
+	g := &caseGroup{GroupSum: sum, Title: pages.Visible(t.Title), Path: inside, Inside: inside,
 		ByFlags: f.byFlags(string(t.ID)), State: t.State, Archive: true, LeftOut: view.LeftOutOf(t), Figures: v.SeesAll()}
 	if sum.Waiting > 0 {
 		g.State = concordat.TaskRunning
@@ -111,7 +112,7 @@ func (w checkPages) batchGroup(ctx context.Context, v *Visitor, f caseFilter, id
 	if err != nil {
 		return nil, err
 	}
-	return &caseGroup{GroupSum: sum, Title: visible(b.Title), Path: "/batches/" + url.PathEscape(b.ID), Inside: f.inside(b.ID),
+	return &caseGroup{GroupSum: sum, Title: pages.Visible(b.Title), Path: "/batches/" + url.PathEscape(b.ID), Inside: f.inside(b.ID),
 		ByFlags: f.byFlags(b.ID), State: b.State,
 		Cause: b.Cause, Figures: v.SeesAll()}, nil
 }

@@ -18,6 +18,7 @@ import (
 	"concordat/site/batch"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // caseFilter selects the checks that the list shows. Its links can be bookmarked and shared.
@@ -168,7 +169,7 @@ func (w *Web) reviewers(ctx context.Context) (out []string, err error) {
 // changeCases assigns the selected checks to someone, or sets the day when their decision is due: it changes all of them, or none if one
 // does not exist.
 func (w reportPages) changeCases(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	err := ParseForm(rw, r)
+	err := pages.ParseForm(rw, r)
 	var n store.Review
 	if err == nil {
 		n, err = w.caseNote(r.Context(), v, r.PostForm)
@@ -184,7 +185,8 @@ func (w reportPages) changeCases(rw http.ResponseWriter, r *http.Request, v *Vis
 		err = message.Invalid("cases.nothing")
 	}
 	if err == nil {
-		err = w.Change(r.Context(), v.Name, "review_"+string(n.Kind), map[string]any{"tasks": ids, "to": n.Text}, func(tx *store.DB) error {
+		detail := map[string]any{"tasks": ids, "to": n.Text}
+		err = pages.Change(r.Context(), w.o.Store, v.Name, "review_"+string(n.Kind), detail, func(tx *store.DB) error {
 			for _, id := range ids {
 				if _, err := tx.Checks.AppendReview(r.Context(), id, n); err != nil {
 					return err

@@ -14,6 +14,7 @@ import (
 	"concordat/site"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // purposesOf returns the purposes for which partners open libraries, each once, in order. any reports whether
@@ -166,7 +167,7 @@ func (w checkPages) showNew(rw http.ResponseWriter, r *http.Request, v *Visitor,
 // CleanName returns the last part of a file's name without characters that could do harm where it is shown.
 func CleanName(name string) string {
 	name = path.Base("/" + strings.ReplaceAll(strings.ToValidUTF8(name, "\ufffd"), `\`, "/"))
-	name = visible(strings.Map(func(r rune) rune {
+	name = pages.Visible(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return -1
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/web/pages"
 )
 
 // Cluster describes the machines of this site, as the coordinator reports them.
@@ -108,7 +109,7 @@ func (Cluster) Join(names []string, between string) string { return strings.Join
 func (s ClusterShard) Key() string { return "cluster." + strings.ReplaceAll(string(s.State), " ", "") }
 
 // clusterRoutes adds the page of the cluster.
-func (w adminPages) clusterRoutes() { w.AddPage("GET /admin/cluster", Overseers, w.clusterPage) }
+func (w adminPages) clusterRoutes() { w.AddPage("GET /admin/cluster", pages.Overseers, w.clusterPage) }
 
 func (w adminPages) Cluster(ctx context.Context) (Cluster, error) {
 	if w.o.Cluster == nil {

@@ -14,15 +14,16 @@ import (
 	"concordat"
 	"concordat/site/retain"
 	"concordat/store"
+	"concordat/web/pages"
 )
 
 // eraseRoutes adds the pages for permanent deletion and for the deletions so far.
 func (w adminPages) eraseRoutes() {
-	w.AddPage("POST /checks/{id}/delete", Officers, w.eraseCheck)
-	w.AddPage("POST /batches/{id}/delete", Officers, w.eraseBatch)
-	w.AddPage("GET /deletions", Overseers, w.deletionsPage)
-	w.AddPage("POST /deletions", Administrators, w.eraseDocument)
-	w.AddPage("GET /deletions/{id}", Overseers, w.receiptFile)
+	w.AddPage("POST /checks/{id}/delete", pages.Officers, w.eraseCheck)
+	w.AddPage("POST /batches/{id}/delete", pages.Officers, w.eraseBatch)
+	w.AddPage("GET /deletions", pages.Overseers, w.deletionsPage)
+	w.AddPage("POST /deletions", pages.Administrators, w.eraseDocument)
+	w.AddPage("GET /deletions/{id}", pages.Overseers, w.receiptFile)
 }
 
 const deletionsOnPage = 100
@@ -37,7 +38,7 @@ type deletionsPage struct {
 	Older     int64
 	MayDelete bool
 	Libraries []store.Library
-	People    called
+	People    pages.Names
 }
 
 func (w adminPages) deletionsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -57,7 +58,7 @@ func (w adminPages) deletionsPage(rw http.ResponseWriter, r *http.Request, v *Vi
 		p.Libraries, err = w.o.Store.Catalogue.Libraries(r.Context())
 	}
 	if err == nil {
-		p.People, err = calledOn(r.Context(), w.Web)
+		p.People, err = w.Names(r.Context())
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
@@ -89,7 +90,7 @@ func (w adminPages) eraseCheck(rw http.ResponseWriter, r *http.Request, v *Visit
 	var receipt *retain.Receipt
 	t, err := w.task(r, v)
 	if err == nil {
-		err = ParseForm(rw, r)
+		err = pages.ParseForm(rw, r)
 	}
 	if err == nil {
 		receipt, err = w.Erase(r.Context(), v, r.PostForm.Get("reason"), retain.Target{Tasks: []concordat.TaskID{t.ID}})
@@ -118,7 +119,7 @@ func justDeleted(r *http.Request, w *Web, v *Visitor) (d deletedNow, err error) 
 	if errors.Is(err, concordat.ErrNotFound) || err == nil && e.Actor != v.Name {
 		return d, nil // an address proves nothing by itself
 	}
-	return deletedNow{ID: e.ID, State: e.State, MayOpen: slices.Contains(Overseers, v.Role)}, err
+	return deletedNow{ID: e.ID, State: e.State, MayOpen: slices.Contains(pages.Overseers, v.Role)}, err
 }
 
 // batchAtWork returns the batch of a check if the batch has not ended, and otherwise "".
@@ -154,7 +155,7 @@ func (w adminPages) eraseBatch(rw http.ResponseWriter, r *http.Request, v *Visit
 	var receipt *retain.Receipt
 	b, err := w.Batches.VisibleBatch(r.Context(), v, r.PathValue("id"))
 	if err == nil {
-		err = ParseForm(rw, r)
+		err = pages.ParseForm(rw, r)
 	}
 	if err == nil {
 		receipt, err = w.Erase(r.Context(), v, r.PostForm.Get("reason"), retain.Target{Batches: []string{b.ID}})
@@ -168,7 +169,7 @@ func (w adminPages) eraseBatch(rw http.ResponseWriter, r *http.Request, v *Visit
 
 // eraseDocument permanently deletes a document of a library.
 func (w adminPages) eraseDocument(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	err := ParseForm(rw, r)
+	err := pages.ParseForm(rw, r)
 	lib, id := concordat.LibraryID(r.PostForm.Get("library")), concordat.DocumentID(strings.TrimSpace(r.PostForm.Get("document")))
 	if err == nil {
 		_, err = w.o.Store.Catalogue.DocumentRow(r.Context(), lib, id)

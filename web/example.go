@@ -14,6 +14,7 @@ import (
 	"concordat/site"
 	"concordat/site/retain"
 	"concordat/store"
+	"concordat/web/pages"
 )
 
 // examplePages offers a library and a thesis that copies from it, so that visitors can see a first report without documents of their own.
@@ -51,7 +52,7 @@ func (e examplePages) State(ctx context.Context, v *Visitor, empty bool) (out ex
 
 // change adds the example and redirects to its check, or removes it.
 func (e examplePages) change(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	err := ParseForm(rw, r)
+	err := pages.ParseForm(rw, r)
 	to := "/checks"
 	ctx := context.WithoutCancel(r.Context()) // half an example is useless to a visitor who leaves the page
 	switch {

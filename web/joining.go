@@ -13,6 +13,7 @@ import (
 	"concordat"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // Joining makes a site a partner of others, for the pages of administration. by is the account that acts. An error with a method Why is one
@@ -71,10 +72,10 @@ type Invitation struct {
 }
 
 func (w adminPages) partnerRoutes() {
-	w.AddPage("GET /admin/partners", Overseers, w.adminPartnersPage)
-	w.AddPage("POST /admin/partners", Administrators, w.changePartners)
-	w.AddPage("GET /admin/partners/{site}", Overseers, w.partnerPage)
-	w.AddPage("POST /admin/partners/{site}", Administrators, w.changePartner)
+	w.AddPage("GET /admin/partners", pages.Overseers, w.adminPartnersPage)
+	w.AddPage("POST /admin/partners", pages.Administrators, w.changePartners)
+	w.AddPage("GET /admin/partners/{site}", pages.Overseers, w.partnerPage)
+	w.AddPage("POST /admin/partners/{site}", pages.Administrators, w.changePartner)
 }
 
 // joining returns the functions that join partners; it fails if the site has no such functions.
@@ -239,7 +240,7 @@ func (w adminPages) showPartners(rw http.ResponseWriter, r *http.Request, v *Vis
 func (w adminPages) changePartners(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	j, err := w.joining()
 	if err == nil {
-		err = ParseForm(rw, r)
+		err = pages.ParseForm(rw, r)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)

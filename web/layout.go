@@ -18,6 +18,7 @@ import (
 	"concordat/site"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // Layout is a run of pages of an original, with the places of passages on them.
@@ -91,8 +92,8 @@ func (l *layoutPage) mark(p *checkPage, i int) string {
 }
 
 func (w reportPages) layoutRoutes() {
-	w.AddPage("GET /checks/{id}/pages", Everyone, w.layoutPage)
-	w.AddPage("GET /checks/{id}/pages/{n}", Everyone, w.leafPicture)
+	w.AddPage("GET /checks/{id}/pages", pages.Everyone, w.layoutPage)
+	w.AddPage("GET /checks/{id}/pages/{n}", pages.Everyone, w.leafPicture)
 }
 
 // layoutPage shows the submission in its original layout, with its passages marked.

@@ -16,6 +16,7 @@ import (
 	"concordat/site/retain"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // libraryPages has the pages of libraries.
@@ -23,15 +24,15 @@ type libraryPages struct{ *Web }
 
 // libraryRoutes adds the pages of libraries.
 func (w libraryPages) libraryRoutes() {
-	w.AddPage("GET /libraries", Everyone, w.librariesPage)
-	w.AddPage("POST /libraries", Officers, w.makeLibrary)
+	w.AddPage("GET /libraries", pages.Everyone, w.librariesPage)
+	w.AddPage("POST /libraries", pages.Officers, w.makeLibrary)
 	w.AddPage("GET /libraries/{id}", readers, w.libraryPage)
-	w.AddPage("GET /libraries/{id}/settings", Administrators, w.settingsPage)
+	w.AddPage("GET /libraries/{id}/settings", pages.Administrators, w.settingsPage)
 	w.AddPage("GET /libraries/{id}/additions", readers, w.additionsPage)
-	w.AddPage("POST /libraries/{id}/additions", Officers, w.retryAdditions)
-	w.AddPage("POST /libraries/{id}", Administrators, w.changeLibrary)
-	w.AddPage("POST /libraries/{id}/documents", Officers, w.addDocuments)
-	w.AddPage("POST /libraries/{id}/documents/delete", Officers, w.deleteDocument)
+	w.AddPage("POST /libraries/{id}/additions", pages.Officers, w.retryAdditions)
+	w.AddPage("POST /libraries/{id}", pages.Administrators, w.changeLibrary)
+	w.AddPage("POST /libraries/{id}/documents", pages.Officers, w.addDocuments)
+	w.AddPage("POST /libraries/{id}/documents/delete", pages.Officers, w.deleteDocument)
 }
 
 // readers are the roles that may see which documents a library has.
@@ -62,7 +63,7 @@ func (w libraryPages) showLibraries(rw http.ResponseWriter, r *http.Request, v *
 
 // makeLibrary creates an empty library.
 func (w libraryPages) makeLibrary(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	if err := ParseForm(rw, r); err != nil {
+	if err := pages.ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}
@@ -89,7 +90,7 @@ func (w libraryPages) CreateLibrary(ctx context.Context, v *Visitor, name, title
 	if err := site.CheckLibraryName(name); err != nil {
 		return l, message.Invalid("libraries.badname")
 	}
-	return l, w.Change(ctx, v.Name, "library_made", map[string]any{"library": l.ID}, func(tx *store.DB) error {
+	return l, pages.Change(ctx, w.o.Store, v.Name, "library_made", map[string]any{"library": l.ID}, func(tx *store.DB) error {
 		return tx.Catalogue.CreateLibrary(ctx, l)
 	})
 }
@@ -237,7 +238,7 @@ func (w libraryPages) deleteDocument(rw http.ResponseWriter, r *http.Request, v 
 	ctx := r.Context()
 	l, err := w.library(ctx, r)
 	if err == nil {
-		err = ParseForm(rw, r)
+		err = pages.ParseForm(rw, r)
 	}
 	var ids []concordat.DocumentID
 	if err == nil && len(r.PostForm["document"]) == 0 {
@@ -264,7 +265,7 @@ func (w libraryPages) deleteDocument(rw http.ResponseWriter, r *http.Request, v 
 func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	l, err := w.library(r.Context(), r)
 	if err == nil {
-		err = ParseForm(rw, r)
+		err = pages.ParseForm(rw, r)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
@@ -306,7 +307,7 @@ func (w libraryPages) changeWording(ctx context.Context, v *Visitor, l store.Lib
 	if t.Counts {
 		detail["counts"] = true
 	}
-	return w.Change(ctx, v.Name, "library_"+action, detail, func(tx *store.DB) error {
+	return pages.Change(ctx, w.o.Store, v.Name, "library_"+action, detail, func(tx *store.DB) error {
 		if action == "unword" {
 			return tx.Catalogue.DeleteTemplate(ctx, l.ID, t.Name)
 		}
@@ -343,7 +344,7 @@ func (w libraryPages) setPolicy(ctx context.Context, v *Visitor, l store.Library
 	if l.Policy.Template != "" && !slices.Contains(w.o.Templates(), l.Policy.Template) {
 		return message.Invalid("wrong.template", l.Policy.Template)
 	}
-	return w.Change(ctx, v.Name, "library_policy", map[string]any{"library": l.ID}, func(tx *store.DB) error {
+	return pages.Change(ctx, w.o.Store, v.Name, "library_policy", map[string]any{"library": l.ID}, func(tx *store.DB) error {
 		return tx.Catalogue.UpdateLibrary(ctx, l)
 	})
 }

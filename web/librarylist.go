@@ -13,6 +13,7 @@ import (
 	"concordat/store"
 	"concordat/view"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 const (
@@ -84,7 +85,7 @@ func (w libraryPages) listDocuments(ctx context.Context, r *http.Request, lib co
 		return l, err
 	}
 	for i := range l.Rows {
-		l.Rows[i].Title = visible(l.Rows[i].Title)
+		l.Rows[i].Title = pages.Visible(l.Rows[i].Title)
 	}
 	l.Number, l.Pages = n, max(1, (l.All+documentPage-1)/documentPage)
 	l.From, l.To = f.Skip+1, f.Skip+len(l.Rows)
@@ -146,7 +147,7 @@ func (w libraryPages) countAdditions(ctx context.Context, lib concordat.LibraryI
 
 // additionsPage lists the files that were submitted for a library.
 type additionsPage struct {
-	People called
+	People pages.Names
 	store.Library
 	Path   string
 	State  concordat.State // state of the listed additions; empty: any
@@ -174,7 +175,7 @@ func (w libraryPages) additionsPage(rw http.ResponseWriter, r *http.Request, v *
 		p.Tasks, p.Busy, err = w.shownAdditions(ctx, r, v, tasks)
 	}
 	if err == nil {
-		p.People, err = calledOn(ctx, w.Web)
+		p.People, err = w.Names(ctx)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
@@ -195,7 +196,7 @@ func (w libraryPages) shownAdditions(ctx context.Context, r *http.Request, v *Vi
 	tasks []store.Task) (out []addition, busy bool, err error) {
 	way := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
 	for _, t := range tasks {
-		t.Title = visible(t.Title)
+		t.Title = pages.Visible(t.Title)
 		one := addition{Task: t, LeftOut: view.LeftOutOf(t)}
 		if !Ended(t.State) {
 			busy = true
@@ -213,7 +214,7 @@ func (w libraryPages) retryAdditions(rw http.ResponseWriter, r *http.Request, v 
 	ctx := r.Context()
 	l, err := w.library(ctx, r)
 	if err == nil {
-		err = ParseForm(rw, r)
+		err = pages.ParseForm(rw, r)
 	}
 	var todo []store.Task
 	if err == nil {

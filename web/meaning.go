@@ -7,6 +7,7 @@ import (
 
 	"concordat"
 	"concordat/store"
+	"concordat/web/pages"
 )
 
 // Meaning describes how a site finds rewritten and translated text.
@@ -160,7 +161,7 @@ func (p meaningPages) Change(ctx context.Context, v *Visitor, c MeaningChange) e
 
 // change carries out the action of a button: all, index or encoder.
 func (p meaningPages) change(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	err := ParseForm(rw, r)
+	err := pages.ParseForm(rw, r)
 	yes := true
 	var c MeaningChange
 	switch action := r.PostForm.Get("action"); action {

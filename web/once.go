@@ -1,13 +1,14 @@
 package web
 
 import (
-	"concordat"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"concordat"
 )
 
 // Once runs a request, or returns the earlier answer if the key was used before. asked identifies the request.

@@ -12,6 +12,7 @@ import (
 	"concordat"
 	"concordat/site/ask"
 	"concordat/store"
+	"concordat/web/pages"
 )
 
 // onePartnerPage is the page of a partner: what it was shown, and the next steps with it.
@@ -28,7 +29,7 @@ type onePartnerPage struct {
 	Told        bool                    // it has announced its libraries
 	Libraries   []store.Library
 	Levels      []concordat.Show
-	People      called
+	People      pages.Names
 	Titles      map[concordat.DocumentID]string // titles of the documents that it was shown
 
 	Problem, Detail string
@@ -72,7 +73,7 @@ func (w adminPages) showPartner(rw http.ResponseWriter, r *http.Request, v *Visi
 		err = w.readJoining(ctx, &p, rows)
 	}
 	if err == nil {
-		p.People, err = calledOn(ctx, w.Web)
+		p.People, err = w.Names(ctx)
 	}
 	p.Titles = map[concordat.DocumentID]string{}
 	for i := 0; err == nil && i < len(p.Exposure.Documents); i++ {
@@ -81,7 +82,7 @@ func (w adminPages) showPartner(rw http.ResponseWriter, r *http.Request, v *Visi
 		if row, err = w.o.Store.Catalogue.DocumentRow(ctx, d.Library, d.Document); errors.Is(err, concordat.ErrNotFound) {
 			err = nil // deleted since
 		}
-		p.Titles[d.Document] = visible(row.Title)
+		p.Titles[d.Document] = pages.Visible(row.Title)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
@@ -120,7 +121,7 @@ func (w adminPages) readJoining(ctx context.Context, p *onePartnerPage, rows []p
 func (w adminPages) changePartner(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	j, err := w.joining()
 	if err == nil {
-		err = ParseForm(rw, r)
+		err = pages.ParseForm(rw, r)
 	}
 	site := concordat.SiteID(r.PathValue("site"))
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"concordat"
 	"concordat/people"
 	"concordat/store"
+	"concordat/web/pages"
 )
 
 type peoplePage struct {
@@ -35,7 +36,7 @@ func (w adminPages) showPeople(rw http.ResponseWriter, r *http.Request, v *Visit
 
 // addPerson creates an account without a password and shows the link with which the person chooses one.
 func (w adminPages) addPerson(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	if err := ParseForm(rw, r); err != nil {
+	if err := pages.ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}
@@ -77,7 +78,7 @@ func (w adminPages) addressOf(r *http.Request) string {
 
 // changePerson disables or enables an account, changes its role, or makes a new link for choosing a password.
 func (w adminPages) changePerson(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	if err := ParseForm(rw, r); err != nil {
+	if err := pages.ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}

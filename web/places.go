@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"concordat/store"
+	"concordat/web/pages"
 )
 
 // place is a page in the navigation.
@@ -18,31 +19,31 @@ type place struct {
 
 // places are the pages of the main navigation: those for daily work, and the entry to administration.
 var places = []place{
-	{"/checks", "title.checks", Everyone, nil},
-	{"/checks/new", "title.new", Checkers, nil},
-	{"/batches", "title.batches", Everyone, []string{"/rechecks"}},
-	{"/libraries", "title.libraries", Everyone, nil},
-	{"/requests", "title.requests", Officers, nil},
-	{"/alerts", "title.alerts", Officers, []string{"/cases"}},
-	{"/admin", "title.admin", Overseers, []string{"/people", "/deletions", "/platforms"}},
+	{"/checks", "title.checks", pages.Everyone, nil},
+	{"/checks/new", "title.new", pages.Checkers, nil},
+	{"/batches", "title.batches", pages.Everyone, []string{"/rechecks"}},
+	{"/libraries", "title.libraries", pages.Everyone, nil},
+	{"/requests", "title.requests", pages.Officers, nil},
+	{"/alerts", "title.alerts", pages.Officers, []string{"/cases"}},
+	{"/admin", "title.admin", pages.Overseers, []string{"/people", "/deletions", "/platforms"}},
 }
 
 // adminPlaces are the pages of administration, in the order of their navigation: first the pages about people and their work, then those
 // about the machine.
 var adminPlaces = []place{
-	{"/admin", "admin.health", Overseers, nil},
-	{"/admin/tasks", "admin.tasks", Overseers, nil},
-	{"/people", "title.people", Administrators, nil},
-	{"/admin/partners", "admin.partners", Overseers, nil},
-	{"/platforms", "title.platforms", Administrators, nil},
-	{"/admin/harvest", "admin.harvest", Overseers, nil},
-	{"/admin/inbox", "admin.inbox", Overseers, nil},
-	{"/deletions", "title.deletions", Overseers, nil},
-	{"/admin/audit", "admin.audit", Overseers, nil},
-	{"/admin/storage", "admin.storage", Overseers, nil},
-	{"/admin/schemes", "admin.schemes", Overseers, nil},
-	{"/admin/cluster", "admin.cluster", Overseers, nil},
-	{"/admin/settings", "admin.settings", Overseers, nil},
+	{"/admin", "admin.health", pages.Overseers, nil},
+	{"/admin/tasks", "admin.tasks", pages.Overseers, nil},
+	{"/people", "title.people", pages.Administrators, nil},
+	{"/admin/partners", "admin.partners", pages.Overseers, nil},
+	{"/platforms", "title.platforms", pages.Administrators, nil},
+	{"/admin/harvest", "admin.harvest", pages.Overseers, nil},
+	{"/admin/inbox", "admin.inbox", pages.Overseers, nil},
+	{"/deletions", "title.deletions", pages.Overseers, nil},
+	{"/admin/audit", "admin.audit", pages.Overseers, nil},
+	{"/admin/storage", "admin.storage", pages.Overseers, nil},
+	{"/admin/schemes", "admin.schemes", pages.Overseers, nil},
+	{"/admin/cluster", "admin.cluster", pages.Overseers, nil},
+	{"/admin/settings", "admin.settings", pages.Overseers, nil},
 }
 
 // shownPlace is a place as a page shows it. Current is the value of aria-current (WAI-ARIA 1.2): "page" for the page itself, "true" for a

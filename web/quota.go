@@ -12,6 +12,7 @@ import (
 	"concordat/store"
 	"concordat/web/limit"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // mayUpload refuses a visitor whose quota is used up, before anything is read, and otherwise limits how much is read to the daily limit.
@@ -20,7 +21,7 @@ func (w *Web) mayUpload(rw http.ResponseWriter, r *http.Request, v *Visitor) err
 		return err
 	}
 	if q := w.People.Quota(v.Account); q.Bytes > 0 {
-		r.Body = http.MaxBytesReader(rw, r.Body, q.Bytes+maxForm)
+		r.Body = http.MaxBytesReader(rw, r.Body, q.Bytes+pages.MaxForm)
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ import (
 	"concordat/store"
 	"concordat/web/bounds"
 	"concordat/web/message"
+	"concordat/web/pages"
 	"concordat/web/static"
 )
 
@@ -29,11 +30,11 @@ import (
 type reportPages struct{ *Web }
 
 func (w reportPages) readingRoutes() {
-	w.AddPage("GET /checks/{id}/text/{page}", Everyone, w.textPart)
-	w.AddPage("GET /checks/{id}/sources", Everyone, w.sourcesPage)
-	w.AddPage("GET /checks/{id}/changes", Everyone, w.changesPart)
-	w.AddPage("GET /checks/{id}/passages/{number}", Everyone, w.passagePage)
-	w.AddPage("GET /checks/{id}/compare", Everyone, w.comparePage)
+	w.AddPage("GET /checks/{id}/text/{page}", pages.Everyone, w.textPart)
+	w.AddPage("GET /checks/{id}/sources", pages.Everyone, w.sourcesPage)
+	w.AddPage("GET /checks/{id}/changes", pages.Everyone, w.changesPart)
+	w.AddPage("GET /checks/{id}/passages/{number}", pages.Everyone, w.passagePage)
+	w.AddPage("GET /checks/{id}/compare", pages.Everyone, w.comparePage)
 	w.layoutRoutes()
 }
 
@@ -53,7 +54,7 @@ type checkPage struct {
 	Decides   bool // the visitor may decide for all checks of a library
 	Limited   See  // part of the report that the visitor sees; empty: everything
 	Me        string
-	People    called
+	People    pages.Names
 	Verdicts  []string
 	InLibrary *CaseLibrary // nil: not shown to the visitor
 	// The parts of the report.
@@ -140,7 +141,7 @@ func (w reportPages) reader(r *http.Request, v *Visitor, part bool) (*checkPage,
 func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bool) (*checkPage, *reading, error) {
 	p := &checkPage{MayReview: v.MayReview(), Me: v.Name, Verdicts: verdicts, Page: 1, Orders: sourceOrders, Filter: sourceFilterOf(nil)}
 	var err error
-	if p.People, err = calledOn(r.Context(), w.Web); err != nil {
+	if p.People, err = w.Names(r.Context()); err != nil {
 		return nil, nil, err
 	}
 	if p.row, err = w.Checks.row(r.Context(), v, t); err != nil || !HasReport(t) {

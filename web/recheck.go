@@ -13,11 +13,12 @@ import (
 	"concordat/site/batch"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 func (w batchPages) recheckRoutes() {
-	w.AddPage("GET /rechecks", Everyone, w.rechecksPage)
-	w.AddPage("POST /rechecks", Checkers, w.setRecheck)
+	w.AddPage("GET /rechecks", pages.Everyone, w.rechecksPage)
+	w.AddPage("POST /rechecks", pages.Checkers, w.setRecheck)
 }
 
 // shownRecheck is a recheck in the form that people and programs see.
@@ -83,13 +84,13 @@ type rechecksPage struct {
 	Check    *store.Task // the check that the form is about
 	Now      *store.Recheck
 	Today    string
-	People   called
+	People   pages.Names
 }
 
 func (w batchPages) rechecksPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	p := rechecksPage{Today: w.o.Now().Format(time.DateOnly)}
 	var err error
-	if p.People, err = calledOn(r.Context(), w.Web); err == nil {
+	if p.People, err = w.Names(r.Context()); err == nil {
 		p.Rechecks, err = w.Rechecks(r.Context(), v)
 	}
 	if err == nil {
@@ -114,7 +115,7 @@ func (w batchPages) rechecksPage(rw http.ResponseWriter, r *http.Request, v *Vis
 }
 
 func (w batchPages) setRecheck(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	err := ParseForm(rw, r)
+	err := pages.ParseForm(rw, r)
 	kind, target := r.PostForm.Get("kind"), r.PostForm.Get("target")
 	if err == nil {
 		every := 0
@@ -188,7 +189,7 @@ func (w batchPages) PutRecheck(ctx context.Context, v *Visitor, kind, target str
 		return err
 	}
 	detail := map[string]any{"kind": kind, "target": target, "every": every, "next": next}
-	return w.Change(ctx, v.Name, "recheck_set", detail, func(tx *store.DB) error {
+	return pages.Change(ctx, w.o.Store, v.Name, "recheck_set", detail, func(tx *store.DB) error {
 		now, err := tx.Alerts.Recheck(ctx, kind, target)
 		if errors.Is(err, concordat.ErrNotFound) {
 			now, err = store.Recheck{Kind: kind, Target: target, Owner: v.Name}, nil
@@ -205,7 +206,7 @@ func (w batchPages) DropRecheck(ctx context.Context, v *Visitor, kind, target st
 	if err := w.mayRecheck(ctx, v, kind, target); err != nil {
 		return err
 	}
-	return w.Change(ctx, v.Name, "recheck_dropped", map[string]any{"kind": kind, "target": target}, func(tx *store.DB) error {
+	return pages.Change(ctx, w.o.Store, v.Name, "recheck_dropped", map[string]any{"kind": kind, "target": target}, func(tx *store.DB) error {
 		return tx.Alerts.DeleteRecheck(ctx, kind, target)
 	})
 }

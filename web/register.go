@@ -10,6 +10,7 @@ import (
 	"concordat"
 	"concordat/people"
 	"concordat/site/retain"
+	"concordat/web/pages"
 )
 
 var handle = regexp.MustCompile(`^[a-z0-9][a-z0-9._+@-]{2,63}$`)
@@ -45,7 +46,7 @@ func (w accountPages) register(rw http.ResponseWriter, r *http.Request) {
 	if w.closed(rw, r) {
 		return
 	}
-	if err := ParseForm(rw, r); err != nil {
+	if err := pages.ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, nil, err)
 		return
 	}

@@ -125,11 +125,11 @@ func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules rep
 	if err != nil {
 		return nil, err
 	}
-	names, err := calledOn(ctx, w.Web)
+	names, err := w.Names(ctx)
 	if err != nil {
 		return nil, err
 	}
-	called, err := namesDigest(names.Names)
+	called, err := names.Digest()
 	if err != nil {
 		return nil, err
 	}

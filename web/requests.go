@@ -18,13 +18,14 @@ import (
 	"concordat/site/ask"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 func (w checkPages) requestRoutes() {
-	w.AddPage("GET /requests", Officers, w.requestsPage)
-	w.AddPage("GET /requests/{id}", Officers, w.requestPage)
-	w.AddPage("POST /requests/{id}", Officers, w.decide)
-	w.AddPage("POST /checks/{id}/ask", Officers, w.ask)
+	w.AddPage("GET /requests", pages.Officers, w.requestsPage)
+	w.AddPage("GET /requests/{id}", pages.Officers, w.requestPage)
+	w.AddPage("POST /requests/{id}", pages.Officers, w.decide)
+	w.AddPage("POST /checks/{id}/ask", pages.Officers, w.ask)
 }
 
 const (
@@ -81,7 +82,7 @@ func (w checkPages) Requests(ctx context.Context, state, after string, limit int
 	if err != nil {
 		return nil, "", err
 	}
-	names, err := calledOn(ctx, w.Web)
+	names, err := w.Names(ctx)
 	if err != nil {
 		return nil, "", err
 	}
@@ -113,7 +114,7 @@ func (w *Web) waiting(ctx context.Context, v *Visitor) int {
 	return n
 }
 
-func (w checkPages) request(ctx context.Context, d store.Disclosure, names called) (Request, error) {
+func (w checkPages) request(ctx context.Context, d store.Disclosure, names pages.Names) (Request, error) {
 	one := Request{Disclosure: d, Name: names.Sites[d.Partner], Place: names.Library(d.Library), Decider: names.Person(d.Actor)}
 	if one.Name == "" {
 		one.Name = string(d.Partner)
@@ -140,7 +141,7 @@ func (w checkPages) request(ctx context.Context, d store.Disclosure, names calle
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted since
 		return one, err
 	}
-	one.Check = visible(t.Title)
+	one.Check = pages.Visible(t.Title)
 	return one, nil
 }
 
@@ -178,7 +179,7 @@ func (w checkPages) OneRequest(ctx context.Context, id string) (requestPage, err
 			d, p.Passages = asked, texts
 		}
 	}
-	names, err := calledOn(ctx, w.Web)
+	names, err := w.Names(ctx)
 	if err == nil {
 		p.Request, err = w.request(ctx, d, names)
 	}
@@ -187,7 +188,7 @@ func (w checkPages) OneRequest(ctx context.Context, id string) (requestPage, err
 
 // decide grants or refuses a partner's request, or withdraws a grant.
 func (w checkPages) decide(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	err := ParseForm(rw, r)
+	err := pages.ParseForm(rw, r)
 	if err == nil {
 		_, err = w.DecideRequest(r.Context(), v, r.PathValue("id"), r.PostForm.Get("action"), r.PostForm.Get("words"))
 	}
@@ -269,7 +270,7 @@ func (a askedFor) Waits() bool {
 func (w checkPages) ask(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, err := w.task(r, v)
 	if err == nil {
-		err = ParseForm(rw, r)
+		err = pages.ParseForm(rw, r)
 	}
 	var at concordat.Span
 	f := r.PostForm

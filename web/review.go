@@ -17,6 +17,7 @@ import (
 	"concordat/report"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // The verdicts of officers.
@@ -231,16 +232,11 @@ func (r *Review) VerdictKey() string {
 	return "verdict.none"
 }
 
-// MayReview reports whether the visitor reviews checks.
-func (v *Visitor) MayReview() bool {
-	return v.Role == store.RoleAdministrator || v.Role == store.RoleOfficer
-}
-
 // reviewForm reads a form about a task that the visitor may see, and the decisions about it so far.
 func (w reportPages) reviewForm(rw http.ResponseWriter, r *http.Request, v *Visitor) (store.Task, *Review, error) {
 	t, err := w.task(r, v)
 	if err == nil {
-		err = ParseForm(rw, r)
+		err = pages.ParseForm(rw, r)
 	}
 	if err != nil {
 		return t, nil, err
@@ -345,7 +341,7 @@ func (w reportPages) ChangeComment(ctx context.Context, v *Visitor, t store.Task
 	if text == "" {
 		action = "comment_removed"
 	}
-	return w.Change(ctx, v.Name, action, map[string]any{"task": t.ID, "comment": number}, func(tx *store.DB) error {
+	return pages.Change(ctx, w.o.Store, v.Name, action, map[string]any{"task": t.ID, "comment": number}, func(tx *store.DB) error {
 		_, err := tx.Checks.ChangeComment(ctx, t.ID, number, v.Name, text, w.o.Now())
 		return err
 	})
@@ -363,7 +359,7 @@ func (w reportPages) AppendRules(ctx context.Context, v *Visitor, id concordat.T
 		return err
 	}
 	detail := map[string]any{"task": id, "action": action, "subject": shortened(subject)}
-	err = w.Change(ctx, v.Name, "rules_changed", detail, func(tx *store.DB) error {
+	err = pages.Change(ctx, w.o.Store, v.Name, "rules_changed", detail, func(tx *store.DB) error {
 		_, err := tx.Checks.AppendReviewIf(ctx, id, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules,
 			Text: strings.TrimSpace(action + " " + subject), Data: data}, changes)
 		return err

@@ -19,18 +19,9 @@ import (
 	"concordat/store"
 	"concordat/web/limit"
 	"concordat/web/message"
+	"concordat/web/pages"
 	"concordat/web/passwords"
 )
-
-// Visitor is a person who has signed in, or a program.
-type Visitor struct {
-	store.Account
-	session store.TokenID // empty: the visitor is a program
-	Address string        // where the request comes from
-}
-
-// SeesAll reports whether the visitor may read other people's reports.
-func (v *Visitor) SeesAll() bool { return v.Role != store.RoleSubmitter }
 
 const (
 	// maxName bounds the account name of a sign-in, in bytes.
@@ -105,7 +96,7 @@ func (w *Web) visitor(r *http.Request) (*Visitor, error) {
 	if a.Disabled {
 		return nil, fmt.Errorf("account %s is disabled: %w", a.Name, concordat.ErrNotFound)
 	}
-	return &Visitor{a, store.SecretID(c.Value), w.Address(r)}, nil
+	return &Visitor{Account: a, Session: store.SecretID(c.Value), Address: w.Address(r)}, nil
 }
 
 // signIn begins a session, ends the browser's former one, and makes the browser known.
@@ -130,15 +121,6 @@ func loggedIn(account string, detail map[string]any) store.AuditNote {
 	return n
 }
 
-// ParseForm parses a small form.
-func ParseForm(rw http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(rw, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil {
-		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
-	}
-	return nil
-}
-
 type signPage struct {
 	Next, Key, Name, Title, Problem string
 	Site                            string // title of the site; if NamesSite is set, the form asks for it
@@ -154,7 +136,7 @@ func (w *Web) loginPage(rw http.ResponseWriter, r *http.Request) {
 }
 
 func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
-	if err := ParseForm(rw, r); err != nil {
+	if err := pages.ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, nil, err)
 		return
 	}
@@ -368,7 +350,7 @@ func (w *Web) hashFor(r *http.Request, key string, purpose store.Purpose, passwo
 
 // choose reads the form for choosing a password, and shows it again if something is wrong with it.
 func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named bool) (p signPage, password string, ok bool) {
-	if err := ParseForm(rw, r); err != nil {
+	if err := pages.ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, nil, err)
 		return p, "", false
 	}
@@ -415,7 +397,7 @@ func (w *Web) joined(rw http.ResponseWriter, r *http.Request, name string, err e
 
 // language stores the language that a visitor chose.
 func (w *Web) language(rw http.ResponseWriter, r *http.Request) {
-	if err := ParseForm(rw, r); err != nil {
+	if err := pages.ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, nil, err)
 		return
 	}

@@ -10,6 +10,7 @@ import (
 
 	"concordat"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // Settings returns the settings of the process, always without secrets.
@@ -87,7 +88,7 @@ func (w adminPages) changeSettings(rw http.ResponseWriter, r *http.Request, v *V
 		w.Fail(rw, r, v, errNoAdmin)
 		return
 	}
-	if err := ParseForm(rw, r); err != nil {
+	if err := pages.ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"concordat"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // standingPages lets officers watch checks: later documents that match raise an alert.
@@ -57,7 +58,7 @@ func (s standingPages) Watched(ctx context.Context) ([]WatchedCheck, error) {
 		if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 			return nil, err
 		}
-		out = append(out, WatchedCheck{Task: id, Title: visible(t.Title), Owner: t.Owner, Since: since, Partners: at[id]})
+		out = append(out, WatchedCheck{Task: id, Title: pages.Visible(t.Title), Owner: t.Owner, Since: since, Partners: at[id]})
 	}
 	slices.SortFunc(out, func(a, b WatchedCheck) int { return b.Since.Compare(a.Since) })
 	return out, nil
@@ -128,7 +129,7 @@ func (s standingPages) StopWatching(ctx context.Context, v *Visitor, t store.Tas
 func (s standingPages) change(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, err := s.web.task(r, v)
 	if err == nil {
-		err = ParseForm(rw, r)
+		err = pages.ParseForm(rw, r)
 	}
 	if err == nil {
 		switch action := r.PostForm.Get("action"); action {

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"concordat"
 	"concordat/people"
 	"concordat/store"
 	"concordat/web/bounds"
 	"concordat/web/limit"
-
-	"github.com/danielgtaylor/huma/v2"
 )
 
 // refusal is the answer to an error, the same for pages and the API.

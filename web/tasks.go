@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode"
 
 	"concordat"
 	"concordat/report"
@@ -19,6 +18,7 @@ import (
 	"concordat/store"
 	"concordat/view"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // checkPages has the pages for submitting, following a check and asking partners for passages.
@@ -48,7 +48,7 @@ type checksPage struct {
 	Filter           caseFilter
 	Views            []caseLink
 	Reviewers        []string // accounts that checks can be assigned to; nil: the visitor does not review
-	People           called
+	People           pages.Names
 	List             string // the query of the list, to which forms return
 	Busy             bool   // some checks have not ended
 	Deleted          deletedNow
@@ -79,7 +79,7 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		p.Reviewers, err = w.reviewers(r.Context())
 	}
 	if err == nil {
-		p.People, err = calledOn(r.Context(), w.Web)
+		p.People, err = w.Names(r.Context())
 	}
 	if err == nil {
 		p.Deleted, err = justDeleted(r, w.Web, v)
@@ -138,7 +138,7 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 func Ended(s concordat.State) bool { return s != concordat.TaskQueued && s != concordat.TaskRunning }
 
 func (w checkPages) row(ctx context.Context, v *Visitor, t store.Task) (row, error) {
-	t.Title = visible(t.Title)
+	t.Title = pages.Visible(t.Title)
 	one := row{Task: t, MayCancel: !Ended(t.State) && w.mayChange(v, t), File: FileName(t), LeftOut: view.LeftOutOf(t)}
 	if one.File == t.Title {
 		one.File = ""
@@ -164,33 +164,22 @@ func FileName(t store.Task) string {
 		for _, p := range j.Parts {
 			names = append(names, p.Name)
 		}
-		return visible(strings.Join(names, ", "))
+		return pages.Visible(strings.Join(names, ", "))
 	}
-	return visible(j.Name)
-}
-
-// visible returns a name with U+FFFD in place of characters that are invisible or change the order of letters, so that a file
-// named x, override, gnp.txt is not read as x.txt.png.
-func visible(name string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, name)
+	return pages.Visible(j.Name)
 }
 
 // seenLeftOut returns the files that were left out, with visible names.
 func seenLeftOut(out concordat.LeftOut) concordat.LeftOut {
 	seen := concordat.LeftOut{Count: out.Count}
 	for _, name := range out.Names {
-		seen.Names = append(seen.Names, visible(name))
+		seen.Names = append(seen.Names, pages.Visible(name))
 	}
 	return seen
 }
 
 // seenName is visible for templates, and accepts names of any type.
-func seenName(name any) string { return visible(fmt.Sprint(name)) }
+func seenName(name any) string { return pages.Visible(fmt.Sprint(name)) }
 
 // shareBar returns the length of a bar for a share, 0 to 1. Its number is next to it.
 func shareBar(share float64) template.HTML {
@@ -323,22 +312,6 @@ func (w checkPages) CancelTask(ctx context.Context, v *Visitor, t store.Task) er
 	}
 	return w.o.Queue.Cancel(ctx, t.ID, store.Cause{Code: store.CauseCancelled, Who: v.Name},
 		v.Note("check_cancelled", map[string]any{"task": t.ID}))
-}
-
-// Note returns the audit entry of a visitor's change.
-func (v *Visitor) Note(action string, detail map[string]any) store.AuditNote {
-	return store.AuditNote{Actor: v.Name, Action: action, Detail: detail}
-}
-
-// Change makes a change in the store and its audit entry. Either both are made or neither is. by is the author, and f may set values to
-// which detail refers.
-func (w *Web) Change(ctx context.Context, by, action string, detail map[string]any, f func(tx *store.DB) error) error {
-	return w.o.Store.Atomic(ctx, func(tx *store.DB) error {
-		if err := f(tx); err != nil {
-			return err
-		}
-		return tx.Audit.Note(ctx, by, action, detail)
-	})
 }
 
 // Audit records an action that changed nothing, such as reading or a refusal. If the entry cannot be written, the page is shown all the

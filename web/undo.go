@@ -16,6 +16,7 @@ import (
 	"concordat/report"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // undone returns the rules in force with one change undone and later changes kept. before and after are the rules before and after that
@@ -131,7 +132,7 @@ type notice struct {
 type notices struct {
 	Told   []notice
 	Latest int // number of the latest note or change included; 0: not stated
-	People called
+	People pages.Names
 }
 
 // Notices returns the messages about the visitor's last action.

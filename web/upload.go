@@ -13,6 +13,7 @@ import (
 	"concordat/store"
 	"concordat/web/limit"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // Upload is the content of a submitted form.
@@ -50,7 +51,7 @@ func (w checkPages) readForm(rw http.ResponseWriter, r *http.Request) (*Upload, 
 		return nil, fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
 	}
 	u := &Upload{Fields: map[string][]string{}}
-	room := int64(maxForm)
+	room := int64(pages.MaxForm)
 	for {
 		p, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -65,7 +66,7 @@ func (w checkPages) readForm(rw http.ResponseWriter, r *http.Request) (*Upload, 
 			var b []byte
 			if b, err = io.ReadAll(io.LimitReader(p, room+1)); err == nil {
 				if room -= int64(len(b)) + 64; room < 0 {
-					return u, message.Invalid("wrong.beside", maxForm>>20)
+					return u, message.Invalid("wrong.beside", pages.MaxForm>>20)
 				}
 				u.Fields[p.FormName()] = append(u.Fields[p.FormName()], string(b))
 			}

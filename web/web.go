@@ -28,6 +28,10 @@ import (
 	"concordat/store"
 	"concordat/web/limit"
 	"concordat/web/message"
+	"concordat/web/pages"
+	"concordat/web/pages/cases"
+	"concordat/web/pages/harvests"
+	"concordat/web/pages/hooks"
 	"concordat/web/passwords"
 	"concordat/web/static"
 )
@@ -138,6 +142,9 @@ type Web struct {
 	Standing standingPages
 	Example  examplePages
 	Meaning  meaningPages
+	Harvests harvests.Harvests
+	Hooks    hooks.Hooks
+	Cases    cases.Cases
 
 	People *people.Registry // accounts, sessions, tokens and quotas
 	// providers are where people sign in.
@@ -147,10 +154,13 @@ type Web struct {
 	platforms  bool // learning platforms use the site
 }
 
+// Visitor is a person who has signed in, or a program.
+type Visitor = pages.Visitor
+
+var _ pages.Frame = (*Web)(nil)
+
 const (
 	defaultUpload = 256 << 20
-	// maxForm bounds the part of a request that does not consist of files.
-	maxForm = 4 << 20
 	// MaxFiles bounds the files of one request.
 	MaxFiles = 1000
 )
@@ -215,9 +225,6 @@ func (w *Web) UsePlatforms(foreign ...string) {
 	}
 }
 
-// Harvests shows and changes the sources from which documents are harvested.
-func (w *Web) Harvests() Harvests { return Harvests{w} }
-
 // Options returns the options of the site, with defaults filled in.
 func (w *Web) Options() *Options { return &w.o }
 
@@ -269,40 +276,40 @@ func (w *Web) routes() {
 	m.HandleFunc("POST /language", w.language)
 	w.Accounts.oidcRoutes()
 
-	w.AddPage("GET /{$}", Everyone, func(rw http.ResponseWriter, r *http.Request, _ *Visitor) {
+	w.AddPage("GET /{$}", pages.Everyone, func(rw http.ResponseWriter, r *http.Request, _ *Visitor) {
 		http.Redirect(rw, r, "/checks", http.StatusSeeOther)
 	})
-	w.AddPage("GET /checks", Everyone, w.Checks.checksPage)
-	w.AddPage("GET /checks/new", Checkers, w.Checks.newPage)
-	w.AddPage("POST /checks", Checkers, w.Checks.submit)
-	w.AddPage("POST /example", Administrators, w.Example.change)
-	w.AddPage("POST /checks/cases", Officers, w.Reports.changeCases)
-	w.AddPage("GET /checks/{id}", Everyone, w.Reports.checkPage)
-	w.AddPage("GET /checks/{id}/events", Everyone, w.Checks.events)
-	w.AddPage("POST /checks/{id}/cancel", Checkers, w.Checks.cancel)
-	w.AddPage("GET /checks/{id}/report", Everyone, w.Reports.reportPage)
-	w.AddPage("POST /checks/{id}/rules", Officers, w.Reports.changeRules)
-	w.AddPage("POST /checks/{id}/notes", Officers, w.Reports.addNote)
-	w.AddPage("POST /checks/{id}/watch", Officers, w.Standing.change)
-	w.AddPage("POST /checks/{id}/library", Officers, w.Reports.changeLibrary)
+	w.AddPage("GET /checks", pages.Everyone, w.Checks.checksPage)
+	w.AddPage("GET /checks/new", pages.Checkers, w.Checks.newPage)
+	w.AddPage("POST /checks", pages.Checkers, w.Checks.submit)
+	w.AddPage("POST /example", pages.Administrators, w.Example.change)
+	w.AddPage("POST /checks/cases", pages.Officers, w.Reports.changeCases)
+	w.AddPage("GET /checks/{id}", pages.Everyone, w.Reports.checkPage)
+	w.AddPage("GET /checks/{id}/events", pages.Everyone, w.Checks.events)
+	w.AddPage("POST /checks/{id}/cancel", pages.Checkers, w.Checks.cancel)
+	w.AddPage("GET /checks/{id}/report", pages.Everyone, w.Reports.reportPage)
+	w.AddPage("POST /checks/{id}/rules", pages.Officers, w.Reports.changeRules)
+	w.AddPage("POST /checks/{id}/notes", pages.Officers, w.Reports.addNote)
+	w.AddPage("POST /checks/{id}/watch", pages.Officers, w.Standing.change)
+	w.AddPage("POST /checks/{id}/library", pages.Officers, w.Reports.changeLibrary)
 	w.Library.libraryRoutes()
 	w.Admin.adminRoutes()
 	w.Admin.clusterRoutes()
-	w.Harvests().routes()
-	w.AddPage("GET /account", Everyone, w.Accounts.accountPage)
-	w.AddPage("POST /account/tokens", Everyone, w.Accounts.changeTokens)
-	w.AddPage("POST /account/sessions", Everyone, w.Accounts.endSessions)
-	w.AddPage("POST /account/password", Everyone, w.Accounts.changePassword)
-	w.AddPage("GET /people", Administrators, w.Admin.peoplePage)
-	w.AddPage("POST /people", Administrators, w.Admin.addPerson)
-	w.AddPage("POST /people/{name}", Administrators, w.Admin.changePerson)
-	w.Admin.hookRoutes()
+	w.Harvests = harvests.New(w, harvests.Options{Store: w.o.Store, Fetch: w.o.Harvest, Now: w.o.Now})
+	w.AddPage("GET /account", pages.Everyone, w.Accounts.accountPage)
+	w.AddPage("POST /account/tokens", pages.Everyone, w.Accounts.changeTokens)
+	w.AddPage("POST /account/sessions", pages.Everyone, w.Accounts.endSessions)
+	w.AddPage("POST /account/password", pages.Everyone, w.Accounts.changePassword)
+	w.AddPage("GET /people", pages.Administrators, w.Admin.peoplePage)
+	w.AddPage("POST /people", pages.Administrators, w.Admin.addPerson)
+	w.AddPage("POST /people/{name}", pages.Administrators, w.Admin.changePerson)
+	w.Hooks = hooks.New(w, hooks.Options{Store: w.o.Store, Networks: w.o.HookNetworks})
 	w.Batches.batchesRoutes()
 	w.Reports.readingRoutes()
 	w.Checks.requestRoutes()
 	w.Checks.alertRoutes()
-	SharedCasesOf(w).routes()
-	m.HandleFunc("/", w.as(Everyone, func(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	w.Cases = cases.New(w, cases.Options{Site: w.o.Site, Store: w.o.Store, Terms: w.o.CaseTerms})
+	m.HandleFunc("/", w.as(pages.Everyone, func(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 		w.Fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
 	}))
 }
@@ -313,18 +320,27 @@ func robots(rw http.ResponseWriter, _ *http.Request) {
 	_, _ = rw.Write([]byte("User-agent: *\nDisallow: /\n"))
 }
 
-// Who may open a page.
-var (
-	Everyone       = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleSubmitter, store.RoleAuditor}
-	Checkers       = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleSubmitter}
-	Officers       = []store.Role{store.RoleAdministrator, store.RoleOfficer}
-	Administrators = []store.Role{store.RoleAdministrator}
-	Overseers      = []store.Role{store.RoleAdministrator, store.RoleAuditor}
-)
+// Names returns the names of people, sites and libraries for pages and reports.
+func (w *Web) Names(ctx context.Context) (pages.Names, error) {
+	n, err := site.Names(ctx, w.o.Store, w.o.Site.ID(), w.o.Title())
+	if err != nil {
+		return pages.Names{Names: n}, err
+	}
+	partners, err := w.o.Partners(ctx)
+	for _, p := range partners {
+		n.Sites[p.Site] = pages.Visible(p.Name)
+		for _, l := range p.Libraries {
+			if title := pages.Visible(l.Title); title != "" {
+				n.Libraries[report.LibraryPlace{Site: p.Site, Library: l.ID}] = title
+			}
+		}
+	}
+	return pages.Names{Names: n}, err
+}
 
 // AddPage adds a page for people with one of the roles, and records the page and the roles for the test that tries every role at every
 // page.
-func (w *Web) AddPage(pattern string, roles []store.Role, page func(http.ResponseWriter, *http.Request, *Visitor)) {
+func (w *Web) AddPage(pattern string, roles []store.Role, page pages.Page) {
 	w.access = append(w.access, access{pattern, roles})
 	w.Mux.HandleFunc(pattern, w.as(roles, page))
 }

@@ -15,6 +15,7 @@ import (
 	"concordat/store"
 	"concordat/view"
 	"concordat/web"
+	"concordat/web/pages"
 )
 
 // adminAPI has the operations of the HTTP API for people, libraries, webhooks, platforms, deletions and the site itself.
@@ -23,7 +24,7 @@ type adminAPI struct{ api api }
 // apiOfAdmin adds operations for what the pages of administration and of libraries do.
 func (w adminAPI) apiOfAdmin(a huma.API) {
 	get := func(id, path, summary string) operation {
-		return operation{id: id, method: http.MethodGet, path: "/admin" + path, summary: summary, scope: scopeRead, roles: web.Overseers}
+		return operation{id: id, method: http.MethodGet, path: "/admin" + path, summary: summary, scope: scopeRead, roles: pages.Overseers}
 	}
 	register(w.api, a, get("get-health", "/health", "What was examined, and whether it is in order"), w.apiHealth)
 	register(w.api, a, get("get-storage", "/storage", "Disk and index"), w.apiStorage)
@@ -33,25 +34,25 @@ func (w adminAPI) apiOfAdmin(a huma.API) {
 	register(w.api, a, operation{id: "change-meaning", method: http.MethodPatch, path: "/admin/meaning",
 		summary: "Change how rewritten and translated text is found, while the site is served",
 		text:    "Answers at once. Making the index and installing the encoder go on in the background: get-meaning tells how far they are. Fields that are absent stay as they are.",
-		scope:   scopeSettings, roles: web.Administrators, status: http.StatusAccepted}, meaningAPI(w).change)
+		scope:   scopeSettings, roles: pages.Administrators, status: http.StatusAccepted}, meaningAPI(w).change)
 	register(w.api, a, get("list-tasks", "/tasks", "Tasks, newest first"), w.apiTasks)
 	register(w.api, a, operation{id: "retry-task", method: http.MethodPost, path: "/admin/tasks/{id}/retry",
-		summary: "Restart a failed task", scope: scopeCheck, roles: web.Administrators}, w.apiRetry)
+		summary: "Restart a failed task", scope: scopeCheck, roles: pages.Administrators}, w.apiRetry)
 	register(w.api, a, get("list-partner-sites", "/partners", "Partner sites, and what each was asked"), w.apiPartnerSites)
 	register(w.api, a, get("get-exposure", "/partners/{site}/exposure", "What a partner was shown"), w.apiExposure)
 	register(w.api, a, get("search-audit", "/audit", "Entries of the audit, newest first"), w.apiAudit)
 	register(w.api, a, operation{id: "verify-audit", method: http.MethodPost, path: "/admin/audit/verify",
-		summary: "Verify the chain of the audit", scope: scopeRead, roles: web.Overseers}, w.apiVerify)
+		summary: "Verify the chain of the audit", scope: scopeRead, roles: pages.Overseers}, w.apiVerify)
 	register(w.api, a, operation{id: "create-library", method: http.MethodPost, path: "/admin/libraries", summary: "Make a library",
 		needs: []*huma.Schema{{Properties: map[string]*huma.Schema{"id": {Pattern: `^[0-9A-Za-z][0-9A-Za-z._-]*$`}}}},
-		scope: scopeDocuments, roles: web.Officers}, w.apiMakeLibrary)
+		scope: scopeDocuments, roles: pages.Officers}, w.apiMakeLibrary)
 	register(w.api, a, operation{id: "delete-library", method: http.MethodDelete, path: "/admin/libraries/{id}",
-		summary: "Delete a library with all its documents", scope: scopeErase, roles: web.Administrators, status: http.StatusNoContent},
+		summary: "Delete a library with all its documents", scope: scopeErase, roles: pages.Administrators, status: http.StatusNoContent},
 		w.apiDeleteLibrary)
 }
 
 // apiMay returns the caller if the caller has one of the roles.
-func apiMay(ctx context.Context, roles ...store.Role) (*web.Visitor, error) {
+func apiMay(ctx context.Context, roles ...store.Role) (*pages.Visitor, error) {
 	v := visitorOf(ctx)
 	for _, r := range roles {
 		if v != nil && v.Role == r {
@@ -66,7 +67,7 @@ type answer[T any] struct{ Body T }
 
 // apiTell returns the result of f if the caller is an overseer.
 func apiTell[T any](ctx context.Context, w *web.Web, f func(context.Context) (T, error)) (*answer[T], error) {
-	if _, err := apiMay(ctx, web.Overseers...); err != nil {
+	if _, err := apiMay(ctx, pages.Overseers...); err != nil {
 		return nil, err
 	}
 	body, err := f(ctx)
@@ -137,7 +138,7 @@ func (w meaningAPI) tell(ctx context.Context, _ *struct{}) (*answer[web.Meaning]
 }
 
 func (w meaningAPI) change(ctx context.Context, in *struct{ Body web.MeaningChange }) (*answer[web.Meaning], error) {
-	v, err := apiMay(ctx, web.Administrators...)
+	v, err := apiMay(ctx, pages.Administrators...)
 	if err == nil {
 		err = w.api.Web.Meaning.Change(ctx, v, in.Body)
 	}
@@ -183,7 +184,7 @@ func (w adminAPI) apiTasks(ctx context.Context, in *apiTasksInput) (*answer[apiT
 }
 
 func (w adminAPI) apiRetry(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
-	v, err := apiMay(ctx, web.Administrators...)
+	v, err := apiMay(ctx, pages.Administrators...)
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +285,7 @@ type apiNewLibraryInput struct {
 }
 
 func (w adminAPI) apiMakeLibrary(ctx context.Context, in *apiNewLibraryInput) (*answer[view.Library], error) {
-	v, err := apiMay(ctx, web.Officers...)
+	v, err := apiMay(ctx, pages.Officers...)
 	if err != nil {
 		return nil, err
 	}
@@ -301,7 +302,7 @@ type apiLibraryPath struct {
 }
 
 func (w adminAPI) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*struct{}, error) {
-	v, err := apiMay(ctx, web.Administrators...)
+	v, err := apiMay(ctx, pages.Administrators...)
 	var l store.Library
 	if err == nil {
 		l, err = w.api.Web.Options().Store.Catalogue.Library(ctx, concordat.LibraryID(in.ID))
@@ -315,7 +316,7 @@ func (w adminAPI) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*st
 // apiOfCluster adds the operation that shows what the page of the cluster shows.
 func (w adminAPI) apiOfCluster(a huma.API) {
 	register(w.api, a, operation{id: "get-cluster", method: http.MethodGet, path: "/admin/cluster",
-		summary: "Machines of this site and their shards", scope: scopeRead, roles: web.Overseers},
+		summary: "Machines of this site and their shards", scope: scopeRead, roles: pages.Overseers},
 		func(ctx context.Context, _ *struct{}) (*answer[web.Cluster], error) {
 			return apiTell(ctx, w.api.Web, w.api.Web.Admin.Cluster)
 		})

@@ -13,27 +13,28 @@ import (
 	"concordat/view"
 	"concordat/web"
 	"concordat/web/bounds"
+	"concordat/web/pages"
 )
 
 // apiOfAlerts adds the operations on alerts of later documents.
 func (w api) apiOfAlerts(a huma.API) {
 	register(w, a, operation{id: "list-alerts", method: http.MethodGet, path: "/alerts",
-		summary: "Later documents that match watched checks, latest first", scope: scopeRead, roles: web.Officers,
+		summary: "Later documents that match watched checks, latest first", scope: scopeRead, roles: pages.Officers,
 		text: "Found: a check of this site matches a document, here or at a partner. Told: a partner's check was notified of a document of this site; no more of it is shown here than there."},
 		w.apiAlerts)
 	register(w, a, operation{id: "get-alert", method: http.MethodGet, path: "/alerts/{number}",
-		summary: "One alert", scope: scopeRead, roles: web.Officers}, w.apiAlert)
+		summary: "One alert", scope: scopeRead, roles: pages.Officers}, w.apiAlert)
 	register(w, a, operation{id: "change-alert", method: http.MethodPost, path: "/alerts/{number}",
-		summary: "Mark an alert as read or handled, or reopen it", scope: scopeReview, roles: web.Officers,
+		summary: "Mark an alert as read or handled, or reopen it", scope: scopeReview, roles: pages.Officers,
 		text: "Handled alerts count as read. The first person to do either stays recorded."}, w.apiChangeAlert)
 	watch := standing{w.Web}
 	register(w, a, operation{id: "list-watched", method: http.MethodGet, path: "/watched",
-		summary: "Watched checks, with which later documents are compared, latest first", scope: scopeRead, roles: web.Officers}, watch.list)
+		summary: "Watched checks, with which later documents are compared, latest first", scope: scopeRead, roles: pages.Officers}, watch.list)
 	register(w, a, operation{id: "keep-watching-check", method: http.MethodPut, path: "/checks/{id}/watch",
-		summary: "Compare later documents of this site with a check", scope: scopeReview, roles: web.Officers, status: http.StatusNoContent,
+		summary: "Compare later documents of this site with a check", scope: scopeReview, roles: pages.Officers, status: http.StatusNoContent,
 		text: "Documents that match raise an alert. Partners are asked to watch only when a check is submitted with standing."}, watch.watch)
 	register(w, a, operation{id: "stop-watching-check", method: http.MethodDelete, path: "/checks/{id}/watch",
-		summary: "Stop watching a check, here and at partners", scope: scopeReview, roles: web.Officers, status: http.StatusNoContent,
+		summary: "Stop watching a check, here and at partners", scope: scopeReview, roles: pages.Officers, status: http.StatusNoContent,
 		text: "409: watching has ended here, but a partner could not be notified. Repeat the call later."}, watch.stop)
 }
 

@@ -20,6 +20,7 @@ import (
 	"concordat/web/inbox"
 	"concordat/web/limit"
 	"concordat/web/message"
+	"concordat/web/pages"
 	"concordat/web/platforms"
 )
 
@@ -247,7 +248,7 @@ func operationOf(p *huma.PathItem, method string) *huma.Operation {
 // stream adds an operation that huma cannot handle because it reads or writes a stream. It is described by hand, and a test compares the
 // description with its behaviour.
 func (w api) stream(a huma.API, o operation, describe func(*huma.Operation), do func(http.ResponseWriter, *http.Request,
-	*web.Visitor) error) {
+	*pages.Visitor) error) {
 	op := o.huma()
 	describe(&op)
 	op.Responses["default"] = &huma.Response{Description: "Error", Content: map[string]*huma.MediaType{
@@ -272,7 +273,7 @@ func (w api) stream(a huma.API, o operation, describe func(*huma.Operation), do 
 }
 
 // allowed reports whether the caller's role may use an operation; one that names no role is open to all.
-func allowed(v *web.Visitor, o *huma.Operation) error {
+func allowed(v *pages.Visitor, o *huma.Operation) error {
 	roles, ok := o.Metadata[rolesKey].([]store.Role)
 	if ok && !slices.Contains(roles, v.Role) {
 		return fmt.Errorf("%w: %s is not for the role %s", concordat.ErrRefused, o.OperationID, v.Role)
@@ -293,13 +294,13 @@ func scopeOf(o *huma.Operation) string {
 }
 
 // caller returns the account behind the request if its token has the scope.
-func (w api) caller(r *http.Request, scope string) (*web.Visitor, error) {
+func (w api) caller(r *http.Request, scope string) (*pages.Visitor, error) {
 	v, _, err := w.callerToken(r, scope)
 	return v, err
 }
 
 // callerToken is like caller, and also returns the token.
-func (w api) callerToken(r *http.Request, scope string) (*web.Visitor, store.Token, error) {
+func (w api) callerToken(r *http.Request, scope string) (*pages.Visitor, store.Token, error) {
 	address := w.Web.Address(r)
 	// The token is looked up first, by its hash, so that a caller with a valid token does not wait because of strangers at the same
 	// address.
@@ -337,7 +338,7 @@ func (w api) callerToken(r *http.Request, scope string) (*web.Visitor, store.Tok
 	case scope == scopeCheck && a.Role == store.RoleAuditor:
 		return nil, t, fmt.Errorf("%w: auditors cannot submit documents", concordat.ErrRefused)
 	}
-	return &web.Visitor{Account: a, Address: address}, t, nil
+	return &pages.Visitor{Account: a, Address: address}, t, nil
 }
 
 func (w api) problem(rw http.ResponseWriter, err error) {
@@ -371,8 +372,8 @@ func (w api) humaError(err error) error {
 	return w.model(err)
 }
 
-func visitorOf(ctx context.Context) *web.Visitor {
-	v, _ := ctx.Value(visitorKey{}).(*web.Visitor)
+func visitorOf(ctx context.Context) *pages.Visitor {
+	v, _ := ctx.Value(visitorKey{}).(*pages.Visitor)
 	return v
 }
 

@@ -17,11 +17,12 @@ import (
 	"concordat/view"
 	"concordat/web"
 	"concordat/web/bounds"
+	"concordat/web/pages"
 )
 
 func (w api) apiOfBatches(a huma.API) {
 	get := func(id, path, summary string) operation {
-		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scopeRead, roles: web.Everyone}
+		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scopeRead, roles: pages.Everyone}
 	}
 	do := func(id, method, path, summary string, roles []store.Role) operation {
 		return operation{id: id, method: method, path: path, summary: summary, scope: scopeCheck, roles: roles}
@@ -33,29 +34,29 @@ func (w api) apiOfBatches(a huma.API) {
 	register(w, a, get("list-batch-wording", "/batches/{id}/wording",
 		"Wording in at least three documents of a batch; wording that counts comes first"), w.apiBatchWording)
 	count := do("count-batch-wording", http.MethodPut, "/batches/{id}/wording/{n}",
-		"Count such wording in the reports of its documents, or stop counting it", web.Officers)
+		"Count such wording in the reports of its documents, or stop counting it", pages.Officers)
 	count.needs = []*huma.Schema{{Required: []string{"comment"}}, {Properties: map[string]*huma.Schema{"count": {Enum: []any{false}}}}}
 	register(w, a, count, w.apiCountBatchWording)
 	register(w, a, get("list-batch-leads", "/batches/{id}/leads",
 		"Leads between documents of a batch, undecided ones first, and what many of them say"), w.apiBatchLeads)
 	lead := do("decide-batch-lead", http.MethodPost, "/batches/{id}/leads",
-		"Count a lead in the reports of both documents, set it aside, or neither", web.Officers)
+		"Count a lead in the reports of both documents, set it aside, or neither", pages.Officers)
 	lead.needs = []*huma.Schema{{Required: []string{"comment"}}, {Properties: map[string]*huma.Schema{"state": {Enum: []any{"open"}}}}}
 	register(w, a, lead, w.apiDecideBatchLead)
-	register(w, a, do("cancel-batch", http.MethodPost, "/batches/{id}/cancel", "Cancel a batch that has not ended", web.Checkers),
+	register(w, a, do("cancel-batch", http.MethodPost, "/batches/{id}/cancel", "Cancel a batch that has not ended", pages.Checkers),
 		w.apiCancelBatch)
 	register(w, a, do("repeat-batch", http.MethodPost, "/batches/{id}/again",
-		"Check a batch against the libraries again, or resume one that failed", web.Checkers), w.apiRepeatBatch)
-	register(w, a, do("set-batch-lineage", http.MethodPut, "/batches/{id}/lineage", "Set which pairs do not count", web.Officers),
+		"Check a batch against the libraries again, or resume one that failed", pages.Checkers), w.apiRepeatBatch)
+	register(w, a, do("set-batch-lineage", http.MethodPut, "/batches/{id}/lineage", "Set which pairs do not count", pages.Officers),
 		w.apiLineage)
-	register(w, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair counts", web.Officers),
+	register(w, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair counts", pages.Officers),
 		w.apiPairVerdict)
 	register(w, a, get("list-rechecks", "/rechecks", "Scheduled re-checks, and what they found"), w.apiRechecks)
-	again := do("set-recheck", http.MethodPut, "/rechecks/{kind}/{target}", "Schedule a re-check of a check or a batch", web.Checkers)
+	again := do("set-recheck", http.MethodPut, "/rechecks/{kind}/{target}", "Schedule a re-check of a check or a batch", pages.Checkers)
 	again.needs = []*huma.Schema{need(nil, "on"), {Properties: map[string]*huma.Schema{"every": {Minimum: new(1.0)}}}}
 	register(w, a, again,
 		w.apiSetRecheck)
-	drop := do("delete-recheck", http.MethodDelete, "/rechecks/{kind}/{target}", "Cancel a scheduled re-check", web.Checkers)
+	drop := do("delete-recheck", http.MethodDelete, "/rechecks/{kind}/{target}", "Cancel a scheduled re-check", pages.Checkers)
 	drop.status = http.StatusNoContent
 	register(w, a, drop, w.apiDropRecheck)
 	names := &huma.Schema{Type: "array", Items: &huma.Schema{Type: "string"}}
@@ -73,7 +74,7 @@ func (w api) apiOfBatches(a huma.API) {
 		"template": {Type: "string", Description: "Section template; empty: the one that all named libraries have in common; none: none"},
 	}}
 	w.stream(a, operation{id: "submit-batch", method: http.MethodPost, path: "/batches",
-		summary: "Submit documents to be compared with one another", scope: scopeCheck, roles: web.Checkers, status: http.StatusAccepted},
+		summary: "Submit documents to be compared with one another", scope: scopeCheck, roles: pages.Checkers, status: http.StatusAccepted},
 		func(o *huma.Operation) {
 			o.Parameters = []*huma.Param{{Name: "Idempotency-Key", In: "header",
 				Description: "The same key with the same body within a day gives the same answer", Schema: &huma.Schema{Type: "string"}}}
@@ -176,7 +177,7 @@ func (w api) apiClusters(ctx context.Context, in *apiCheckInput) (*apiClustersOu
 }
 
 // apiChange changes a batch and returns it.
-func (w api) apiChange(ctx context.Context, id string, do func(context.Context, *web.Visitor, store.Batch) error) (*apiBatchOutput,
+func (w api) apiChange(ctx context.Context, id string, do func(context.Context, *pages.Visitor, store.Batch) error) (*apiBatchOutput,
 	error) {
 	v := visitorOf(ctx)
 	b, err := w.Web.Batches.VisibleBatch(ctx, v, id)
@@ -205,7 +206,7 @@ type apiLineageInput struct {
 var errReviewers = fmt.Errorf("%w: an officer or an administrator decides that", concordat.ErrRefused)
 
 func (w api) apiLineage(ctx context.Context, in *apiLineageInput) (*apiBatchOutput, error) {
-	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *web.Visitor, b store.Batch) error {
+	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *pages.Visitor, b store.Batch) error {
 		if !v.MayReview() {
 			return errReviewers
 		}
@@ -224,7 +225,7 @@ type apiPairVerdictInput struct {
 }
 
 func (w api) apiPairVerdict(ctx context.Context, in *apiPairVerdictInput) (*apiBatchOutput, error) {
-	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *web.Visitor, b store.Batch) error {
+	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *pages.Visitor, b store.Batch) error {
 		if !v.MayReview() {
 			return errReviewers
 		}
@@ -274,7 +275,7 @@ func (w api) apiDropRecheck(ctx context.Context, in *apiRecheckPath) (*struct{},
 }
 
 // apiSubmitBatch accepts the form of submitBatch, once for each Idempotency-Key.
-func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
+func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
 	u, err := w.Web.ReadUpload(rw, r, v)
 	if err != nil {
 		return err
@@ -328,7 +329,7 @@ type apiCountBatchInput struct {
 }
 
 func (w api) apiCountBatchWording(ctx context.Context, in *apiCountBatchInput) (*apiBatchOutput, error) {
-	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *web.Visitor, b store.Batch) error {
+	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *pages.Visitor, b store.Batch) error {
 		if !v.MayReview() {
 			return errReviewers
 		}
@@ -380,7 +381,7 @@ type apiDecideBatchLeadInput struct {
 }
 
 func (w api) apiDecideBatchLead(ctx context.Context, in *apiDecideBatchLeadInput) (*apiBatchOutput, error) {
-	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *web.Visitor, b store.Batch) error {
+	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *pages.Visitor, b store.Batch) error {
 		if !v.MayReview() {
 			return errReviewers
 		}

@@ -9,22 +9,23 @@ import (
 	"concordat"
 	"concordat/site/retain"
 	"concordat/view"
-	"concordat/web"
 	"concordat/web/bounds"
+	"concordat/web/pages"
+	"concordat/web/pages/cases"
 )
 
 // casesAPI has the operations for cases that this site shares with partners.
-type casesAPI struct{ cases web.SharedCases }
+type casesAPI struct{ cases cases.Cases }
 
 // apiOfCases adds the operations for shared cases.
 func apiOfCases(w api, a huma.API) {
-	c := casesAPI{web.SharedCasesOf(w.Web)}
+	c := casesAPI{w.Web.Cases}
 	register(w, a, operation{id: "list-cases", method: http.MethodGet, path: "/cases",
-		summary: "Cases that this site shares with partners, latest first", scope: scopeRead, roles: web.Officers}, c.list)
+		summary: "Cases that this site shares with partners, latest first", scope: scopeRead, roles: pages.Officers}, c.list)
 	register(w, a, operation{id: "get-case", method: http.MethodGet, path: "/cases/{id}", summary: "One case", scope: scopeRead,
-		roles: web.Officers}, c.one)
+		roles: pages.Officers}, c.one)
 	register(w, a, operation{id: "move-case", method: http.MethodPost, path: "/cases/{id}",
-		summary: "Tell the partner where this site stands, or what it decided", scope: scopeReview, roles: web.Officers,
+		summary: "Tell the partner where this site stands, or what it decided", scope: scopeReview, roles: pages.Officers,
 		text: "A decision deletes the text and the fingerprints of this site's own document, unless keep is set."}, c.move)
 }
 

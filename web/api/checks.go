@@ -18,26 +18,27 @@ import (
 	"concordat/web"
 	"concordat/web/bounds"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 func (w api) apiOfChecks(a huma.API) {
 	register(w, a, operation{id: "list-checks", method: http.MethodGet, path: "/checks", summary: "Checks, newest first", scope: scopeRead,
-		roles: web.Everyone,
+		roles: pages.Everyone,
 		text:  "Submitters get only their own checks."}, w.apiChecks)
 	register(w, a, operation{id: "get-check", method: http.MethodGet, path: "/checks/{id}", summary: "One check", scope: scopeRead,
-		roles: web.Everyone,
+		roles: pages.Everyone,
 		text:  "For submitters, other people's checks do not exist; this applies to all operations below."}, w.apiCheck)
 	register(w, a, operation{id: "cancel-check", method: http.MethodPost, path: "/checks/{id}/cancel",
-		summary: "Cancel a check that has not ended", scope: scopeCheck, roles: web.Checkers,
+		summary: "Cancel a check that has not ended", scope: scopeCheck, roles: pages.Checkers,
 		text: "A check that has ended is not changed."}, w.apiCancel)
 	register(w, a, operation{id: "list-evidence", method: http.MethodGet, path: "/checks/{id}/evidence",
-		summary: "Passages of a report next to their sources, in text order", scope: scopeRead, roles: web.Everyone,
+		summary: "Passages of a report next to their sources, in text order", scope: scopeRead, roles: pages.Everyone,
 		text: "By the rules in force. When they change, an older cursor is refused with 412: start again."}, w.apiEvidence)
 	register(w, a, operation{id: "list-leads", method: http.MethodGet, path: "/checks/{id}/leads",
-		summary: "Leads of a report, in text order", scope: scopeRead, roles: web.Everyone,
+		summary: "Leads of a report, in text order", scope: scopeRead, roles: pages.Everyone,
 		text: "Under the rules in force, with partners' documents that may say the same."}, w.apiLeads)
 	w.stream(a, operation{id: "submit-checks", method: http.MethodPost, path: "/checks", summary: "Submit documents, each for a check",
-		scope: scopeCheck, roles: web.Checkers, status: http.StatusAccepted,
+		scope: scopeCheck, roles: pages.Checkers, status: http.StatusAccepted,
 		text: "Files are written to disk as they arrive. At most 1000 files, each at most as large as get-version says. Other fields together at most 4 MiB."}, func(o *huma.Operation) {
 		o.Parameters = []*huma.Param{{Name: "Idempotency-Key", In: "header",
 			Description: "The same key with the same body within a day gives the same answer; at most 255 bytes",
@@ -46,7 +47,7 @@ func (w api) apiOfChecks(a huma.API) {
 		o.Responses = map[string]*huma.Response{"202": answers("The checks", "application/json", schemaOf[apiChecksBody](a))}
 	}, w.apiSubmit)
 	w.stream(a, operation{id: "get-report", method: http.MethodGet, path: "/checks/{id}/report",
-		summary: "The report of a check that is done", scope: scopeRead, roles: web.Everyone,
+		summary: "The report of a check that is done", scope: scopeRead, roles: pages.Everyone,
 		text: "By the rules in force. JSON is signed if the site has a key, and described in doc/format-report.md."}, func(o *huma.Operation) {
 		o.Parameters = []*huma.Param{pathParam("id"), {Name: "format", In: "query", Description: "json if absent",
 			Schema: &huma.Schema{Type: "string", Enum: []any{"json", "csv", "html", "pdf"}}}}
@@ -56,7 +57,7 @@ func (w api) apiOfChecks(a huma.API) {
 		o.Responses = map[string]*huma.Response{"200": r}
 	}, w.apiReport)
 	w.stream(a, operation{id: "watch-check", method: http.MethodGet, path: "/checks/{id}/events",
-		summary: "What happens to a check, as server-sent events", scope: scopeRead, roles: web.Everyone,
+		summary: "What happens to a check, as server-sent events", scope: scopeRead, roles: pages.Everyone,
 		text: "The data of each event is a CheckEvent in JSON. The stream ends with an event that has finally; if it ends without one, reconnect."}, func(o *huma.Operation) {
 		o.Parameters = []*huma.Param{pathParam("id")}
 		schemaOf[apiEvent](a)
@@ -211,7 +212,7 @@ func (w api) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput,
 }
 
 // apiSubmit accepts the form of submit, once for each Idempotency-Key.
-func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
+func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
 	u, err := w.Web.ReadUpload(rw, r, v)
 	if err != nil {
 		return err
@@ -229,7 +230,7 @@ func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *web.Visitor) 
 	return nil
 }
 
-func (w api) submitBody(ctx context.Context, v *web.Visitor, u *web.Upload) (*apiChecksBody, error) {
+func (w api) submitBody(ctx context.Context, v *pages.Visitor, u *web.Upload) (*apiChecksBody, error) {
 	ids, err := w.Web.Checks.HandIn(ctx, v, u)
 	if err != nil {
 		return nil, err
@@ -254,7 +255,7 @@ type KeyInput struct {
 	Key string `header:"Idempotency-Key" maxLength:"255" doc:"The same key with the same request within a day gives the same answer, and does nothing again"`
 }
 
-func (w api) apiReport(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
+func (w api) apiReport(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
 	format := r.URL.Query().Get("format")
 	if !slices.Contains([]string{"", "json", "csv", "html", "pdf"}, format) {
 		return fmt.Errorf("format %q: %w", format, concordat.ErrInvalid)
@@ -298,7 +299,7 @@ type apiEvent struct {
 
 // apiEvents sends the events of a check until it ends (HTML living standard, server-sent events). Streams are limited in number and end as
 // in follow.
-func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
+func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
 	ctx := r.Context()
 	t, err := w.Web.Visible(ctx, v, concordat.TaskID(r.PathValue("id")))
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"concordat/site/retain"
 	"concordat/store"
 	"concordat/view"
-	"concordat/web"
 	"concordat/web/bounds"
+	"concordat/web/pages"
 )
 
 func (w adminAPI) apiOfDeletions(a huma.API) {
 	register(w.api, a, operation{id: "delete", method: http.MethodPost, path: "/deletions",
 		needs:   []*huma.Schema{{Required: []string{"tasks"}}, {Required: []string{"documents"}}, {Required: []string{"batches"}}},
-		summary: "Permanently delete checks, or documents of a library", scope: scopeErase, roles: web.Officers, body: bounds.ListsBody,
+		summary: "Permanently delete checks, or documents of a library", scope: scopeErase, roles: pages.Officers, body: bounds.ListsBody,
 		text: "Answers with the receipt once the bytes are gone from the disk. While a machine of the site is away, it answers with state deleted once nothing can be found any more, and the receipt follows. Officers delete checks and batches, administrators documents too."}, w.apiErase)
 	get := func(id, path, summary string) operation {
-		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scopeRead, roles: web.Overseers}
+		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scopeRead, roles: pages.Overseers}
 	}
 	register(w.api, a, get("list-deletions", "/deletions", "Receipts of deletions, newest first"), w.apiErasures)
 	register(w.api, a, get("get-deletion", "/deletions/{id}", "One receipt"), w.apiErasure)

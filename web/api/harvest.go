@@ -11,33 +11,34 @@ import (
 	"concordat/harvest"
 	"concordat/store"
 	"concordat/view"
-	"concordat/web"
 	"concordat/web/bounds"
+	"concordat/web/pages"
+	"concordat/web/pages/harvests"
 )
 
 // harvestAPI has the operations for sources from which documents are harvested.
-type harvestAPI struct{ sources web.Harvests }
+type harvestAPI struct{ sources harvests.Harvests }
 
 // apiOfHarvest adds the operations for sources from which documents are harvested.
 func apiOfHarvest(w api, a huma.API) {
-	h := harvestAPI{w.Web.Harvests()}
+	h := harvestAPI{w.Web.Harvests}
 	do := func(id, method, path, summary string, roles []store.Role, status int) operation {
 		return operation{id: id, method: method, path: path, summary: summary, scope: scopeDocuments, roles: roles, status: status}
 	}
-	admins := web.Administrators
+	admins := pages.Administrators
 	register(w, a, do("list-harvests", http.MethodGet, "/harvests", "Sources of documents, in order of name",
-		web.Overseers,
+		pages.Overseers,
 		http.StatusOK), h.list)
 	add := do("add-harvest", http.MethodPost, "/harvests", "Add a source; the site starts reading it at once", admins, http.StatusCreated)
 	add.needs = addresses("url")
 	register(w, a, add, h.add)
-	register(w, a, do("get-harvest", http.MethodGet, "/harvests/{id}", "One source, with its progress", web.Overseers, http.StatusOK),
+	register(w, a, do("get-harvest", http.MethodGet, "/harvests/{id}", "One source, with its progress", pages.Overseers, http.StatusOK),
 		h.one)
 	register(w, a, do("run-harvest", http.MethodPost, "/harvests/{id}/run", "Read a source now", admins, http.StatusAccepted), h.run)
 	register(w, a, do("remove-harvest", http.MethodDelete, "/harvests/{id}", "Forget a source; its documents stay", admins,
 		http.StatusNoContent), h.remove)
 	register(w, a, do("list-harvest-records", http.MethodGet, "/harvests/{id}/records", "Records of a source, in order of identifier",
-		web.Overseers,
+		pages.Overseers,
 		http.StatusOK), h.records)
 }
 

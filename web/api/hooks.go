@@ -12,14 +12,14 @@ import (
 
 	"concordat"
 	"concordat/store"
-	"concordat/web"
 	"concordat/web/bounds"
+	"concordat/web/pages"
 	"concordat/webhook"
 )
 
 func (w adminAPI) apiOfHooks(a huma.API) {
 	do := func(id, method, path, summary, text string, status int) operation {
-		return operation{id: id, method: method, path: "/webhooks" + path, summary: summary, text: text, scope: scopeHooks, roles: web.Everyone,
+		return operation{id: id, method: method, path: "/webhooks" + path, summary: summary, text: text, scope: scopeHooks, roles: pages.Everyone,
 			status: status}
 	}
 	register(w.api, a, do("list-webhooks", http.MethodGet, "", "Webhooks of your account; for an administrator, of the site", "", 0),
@@ -112,7 +112,7 @@ type apiWebhookOutput struct{ Body apiWebhook }
 
 func (w adminAPI) apiMakeHook(ctx context.Context, in *apiMakeHookInput) (*apiWebhookOutput, error) {
 	b := in.Body
-	h, err := w.api.Web.Admin.MakeHook(ctx, visitorOf(ctx), store.Hook{URL: b.URL, Title: b.Title, Kinds: b.Events, Whole: b.Whole})
+	h, err := w.api.Web.Hooks.Make(ctx, visitorOf(ctx), store.Hook{URL: b.URL, Title: b.Title, Kinds: b.Events, Whole: b.Whole})
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ type HookInput struct {
 }
 
 func (w adminAPI) apiHook(ctx context.Context, in *HookInput) (*apiWebhookOutput, error) {
-	h, err := w.api.Web.Admin.HookOf(ctx, visitorOf(ctx), in.ID)
+	h, err := w.api.Web.Hooks.One(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ type apiChangeHookInput struct {
 
 func (w adminAPI) apiChangeHook(ctx context.Context, in *apiChangeHookInput) (*apiWebhookOutput, error) {
 	v := visitorOf(ctx)
-	h, err := w.api.Web.Admin.HookOf(ctx, v, in.ID)
+	h, err := w.api.Web.Hooks.One(ctx, v, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (w adminAPI) apiChangeHook(ctx context.Context, in *apiChangeHookInput) (*a
 	if b.State != "" {
 		h.State = b.State
 	}
-	if err := w.api.Web.Admin.UpdateHook(ctx, v, h); err != nil {
+	if err := w.api.Web.Hooks.Update(ctx, v, h); err != nil {
 		return nil, err
 	}
 	return w.apiHook(ctx, &in.HookInput)
@@ -169,18 +169,18 @@ func (w adminAPI) apiChangeHook(ctx context.Context, in *apiChangeHookInput) (*a
 
 func (w adminAPI) apiDeleteHook(ctx context.Context, in *HookInput) (*struct{}, error) {
 	v := visitorOf(ctx)
-	h, err := w.api.Web.Admin.HookOf(ctx, v, in.ID)
+	h, err := w.api.Web.Hooks.One(ctx, v, in.ID)
 	if err == nil {
-		err = w.api.Web.Admin.DeleteHook(ctx, v, h.ID)
+		err = w.api.Web.Hooks.Delete(ctx, v, h.ID)
 	}
 	return &struct{}{}, err
 }
 
 func (w adminAPI) apiRotateHook(ctx context.Context, in *HookInput) (*apiWebhookOutput, error) {
 	v := visitorOf(ctx)
-	h, err := w.api.Web.Admin.HookOf(ctx, v, in.ID)
+	h, err := w.api.Web.Hooks.One(ctx, v, in.ID)
 	if err == nil {
-		h, err = w.api.Web.Admin.RotateHook(ctx, v, h.ID)
+		h, err = w.api.Web.Hooks.Rotate(ctx, v, h.ID)
 	}
 	if err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ type apiReplayedOutput struct {
 }
 
 func (w adminAPI) apiPingHook(ctx context.Context, in *HookInput) (*apiReplayedOutput, error) {
-	h, err := w.api.Web.Admin.HookOf(ctx, visitorOf(ctx), in.ID)
+	h, err := w.api.Web.Hooks.One(ctx, visitorOf(ctx), in.ID)
 	if err == nil {
 		err = w.api.Web.Options().Store.Webhooks.PingHook(ctx, h.ID)
 	}
@@ -240,7 +240,7 @@ type apiDeliveriesOutput struct {
 }
 
 func (w adminAPI) apiDeliveries(ctx context.Context, in *apiDeliveriesInput) (*apiDeliveriesOutput, error) {
-	h, err := w.api.Web.Admin.HookOf(ctx, visitorOf(ctx), in.ID)
+	h, err := w.api.Web.Hooks.One(ctx, visitorOf(ctx), in.ID)
 	before := int64(0)
 	if err == nil {
 		err = listOfDeliveries.Read(in.Cursor, &before)
@@ -301,7 +301,7 @@ type apiDeliveryOutput struct {
 }
 
 func (w adminAPI) apiDelivery(ctx context.Context, in *apiDeliveryInput) (*apiDeliveryOutput, error) {
-	h, err := w.api.Web.Admin.HookOf(ctx, visitorOf(ctx), in.ID)
+	h, err := w.api.Web.Hooks.One(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -337,11 +337,11 @@ func (w adminAPI) apiReplay(ctx context.Context, in *apiReplayInput) (*apiReplay
 
 func (w adminAPI) replayed(ctx context.Context, id string, r store.Replay) (*apiReplayedOutput, error) {
 	v := visitorOf(ctx)
-	h, err := w.api.Web.Admin.HookOf(ctx, v, id)
+	h, err := w.api.Web.Hooks.One(ctx, v, id)
 	if err != nil {
 		return nil, err
 	}
 	out := &apiReplayedOutput{}
-	out.Body.Deliveries, err = w.api.Web.Admin.ReplayHook(ctx, v, h.ID, r)
+	out.Body.Deliveries, err = w.api.Web.Hooks.Replay(ctx, v, h.ID, r)
 	return out, err
 }

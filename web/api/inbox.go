@@ -11,9 +11,9 @@ import (
 	"concordat"
 	"concordat/store"
 	"concordat/view"
-	"concordat/web"
 	"concordat/web/bounds"
 	"concordat/web/inbox"
+	"concordat/web/pages"
 )
 
 // inboxAPI has the operations of the inbox for notifications of other programs.
@@ -26,7 +26,8 @@ func apiOfInbox(w api, a huma.API) {
 	}
 	i := inboxAPI{w}
 	do := func(id, method, path, summary, text string, status int) operation {
-		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopeInbox, roles: web.Checkers, status: status}
+		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopeInbox, roles: pages.Checkers,
+			status: status}
 	}
 	send := do("send-notification", http.MethodPost, "/inbox", "Send a notification (COAR Notify 1.0.1)",
 		"A request for a review or an endorsement starts a check of the text it names; the answers go to origin.inbox. origin.id and "+
@@ -43,11 +44,11 @@ func apiOfInbox(w api, a huma.API) {
 		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scope, roles: roles, status: status}
 	}
 	register(w, a, whole("list-inbox", http.MethodGet, "/admin/inbox", "Notifications of all accounts with their answers, newest first", "",
-		scopeRead, web.Overseers, http.StatusOK), i.all)
+		scopeRead, pages.Overseers, http.StatusOK), i.all)
 	register(w, a, whole("get-inbox-notification", http.MethodGet, "/admin/inbox/{id}", "One notification with its answers", "", scopeRead,
-		web.Overseers, http.StatusOK), i.shown)
+		pages.Overseers, http.StatusOK), i.shown)
 	register(w, a, whole("replay-answers", http.MethodPost, "/admin/inbox/{id}/replay", "Send again the answers that were given up",
-		"They are retried for another three days.", scopeSettings, web.Administrators, http.StatusAccepted), i.replay)
+		"They are retried for another three days.", scopeSettings, pages.Administrators, http.StatusAccepted), i.replay)
 }
 
 type sendNotificationInput struct {

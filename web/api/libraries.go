@@ -19,11 +19,12 @@ import (
 	"concordat/web/bounds"
 	"concordat/web/limit"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // keepers may read libraries and add to them.
 var (
-	keepers = web.Officers
+	keepers = pages.Officers
 	lookers = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleAuditor}
 )
 
@@ -31,14 +32,14 @@ func (w adminAPI) apiOfLibraries(a huma.API) {
 	get := func(id, path, summary, scope string, roles []store.Role) operation {
 		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scope, roles: roles}
 	}
-	register(w.api, a, get("list-libraries", "/libraries", "Libraries of this site", scopeRead, web.Everyone), w.apiLibraries)
-	register(w.api, a, get("get-library", "/libraries/{id}", "One library", scopeRead, web.Everyone), w.apiOneLibrary)
+	register(w.api, a, get("list-libraries", "/libraries", "Libraries of this site", scopeRead, pages.Everyone), w.apiLibraries)
+	register(w.api, a, get("get-library", "/libraries/{id}", "One library", scopeRead, pages.Everyone), w.apiOneLibrary)
 	register(w.api, a, get("list-documents", "/libraries/{id}/documents", "Documents of a library, in order of id", scopeDocuments, lookers),
 		w.apiDocuments)
 	register(w.api, a, get("list-partners", "/partners", "Partner sites that a check can ask, with their libraries, in order of site",
-		scopeRead, web.Everyone), w.apiPartners)
-	register(w.api, a, get("list-templates", "/templates", "Section templates", scopeRead, web.Everyone), w.apiTemplates)
-	register(w.api, a, get("get-version", "/version", "What this site can do, and its limits", scopeRead, web.Everyone), w.apiVersion)
+		scopeRead, pages.Everyone), w.apiPartners)
+	register(w.api, a, get("list-templates", "/templates", "Section templates", scopeRead, pages.Everyone), w.apiTemplates)
+	register(w.api, a, get("get-version", "/version", "What this site can do, and its limits", scopeRead, pages.Everyone), w.apiVersion)
 	w.apiOfShares(a)
 	w.api.stream(a, operation{id: "add-documents", method: http.MethodPost, path: "/libraries/{id}/documents",
 		summary: "Add documents to a library", scope: scopeDocuments, roles: keepers,
@@ -227,7 +228,7 @@ type apiAddedBody struct {
 }
 
 // apiAdd adds files to a library as they arrive.
-func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
+func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
 	l, err := w.api.Web.Options().Store.Catalogue.Library(r.Context(), concordat.LibraryID(r.PathValue("id")))
 	if err != nil {
 		return err
@@ -252,7 +253,7 @@ func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *web.Visitor
 	return nil
 }
 
-func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *web.Visitor, lib concordat.LibraryID, f web.AddedFile,
+func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, lib concordat.LibraryID, f web.AddedFile,
 	content io.Reader,
 	out *apiAddedBody) error {
 	// The audit entry comes first, since several transactions may add the documents of one file. Audit entries are kept forever, and a

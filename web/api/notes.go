@@ -15,6 +15,7 @@ import (
 	"concordat/web"
 	"concordat/web/bounds"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 type apiListInput struct {
@@ -202,7 +203,7 @@ func (w api) apiAddComment(ctx context.Context, in *apiCommentInput) (*apiOneNot
 }
 
 // passageAt returns the place of the passage with a number, under the current rules.
-func (w api) passageAt(ctx context.Context, v *web.Visitor, t store.Task, number string) (concordat.Span, error) {
+func (w api) passageAt(ctx context.Context, v *pages.Visitor, t store.Task, number string) (concordat.Span, error) {
 	absent := fmt.Errorf("passage %s of %s: %w", number, t.ID, concordat.ErrNotFound)
 	if !web.HasReport(t) {
 		return concordat.Span{}, absent

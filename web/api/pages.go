@@ -9,14 +9,14 @@ import (
 
 	"concordat"
 	"concordat/report"
-	"concordat/web"
+	"concordat/web/pages"
 )
 
 // apiOfPages adds the operations for pages of originals.
 func (w api) apiOfPages(a huma.API) {
 	register(w, a, operation{id: "get-page", method: http.MethodGet, path: "/checks/{id}/pages/{page}",
 		summary: "A page of what was handed in, with a passage marked",
-		text:    "Only of files in PDF, DOCX and ODT that are still kept; of the last two, where LibreOffice is installed. Page 0 is that on which the passage begins.", scope: scopeRead, roles: web.Everyone},
+		text:    "Only of files in PDF, DOCX and ODT that are still kept; of the last two, where LibreOffice is installed. Page 0 is that on which the passage begins.", scope: scopeRead, roles: pages.Everyone},
 		w.apiPage)
 }
 

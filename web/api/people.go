@@ -11,11 +11,12 @@ import (
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/bounds"
+	"concordat/web/pages"
 )
 
 func (w adminAPI) apiOfPeople(a huma.API) {
 	do := func(id, method, path, summary, text string, status int) operation {
-		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopePeople, roles: web.Administrators,
+		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopePeople, roles: pages.Administrators,
 			status: status}
 	}
 	register(w.api, a, do("list-people", http.MethodGet, "/people", "Accounts, in order of name", "", 0), w.apiPeople)
@@ -117,7 +118,7 @@ func (w adminAPI) apiLink(ctx context.Context, in *PersonInput) (*apiPersonLinkO
 
 func (w adminAPI) apiOfTokens(a huma.API) {
 	do := func(id, method, path, summary, text string, status int) operation {
-		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopeTokens, roles: web.Everyone,
+		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopeTokens, roles: pages.Everyone,
 			status: status}
 	}
 	register(w.api, a, do("list-tokens", http.MethodGet, "/tokens", "Tokens of your account, newest first", "", 0), w.apiTokens)
@@ -126,7 +127,7 @@ func (w adminAPI) apiOfTokens(a huma.API) {
 	register(w.api, a, do("revoke-token", http.MethodDelete, "/tokens/{id}", "Revoke a token of your account",
 		"Also this one. A token that does not exist is not an error.", http.StatusNoContent), w.apiRevokeToken)
 	me := operation{id: "get-me", method: http.MethodGet, path: "/me", summary: "The account for which the token acts, and what it may do",
-		scope: scopeRead, roles: web.Everyone}
+		scope: scopeRead, roles: pages.Everyone}
 	register(w.api, a, me, w.apiMe)
 }
 

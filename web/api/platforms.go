@@ -8,8 +8,8 @@ import (
 
 	"concordat/store"
 	"concordat/view"
-	"concordat/web"
 	"concordat/web/bounds"
+	"concordat/web/pages"
 )
 
 // apiOfLTI adds the operations for learning platforms, if the site serves any.
@@ -18,7 +18,7 @@ func (w adminAPI) apiOfLTI(a huma.API) {
 		return
 	}
 	do := func(id, method, path, summary string, status int) operation {
-		return operation{id: id, method: method, path: path, summary: summary, scope: scopePlatforms, roles: web.Administrators, status: status}
+		return operation{id: id, method: method, path: path, summary: summary, scope: scopePlatforms, roles: pages.Administrators, status: status}
 	}
 	register(w.api, a, do("list-platforms", http.MethodGet, "/lti/platforms", "Learning platforms, in order of id", http.StatusOK),
 		w.apiPlatforms)

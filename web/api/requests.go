@@ -10,21 +10,22 @@ import (
 	"concordat/report"
 	"concordat/view"
 	"concordat/web"
+	"concordat/web/pages"
 )
 
 // apiOfRequests adds the operations for requests for passages between sites.
 func (w api) apiOfRequests(a huma.API) {
 	register(w, a, operation{id: "list-requests", method: http.MethodGet, path: "/requests",
-		summary: "Requests for passages, from partners and to them, latest first", scope: scopeRead, roles: web.Officers}, w.apiRequests)
+		summary: "Requests for passages, from partners and to them, latest first", scope: scopeRead, roles: pages.Officers}, w.apiRequests)
 	register(w, a, operation{id: "get-request", method: http.MethodGet, path: "/requests/{id}",
-		summary: "One request, with the passages of this site that it is about", scope: scopeRead, roles: web.Officers}, w.apiRequest)
+		summary: "One request, with the passages of this site that it is about", scope: scopeRead, roles: pages.Officers}, w.apiRequest)
 	register(w, a, operation{id: "decide-request", method: http.MethodPost, path: "/requests/{id}/decision",
 		needs:   []*huma.Schema{need(nil, "words"), need(map[string]any{"action": "approve"})},
-		summary: "Approve or refuse a partner's request, or withdraw an approval", scope: scopeReview, roles: web.Officers}, w.apiDecide)
+		summary: "Approve or refuse a partner's request, or withdraw an approval", scope: scopeReview, roles: pages.Officers}, w.apiDecide)
 	register(w, a, operation{id: "ask-passages", method: http.MethodPost, path: "/checks/{id}/requests",
 		needs: []*huma.Schema{need(nil, "reason", "contact"), need(map[string]any{"level": concordat.ShowOverlap}),
 			need(map[string]any{"refresh": true})},
-		summary: "Ask partners to show more of a passage of a report", scope: scopeReview, roles: web.Officers}, w.apiAsk)
+		summary: "Ask partners to show more of a passage of a report", scope: scopeReview, roles: pages.Officers}, w.apiAsk)
 }
 
 func apiOneRequest(r web.Request) view.Request {

@@ -17,28 +17,29 @@ import (
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/bounds"
+	"concordat/web/pages"
 )
 
 // apiOfReviews adds the operations for decisions about a report.
 func (w api) apiOfReviews(a huma.API) {
 	register(w, a, operation{id: "get-review", method: http.MethodGet, path: "/checks/{id}/review",
-		summary: "Verdict, comments and changes of the rules of a report", scope: scopeRead, roles: web.Everyone}, w.apiReview)
+		summary: "Verdict, comments and changes of the rules of a report", scope: scopeRead, roles: pages.Everyone}, w.apiReview)
 	register(w, a, operation{id: "change-rules", method: http.MethodPost, path: "/checks/{id}/rules",
 		needs:   rulesNeeds(),
-		summary: "Change what counts in a report; it is rescored at once", scope: scopeReview, roles: web.Officers, body: bounds.ListsBody}, w.apiRules)
+		summary: "Change what counts in a report; it is rescored at once", scope: scopeReview, roles: pages.Officers, body: bounds.ListsBody}, w.apiRules)
 	register(w, a, operation{id: "add-note", method: http.MethodPost, path: "/checks/{id}/notes",
 		needs: []*huma.Schema{need(map[string]any{"kind": store.ReviewComment}, "text"),
 			need(map[string]any{"kind": store.ReviewVerdict}, "text", "verdict"), need(map[string]any{"kind": store.ReviewSignOff})},
-		summary: "Add a comment or a verdict, or sign a verdict off", scope: scopeReview, roles: web.Officers, body: bounds.WordsBody}, w.apiNote)
+		summary: "Add a comment or a verdict, or sign a verdict off", scope: scopeReview, roles: pages.Officers, body: bounds.WordsBody}, w.apiNote)
 	register(w, a, operation{id: "get-case-library", method: http.MethodGet, path: "/checks/{id}/library",
-		summary: "Library to which the submission of a check was added", scope: scopeReview, roles: web.Officers}, w.apiCaseLibrary)
+		summary: "Library to which the submission of a check was added", scope: scopeReview, roles: pages.Officers}, w.apiCaseLibrary)
 	register(w, a, operation{id: "add-case-to-library", method: http.MethodPut, path: "/checks/{id}/library",
 		summary: "Add the submission of a check to a library, so that later ones are compared with it", scope: scopeReview,
-		roles: web.Officers, status: http.StatusAccepted,
+		roles: pages.Officers, status: http.StatusAccepted,
 		text: "By the rule of the site, the setting submissions.add. It has been added once state is added; the same call then changes nothing. A repetition of the check leaves the document out."},
 		w.apiAddCase)
 	register(w, a, operation{id: "remove-case-from-library", method: http.MethodDelete, path: "/checks/{id}/library",
-		summary: "Remove the submission of a check from the library to which it was added", scope: scopeReview, roles: web.Officers,
+		summary: "Remove the submission of a check from the library to which it was added", scope: scopeReview, roles: pages.Officers,
 		status: http.StatusNoContent}, w.apiRemoveCase)
 }
 
@@ -133,7 +134,7 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 }
 
 // apiReviewed returns a task with a report that a program reviews.
-func (w api) apiReviewed(ctx context.Context, id string) (*web.Visitor, store.Task, *web.Review, error) {
+func (w api) apiReviewed(ctx context.Context, id string) (*pages.Visitor, store.Task, *web.Review, error) {
 	v := visitorOf(ctx)
 	t, err := w.Web.Visible(ctx, v, concordat.TaskID(id))
 	if err != nil {

@@ -16,16 +16,17 @@ import (
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/bounds"
+	"concordat/web/pages"
 )
 
 func (w api) apiOfRules(a huma.API) {
 	get := func(id, path, summary, text string) operation {
 		return operation{id: id, method: http.MethodGet, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeRead,
-			roles: web.Everyone}
+			roles: pages.Everyone}
 	}
 	do := func(id, method, path, summary, text string, body int) operation {
 		return operation{id: id, method: method, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeReview,
-			roles: web.Officers, body: body}
+			roles: pages.Officers, body: body}
 	}
 	register(w, a, get("get-rules", "/rules", "Rules of a check's report",
 		"ETag is their revision. Spans are code points of the submission."), w.apiGetRules)
@@ -88,7 +89,7 @@ type reviewed struct {
 }
 
 // reported returns a check that the visitor may see and that has a report, or concordat.ErrNotFound.
-func (w api) reported(ctx context.Context, v *web.Visitor, id string) (store.Task, error) {
+func (w api) reported(ctx context.Context, v *pages.Visitor, id string) (store.Task, error) {
 	t, err := w.Web.Visible(ctx, v, concordat.TaskID(id))
 	if err == nil && !web.HasReport(t) {
 		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
@@ -96,7 +97,7 @@ func (w api) reported(ctx context.Context, v *web.Visitor, id string) (store.Tas
 	return t, err
 }
 
-func (w api) reviewed(ctx context.Context, v *web.Visitor, id string) (*reviewed, error) {
+func (w api) reviewed(ctx context.Context, v *pages.Visitor, id string) (*reviewed, error) {
 	t, err := w.reported(ctx, v, id)
 	if err != nil {
 		return nil, err
@@ -149,13 +150,13 @@ type apiPutRulesInput struct {
 }
 
 func (w api) apiPutRules(ctx context.Context, in *apiPutRulesInput) (*apiRulesOutput, error) {
-	return w.changeRulesIf(ctx, in.ConditionInput, "set", func(r *reviewed, v *web.Visitor) (report.Rules, error) {
+	return w.changeRulesIf(ctx, in.ConditionInput, "set", func(r *reviewed, v *pages.Visitor) (report.Rules, error) {
 		return in.Body.InBytes(r.count).Decided(r.now.Rules, v.Name, w.Web.Options().Now()), nil
 	})
 }
 
 func (w api) apiUndoRules(ctx context.Context, in *ConditionInput) (*apiRulesOutput, error) {
-	return w.changeRulesIf(ctx, *in, "undo", func(r *reviewed, _ *web.Visitor) (report.Rules, error) {
+	return w.changeRulesIf(ctx, *in, "undo", func(r *reviewed, _ *pages.Visitor) (report.Rules, error) {
 		if r.now.Changes == 0 {
 			return report.Rules{}, fmt.Errorf("%w: the rules were not changed", concordat.ErrInvalid)
 		}
@@ -165,7 +166,7 @@ func (w api) apiUndoRules(ctx context.Context, in *ConditionInput) (*apiRulesOut
 
 // changeRulesIf changes the rules if they have not changed since the caller read them.
 func (w api) changeRulesIf(ctx context.Context, in ConditionInput, action string,
-	change func(*reviewed, *web.Visitor) (report.Rules, error)) (*apiRulesOutput, error) {
+	change func(*reviewed, *pages.Visitor) (report.Rules, error)) (*apiRulesOutput, error) {
 	v := visitorOf(ctx)
 	seen, err := in.revision()
 	if err != nil {
@@ -186,7 +187,7 @@ func (w api) changeRulesIf(ctx context.Context, in ConditionInput, action string
 }
 
 // keepRules stores new rules unless someone else has changed them since r was read.
-func (w api) keepRules(ctx context.Context, v *web.Visitor, r *reviewed, rules report.Rules, action string) (*apiRulesOutput, error) {
+func (w api) keepRules(ctx context.Context, v *pages.Visitor, r *reviewed, rules report.Rules, action string) (*apiRulesOutput, error) {
 	what, subject, _ := strings.Cut(action, " ")
 	err := w.Web.Reports.AppendRules(ctx, v, r.task.ID, rules, what, subject, r.now.Changes)
 	if errors.Is(err, concordat.ErrChanged) {
@@ -251,7 +252,7 @@ func (r *reviewed) place(f url.Values, s concordat.Span) error {
 
 // reviseRules applies the page's form, which fill fills in, to the current rules. It retries if someone else has changed the rules in
 // between.
-func (w api) reviseRules(ctx context.Context, v *web.Visitor, id string, fill func(*reviewed, url.Values) error) (*apiRulesOutput,
+func (w api) reviseRules(ctx context.Context, v *pages.Visitor, id string, fill func(*reviewed, url.Values) error) (*apiRulesOutput,
 	error) {
 	for tries := 1; ; tries++ {
 		r, err := w.reviewed(ctx, v, id)

@@ -14,6 +14,7 @@ import (
 	"concordat"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/pages"
 )
 
 // Options configures the inbox.
@@ -52,15 +53,15 @@ func New(w *web.Web, o Options) *Inbox {
 		o.Keep = store.AnswersKept
 	}
 	d := &Inbox{w: w, o: o, wake: make(chan struct{}, 1)}
-	w.AddPage("GET /admin/inbox", web.Overseers, d.page)
-	w.AddPage("POST /admin/inbox", web.Administrators, d.change)
+	w.AddPage("GET /admin/inbox", pages.Overseers, d.page)
+	w.AddPage("POST /admin/inbox", pages.Administrators, d.change)
 	return d
 }
 
 // Receive accepts a notification that came with a token of the account v, and returns it in its stored form. A repeated notification is not
 // stored again. Receive fails with concordat.ErrInvalid if the notification does not follow the protocol, and with concordat.ErrRefused if
 // the token does not list its origin. A notification that the site cannot act on is accepted, and the answer says so.
-func (d *Inbox) Receive(ctx context.Context, v *web.Visitor, origins []string, body []byte) (store.Notification, error) {
+func (d *Inbox) Receive(ctx context.Context, v *pages.Visitor, origins []string, body []byte) (store.Notification, error) {
 	now := d.w.Options().Now()
 	n := store.Notification{ID: strings.ToLower(rand.Text()), Account: v.Name, Body: body, State: store.NotificationNoted, Due: now, Made: now}
 	a, err := parse(body)
@@ -136,7 +137,7 @@ func (d *Inbox) Receive(ctx context.Context, v *web.Visitor, origins []string, b
 }
 
 // undo returns the request that a notification withdraws or has already withdrawn, or the reason why it withdraws none.
-func (d *Inbox) undo(ctx context.Context, tx *store.DB, v *web.Visitor, a activity) (store.Notification, string, error) {
+func (d *Inbox) undo(ctx context.Context, tx *store.DB, v *pages.Visitor, a activity) (store.Notification, string, error) {
 	of := a.Object.ID
 	n, err := tx.Notifications.NotificationOf(ctx, v.Name, of)
 	switch {
@@ -162,7 +163,7 @@ func (d *Inbox) stop(ctx context.Context, account string, id concordat.TaskID) e
 
 // Replay sends abandoned answers once more and returns their number.
 func (d *Inbox) Replay(ctx context.Context, who, id string) (n int64, err error) {
-	err = d.w.Change(ctx, who, "notification_replayed", map[string]any{"id": id}, func(tx *store.DB) error {
+	err = pages.Change(ctx, d.w.Options().Store, who, "notification_replayed", map[string]any{"id": id}, func(tx *store.DB) error {
 		if _, err := tx.Notifications.Notification(ctx, id); err != nil {
 			return err
 		}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 
 	"concordat/store"
-	"concordat/web"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // shown is how many notifications one page shows.
@@ -26,7 +26,7 @@ type inboxPage struct {
 	Next      int64 // Seq before which the next page begins; 0: there is none
 }
 
-func (d *Inbox) page(rw http.ResponseWriter, r *http.Request, v *web.Visitor) {
+func (d *Inbox) page(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	p := inboxPage{MayChange: v.Role == store.RoleAdministrator}
 	if base := d.w.Options().Base; base != "" {
 		p.Address = base + Path
@@ -56,8 +56,8 @@ func (d *Inbox) page(rw http.ResponseWriter, r *http.Request, v *web.Visitor) {
 }
 
 // change resends answers that were given up.
-func (d *Inbox) change(rw http.ResponseWriter, r *http.Request, v *web.Visitor) {
-	err := web.ParseForm(rw, r)
+func (d *Inbox) change(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+	err := pages.ParseForm(rw, r)
 	if err == nil {
 		switch f := r.PostForm; f.Get("action") {
 		case "replay":

@@ -16,6 +16,7 @@ import (
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/lti"
+	"concordat/web/pages"
 )
 
 const (
@@ -38,11 +39,11 @@ type platformsPage struct {
 // Field returns the value that was entered in a field, so that it can be shown again.
 func (p platformsPage) Field(name string) string { return p.Form.Get(name) }
 
-func (d *Tool) platformsPage(rw http.ResponseWriter, r *http.Request, v *web.Visitor) {
+func (d *Tool) platformsPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	d.showPlatforms(rw, r, v, http.StatusOK, platformsPage{})
 }
 
-func (d *Tool) showPlatforms(rw http.ResponseWriter, r *http.Request, v *web.Visitor, code int, p platformsPage) {
+func (d *Tool) showPlatforms(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, code int, p platformsPage) {
 	var err error
 	p.Tool = d.tool()
 	if p.Platforms, err = d.w.Options().Store.LTI.LTIPlatforms(r.Context()); err == nil {
@@ -56,8 +57,8 @@ func (d *Tool) showPlatforms(rw http.ResponseWriter, r *http.Request, v *web.Vis
 }
 
 // changePlatforms adds, changes and removes platforms, and creates links with which they register.
-func (d *Tool) changePlatforms(rw http.ResponseWriter, r *http.Request, v *web.Visitor) {
-	if err := web.ParseForm(rw, r); err != nil {
+func (d *Tool) changePlatforms(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+	if err := pages.ParseForm(rw, r); err != nil {
 		d.w.Fail(rw, r, v, err)
 		return
 	}
@@ -123,7 +124,7 @@ func (d *Tool) AddPlatform(ctx context.Context, who string, p store.LTIPlatform)
 	}
 	p.Made = d.w.Options().Now()
 	detail := map[string]any{"platform": p.ID, "issuer": p.Issuer, "client": p.Client}
-	return d.w.Change(ctx, who, "lti_platform_added", detail, func(tx *store.DB) error {
+	return pages.Change(ctx, d.w.Options().Store, who, "lti_platform_added", detail, func(tx *store.DB) error {
 		if _, err := tx.LTI.LTIPlatform(ctx, p.ID); err == nil {
 			return fmt.Errorf("platform %s: %w", p.ID, concordat.ErrExists)
 		}
@@ -134,7 +135,7 @@ func (d *Tool) AddPlatform(ctx context.Context, who string, p store.LTIPlatform)
 // ChangePlatform sets the deployments of a platform that are accepted, or disables or enables it.
 func (d *Tool) ChangePlatform(ctx context.Context, who, id, action string, deployments []string) error {
 	detail := map[string]any{"platform": id}
-	return d.w.Change(ctx, who, "lti_platform_"+action, detail, func(tx *store.DB) error {
+	return pages.Change(ctx, d.w.Options().Store, who, "lti_platform_"+action, detail, func(tx *store.DB) error {
 		p, err := tx.LTI.LTIPlatform(ctx, id)
 		if err != nil {
 			return err
@@ -152,7 +153,7 @@ func (d *Tool) ChangePlatform(ctx context.Context, who, id, action string, deplo
 
 // RemovePlatform removes a platform; the checks that it requested stay.
 func (d *Tool) RemovePlatform(ctx context.Context, who, id string) error {
-	return d.w.Change(ctx, who, "lti_platform_removed", map[string]any{"platform": id}, func(tx *store.DB) error {
+	return pages.Change(ctx, d.w.Options().Store, who, "lti_platform_removed", map[string]any{"platform": id}, func(tx *store.DB) error {
 		return tx.LTI.DeleteLTIPlatform(ctx, id)
 	})
 }
@@ -179,7 +180,7 @@ func (d *Tool) registerPage(rw http.ResponseWriter, r *http.Request) {
 }
 
 func (d *Tool) register(rw http.ResponseWriter, r *http.Request) {
-	if err := web.ParseForm(rw, r); err != nil {
+	if err := pages.ParseForm(rw, r); err != nil {
 		d.w.Fail(rw, r, nil, err)
 		return
 	}

@@ -16,6 +16,7 @@ import (
 	"concordat/web"
 	"concordat/web/lti"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 type windowPage struct{ Key string }
@@ -118,8 +119,8 @@ func (d *Tool) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform
 		return fmt.Errorf("launch: %w: message type %q", concordat.ErrInvalid, m.Type)
 	}
 	secret := rand.Text()
-	err := d.w.Change(r.Context(), s.visitor().Name, "lti_launch", map[string]any{"ok": true, "type": m.Type, "deployment": m.Deployment,
-		"context": s.Context, "teacher": s.Teacher}, func(tx *store.DB) error {
+	detail := map[string]any{"ok": true, "type": m.Type, "deployment": m.Deployment, "context": s.Context, "teacher": s.Teacher}
+	err := pages.Change(r.Context(), d.w.Options().Store, s.visitor().Name, "lti_launch", detail, func(tx *store.DB) error {
 		return d.putIn(r.Context(), tx, flowLTISession, secret, s, sessionTime)
 	})
 	if err != nil {
@@ -236,7 +237,7 @@ type answerPage struct{ URL, Token string }
 
 // configure saves a teacher's choices and, for a new activity, answers the platform.
 func (d *Tool) configure(rw http.ResponseWriter, r *http.Request, s *session) {
-	err := web.ParseForm(rw, r)
+	err := pages.ParseForm(rw, r)
 	var one pendingChoice
 	if err == nil {
 		one, err = d.pending(r.Context(), s, r.PostForm.Get("key"))
@@ -289,7 +290,7 @@ func (d *Tool) keepChoices(ctx context.Context, s *session, one pendingChoice, f
 		context = "" // the choices also apply to copies of the course
 	}
 	detail := map[string]any{"processor": one.Processor, "context": s.Context}
-	return d.w.Change(ctx, s.visitor().Name, "lti_configured", detail, func(tx *store.DB) error {
+	return pages.Change(ctx, d.w.Options().Store, s.visitor().Name, "lti_configured", detail, func(tx *store.DB) error {
 		return tx.LTI.PutLTIChoices(ctx, s.Platform, one.Processor, context, b)
 	})
 }

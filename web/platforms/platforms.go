@@ -15,6 +15,7 @@ import (
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/lti"
+	"concordat/web/pages"
 )
 
 // Options configures how learning platforms use the site. Keys are required.
@@ -85,8 +86,8 @@ func New(w *web.Web, o Options) *Tool {
 	m.HandleFunc("GET /lti/checks/{id}/report", d.as(d.reportPage))
 	m.HandleFunc("GET /lti/register", d.registerPage)
 	m.HandleFunc("POST /lti/register", d.register)
-	w.AddPage("GET /platforms", web.Administrators, d.platformsPage)
-	w.AddPage("POST /platforms", web.Administrators, d.changePlatforms)
+	w.AddPage("GET /platforms", pages.Administrators, d.platformsPage)
+	w.AddPage("POST /platforms", pages.Administrators, d.changePlatforms)
 	return d
 }
 
@@ -148,7 +149,7 @@ type launchState struct {
 
 // login begins a launch (1EdTech Security Framework 1.0, section 5.1.1.1).
 func (d *Tool) login(rw http.ResponseWriter, r *http.Request) {
-	if err := web.ParseForm(rw, r); err != nil {
+	if err := pages.ParseForm(rw, r); err != nil {
 		d.w.Fail(rw, r, nil, err)
 		return
 	}
@@ -245,12 +246,12 @@ type session struct {
 }
 
 // visitor returns the session as a visitor, under whose name actions are recorded.
-func (s *session) visitor() *web.Visitor {
+func (s *session) visitor() *pages.Visitor {
 	role := store.RoleSubmitter
 	if s.Teacher {
 		role = store.RoleOfficer
 	}
-	return &web.Visitor{Account: store.Account{Name: web.PlatformOwner + s.Platform + ":" + s.Subject, Title: s.Name, Role: role}}
+	return &pages.Visitor{Account: store.Account{Name: web.PlatformOwner + s.Platform + ":" + s.Subject, Title: s.Name, Role: role}}
 }
 
 // mayUse reports whether the visitor may see anything here.

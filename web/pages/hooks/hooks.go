@@ -1,9 +1,11 @@
-package web
+// Package hooks has the pages of webhooks, and what the API offers of them. Start from New.
+package hooks
 
 import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -12,21 +14,37 @@ import (
 
 	"concordat"
 	"concordat/store"
+	"concordat/web/pages"
 	"concordat/webhook"
 )
 
 // formerSecretTime is how long a replaced secret still signs.
 const formerSecretTime = 24 * time.Hour
 
-func (w adminPages) hookRoutes() {
-	w.AddPage("GET /account/webhooks", Everyone, w.hooksPage)
-	w.AddPage("POST /account/webhooks", Everyone, w.addHookForm)
-	w.AddPage("GET /account/webhooks/{id}", Everyone, w.hookPage)
-	w.AddPage("POST /account/webhooks/{id}", Everyone, w.changeHookForm)
+// Options configure the pages.
+type Options struct {
+	Store    *store.DB
+	Networks []netip.Prefix // private networks that webhooks may reach
 }
 
-// HookOf returns a webhook if the visitor may see it: the visitor's own, or any for an administrator.
-func (w adminPages) HookOf(ctx context.Context, v *Visitor, id string) (store.Hook, error) {
+// Hooks shows and changes webhooks.
+type Hooks struct {
+	frame pages.Frame
+	o     Options
+}
+
+// New adds the pages to a site.
+func New(frame pages.Frame, o Options) Hooks {
+	w := Hooks{frame, o}
+	frame.AddPage("GET /account/webhooks", pages.Everyone, w.listPage)
+	frame.AddPage("POST /account/webhooks", pages.Everyone, w.add)
+	frame.AddPage("GET /account/webhooks/{id}", pages.Everyone, w.onePage)
+	frame.AddPage("POST /account/webhooks/{id}", pages.Everyone, w.change)
+	return w
+}
+
+// One returns a webhook if the visitor may see it: the visitor's own, or any for an administrator.
+func (w Hooks) One(ctx context.Context, v *pages.Visitor, id string) (store.Hook, error) {
 	h, err := w.o.Store.Webhooks.Hook(ctx, store.HookID(id))
 	if err == nil && h.Account != v.Name && v.Role != store.RoleAdministrator {
 		err = fmt.Errorf("webhook %s: %w", id, concordat.ErrNotFound)
@@ -34,19 +52,19 @@ func (w adminPages) HookOf(ctx context.Context, v *Visitor, id string) (store.Ho
 	return h, err
 }
 
-// MakeHook creates a webhook for the visitor.
-func (w adminPages) MakeHook(ctx context.Context, v *Visitor, h store.Hook) (store.Hook, error) {
+// Make creates a webhook for the visitor.
+func (w Hooks) Make(ctx context.Context, v *pages.Visitor, h store.Hook) (store.Hook, error) {
 	if h.Whole && v.Role != store.RoleAdministrator {
 		return h, fmt.Errorf("%w: only administrators are told of the whole site", concordat.ErrRefused)
 	}
-	u, err := webhook.CheckURL(h.URL, w.o.HookNetworks)
+	u, err := webhook.CheckURL(h.URL, w.o.Networks)
 	if err != nil {
 		return h, err
 	}
 	h.Account = v.Name
 	// The rest of the address may contain a secret.
 	detail := map[string]any{"host": u.Host, "whole": h.Whole, "events": h.Kinds}
-	err = w.Change(ctx, v.Name, "webhook_made", detail, func(tx *store.DB) error {
+	err = pages.Change(ctx, w.o.Store, v.Name, "webhook_made", detail, func(tx *store.DB) error {
 		h, err = tx.Webhooks.CreateHook(ctx, h)
 		detail["webhook"] = h.ID
 		return err
@@ -54,34 +72,34 @@ func (w adminPages) MakeHook(ctx context.Context, v *Visitor, h store.Hook) (sto
 	return h, err
 }
 
-// UpdateHook changes a webhook that the visitor may see.
-func (w adminPages) UpdateHook(ctx context.Context, v *Visitor, h store.Hook) error {
-	u, err := webhook.CheckURL(h.URL, w.o.HookNetworks)
+// Update changes a webhook that the visitor may see.
+func (w Hooks) Update(ctx context.Context, v *pages.Visitor, h store.Hook) error {
+	u, err := webhook.CheckURL(h.URL, w.o.Networks)
 	if err != nil {
 		return err
 	}
 	detail := map[string]any{"webhook": h.ID, "host": u.Host, "events": h.Kinds, "state": h.State}
-	return w.Change(ctx, v.Name, "webhook_changed", detail, func(tx *store.DB) error { return tx.Webhooks.UpdateHook(ctx, h) })
+	return pages.Change(ctx, w.o.Store, v.Name, "webhook_changed", detail, func(tx *store.DB) error { return tx.Webhooks.UpdateHook(ctx, h) })
 }
 
-func (w adminPages) RotateHook(ctx context.Context, v *Visitor, id store.HookID) (store.Hook, error) {
+func (w Hooks) Rotate(ctx context.Context, v *pages.Visitor, id store.HookID) (store.Hook, error) {
 	var h store.Hook
-	err := w.Change(ctx, v.Name, "webhook_rotated", map[string]any{"webhook": id}, func(tx *store.DB) (err error) {
+	err := pages.Change(ctx, w.o.Store, v.Name, "webhook_rotated", map[string]any{"webhook": id}, func(tx *store.DB) (err error) {
 		h, err = tx.Webhooks.RotateHook(ctx, id, formerSecretTime)
 		return err
 	})
 	return h, err
 }
 
-func (w adminPages) DeleteHook(ctx context.Context, v *Visitor, id store.HookID) error {
-	return w.Change(ctx, v.Name, "webhook_deleted", map[string]any{"webhook": id},
+func (w Hooks) Delete(ctx context.Context, v *pages.Visitor, id store.HookID) error {
+	return pages.Change(ctx, w.o.Store, v.Name, "webhook_deleted", map[string]any{"webhook": id},
 		func(tx *store.DB) error { return tx.Webhooks.DeleteHook(ctx, id) })
 }
 
-func (w adminPages) ReplayHook(ctx context.Context, v *Visitor, id store.HookID, r store.Replay) (int64, error) {
+func (w Hooks) Replay(ctx context.Context, v *pages.Visitor, id store.HookID, r store.Replay) (int64, error) {
 	var n int64
 	detail := map[string]any{"webhook": id}
-	err := w.Change(ctx, v.Name, "webhook_replayed", detail, func(tx *store.DB) (err error) {
+	err := pages.Change(ctx, w.o.Store, v.Name, "webhook_replayed", detail, func(tx *store.DB) (err error) {
 		n, err = tx.Webhooks.ReplayDeliveries(ctx, id, r)
 		detail["deliveries"] = n
 		return err
@@ -94,25 +112,25 @@ type hooksPage struct {
 	Kinds    []store.EventKind
 	MayWhole bool
 	Me       string
-	People   called
+	People   pages.Names
 }
 
-func (w adminPages) hooksPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Hooks) listPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	own := v.Name
 	if v.Role == store.RoleAdministrator {
 		own = ""
 	}
 	hs, err := w.o.Store.Webhooks.Hooks(r.Context(), own, "", 0)
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	people, err := calledOn(r.Context(), w.Web)
+	people, err := w.frame.Names(r.Context())
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	w.Show(rw, r, v, http.StatusOK, "hooks", "title.hooks",
+	w.frame.Show(rw, r, v, http.StatusOK, "hooks", "title.hooks",
 		hooksPage{hs, store.EventKinds(), v.Role == store.RoleAdministrator, v.Name, people})
 }
 
@@ -123,18 +141,18 @@ func kindsOf(f url.Values) (out []store.EventKind) {
 	return out
 }
 
-func (w adminPages) addHookForm(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	err := ParseForm(rw, r)
+func (w Hooks) add(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+	err := pages.ParseForm(rw, r)
 	var h store.Hook
 	if err == nil {
-		h, err = w.MakeHook(r.Context(), v, store.Hook{Whole: r.PostForm.Get("whole") != "", URL: strings.TrimSpace(r.PostForm.Get("url")),
+		h, err = w.Make(r.Context(), v, store.Hook{Whole: r.PostForm.Get("whole") != "", URL: strings.TrimSpace(r.PostForm.Get("url")),
 			Title: strings.TrimSpace(r.PostForm.Get("title")), Kinds: kindsOf(r.PostForm)})
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	w.showHook(rw, r, v, h, webhook.SecretText(h.Secrets[0]), 0)
+	w.show(rw, r, v, h, webhook.SecretText(h.Secrets[0]), 0)
 }
 
 // deliveriesPage is how many deliveries a page shows.
@@ -155,21 +173,21 @@ type hookPage struct {
 // Wants reports whether the webhook receives events of a kind.
 func (p hookPage) Wants(k store.EventKind) bool { return slices.Contains(p.Kinds, k) }
 
-func (w adminPages) hookPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	h, err := w.HookOf(r.Context(), v, r.PathValue("id"))
+func (w Hooks) onePage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+	h, err := w.One(r.Context(), v, r.PathValue("id"))
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an unparsable value starts at the newest
-	w.showHook(rw, r, v, h, "", before)
+	w.show(rw, r, v, h, "", before)
 }
 
-func (w adminPages) showHook(rw http.ResponseWriter, r *http.Request, v *Visitor, h store.Hook, secret string, before int64) {
+func (w Hooks) show(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, h store.Hook, secret string, before int64) {
 	p := hookPage{Hook: h, All: store.EventKinds(), Secret: secret}
 	var err error
 	if p.Deliveries, err = w.o.Store.Webhooks.Deliveries(r.Context(), h.ID, "", before, deliveriesPage); err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	for _, d := range p.Deliveries {
@@ -181,22 +199,22 @@ func (w adminPages) showHook(rw http.ResponseWriter, r *http.Request, v *Visitor
 	if seq, err := strconv.ParseInt(r.URL.Query().Get("delivery"), 10, 64); err == nil {
 		d, attempts, err := w.o.Store.Webhooks.Delivery(r.Context(), h.ID, seq)
 		if err != nil {
-			w.Fail(rw, r, v, err)
+			w.frame.Fail(rw, r, v, err)
 			return
 		}
 		p.Delivery, p.Attempts = &d, attempts
 	}
-	w.Show(rw, r, v, http.StatusOK, "hook", "title.hook", p)
+	w.frame.Show(rw, r, v, http.StatusOK, "hook", "title.hook", p)
 }
 
-func (w adminPages) changeHookForm(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Hooks) change(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	ctx := r.Context()
-	h, err := w.HookOf(ctx, v, r.PathValue("id"))
+	h, err := w.One(ctx, v, r.PathValue("id"))
 	if err == nil {
-		err = ParseForm(rw, r)
+		err = pages.ParseForm(rw, r)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	f := r.PostForm
@@ -204,23 +222,23 @@ func (w adminPages) changeHookForm(rw http.ResponseWriter, r *http.Request, v *V
 	switch action := f.Get("action"); action {
 	case "save":
 		h.URL, h.Title, h.Kinds = strings.TrimSpace(f.Get("url")), strings.TrimSpace(f.Get("title")), kindsOf(f)
-		err = w.UpdateHook(ctx, v, h)
+		err = w.Update(ctx, v, h)
 	case "pause":
 		h.State = store.HookPaused
-		err = w.UpdateHook(ctx, v, h)
+		err = w.Update(ctx, v, h)
 	case "resume":
 		h.State = store.HookActive
-		err = w.UpdateHook(ctx, v, h)
+		err = w.Update(ctx, v, h)
 	case "rotate":
-		if h, err = w.RotateHook(ctx, v, h.ID); err == nil {
-			w.showHook(rw, r, v, h, webhook.SecretText(h.Secrets[0]), 0)
+		if h, err = w.Rotate(ctx, v, h.ID); err == nil {
+			w.show(rw, r, v, h, webhook.SecretText(h.Secrets[0]), 0)
 			return
 		}
 	case "ping":
 		err = w.o.Store.Webhooks.PingHook(ctx, h.ID)
 	case "delete":
 		to = "/account/webhooks"
-		err = w.DeleteHook(ctx, v, h.ID)
+		err = w.Delete(ctx, v, h.ID)
 	case "replay", "replay-dead":
 		again := store.Replay{State: store.DeliveryDead}
 		if action == "replay" {
@@ -230,13 +248,13 @@ func (w adminPages) changeHookForm(rw http.ResponseWriter, r *http.Request, v *V
 			}
 		}
 		if err == nil {
-			_, err = w.ReplayHook(ctx, v, h.ID, again)
+			_, err = w.Replay(ctx, v, h.ID, again)
 		}
 	default:
 		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, to, http.StatusSeeOther)

@@ -1,4 +1,5 @@
-package web
+// Package harvests has the pages of the sources from which documents are harvested, and what the API offers of them. Start from New.
+package harvests
 
 import (
 	"context"
@@ -12,19 +13,38 @@ import (
 
 	"concordat"
 	"concordat/harvest"
+	"concordat/harvest/fetch"
 	"concordat/store"
 	"concordat/view"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
-// Harvests shows and changes the sources from which documents are harvested.
-type Harvests struct{ w *Web }
+// Options configure the pages.
+type Options struct {
+	Store *store.DB
+	Fetch *fetch.Client    // reads sources; nil: no sources can be added here
+	Now   func() time.Time // nil: time.Now
+}
 
-func (h Harvests) routes() {
-	h.w.AddPage("GET /admin/harvest", Overseers, h.page)
-	h.w.AddPage("POST /admin/harvest", Administrators, h.addForm)
-	h.w.AddPage("GET /admin/harvest/{id}", Overseers, h.onePage)
-	h.w.AddPage("POST /admin/harvest/{id}", Administrators, h.change)
+// Harvests shows and changes the sources from which documents are harvested.
+type Harvests struct {
+	frame pages.Frame
+	o     Options
+}
+
+// New adds the pages to a site.
+func New(frame pages.Frame, o Options) Harvests {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	h := Harvests{frame, o}
+
+	h.frame.AddPage("GET /admin/harvest", pages.Overseers, h.page)
+	h.frame.AddPage("POST /admin/harvest", pages.Administrators, h.addForm)
+	h.frame.AddPage("GET /admin/harvest/{id}", pages.Overseers, h.onePage)
+	h.frame.AddPage("POST /admin/harvest/{id}", pages.Administrators, h.change)
+	return h
 }
 
 // errNoHarvest is returned on a site that does not harvest.
@@ -32,12 +52,12 @@ var errNoHarvest = fmt.Errorf("this site does not harvest: %w", concordat.ErrRef
 
 // All returns the sources in order of name.
 func (h Harvests) All(ctx context.Context) ([]view.Harvest, error) {
-	all, err := h.w.o.Store.Harvest.Sources(ctx)
+	all, err := h.o.Store.Harvest.Sources(ctx)
 	out := make([]view.Harvest, 0, len(all))
 	for _, s := range all {
 		if err == nil {
 			var counts map[store.HarvestRecordState]int
-			counts, err = h.w.o.Store.Harvest.CountRecords(ctx, s.ID)
+			counts, err = h.o.Store.Harvest.CountRecords(ctx, s.ID)
 			out = append(out, view.OfHarvest(s, counts))
 		}
 	}
@@ -46,21 +66,21 @@ func (h Harvests) All(ctx context.Context) ([]view.Harvest, error) {
 
 // One returns a source.
 func (h Harvests) One(ctx context.Context, id string) (view.Harvest, error) {
-	s, err := h.w.o.Store.Harvest.Source(ctx, id)
+	s, err := h.o.Store.Harvest.Source(ctx, id)
 	if err != nil {
 		return view.Harvest{}, err
 	}
-	counts, err := h.w.o.Store.Harvest.CountRecords(ctx, id)
+	counts, err := h.o.Store.Harvest.CountRecords(ctx, id)
 	return view.OfHarvest(s, counts), err
 }
 
 // Records returns the records of a source after the one with the given name. If state is empty, it returns records in all states.
 func (h Harvests) Records(ctx context.Context, id string, state store.HarvestRecordState, after string, limit int) ([]view.HarvestRecord,
 	error) {
-	if _, err := h.w.o.Store.Harvest.Source(ctx, id); err != nil {
+	if _, err := h.o.Store.Harvest.Source(ctx, id); err != nil {
 		return nil, err
 	}
-	rows, err := h.w.o.Store.Harvest.ListRecords(ctx, id, state, after, limit)
+	rows, err := h.o.Store.Harvest.ListRecords(ctx, id, state, after, limit)
 	out := make([]view.HarvestRecord, 0, len(rows))
 	for _, r := range rows {
 		one := view.OfHarvestRecord(r)
@@ -71,21 +91,21 @@ func (h Harvests) Records(ctx context.Context, id string, state store.HarvestRec
 }
 
 // Add adds a source.
-func (h Harvests) Add(ctx context.Context, v *Visitor, spec harvest.Spec) (view.Harvest, error) {
-	if h.w.o.Harvest == nil {
+func (h Harvests) Add(ctx context.Context, v *pages.Visitor, spec harvest.Spec) (view.Harvest, error) {
+	if h.o.Fetch == nil {
 		return view.Harvest{}, errNoHarvest
 	}
-	if _, err := h.w.o.Store.Catalogue.Library(ctx, spec.Library); err != nil {
+	if _, err := h.o.Store.Catalogue.Library(ctx, spec.Library); err != nil {
 		if errors.Is(err, concordat.ErrNotFound) {
 			err = message.Absent("wrong.library", string(spec.Library))
 		}
 		return view.Harvest{}, err
 	}
-	s, err := harvest.NewSource(spec, h.w.o.Harvest, false, h.w.o.Now())
+	s, err := harvest.NewSource(spec, h.o.Fetch, false, h.o.Now())
 	if err != nil {
 		return view.Harvest{}, err
 	}
-	err = h.w.Change(ctx, v.Name, "harvest_added", map[string]any{"source": s.ID, "url": s.URL, "library": s.Library},
+	err = pages.Change(ctx, h.o.Store, v.Name, "harvest_added", map[string]any{"source": s.ID, "url": s.URL, "library": s.Library},
 		func(tx *store.DB) error {
 			return tx.Harvest.AddSource(ctx, s)
 		})
@@ -96,25 +116,25 @@ func (h Harvests) Add(ctx context.Context, v *Visitor, spec harvest.Spec) (view.
 }
 
 // Run reads a source now. If whole is set, it reads everything that the source lists.
-func (h Harvests) Run(ctx context.Context, v *Visitor, id string, whole bool) error {
+func (h Harvests) Run(ctx context.Context, v *pages.Visitor, id string, whole bool) error {
 	ask := ""
 	if whole {
 		ask = harvest.AskWhole
 	}
-	return h.w.Change(ctx, v.Name, "harvest_asked", map[string]any{"source": id, "whole": whole}, func(tx *store.DB) error {
-		return tx.Harvest.PlanSource(ctx, id, h.w.o.Now(), ask)
+	return pages.Change(ctx, h.o.Store, v.Name, "harvest_asked", map[string]any{"source": id, "whole": whole}, func(tx *store.DB) error {
+		return tx.Harvest.PlanSource(ctx, id, h.o.Now(), ask)
 	})
 }
 
 // Remove forgets a source. Its documents stay.
-func (h Harvests) Remove(ctx context.Context, v *Visitor, id string) error {
-	return h.w.Change(ctx, v.Name, "harvest_source_removed", map[string]any{"source": id}, func(tx *store.DB) error {
+func (h Harvests) Remove(ctx context.Context, v *pages.Visitor, id string) error {
+	return pages.Change(ctx, h.o.Store, v.Name, "harvest_source_removed", map[string]any{"source": id}, func(tx *store.DB) error {
 		return tx.Harvest.RemoveSource(ctx, id)
 	})
 }
 
-// harvestPage lists the sources.
-type harvestPage struct {
+// listPage lists the sources.
+type listPage struct {
 	Sources   []view.Harvest
 	Libraries []store.Library
 	MayChange bool
@@ -124,28 +144,28 @@ type harvestPage struct {
 }
 
 // Field returns the value of a field of the form.
-func (p harvestPage) Field(name string) string { return p.Asked.Get(name) }
+func (p listPage) Field(name string) string { return p.Asked.Get(name) }
 
-func (h Harvests) page(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	h.show(rw, r, v, http.StatusOK, harvestPage{Asked: url.Values{"every": {"24"}}})
+func (h Harvests) page(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+	h.show(rw, r, v, http.StatusOK, listPage{Asked: url.Values{"every": {"24"}}})
 }
 
-func (h Harvests) show(rw http.ResponseWriter, r *http.Request, v *Visitor, status int, p harvestPage) {
+func (h Harvests) show(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, status int, p listPage) {
 	var err error
-	p.MayChange = v.Role == store.RoleAdministrator && h.w.o.Harvest != nil
+	p.MayChange = v.Role == store.RoleAdministrator && h.o.Fetch != nil
 	if p.Sources, err = h.All(r.Context()); err == nil {
-		p.Libraries, err = h.w.o.Store.Catalogue.Libraries(r.Context())
+		p.Libraries, err = h.o.Store.Catalogue.Libraries(r.Context())
 	}
 	if err != nil {
-		h.w.Fail(rw, r, v, err)
+		h.frame.Fail(rw, r, v, err)
 		return
 	}
 	p.Busy = slices.ContainsFunc(p.Sources, func(s view.Harvest) bool { return s.Running })
-	h.w.Show(rw, r, v, status, "admin_harvest", "admin.harvest", p)
+	h.frame.Show(rw, r, v, status, "admin_harvest", "admin.harvest", p)
 }
 
-func (h Harvests) addForm(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	err := ParseForm(rw, r)
+func (h Harvests) addForm(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+	err := pages.ParseForm(rw, r)
 	if err == nil {
 		f := r.PostForm
 		var every time.Duration
@@ -164,16 +184,16 @@ func (h Harvests) addForm(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 		if errors.Is(err, concordat.ErrExists) {
 			words = message.LanguageOf(r).Say("harvest.taken")
 		}
-		h.show(rw, r, v, http.StatusBadRequest, harvestPage{Problem: words, Asked: r.PostForm})
+		h.show(rw, r, v, http.StatusBadRequest, listPage{Problem: words, Asked: r.PostForm})
 	case err != nil:
-		h.w.Fail(rw, r, v, err)
+		h.frame.Fail(rw, r, v, err)
 	default:
 		http.Redirect(rw, r, "/admin/harvest", http.StatusSeeOther)
 	}
 }
 
-// harvestOnePage shows one source.
-type harvestOnePage struct {
+// sourcePage shows one source.
+type sourcePage struct {
 	Source    view.Harvest
 	State     store.HarvestRecordState
 	States    []store.HarvestRecordState
@@ -185,9 +205,9 @@ type harvestOnePage struct {
 // shownRecords is the number of records on a page.
 const shownRecords = 100
 
-func (h Harvests) onePage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (h Harvests) onePage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	q := r.URL.Query()
-	p := harvestOnePage{State: store.HarvestRecordState(q.Get("state")), States: store.HarvestRecordStates,
+	p := sourcePage{State: store.HarvestRecordState(q.Get("state")), States: store.HarvestRecordStates,
 		MayChange: v.Role == store.RoleAdministrator}
 	var err error
 	if p.State != "" && !slices.Contains(store.HarvestRecordStates, p.State) {
@@ -197,18 +217,18 @@ func (h Harvests) onePage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 		p.Records, err = h.Records(r.Context(), p.Source.ID, p.State, q.Get("after"), shownRecords)
 	}
 	if err != nil {
-		h.w.Fail(rw, r, v, err)
+		h.frame.Fail(rw, r, v, err)
 		return
 	}
 	if n := len(p.Records); n == shownRecords {
 		p.Older = "/admin/harvest/" + p.Source.ID + "?" + url.Values{"state": {string(p.State)}, "after": {p.Records[n-1].ID}}.Encode()
 	}
-	h.w.Show(rw, r, v, http.StatusOK, "admin_harvest_one", "admin.harvest", p)
+	h.frame.Show(rw, r, v, http.StatusOK, "admin_harvest_one", "admin.harvest", p)
 }
 
-func (h Harvests) change(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (h Harvests) change(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	id, to := r.PathValue("id"), "/admin/harvest"
-	err := ParseForm(rw, r)
+	err := pages.ParseForm(rw, r)
 	if err == nil {
 		switch r.PostForm.Get("action") {
 		case "run", "whole":
@@ -221,7 +241,7 @@ func (h Harvests) change(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 		}
 	}
 	if err != nil {
-		h.w.Fail(rw, r, v, err)
+		h.frame.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, to, http.StatusSeeOther)

@@ -1,0 +1,77 @@
+package pages
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"concordat/store"
+	"concordat/web/message"
+)
+
+// Frame is the site around the pages of a subject. It is safe for concurrent use.
+type Frame interface {
+	// AddPage adds a page for people with one of the roles.
+	AddPage(pattern string, roles []store.Role, page Page)
+	// Show writes a page with a template and, as its title, a message.
+	Show(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, template, title string, page any)
+	// Fail shows an error in the visitor's language.
+	Fail(rw http.ResponseWriter, r *http.Request, v *Visitor, err error)
+	// Names returns the names of people, sites and libraries.
+	Names(ctx context.Context) (Names, error)
+}
+
+// Page answers a request of a visitor who may open the page.
+type Page = func(http.ResponseWriter, *http.Request, *Visitor)
+
+// Who may open a page.
+var (
+	Everyone       = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleSubmitter, store.RoleAuditor}
+	Checkers       = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleSubmitter}
+	Officers       = []store.Role{store.RoleAdministrator, store.RoleOfficer}
+	Administrators = []store.Role{store.RoleAdministrator}
+	Overseers      = []store.Role{store.RoleAdministrator, store.RoleAuditor}
+)
+
+// Visitor is a person who has signed in, or a program.
+type Visitor struct {
+	store.Account
+	Session store.TokenID // empty: the visitor is a program
+	Address string        // where the request comes from
+}
+
+// SeesAll reports whether the visitor may read other people's reports.
+func (v *Visitor) SeesAll() bool { return v.Role != store.RoleSubmitter }
+
+// MayReview reports whether the visitor may decide on reports.
+func (v *Visitor) MayReview() bool {
+	return v.Role == store.RoleAdministrator || v.Role == store.RoleOfficer
+}
+
+// Note returns the audit entry of an action of the visitor.
+func (v *Visitor) Note(action string, detail map[string]any) store.AuditNote {
+	return store.AuditNote{Actor: v.Name, Action: action, Detail: detail}
+}
+
+// Change makes a change in the store and its audit entry. Either both are made or neither is. by is the author, and f may set values to
+// which detail refers.
+func Change(ctx context.Context, db *store.DB, by, action string, detail map[string]any, f func(tx *store.DB) error) error {
+	return db.Atomic(ctx, func(tx *store.DB) error {
+		if err := f(tx); err != nil {
+			return err
+		}
+		return tx.Audit.Note(ctx, by, action, detail)
+	})
+}
+
+// MaxForm bounds the part of a request that does not consist of files, in bytes.
+const MaxForm = 4 << 20
+
+// ParseForm parses a small form.
+func ParseForm(rw http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(rw, r.Body, MaxForm)
+	if err := r.ParseForm(); err != nil {
+		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
+	}
+	return nil
+}
