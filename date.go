@@ -2,6 +2,8 @@ package concordat
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 	"time"
 )
 
@@ -66,4 +68,75 @@ func (d Date) Before(e Date) bool {
 	_, end, ok := d.bounds()
 	begin, _, known := e.bounds()
 	return ok && known && !end.After(begin)
+}
+
+// Instant is the point in time at which a document was made, if more is known than its Date: RFC 3339 to the minute or to the second, with
+// the zone in which it was written, 2019-03-14T15:09+01:00 or 2019-03-14T14:09:26Z. The empty Instant is unknown.
+type Instant string
+
+// instantForms are the layouts of an Instant, to the minute and to the second, and the time that each spans.
+var instantForms = []struct {
+	form string
+	span time.Duration
+}{{"2006-01-02T15:04Z07:00", time.Minute}, {"2006-01-02T15:04:05Z07:00", time.Second}}
+
+// writtenInstant matches what ParseInstant reads.
+var writtenInstant = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,]\d+)?(?: ?(Z|UTC|[+-]\d\d:?\d\d))?$`)
+
+// ParseInstant returns the Instant of a text in one of its forms. As in many tables, a blank may replace the T or precede the zone, seconds
+// may have a fraction, which is dropped, and a text without a zone is in UTC. The empty text is unknown. It fails with ErrInvalid on any
+// other text.
+func ParseInstant(s string) (Instant, error) {
+	i := Instant(s)
+	if m := writtenInstant.FindStringSubmatch(s); m != nil {
+		zone := m[3]
+		if len(zone) == len("+0200") {
+			zone = zone[:3] + ":" + zone[3:]
+		}
+		if zone == "" || zone == "UTC" || zone == "+00:00" || zone == "-00:00" {
+			zone = "Z"
+		}
+		i = Instant(m[1] + "T" + m[2] + zone)
+	}
+	return i, i.Validate()
+}
+
+// Validate returns nil for the empty Instant and for one in one of the two forms with a year of at least 1, otherwise ErrInvalid.
+func (i Instant) Validate() error {
+	if i == "" {
+		return nil
+	}
+	if from, _, ok := i.bounds(); !ok || from.Year() < 1 {
+		return fmt.Errorf("time %q: %w: want 2006-01-02T15:04 or 2006-01-02T15:04:05, followed by Z or a zone such as +02:00", string(i), ErrInvalid)
+	}
+	return nil
+}
+
+// Date returns the day of i in the zone in which it was written.
+func (i Instant) Date() Date { return Date(i[:min(len(i), len(time.DateOnly))]) }
+
+// bounds returns the first moment of i and the first moment after it.
+func (i Instant) bounds() (from, to time.Time, ok bool) {
+	for _, f := range instantForms {
+		if from, err := time.Parse(f.form, string(i)); err == nil && from.Format(f.form) == string(i) {
+			return from, from.Add(f.span), true
+		}
+	}
+	return from, to, false
+}
+
+// String returns i as people read it: 2019-03-14 15:09 +01:00, or UTC in place of the zone.
+func (i Instant) String() string {
+	from, to, ok := i.bounds()
+	if !ok {
+		return string(i)
+	}
+	form := "2006-01-02 15:04"
+	if to.Sub(from) == time.Second {
+		form += ":05"
+	}
+	if strings.HasSuffix(string(i), "Z") {
+		return from.Format(form) + " UTC"
+	}
+	return from.Format(form + " -07:00")
 }

@@ -227,6 +227,7 @@ func (d *WebApp) read(ctx context.Context, path, name string) ([]site.Item, erro
 				instance.FlagsOf(item.Result.Flags)
 			one.Author = item.Result.Author
 			one.Dated, one.DatedBy = instance.DateOf("", item.Result)
+			one.Timed = instance.TimeOf(one.DatedBy, item.Result)
 		}
 		out = append(out, one)
 	}

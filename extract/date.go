@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -54,11 +55,32 @@ func (b *builder) dated(raw string) {
 		date := strings.TrimRight(strings.Join(m[1:1+n], "-"), "-")
 		if _, err := time.Parse(form, date); err == nil {
 			if !slices.Contains(defaultDays, date) {
-				b.res.Date = date
+				b.res.Date, b.res.Time = date, timeOf(raw)
 			}
 			return
 		}
 	}
+}
+
+// metadataTime matches a day with its time of day and its zone in the forms that metadataDate reads.
+var metadataTime = regexp.MustCompile(`^(?:D:)?([0-9]{4})[-/.]?([0-9]{2})[-/.]?([0-9]{2})[T ]?([0-9]{2}):?([0-9]{2}):?([0-9]{2})(?:[.,][0-9]+)? ?(?:(Z)|([+-][0-9]{2})[':]?([0-9]{2})?)`)
+
+// timeOf returns the time in a text that dated reads, or "" if it gives none. Midnight is what programs write that know the day alone, and
+// a time without a zone may be any of 26 hours.
+func timeOf(raw string) string {
+	m := metadataTime.FindStringSubmatch(strings.TrimSpace(raw))
+	if m == nil || m[4]+m[5]+m[6] == "000000" {
+		return ""
+	}
+	zone := m[8] + ":" + cmp.Or(m[9], "00")
+	if m[7] != "" || zone == "+00:00" || zone == "-00:00" {
+		zone = "Z"
+	}
+	out := strings.Join(m[1:4], "-") + "T" + strings.Join(m[4:7], ":") + zone
+	if _, err := time.Parse(time.RFC3339, out); err != nil {
+		return ""
+	}
+	return out
 }
 
 // The creation date in an XMP packet (ISO 16684-1) is an element or an attribute of this namespace.

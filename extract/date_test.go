@@ -33,6 +33,26 @@ func TestMetadataDates(t *testing.T) {
 			t.Errorf("%q: date %q, want %q", raw, b.res.Date, want)
 		}
 	}
+	for raw, want := range map[string]string{
+		"2019-03-14T12:00:00Z":        "2019-03-14T12:00:00Z",
+		"2019-03-14T12:00:00.5+01:00": "2019-03-14T12:00:00+01:00",
+		"D:20190314120000+01'00'":     "2019-03-14T12:00:00+01:00",
+		"D:20190314120000-05'30":      "2019-03-14T12:00:00-05:30",
+		"D:20190314120000+01":         "2019-03-14T12:00:00+01:00",
+		"D:20190314120000Z00'00'":     "2019-03-14T12:00:00Z",
+		"2019-03-14T12:00:00":         "", // anywhere within 26 hours
+		"D:20190314120000":            "",
+		"2019-03-14T00:00:00Z":        "", // known to the day
+		"2019-03-14":                  "",
+		"2019-03-14T25:00:00Z":        "",
+		"2013-12-23T23:15:00Z":        "", // the template of python-docx
+	} {
+		b := &builder{}
+		b.dated(raw)
+		if b.res.Time != want {
+			t.Errorf("%q: time %q, want %q", raw, b.res.Time, want)
+		}
+	}
 	for name, c := range map[string]struct{ file, want string }{
 		"page.html": {`<html><head><meta property="article:published_time" content="2021-05-06T07:08:09Z"><title>T</title></head><body><p>Some words of a page that is long enough.</p></body></html>`, "2021-05-06"},
 		"mail.eml":  {"From: a@example.org\r\nSubject: On dates\r\nDate: Fri, 06 May 2022 07:08:09 +0000\r\nContent-Type: text/plain\r\n\r\nSome words of a message.\r\n", "2022-05-06"},

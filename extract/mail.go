@@ -32,7 +32,7 @@ func readMail(b *builder, data []byte) error {
 	}
 	b.res.Title, b.res.Author = decodeHeader(msg.Header.Get("Subject")), decodeHeader(msg.Header.Get("From"))
 	if at, err := msg.Header.Date(); err == nil {
-		b.dated(at.Format(time.DateOnly))
+		b.dated(at.Format(time.RFC3339))
 	}
 	parts, err := mailParts(textproto.MIMEHeader(msg.Header), msg.Body, b.opt, b.lim, 0)
 	if err != nil {

@@ -28,6 +28,14 @@ func DateOf(given string, r *extract.Result) (concordat.Date, concordat.DateOrig
 	return "", ""
 }
 
+// TimeOf returns the time of day at which a document was made, if DateOf took its date from the file and the file gives the time.
+func TimeOf(by concordat.DateOrigin, r *extract.Result) concordat.Instant {
+	if i, err := concordat.ParseInstant(r.Time); err == nil && by == concordat.DateOfFile {
+		return i
+	}
+	return ""
+}
+
 // TitleOf returns a title for a document that has none: the name of its file or, in an archive, of the member.
 func TitleOf(id string) string {
 	name := path.Base(strings.ReplaceAll(id, "!/", "/"))

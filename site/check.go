@@ -27,6 +27,7 @@ type Submission struct {
 	// Dated is its date, or empty if unknown, and DatedBy is the origin of the date.
 	Dated   concordat.Date
 	DatedBy concordat.DateOrigin
+	Timed   concordat.Instant   // more exactly than Dated, if known; only batches read it
 	Authors []concordat.Creator // empty: unknown
 	// Sections are the sections made from its files if it has several, in text order; a section template takes precedence.
 	Sections []concordat.Section

@@ -127,7 +127,7 @@ func testBatchMembers(t *testing.T, p place) {
 	must(t, db.Batches.CreateBatch(ctx, newBatch("one", "ann"), []store.BatchInput{{Number: 0, Name: "b.txt", Place: "b"},
 		{Number: 1, Name: "a.zip", Place: "a"}}))
 	b := store.BatchMember{Name: "b.txt", Title: "B", Author: "Ann", AuthorBy: store.AuthorMetadata, Group: "g", DraftOf: "a",
-		Dated: "2024-05", DatedBy: concordat.DateOfFile,
+		Dated: "2024-05-02", DatedBy: concordat.DateOfFile, Timed: "2024-05-02T10:11:12Z",
 		Flags: []concordat.Flag{{Code: "hidden_text", Count: 2}}, Characters: 12}
 	must(t, db.Batches.PutBatchMembers(ctx, "one", 0, []store.BatchMember{b}))
 	must(t, db.Batches.PutBatchMembers(ctx, "one", 0, []store.BatchMember{b})) // done already

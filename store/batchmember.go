@@ -22,6 +22,7 @@ type BatchMember struct {
 	DraftOf  string // name of another member of which it is an earlier or later version
 	Dated    concordat.Date
 	DatedBy  concordat.DateOrigin
+	Timed    concordat.Instant // more exactly than Dated; empty: unknown
 	Flags    []concordat.Flag
 	Cause    Cause // why it could not be read; zero: it was read
 	// Characters is the number of normalised characters of its text.
@@ -44,14 +45,14 @@ const (
 	AuthorMetadata = "metadata" // the file's own metadata, unverified
 )
 
-const memberColumns = `number, name, title, author, author_by, grp, draft_of, dated, dated_by, flags, reason, characters, compared, round, task, incomplete, share, largest, fresh`
+const memberColumns = `number, name, title, author, author_by, grp, draft_of, dated, dated_by, flags, reason, characters, compared, round, task, incomplete, share, largest, fresh, timed`
 
 func scanMember(s engine.Scanner) (BatchMember, error) {
 	var m BatchMember
 	var flags, fresh, cause string
 	err := s.Scan(&m.Number, &m.Name, &m.Title, &m.Author, &m.AuthorBy, &m.Group, &m.DraftOf, &m.Dated, &m.DatedBy, &flags, &cause,
 		&m.Characters,
-		&m.Compared, &m.Round, &m.Task, &m.Incomplete, &m.Share, &m.Largest, &fresh)
+		&m.Compared, &m.Round, &m.Task, &m.Incomplete, &m.Share, &m.Largest, &fresh, &m.Timed)
 	if err == nil {
 		err = json.Unmarshal([]byte(flags), &m.Flags)
 	}
@@ -87,9 +88,9 @@ func (db *Batches) PutBatchMembers(ctx context.Context, id string, input int, me
 				return err
 			}
 			_, err = c.Exec(ctx, `INSERT INTO batch_member (batch, `+memberColumns+`)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', 0, 0.0, 0.0, 'null')`,
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', 0, 0.0, 0.0, 'null', ?)`,
 				id, next+i, m.Name, cleanText(m.Title), cleanText(m.Author), m.AuthorBy, cleanText(m.Group), cleanText(m.DraftOf), m.Dated, m.DatedBy,
-				cleanText(string(flags)), cause, m.Characters)
+				cleanText(string(flags)), cause, m.Characters, m.Timed)
 			if err != nil {
 				return err
 			}
@@ -133,7 +134,7 @@ func (db *Batches) EraseBatchMember(ctx context.Context, id string, number int, 
 			{`DELETE FROM batch_lead WHERE batch = ? AND member = ?`, []any{id, number}},
 			{`UPDATE batch_input SET name = ?, place = '' WHERE batch = ? AND name = ?`, []any{gone, id, name}},
 			{`UPDATE batch_member SET draft_of = '' WHERE batch = ? AND draft_of = ?`, []any{id, name}},
-			{`UPDATE batch_member SET name = ?, title = '', author = '', author_by = '', grp = '', draft_of = '', dated = '', dated_by = '', flags = 'null', reason = ?,
+			{`UPDATE batch_member SET name = ?, title = '', author = '', author_by = '', grp = '', draft_of = '', dated = '', dated_by = '', timed = '', flags = 'null', reason = ?,
 				characters = 0, task = '', incomplete = 0, share = 0.0, largest = 0.0, fresh = 'null' WHERE batch = ? AND number = ?`, []any{gone, cause, id, number}},
 		} {
 			if _, err := c.Exec(ctx, x.query, x.args...); err != nil {

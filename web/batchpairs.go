@@ -39,7 +39,7 @@ func memberName(m *store.BatchMember) string {
 // memberBy returns a document's author and file, which distinguish two documents with the same title.
 func memberBy(m *store.BatchMember) string {
 	var parts []string
-	for _, one := range []string{m.Author, m.Group, string(m.Dated)} {
+	for _, one := range []string{m.Author, m.Group, cmp.Or(m.Timed.String(), string(m.Dated))} {
 		if one != "" {
 			parts = append(parts, one)
 		}
@@ -142,7 +142,7 @@ func (f pairFilter) each(ctx context.Context, db *store.DB, v *batch.View, do fu
 func hideNames(l message.Language, v *batch.View) {
 	for i := range v.Members {
 		m := &v.Members[i]
-		m.Title, m.Author, m.Group, m.Dated = l.Say("pairs.document", m.Number+1), "", "", ""
+		m.Title, m.Author, m.Group, m.Dated, m.Timed = l.Say("pairs.document", m.Number+1), "", "", "", ""
 		m.Name = m.Title
 	}
 }
@@ -190,12 +190,13 @@ func (w batchPages) listPairs(ctx context.Context, q url.Values, p *batchPage) e
 
 // chartDocument is a document in the data of charts.
 type chartDocument struct {
-	Number  int            `json:"number"` // number in addresses, from 1
-	Title   string         `json:"title"`
-	Author  string         `json:"author,omitempty"`
-	Date    concordat.Date `json:"date,omitempty"`
-	Cluster int            `json:"cluster,omitempty"`
-	Path    string         `json:"path,omitempty"` // path of its report
+	Number  int               `json:"number"` // number in addresses, from 1
+	Title   string            `json:"title"`
+	Author  string            `json:"author,omitempty"`
+	Date    concordat.Date    `json:"date,omitempty"`
+	Time    concordat.Instant `json:"time,omitempty"`
+	Cluster int               `json:"cluster,omitempty"`
+	Path    string            `json:"path,omitempty"` // path of its report
 }
 
 // charts is the data of a batch's charts.
@@ -217,7 +218,8 @@ func (w batchPages) batchCharts(rw http.ResponseWriter, r *http.Request, v *Visi
 	if err == nil {
 		for i := range view.Members {
 			m := &view.Members[i]
-			d := chartDocument{Number: m.Number + 1, Title: memberName(m), Author: pages.Visible(m.Author), Date: m.Dated, Cluster: view.Cluster(i)}
+			d := chartDocument{Number: m.Number + 1, Title: memberName(m), Author: pages.Visible(m.Author), Date: m.Dated, Time: m.Timed,
+				Cluster: view.Cluster(i)}
 			if m.Task != "" {
 				d.Path = "/checks/" + string(m.Task)
 			}

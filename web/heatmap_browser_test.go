@@ -98,8 +98,8 @@ func TestHeatMapNames(t *testing.T) {
 }
 
 // drawnBatch stores a finished batch of n documents, every second of which shares a part with its predecessor; they have the given
-// dates in turn, or none.
-func (d *testSite) drawnBatch(t *testing.T, n int, dates ...concordat.Date) (path string) {
+// dates in turn, some with a time of day, or none.
+func (d *testSite) drawnBatch(t *testing.T, n int, dates ...string) (path string) {
 	t.Helper()
 	one, err := batch.New("Call", "ann", "test", batch.Job{}, time.Now())
 	if err != nil {
@@ -118,11 +118,18 @@ func (d *testSite) drawnBatch(t *testing.T, n int, dates ...concordat.Date) (pat
 	}
 	put(d.store.Batches.CreateBatch(ctx, one, inputs))
 	if dates == nil {
-		dates = []concordat.Date{""}
+		dates = []string{""}
 	}
 	for i := range n {
+		dated := concordat.Date(dates[i%len(dates)])
+		timed, err := concordat.ParseInstant(string(dated))
+		if err == nil {
+			dated = timed.Date()
+		} else {
+			timed = ""
+		}
 		put(d.store.Batches.PutBatchMembers(ctx, one.ID, i, []store.BatchMember{{
-			Dated: dates[i%len(dates)], Name: fmt.Sprint(i, ".txt"), Author: fmt.Sprint("Applicant ", i),
+			Dated: dated, Timed: timed, Name: fmt.Sprint(i, ".txt"), Author: fmt.Sprint("Applicant ", i),
 			Title: fmt.Sprintf("Application %d of the call for the study of rivers, 数字人文", i+1), Characters: 1000}}))
 	}
 	for i := 1; i < n; i += 2 {
@@ -163,18 +170,20 @@ func TestTimelineOfOneDay(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		dates []concordat.Date // assigned to the documents in turn
+		dates []string // assigned to the documents in turn
 		n     int
 		time  seen
 	}{
-		{"one", []concordat.Date{"2026-05-31"}, 12, seen{Dots: 12, Names: 12, Plain: 6,
+		{"one", []string{"2026-05-31"}, 12, seen{Dots: 12, Names: 12, Plain: 6,
 			Said: []string{"All dated documents have the same date, so the date does not show which came first."}}},
-		{"call", []concordat.Date{"2026-05-31"}, 58, seen{Dots: 58, Plain: 29,
+		{"call", []string{"2026-05-31"}, 58, seen{Dots: 58, Plain: 29,
 			Said: []string{"All dated documents have the same date, so the date does not show which came first."}}},
-		{"two", []concordat.Date{"2026-05-30", "2026-05-31"}, 40, seen{Dots: 40, Arrows: 20}},
-		{"year", []concordat.Date{"2026", "2026-05-31", "2025-01", ""}, 8, seen{Dots: 6, Names: 4, Plain: 2,
+		{"hours", []string{"2026-05-31T09:05:00Z", "2026-05-31T09:05:01Z", "2026-05-31T11:40+02:00", "2026-05-31T09:40:30Z", "2026-05-31T12:00Z", "2026-05-31"},
+			12, seen{Dots: 12, Names: 8, Arrows: 2, Plain: 4}},
+		{"two", []string{"2026-05-30", "2026-05-31"}, 40, seen{Dots: 40, Arrows: 20}},
+		{"year", []string{"2026", "2026-05-31", "2025-01", ""}, 8, seen{Dots: 6, Names: 4, Plain: 2,
 			Said: []string{"Documents without a date, not shown: 2"}}},
-		{"none", []concordat.Date{""}, 8, seen{Said: []string{"Fewer than two documents have a date, so there is nothing to draw."}}},
+		{"none", []string{""}, 8, seen{Said: []string{"Fewer than two documents have a date, so there is nothing to draw."}}},
 	} {
 		path := d.drawnBatch(t, c.n, c.dates...)
 		var time, graph seen

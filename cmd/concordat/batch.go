@@ -182,6 +182,7 @@ func asItems(in []sandbox.Item) []site.Item {
 			one.Title, one.Text, one.Author = item.Result.Title, item.Result.Text, item.Result.Author
 			one.Flags = instance.FlagsOf(item.Result.Flags)
 			one.Dated, one.DatedBy = instance.DateOf("", item.Result)
+			one.Timed = instance.TimeOf(one.DatedBy, item.Result)
 		}
 		out = append(out, one)
 	}

@@ -341,7 +341,8 @@ func (emptyFile) Cause() store.Cause {
 
 // member returns the member made from an item, and the profile of its text if there is a text.
 func (r *batchRun) member(in store.BatchInput, item site.Item) (store.BatchMember, *concordat.Profile) {
-	m := store.BatchMember{Name: in.Name, Title: item.Title, Author: item.Author, Dated: item.Dated, DatedBy: item.DatedBy, Flags: item.Flags}
+	m := store.BatchMember{Name: in.Name, Title: item.Title, Author: item.Author, Dated: item.Dated, DatedBy: item.DatedBy, Timed: item.Timed,
+		Flags: item.Flags}
 	if _, member, ok := strings.Cut(string(item.ID), "!/"); ok {
 		m.Name += "!/" + member
 	}

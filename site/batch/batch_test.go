@@ -280,6 +280,12 @@ func TestParseManifest(t *testing.T) {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
+	got, err := batch.ParseManifest(strings.NewReader("file,date\na.txt,2026-05-31 14:03 +02:00\nb.txt,2026-05-31T12:04:05Z\n"))
+	timed := []batch.ManifestLine{{File: "a.txt", Date: "2026-05-31", Time: "2026-05-31T14:03+02:00"},
+		{File: "b.txt", Date: "2026-05-31", Time: "2026-05-31T12:04:05Z"}}
+	if d := cmp.Diff(timed, got); d != "" || err != nil {
+		t.Errorf("times: %v %s", err, d)
+	}
 	for _, text := range []string{"", "name,author\na,b\n", "file\n\"\n", "file,date\na,yesterday\n", "file\na\na\n", "file,author\n,x\n"} {
 		if _, err := batch.ParseManifest(strings.NewReader(text)); !errors.Is(err, concordat.ErrInvalid) {
 			t.Errorf("%q: %v", text, err)

@@ -122,6 +122,11 @@ func TestAwaitsTheEnd(t *testing.T) {
 // TestDeclare: a line of a manifest applies to the file with that full name, or, if no line has the full name, to the file
 // whose name ends in it; its empty fields leave the file's own values.
 func TestDeclare(t *testing.T) {
+	m := store.BatchMember{Name: "essay.txt", Dated: "2020-01-02", DatedBy: concordat.DateOfFile, Timed: "2020-01-02T10:00:00Z"}
+	declare([]ManifestLine{{File: "essay.txt", Date: "2024"}}, &m)
+	if m.Dated != "2024" || m.Timed != "" {
+		t.Errorf("dated %s, %s: the file's time of day stayed with a date that was given", m.Dated, m.Timed)
+	}
 	part := ManifestLine{File: "a.txt", Author: "by the part", Date: "2024"}
 	whole := ManifestLine{File: "essays.zip!/in/a.txt", Author: "by the whole"}
 	for name, c := range map[string]struct {

@@ -22,6 +22,8 @@ type ManifestLine struct {
 	Group   string         `json:"group,omitempty"`
 	DraftOf string         `json:"draft_of,omitempty"` // the file of which it is an earlier or later version
 	Date    concordat.Date `json:"date,omitempty"`
+	// Time is the date with its time of day, if the table gives it.
+	Time concordat.Instant `json:"time,omitempty"`
 }
 
 const (
@@ -51,7 +53,7 @@ func (e *ManifestError) Error() string {
 	what := map[string]string{"large": "it has more than " + e.Detail, "empty": "it is empty", "table": e.Detail,
 		"column": "its first line names no column file",
 		"file":   "it names no file", "twice": e.Detail + " appears in an earlier line already", "date": e.Detail +
-			" is not a date: want YYYY, YYYY-MM or YYYY-MM-DD",
+			" is not a date: want YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD HH:MM",
 		"many": "more than " + e.Detail + " lines"}[e.Code]
 	if e.Line > 0 {
 		return fmt.Sprintf("manifest, line %d: %v: %s", e.Line, concordat.ErrInvalid, what)
@@ -129,6 +131,9 @@ func manifestLines(c *csv.Reader, columns []func(*ManifestLine) *string) ([]Mani
 		if seen[l.File] {
 			return nil, &ManifestError{n, "twice", l.File}
 		}
+		if i, err := concordat.ParseInstant(string(l.Date)); err == nil {
+			l.Date, l.Time = i.Date(), i
+		}
 		if err := l.Date.Validate(); err != nil {
 			return nil, &ManifestError{n, "date", string(l.Date)}
 		}
@@ -158,7 +163,7 @@ func declare(manifest []ManifestLine, m *store.BatchMember) {
 		m.Author, m.AuthorBy = line.Author, store.AuthorDeclared
 	}
 	if line.Date != "" {
-		m.Dated, m.DatedBy = line.Date, concordat.DateGiven
+		m.Dated, m.DatedBy, m.Timed = line.Date, concordat.DateGiven, line.Time
 	}
 	m.Group, m.DraftOf = line.Group, line.DraftOf
 }

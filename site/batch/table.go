@@ -16,20 +16,21 @@ import (
 
 // MemberLine is a member of a batch in the form that programs get.
 type MemberLine struct {
-	Type       string           `json:"type"` // member
-	Document   string           `json:"document"`
-	Number     int              `json:"number"` // from 1; used to address pairs
-	Title      string           `json:"title"`
-	Author     string           `json:"author,omitempty"`
-	Group      string           `json:"group,omitempty"`
-	DraftOf    string           `json:"draft_of,omitempty"`
-	Date       concordat.Date   `json:"date,omitempty"`
-	Error      string           `json:"error,omitempty"` // why it could not be read
-	Task       concordat.TaskID `json:"task,omitempty"`
-	Characters int              `json:"characters"`
-	Share      *float64         `json:"share"` // 0 to 1, covered by counting passages; null if not measured or not shown to the reader
-	Cluster    int              `json:"cluster,omitempty"`
-	Flags      int              `json:"flags,omitempty"` // kinds of flags that may hide something
+	Type       string            `json:"type"` // member
+	Document   string            `json:"document"`
+	Number     int               `json:"number"` // from 1; used to address pairs
+	Title      string            `json:"title"`
+	Author     string            `json:"author,omitempty"`
+	Group      string            `json:"group,omitempty"`
+	DraftOf    string            `json:"draft_of,omitempty"`
+	Date       concordat.Date    `json:"date,omitempty"`
+	Time       concordat.Instant `json:"time,omitempty"`  // its date with the time of day, if known
+	Error      string            `json:"error,omitempty"` // why it could not be read
+	Task       concordat.TaskID  `json:"task,omitempty"`
+	Characters int               `json:"characters"`
+	Share      *float64          `json:"share"` // 0 to 1, covered by counting passages; null if not measured or not shown to the reader
+	Cluster    int               `json:"cluster,omitempty"`
+	Flags      int               `json:"flags,omitempty"` // kinds of flags that may hide something
 }
 
 // PairLine is a pair of a batch in the form that programs get.
@@ -78,7 +79,7 @@ func (v *View) MemberLines() []MemberLine {
 	for i, m := range v.Members {
 		out[i] = MemberLine{Type: "member", Document: m.Name, Number: m.Number + 1, Title: m.Title, Author: m.Author, Group: m.Group,
 			DraftOf: m.DraftOf,
-			Date:    m.Dated, Error: m.Cause.String(), Task: m.Task, Characters: m.Characters, Cluster: v.Cluster(i)}
+			Date:    m.Dated, Time: m.Timed, Error: m.Cause.String(), Task: m.Task, Characters: m.Characters, Cluster: v.Cluster(i)}
 		if m.Task != "" && !v.withheld {
 			out[i].Share = &v.Members[i].Share
 			out[i].Flags = report.Disguises(m.Flags)

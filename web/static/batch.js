@@ -240,17 +240,23 @@ const draw = (data) => {
 
 	// The timeline: documents with a date, and arrows from the earlier to the later of pairs over the threshold. An arrow says
 	// which was there first, not that anyone copied; of one date, or of a day and its year, neither is the earlier, and a line
-	// without an arrow joins them. Documents of one date are stacked: none stands over another.
+	// without an arrow joins them, unless both have a time of day and one is the earlier by it. Times are shown in the reader's own
+	// zone, as are days. Documents of one date or time are stacked: none stands over another.
 	const dayOf = (date) => {
 		const [year, month, day] = date.split("-").map(Number);
 		return new Date(year, (month || 7) - 1, day || (month ? 15 : 1));
 	};
-	const dated = docs.map((d, i) => ({i, date: d.date || "", at: d.date ? dayOf(d.date) : null})).filter((d) => d.at && !Number.isNaN(+d.at));
+	const dated = docs.map((d, i) => ({i, date: d.date || "", time: d.time || "", at: d.time ? new Date(d.time) : d.date ? dayOf(d.date) : null})).filter((d) => d.at && !Number.isNaN(+d.at));
+	const together = (u, v) => { // whether neither is certainly the earlier; u is not the later of the two
+		if (!u.time || !v.time) return u.date.startsWith(v.date) || v.date.startsWith(u.date);
+		return v.at - u.at < (/T..:..:/.test(u.time) ? 1000 : 60000);
+	};
+	const clock = (at) => [at.getHours(), at.getMinutes()].map((n) => String(n).padStart(2, "0")).join(":");
 	const timeline = (svg) => {
 		const width = Math.max(320, svg.clientWidth), [first, last] = d3.extent(dated, (d) => d.at);
 		const x = d3.scaleTime([first, last], +first === +last ? [width / 2, width / 2] : [30, width - 30]);
 		const spots = new Map(), rows = [], days = new Map();
-		for (const d of dated) days.set(d.date, [...days.get(d.date) || [], d]);
+		for (const d of dated) days.set(d.time ? +d.at : d.date, [...days.get(d.time ? +d.at : d.date) || [], d]);
 		const named = dated.length <= 30, gap = 14, high = named ? 30 : 15; // a day with more documents than that is several columns wide
 		const placed = [...days.values()].flatMap((day) => {
 			const columns = Math.min(Math.ceil(day.length / high), Math.floor((width - 24) / gap)), half = (columns - 1) / 2 * gap;
@@ -264,7 +270,8 @@ const draw = (data) => {
 			spots.set(d.i, {...d, row});
 		}
 		const joined = above().filter((p) => spots.has(p.a) && spots.has(p.b)).sort((u, v) => v.share - u.share).slice(0, 200);
-		const aloft = joined.some((p) => spots.get(p.a).date !== spots.get(p.b).date); // arcs need room
+		const beside = (u, v) => Math.abs(u.x - v.x) < gap;
+		const aloft = joined.some((p) => !beside(spots.get(p.a), spots.get(p.b))); // arcs need room
 		const height = (aloft ? 220 : 80) + rows.length * gap, line = height - 40;
 		for (const spot of spots.values()) spot.y = line - 12 - spot.row * gap;
 		svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -274,15 +281,18 @@ const draw = (data) => {
 		make("line", {x1: 20, x2: width - 20, y1: line, y2: line, class: "axis"}, svg);
 		const day = (at) => [at.getFullYear(), at.getMonth() + 1, at.getDate()].map((n) => String(n).padStart(2, "0")).join("-");
 		let written = "";
-		for (const tick of x.ticks(Math.floor(width / 110))) { // of a few days there are ticks within a day
-			if (day(tick) !== written) make("text", {x: x(tick), y: height - 12, "text-anchor": "middle"}, svg, day(tick));
+		const hours = last - first < 3 * 86400e3 && dated.some((d) => d.time); // times of day are worth the room
+		for (const tick of x.ticks(Math.floor(width / (hours ? 150 : 110)))) { // of a few days there are ticks within a day
+			const says = [day(tick) !== written && day(tick), hours && clock(tick)].filter(Boolean).join(" ");
+			const half = 3.5 * says.length; // about: a label at the edge is not cut off
+			if (says) make("text", {x: Math.max(half, Math.min(width - half, x(tick))), y: height - 12, "text-anchor": "middle"}, svg, says);
 			written = day(tick);
 		}
 		const thick = joined.length > 60 ? 1.5 : 4;
 		for (const p of joined) {
-			const [u, v] = [spots.get(p.a), spots.get(p.b)].sort((a, b) => a.at - b.at), same = u.date.startsWith(v.date) || v.date.startsWith(u.date);
+			const [u, v] = [spots.get(p.a), spots.get(p.b)].sort((a, b) => a.at - b.at), same = together(u, v);
 			const top = Math.min(u.y, v.y), side = Math.min(u.x, v.x) - 14 - Math.min(0.4 * Math.abs(u.y - v.y), width / 3);
-			const by = u.date === v.date ? `${Math.max(2, side)} ${(u.y + v.y) / 2}` : `${(u.x + v.x) / 2} ${top - 20 - 1.8 * (top - 20) * Math.abs(v.x - u.x) / width}`;
+			const by = beside(u, v) ? `${Math.max(2, side)} ${(u.y + v.y) / 2}` : `${(u.x + v.x) / 2} ${top - 20 - 1.8 * (top - 20) * Math.abs(v.x - u.x) / width}`;
 			const arc = make("path", {d: `M${u.x} ${u.y}Q${by} ${v.x} ${v.y - (same ? 0 : 6)}`, class: "arc" + (p.counts ? "" : " aside"),
 				"stroke-width": 0.75 + thick * p.share, ...(same ? {} : {"marker-end": "url(#arrow)"})}, svg);
 			const said = same ? words.both : words.later;
@@ -293,7 +303,7 @@ const draw = (data) => {
 		const labels = [];
 		for (const d of spots.values()) {
 			const dot = make("circle", {cx: d.x, cy: d.y, r: 5, class: "node " + clusterClass(docs[d.i].cluster)}, svg);
-			dot.addEventListener("mousemove", (event) => tell(event, docs[d.i].date + " · " + label(d.i)));
+			dot.addEventListener("mousemove", (event) => tell(event, (d.time ? day(d.at) + " " + clock(d.at) : d.date) + " · " + label(d.i)));
 			dot.addEventListener("mouseleave", () => tell(null, ""));
 			if (docs[d.i].path) dot.addEventListener("click", () => location.assign(docs[d.i].path));
 			if (named) labels.push({x: d.x, y: d.y, e: make("text", {class: "name"}, svg, short(d.i))});
