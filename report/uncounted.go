@@ -78,7 +78,7 @@ func (l Language) uncounted(n map[concordat.Exclusion]int, one, many string) str
 func uncountedWords(e concordat.Exclusion) string {
 	switch e {
 	case concordat.ExcludedQuote:
-		return "quotations"
+		return "quotations and public wording"
 	case concordat.ExcludedBibliography:
 		return "lists of references"
 	case concordat.ExcludedCitation:

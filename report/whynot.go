@@ -48,7 +48,10 @@ func (r *Report) WhyNot(e concordat.Evidence) string {
 	if e.Excluded == concordat.ExcludedGroup {
 		return r.Language.Say("in a group that does not count: %s", GroupName(r.Language, e.Group))
 	}
-	if why := r.Language.quotedAs(e); why != "" {
+	switch why, public := quotedAs(e); {
+	case public:
+		return r.Language.Say("public wording (%s)", r.Language.Say(why))
+	case why != "":
 		return r.Language.Say("a legitimate quotation (%s)", r.Language.Say(why))
 	}
 	return r.Language.Exclusion(e.Excluded)
@@ -60,27 +63,39 @@ var quotedReasons = map[string]string{
 	string(AsStatute):   "the provision of a statute",
 	string(AsScripture): "a passage of scripture with its place",
 	string(AsVerse):     "verse with its source",
+}
+
+// publicReasons are the words for wording that two documents may both use without quoting it.
+var publicReasons = map[string]string{
 	string(AsStatement): "a statement that everyone must make",
 	string(AsSkeleton):  "code that was handed out",
 	string(AsNotice):    "a publisher's notice",
 	string(AsAuthors):   "authors and their institutions",
-	"declaration":       "a declaration in public wording",
+	"declaration":       "a declaration",
 	"licence":           "a public licence",
 	"method":            "a standard sentence on methods",
 	"own":               "wording of the site's stock",
 }
 
-// quotedAs returns the reason why a passage is legitimately quoted, in English, for translation, or "" if it is not.
-func (l Language) quotedAs(e concordat.Evidence) string {
+// quotedAs returns the reason why a passage is legitimately quoted or, if public, why anyone may use its wording, in English, for
+// translation; "" if neither.
+func quotedAs(e concordat.Evidence) (why string, public bool) {
 	if e.Excluded != concordat.ExcludedQuote {
-		return ""
+		return "", false
 	}
-	return quotedReasons[e.Why]
+	if why, public = publicReasons[e.Why]; public {
+		return why, true
+	}
+	return quotedReasons[e.Why], false
 }
 
-// EvidenceKind returns the kind of a passage in words. For a quotation that others share, the words say so.
+// EvidenceKind returns the kind of a passage in words. For a quotation that others share, and for wording that anyone may use,
+// the words say so.
 func (l Language) EvidenceKind(e concordat.Evidence) string {
-	if l.quotedAs(e) != "" {
+	switch why, public := quotedAs(e); {
+	case public:
+		return l.Say("public wording")
+	case why != "":
 		return l.Say("legitimate quotation")
 	}
 	return l.Kind(e.Kind)

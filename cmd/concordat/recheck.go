@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,6 +94,17 @@ func (a *app) setRecheck(ctx context.Context, o *instance.Instance, id string, e
 	return nil
 }
 
+// everyDays returns how often a check is repeated, in words; 0 means once.
+func everyDays(n int) string {
+	switch n {
+	case 0:
+		return "once"
+	case 1:
+		return "every day"
+	}
+	return fmt.Sprintf("every %d days", n)
+}
+
 func (a *app) listRechecks(ctx context.Context, o *instance.Instance) error {
 	all, err := o.Store.Alerts.Rechecks(ctx)
 	if err != nil {
@@ -113,7 +125,7 @@ func (a *app) listRechecks(ctx context.Context, o *instance.Instance) error {
 		if !r.Next.IsZero() {
 			next = r.Next.Local().Format(time.DateTime)
 		}
-		a.Say("%s %s: every %d days, next %s", r.Kind, r.Target, r.Every, next)
+		a.Say("%s %s: %s, next %s", r.Kind, r.Target, everyDays(r.Every), next)
 		for _, f := range fresh {
 			a.Say("  new: %s/%s (%s), %.0f%%", f.Library, f.Document, f.Title, 100*f.Share)
 		}

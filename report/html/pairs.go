@@ -153,7 +153,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 		d.text(d.in.Say("; matches characters %s to %s of the checked text", report.Thousands(at.Start), report.Thousands(at.End)))
 	}
 	if n := s.Documents(); n > 1 {
-		d.text(d.in.Say("; one of its sentences appears in %s documents", report.Thousands(n)))
+		d.text(d.in.Say("; its most common sentence appears in %s documents", report.Thousands(n)))
 	}
 	if words := d.r.SourceWords(s.Ref); words != "" {
 		d.text("; " + words)

@@ -119,7 +119,7 @@ func (d *doc) place(e concordat.Evidence, s concordat.Source) string {
 		out += d.in.Say("; matches characters %s to %s of the checked text", report.Thousands(at.Start), report.Thousands(at.End))
 	}
 	if n := s.Documents(); n > 1 {
-		out += d.in.Say("; one of its sentences appears in %s documents", report.Thousands(n))
+		out += d.in.Say("; its most common sentence appears in %s documents", report.Thousands(n))
 	}
 	for _, words := range []string{d.r.SourceWords(s.Ref), d.in.DateWords(s.Age)} {
 		if words != "" {

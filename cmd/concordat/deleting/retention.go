@@ -62,7 +62,15 @@ func afterDecision(days int) string {
 	if days == 0 {
 		return "at once"
 	}
-	return fmt.Sprintf("%d days", days)
+	return inDays(days)
+}
+
+// inDays returns a number of days in words.
+func inDays(n int) string {
+	if n == 1 {
+		return "1 day"
+	}
+	return fmt.Sprintf("%d days", n)
 }
 
 func (a *commands) showRetention(ctx context.Context, o *instance.Instance) error {
@@ -81,7 +89,7 @@ func (a *commands) showRetention(ctx context.Context, o *instance.Instance) erro
 			if n == 0 {
 				return "for ever"
 			}
-			return fmt.Sprintf("%d days", n)
+			return inDays(n)
 		}
 		a.Say("reports: %s; texts of submissions: %s; originals: %s; nothing is stored: %t; wording of deleted sources: %s",
 			days(r.Reports), days(r.Texts), days(r.Originals), r.NoStore, r.Cited)
@@ -103,7 +111,7 @@ func (a *commands) showTerms(ctx context.Context, o *instance.Instance, l store.
 				return err
 			}
 		} else {
-			a.Say("library %s: documents are kept for %d days", l.ID, l.Policy.KeepDays)
+			a.Say("library %s: documents are kept for %s", l.ID, inDays(l.Policy.KeepDays))
 		}
 	}
 	for after := concordat.DocumentID(""); ; {
