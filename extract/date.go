@@ -65,8 +65,8 @@ func (b *builder) dated(raw string) {
 // metadataTime matches a day with its time of day and its zone in the forms that metadataDate reads.
 var metadataTime = regexp.MustCompile(`^(?:D:)?([0-9]{4})[-/.]?([0-9]{2})[-/.]?([0-9]{2})[T ]?([0-9]{2}):?([0-9]{2}):?([0-9]{2})(?:[.,][0-9]+)? ?(?:(Z)|([+-][0-9]{2})[':]?([0-9]{2})?)`)
 
-// timeOf returns the time in a text that dated reads, or "" if it gives none. Midnight is what programs write that know the day alone, and
-// a time without a zone may be any of 26 hours.
+// timeOf returns the time in a text that dated reads, or "" if it gives none. Programs that know only the day write midnight, and a
+// time without a zone may be any of 26 hours.
 func timeOf(raw string) string {
 	m := metadataTime.FindStringSubmatch(strings.TrimSpace(raw))
 	if m == nil || m[4]+m[5]+m[6] == "000000" {
