@@ -29,6 +29,7 @@ var explained = map[string][]string{
 		instance.IndexKeyName, instance.IndexKeyName + ".new", "lock", instance.SocketName, instance.OriginalsName, instance.BatchesName,
 		screening.FolderName, instance.ClusterName, partners.EpochsName, partners.MirrorsName, instance.KeystoreName,
 		instance.KeystoreName + ".lock", instance.KeyFileName, instance.LTIKeyName, instance.AuditHeadName, partners.ReplaysName,
+		instance.EncoderName, instance.VectorsName,
 		"lost+found"},
 	instance.IndexName: {"00", instance.NodeDirName},
 	filepath.Join(instance.IndexName, "00"): {"shard.json", "lock", "store", "table", "log", "replica.json", "cluster.json", "identity",

@@ -55,7 +55,7 @@ func (d *doctor) folder() bool {
 func (d *doctor) permissions() {
 	n := 0
 	for _, name := range []string{".", instance.StoreName, instance.ConfigName, instance.KeystoreName, instance.KeyFileName,
-		instance.IndexKeyName, partners.ReplaysName, instance.OriginalsName, instance.IndexName} {
+		instance.IndexKeyName, partners.ReplaysName, instance.OriginalsName, instance.IndexName, instance.VectorsName} {
 		path := d.path(name)
 		info, err := os.Stat(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -66,7 +66,7 @@ func (d *doctor) permissions() {
 			return
 		}
 		secret := slices.Contains(secrets, name) || name == instance.StoreName || name == instance.OriginalsName ||
-			name == instance.IndexName || name == partners.ReplaysName
+			name == instance.IndexName || name == instance.VectorsName || name == partners.ReplaysName
 		mode := info.Mode().Perm()
 		if mode&0o022 == 0 && (!secret || mode&0o077 == 0) {
 			continue
