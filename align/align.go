@@ -8,78 +8,78 @@ import (
 
 // Passage is a stretch of A that also occurs, changed or unchanged, in B.
 type Passage struct {
-	// A and B are spans of bytes of the original texts, on rune boundaries, from one word to another, including the punctuation attached to
-	// them.
+	// A and B are byte spans in the original texts, on rune boundaries. They start and end with whole words, including attached
+	// punctuation.
 	A, B concordat.Span
 	Kind concordat.Kind
-	// Similarity is the share of A's words, 0 to 1, that B's passage also holds, each counted as often as it occurs in both.
+	// Similarity is the share of A's words, 0 to 1, that also occur in B's passage, counting repetitions.
 	Similarity float64
-	// Words pairs the equal word runs of both spans, in order of both, for a side-by-side view to mark. A single stop word is not a run.
+	// Words pairs the runs of equal words in both spans, in the order of both, for highlighting side by side. A single stop word does not
+	// form a run.
 	Words []concordat.SpanPair
 }
 
-// Options are the parameters of a comparison. The zero value of each means its default. The defaults were chosen by cross-validation on
-// thirds of the PAN 2013 training corpus unless another source is named; nearby values hardly change the result (doc/evaluation/align.md).
-// Lengths are letters and digits, one Han character counting as three. With a value that makes no sense, no passage is found.
+// Options are the parameters of a comparison. A zero value selects the default. Unless noted otherwise, defaults were chosen by
+// cross-validation on thirds of the PAN 2013 training corpus; nearby values hardly change the result (doc/evaluation/align.md). Lengths
+// are in letters and digits; one Han character counts as three. With an invalid value, no passage is found.
 type Options struct {
-	// Background is the number of units of other text that the weights assume in addition to the pair's own. Half of those units contain
-	// stop words, and none contains any other word of the pair. Without it the few units of a short text make every word look common.
-	// Default 20.
+	// Background is the number of units of other text assumed by the weights, in addition to the pair's own. Half of those units contain
+	// stop words, and none contains any other word in the pair. Without it, every word of a short text would look common, because it has
+	// few units. Default 20.
 	Background float64
-	// Floor is the least cosine and the least Dice measure, 0 to 1, at which two units are considered at all. Default 0.15.
+	// Floor is the minimum cosine, and the minimum Dice measure, 0 to 1, for considering two units at all. Default 0.15.
 	Floor float64
-	// Seed is the score (similarity plus support) above which two units are a seed. Default 0.38; between fingerprints, whose similarities
-	// scatter more, 0.55, and 0.62 if their features overlap, as in Chinese.
+	// Seed is the score (similarity plus support) above which two units form a seed. Default 0.38; for fingerprints, whose similarities
+	// vary more, 0.55, or 0.62 if their features overlap, as in Chinese.
 	Seed float64
-	// Support is the weight of the neighbours' similarity in a score, default 0.4; SupportFar is the factor for those two rows away,
-	// default 0.6; SupportOffset is subtracted from each similarity first, default 0.1, 0.2 between fingerprints.
+	// Support is the weight in a score of the neighbours' similarity, default 0.4. SupportFar is the factor for those two rows away,
+	// default 0.6. SupportOffset is first subtracted from each similarity, default 0.1, or 0.2 for fingerprints.
 	Support, SupportFar, SupportOffset float64
-	// SupportInOrder lets only neighbours in the same order in both texts support a seed.
+	// SupportInOrder restricts support to neighbours in the same order in both texts.
 	SupportInOrder bool
-	// Gap is the largest number of units without a seed between two seeds of a passage. Default 5.
+	// Gap is the maximum number of units without a seed between two seeds of a passage. Default 5.
 	Gap int
-	// LeastSeeds is the least number of seeds that make a group a passage. Default 2.
+	// LeastSeeds is the minimum number of seeds in a passage. Default 2.
 	LeastSeeds int
-	// Accept is the mean similarity above which a group of seeds is a passage; below it the group is
-	// divided (Sanchez-Perez et al. 2014, section 3.3). Default 0.25.
+	// Accept is the mean similarity above which a group of seeds becomes a passage; any other group is split (Sanchez-Perez et al. 2014,
+	// section 3.3). Default 0.25.
 	Accept float64
-	// Trim is the share of a unit's weight, 0 to 1, that must come from words without a better match elsewhere for the unit to lengthen a
+	// Trim is the share of a unit's weight, 0 to 1, that must come from words without a better match elsewhere for the unit to extend a
 	// passage. Default 0.19.
 	Trim float64
-	// Evidence is how much two passages must share, measured in words that occur in only one unit of each text; each word is matched
-	// once. Default 11.5; 8 between sketches, which hold no stop words; and 10 between fingerprints, whose features all count as
-	// one.
+	// Evidence is how much two passages must share, measured in words that occur in only one unit of each text; each word matches once.
+	// Default 11.5; 8 for sketches, which contain no stop words; and 10 for fingerprints, whose features all count as one.
 	Evidence float64
-	// EvidencePerLog times the natural logarithm of the number of units is enough if it is less than Evidence, because fewer words
-	// agree by chance among few units. Default 2.2.
+	// EvidencePerLog times the natural logarithm of the number of units suffices if it is less than Evidence, because fewer words agree
+	// by chance among few units. Default 2.2.
 	EvidencePerLog float64
-	// LeastChars is the length of the shortest reworded passage, on either side. Default 90.
+	// LeastChars is the minimum length of a reworded passage on either side. Default 90.
 	LeastChars int
 
-	// LeastVerbatim is the length of the shortest equal run that is reported for people, with a Han character counting as two. Default 40:
-	// one line of a page, chosen with readers in mind.
+	// LeastVerbatim is the minimum length of an equal run reported to people; here a Han character counts as two. Default 40, about one
+	// line of a page, chosen with readers in mind.
 	LeastVerbatim int
-	// DifferWords is the largest number of differing words between two equal runs of one passage. Default 3.
+	// DifferWords is the maximum number of differing words between two equal runs of a passage. Default 3.
 	DifferWords int
-	// VerbatimReplaces reports only the equal runs of a pair that has a long one, as PAN's measure expects: it allows one kind of disguise
-	// per pair. People see both kinds.
+	// If a pair has a long equal run, VerbatimReplaces reports only its equal runs, as PAN's measure expects: it allows one kind of
+	// disguise per pair. Reports for people show both kinds.
 	VerbatimReplaces bool
-	// Bridged keeps the units between seeds in passages of sketches and fingerprints, as PAN's measure expects. For people, these passages
+	// Bridged keeps units between the seeds in passages of sketches and fingerprints, as PAN's measure expects. For people, such passages
 	// are cut at units without a counterpart.
 	Bridged bool
-	// VerbatimWords is the least length in words of the runs that VerbatimReplaces reports, default 40. VerbatimChars is the length in
-	// letters that at least one of them must have, default 210, about 250 characters (Sanchez-Perez et al. 2015 use 256).
+	// VerbatimWords is the minimum length, in words, of the runs reported by VerbatimReplaces, default 40. VerbatimChars is the length in
+	// letters that at least one of them must reach, default 210, about 250 characters (Sanchez-Perez et al. 2015 use 256).
 	VerbatimWords, VerbatimChars int
 
-	// SummaryGap replaces Gap on the source's side, and SummaryAccept replaces Accept, in the search for passages that condense a source at
-	// least SummaryRatio times as long. Defaults 80, 0.10 and 2.6.
+	// SummaryGap replaces Gap on the source's side, and SummaryAccept replaces Accept, when searching for passages that condense a source
+	// at least SummaryRatio times as long. Defaults 80, 0.10 and 2.6.
 	SummaryGap                  int
 	SummaryAccept, SummaryRatio float64
-	// SummaryOutside is the share of such a passage, 0 to 1, whose counterpart lies outside the best passage of ordinary length. Default
-	// 0.16.
+	// SummaryOutside is the minimum share of such a passage, 0 to 1, with a counterpart outside the best passage of ordinary length.
+	// Default 0.16.
 	SummaryOutside float64
-	// WholeSource extends the source side of a summary that spans half of the source to all of it, as in PAN's annotations. For people, the
-	// source side stays as found.
+	// WholeSource extends the source side of a summary to the entire source if it spans half of it, as in PAN's annotations. For people,
+	// the source side is left as found.
 	WholeSource bool
 }
 
@@ -118,18 +118,17 @@ func (o Options) filled() Options {
 	return o
 }
 
-// stretch is a passage in words: A's [a0, a1), B's [b0, b1).
+// stretch is a passage in words: [a0, a1) of A and [b0, b1) of B.
 type stretch struct {
 	a0, a1, b0, b1 int32
 	summary        bool
 }
 
-// Pair returns the passages of a that occur in b, in order of a; equal input gives equal output. a is the text under examination, b the
-// possible source. Time and memory are linear in both lengths.
+// Pair returns the passages of a that occur in b, in order of a; equal input gives equal output. a is the text under examination, and b
+// is the possible source. Time and memory are linear in both lengths.
 //
-// If one side is a sketch ([Sketch.Text]) the other must be one made with the same key and bits.
-// Spans are then those of whole units, Words is nil, Similarity is estimated from the sketches, and
-// equal runs are not looked for: see [Literal].
+// If one side is a sketch ([Sketch.Text]), the other must be one with the same key and number of bits. In that case, spans cover whole
+// units, Words is nil, Similarity is estimated from the sketches, and there is no search for equal runs: see [Literal].
 func Pair(a, b *Text, o Options) []Passage {
 	if a.sketch || b.sketch {
 		o = o.forSketches().filled()
@@ -161,7 +160,7 @@ func stretches(a, b *Text, o *Options) []stretch {
 	return refine(a, b, merge(copies, inWords(a, b, p.reworded())), copies, p)
 }
 
-// settling returns the long copies, if one of them is long enough to settle the pair.
+// settling returns the long copies if one of them is long enough to settle the pair.
 func settling(copies []copied, o *Options) []stretch {
 	var out []stretch
 	settled := false
@@ -188,13 +187,12 @@ func inWords(a, b *Text, found []found) []stretch {
 	return out
 }
 
-// merge unites each copy with the reworded passage it overlaps on both sides, if there is one, and
-// returns all in order of A.
+// merge joins each copy with a reworded passage that it overlaps on both sides, if there is one, and returns all passages in order of A.
 func merge(copies []copied, reworded []stretch) []stretch {
 	all := slices.Clone(reworded)
 	k := 0
 	for _, c := range copies {
-		// Both lists are in order of A and the passages of one are disjoint there.
+		// Both lists are in order of A, without overlaps within a list.
 		for k < len(reworded) && reworded[k].a1 <= c.a0 {
 			k++
 		}
@@ -222,7 +220,7 @@ func passage(ta, tb *Text, s stretch) Passage {
 		equalA += float64(m.a1 - m.a0)
 		equalB += float64(m.b1 - m.b0)
 		if m.a1-m.a0 == 1 && ta.words[m.a0].flags&(stopWord|gramWord) != 0 {
-			continue // equal by chance, more often than not
+			continue // more likely equal by chance than not
 		}
 		out.Words = append(out.Words, concordat.SpanPair{
 			Span:   concordat.Span{Start: int(ta.words[m.a0].start), End: int(ta.words[m.a1-1].end)},
@@ -234,8 +232,8 @@ func passage(ta, tb *Text, s stretch) Passage {
 	return out
 }
 
-// kind returns the kind of a passage from the share of A's words that occur in B in the same order, and from the same measure over both
-// sides (Dice), which a longer B lowers.
+// kind returns the kind of a passage from the share of A's words that occur in B in the same order, and the same measure over both sides
+// (Dice), which decreases as B gets longer.
 func kind(summary bool, ordered, both float64) concordat.Kind {
 	switch {
 	case summary:
@@ -248,7 +246,7 @@ func kind(summary bool, ordered, both float64) concordat.Kind {
 	return concordat.KindParaphrase
 }
 
-// shared returns the share of a's words that b holds too, counting repetitions.
+// shared returns the share of a's words that also occur in b, counting repetitions.
 func shared(a, b []token) float64 {
 	left := make(map[uint64]int32, len(b))
 	for i := range b {

@@ -2,24 +2,24 @@ package align
 
 import "slices"
 
-// cluster is a group of seeds that belong to one passage: units [a0, a1) of A and [b0, b1) of B.
+// cluster is a group of seeds in one passage: units [a0, a1) of A and [b0, b1) of B.
 type cluster struct {
 	a0, a1, b0, b1 int32
 	seeds          []cell
-	level          float64 // mean best similarity at which it was accepted, 0 to 1
+	level          float64 // mean best similarity on acceptance, 0 to 1
 	evidence       float32 // see Options.Evidence
 }
 
-// maxRounds bounds how often one group is divided again. Texts written by people need about four.
+// maxRounds is the maximum number of times one group is split. Human-written texts need about four.
 const maxRounds = 32
 
-// joined divides seeds into groups in which no two neighbours are more than gap units apart, on either side (Sanchez-Perez et al. 2014,
-// section 3.2), and appends those with at least the given number of seeds. seeds is sorted by row and is reordered.
+// joined splits seeds into groups whose neighbours are at most gap units apart on both sides (Sanchez-Perez et al. 2014, section 3.2),
+// and appends groups with at least the given number of seeds. It reorders seeds, which must be sorted by row.
 func joined(seeds []cell, gap [2]int32, least int, out []cluster) []cluster {
 	type group struct {
 		seeds     []cell
 		byB       bool // sorted by column
-		undivided int  // consecutive rounds that did not divide it
+		undivided int  // consecutive rounds without a split
 		round     int
 	}
 	todo := []group{{seeds: seeds}}
@@ -65,7 +65,7 @@ func newCluster(seeds []cell) cluster {
 	return c
 }
 
-// sides returns, for each side, the mean over its units of the best similarity of a seed of c, weighted by length; a unit without a seed
+// sides returns, for each side, the mean over its units of their best seed similarity in c, weighted by length; a unit without a seed
 // counts as 0.
 func (p *pairing) sides(c *cluster) (a, b float64) {
 	side := func(units []unit, first int32, at func(cell) int32) float64 {
@@ -91,8 +91,8 @@ func (p *pairing) sides(c *cluster) (a, b float64) {
 	return a, b
 }
 
-// accepted divides seeds into groups with at most gap units between neighbours. A group whose mean similarity is too low is divided again
-// with a gap one unit smaller each time, down to 0, and is then dropped.
+// accepted splits seeds into groups whose neighbours are at most gap units apart. If the mean similarity of a group is too low, it is
+// split again with the gap reduced by one unit, down to 0, after which it is dropped.
 func (p *pairing) accepted(seeds []cell, gap [2]int32, level func(a, b float64) float64, accept float64) []cluster {
 	least := p.o.LeastSeeds
 	var out []cluster
@@ -132,7 +132,7 @@ func byRow(x, y cell) int {
 	return int(x.col - y.col)
 }
 
-// disjoint removes overlaps of clusters on side A: the cluster with the higher level keeps the units (Sanchez-Perez et al. 2014, section
+// disjoint resolves overlaps of clusters on side A: the cluster with the higher level keeps the units (Sanchez-Perez et al. 2014, section
 // 3.3), and the other keeps its longest remaining part. The result is in order of A.
 func (p *pairing) disjoint(cs []cluster) []cluster {
 	slices.SortFunc(cs, func(x, y cluster) int {

@@ -2,13 +2,12 @@ package align
 
 import "concordat"
 
-// maxEdits bounds the edit distance that Diff follows; between anchors that differ by more, nothing
-// is paired.
+// maxEdits is the maximum edit distance that Diff follows; if the text between two anchors differs by more, nothing in it is paired.
 const maxEdits = 256
 
-// Diff returns the runs of words that a and b have in common in the same order, for display. The comparison is a longest common subsequence
-// (Myers 1986) of the stretches between phrases, and then words, that occur once on each side; stretches more than maxEdits words apart are
-// left unpaired, so the cost is linear.
+// Diff returns the runs of words common to a and b in the same order, for display. It computes a longest common subsequence (Myers 1986)
+// of the stretches between anchors, which are phrases, then words, that occur once on each side. Stretches more than maxEdits words apart
+// remain unpaired, which keeps the cost linear.
 func Diff(a, b string) []concordat.SpanPair {
 	wa, _ := tokens(a)
 	wb, _ := tokens(b)
@@ -22,7 +21,7 @@ func Diff(a, b string) []concordat.SpanPair {
 	return out
 }
 
-// diff returns the equal runs of a common subsequence, in order.
+// diff returns the runs of equal words in a common subsequence, in order.
 func diff(a, b []token) []run {
 	var out []run
 	add := func(i, j int32) {
@@ -49,13 +48,13 @@ func diff(a, b []token) []run {
 	return out
 }
 
-// phrase is the number of words that form one anchor: in long texts few words occur once, but most phrases do.
+// phrase is the number of words in an anchor: in long texts, few words occur only once, but most phrases do.
 const phrase = 4
 
 // box is a pair of word ranges: A's [a0, a1) and B's [b0, b1).
 type box struct{ a0, a1, b0, b1 int32 }
 
-// between calls f for each anchor of n words within s (by its first word) and for each stretch between anchors, in order.
+// between calls f in order for each anchor of n words within s, identified by its first word, and for each stretch between anchors.
 func between(a, b []token, s box, n int32, f func(s box, anchored bool)) {
 	i, j := s.a0, s.b0
 	for _, r := range anchors(a[s.a0:s.a1], b[s.b0:s.b1], n) {
@@ -69,8 +68,8 @@ func between(a, b []token, s box, n int32, f func(s box, anchored bool)) {
 	f(box{i, s.a1, j, s.b1}, false)
 }
 
-// anchors returns the phrases of n words that occur once in a and once in b and are in the same
-// order in both: the longest such chain (patience diff, Cohen), in order.
+// anchors returns the phrases of n words that occur once in a and once in b, and in the same order: the longest such chain (patience
+// diff, Cohen).
 func anchors(a, b []token, n int32) []run {
 	if int32(min(len(a), len(b))) < n {
 		return nil
@@ -109,7 +108,7 @@ func hashOf(words []token) uint64 {
 	return h
 }
 
-// increasing returns the longest subsequence of rs that is also in order of b. rs is in order of a.
+// increasing returns the longest subsequence of rs in which b also increases. rs must be in order of a.
 func increasing(rs []run) []run {
 	var tails, before []int32 // tails[k]: last element of the best chain of k+1; before: its predecessor
 	before = make([]int32, len(rs))
@@ -143,8 +142,8 @@ func increasing(rs []run) []run {
 	return out
 }
 
-// myers calls pair for each pair of a longest common subsequence of a and b (Myers 1986, section 3), in order, or for none if more than
-// maxEdits words must change.
+// myers calls pair in order for each pair of a longest common subsequence of a and b (Myers 1986, section 3). It calls pair for none if
+// more than maxEdits words must change.
 func myers(a, b []token, pair func(i, j int32)) {
 	pre := int32(0)
 	for int(pre) < min(len(a), len(b)) && a[pre].hash == b[pre].hash {

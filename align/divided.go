@@ -5,11 +5,11 @@ import (
 	"unicode"
 )
 
-// match is a stretch of the words of A and one of B with the same letters: A's words [a0, a1), B's words [b0, b1).
+// match is a stretch of words in each text with the same letters: [a0, a1) of A and [b0, b1) of B.
 type match struct{ a0, a1, b0, b1 int32 }
 
-// matches returns the equal runs of a passage, in order. Chinese is written without spaces, and the end of a line or a passage affects how
-// the characters next to it are divided into words. Words therefore also count as equal if their characters are.
+// matches returns the equal runs of a passage, in order. Chinese has no spaces, and the end of a line or a passage affects how adjacent
+// characters are segmented into words. Words therefore also count as equal if their characters are, wherever the words begin.
 func matches(ta, tb *Text, s stretch) []match {
 	var out []match
 	a, b := s.a0, s.b0
@@ -28,7 +28,7 @@ func matches(ta, tb *Text, s stretch) []match {
 	if len(out) == 0 {
 		return nil
 	}
-	// At its edges, the passage may contain part of a word of the source.
+	// At its edges, the passage can contain part of a source word.
 	first, last := &out[0], &out[len(out)-1]
 	if letters, before := han(ta, s.a0, first.a0), hanBefore(tb, first.b0); len(letters) > 0 && len(letters) <= len(before) &&
 		slices.Equal(letters, before[len(before)-len(letters):]) {
@@ -41,10 +41,10 @@ func matches(ta, tb *Text, s stretch) []match {
 	return out
 }
 
-// edgeWords bounds the words of the source that are searched for part of a word.
+// edgeWords is the maximum number of source words searched for part of a word.
 const edgeWords = 4
 
-// hanBefore returns the characters of the Chinese words before a word.
+// hanBefore returns the characters of the Chinese words that precede a word.
 func hanBefore(t *Text, word int32) []rune {
 	from := word
 	for from > 0 && word-from < edgeWords && isHan(t.words[from-1]) {
@@ -53,7 +53,7 @@ func hanBefore(t *Text, word int32) []rune {
 	return han(t, from, word)
 }
 
-// hanAfter returns the characters of the Chinese words from a word on.
+// hanAfter returns the characters of the Chinese words starting at a word.
 func hanAfter(t *Text, word int32) []rune {
 	to := word
 	for int(to) < len(t.words) && to-word < edgeWords && isHan(t.words[to]) {
@@ -62,7 +62,7 @@ func hanAfter(t *Text, word int32) []rune {
 	return han(t, word, to)
 }
 
-// han returns the characters of words [first, last), or nil if one of them is not Chinese or is not compared.
+// han returns the characters of words [first, last), or nil if one of them is not Chinese or is excluded from comparison.
 func han(t *Text, first, last int32) []rune {
 	var out []rune
 	for _, w := range t.words[first:last] {
@@ -78,5 +78,5 @@ func han(t *Text, first, last int32) []rune {
 	return out
 }
 
-// isHan reports whether a word is Chinese and is compared.
+// isHan reports whether a word is Chinese and not excluded from comparison.
 func isHan(w token) bool { return w.flags&hanWord != 0 && w.hash != mutedHash }

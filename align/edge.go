@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// trim drops units from the edges of c whose words are already accounted for. Every word of a passage can be evidence for only one word of
-// the other side, so a unit is not part of a passage just because it resembles one in which its words have better counterparts.
+// trim drops units at the edges of c whose words are already accounted for. A word of a passage can be evidence for only one word on the
+// other side, so a unit does not belong to a passage merely because it resembles one, if its words have better counterparts.
 func (p *pairing) trim(c *cluster) {
 	sharedA, sharedB := p.coverage(c)
 	a0, a1 := p.heaviest(p.a[c.a0:c.a1], sharedA, p.totalA(c.a0, c.a1))
@@ -22,8 +22,8 @@ func (p *pairing) trim(c *cluster) {
 	c.a0, c.a1, c.b0, c.b1 = a0, a1, b0, b1
 }
 
-// coverage pairs the words that both sides of c share, best seeds first and each word once, and returns the weight that each unit of A and
-// of B received.
+// coverage pairs the words shared by both sides of c, best seeds first and each word once, and returns the weight credited to each unit
+// of A and B.
 func (p *pairing) coverage(c *cluster) (a, b []float32) {
 	a, b = make([]float32, c.a1-c.a0), make([]float32, c.b1-c.b0)
 	order := slices.Clone(c.seeds)
@@ -45,8 +45,8 @@ func (p *pairing) coverage(c *cluster) (a, b []float32) {
 	return a, b
 }
 
-// heaviest returns the stretch of units with the largest sum of weights. A unit's weight is its length times (share − Options.Trim), where
-// share is the shared part of its total.
+// heaviest returns the stretch of units with the largest sum of weights. A unit weighs its length times (share − Options.Trim), where
+// share is the shared fraction of its total.
 func (p *pairing) heaviest(units []unit, shared, total []float32) (from, to int32) {
 	least := float32(p.o.Trim)
 	best, sum := float32(-math.MaxFloat32), float32(0)
@@ -72,12 +72,12 @@ func (p *pairing) worth(shared []float32) float32 {
 	return sum / p.unit
 }
 
-// unusedWords records which words of two passages can still be evidence.
+// unusedWords tracks which words of two passages can still be evidence.
 type unusedWords struct {
 	a, b         *Text
 	w            *weights
-	fromA, fromB int32   // first entry of each side
-	leftA, leftB []int32 // words left, by entry
+	fromA, fromB int32   // first entry on each side
+	leftA, leftB []int32 // words remaining, by entry
 }
 
 func newUnusedWords(a, b *Text, w *weights, c *cluster) *unusedWords {
@@ -87,7 +87,7 @@ func newUnusedWords(a, b *Text, w *weights, c *cluster) *unusedWords {
 	return k
 }
 
-// claim uses up the words that both units of s still have in common and returns their weight.
+// claim consumes the words that both units of s still share, and returns their weight.
 func (k *unusedWords) claim(s cell) float32 {
 	x, y := k.a.units[s.row], k.b.units[s.col]
 	var sum float32
@@ -124,7 +124,7 @@ func counts(es []entry) []int32 {
 	return out
 }
 
-// totals returns, for each of units [from, to), the sum of the weights of its words.
+// totals returns the total word weight of each unit in [from, to).
 func (t *Text) totals(weight []float32, from, to int32) []float32 {
 	out := make([]float32, to-from)
 	for i, u := range t.units[from:to] {

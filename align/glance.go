@@ -10,40 +10,41 @@ import (
 	"concordat/segment"
 )
 
-// Glance is a text prepared for a cheap look at many others, to see which of them can hold a passage of it at all. A look costs about a
-// fifth of [Prepare] and [Pair], and does not look for Chinese words. A Glance is immutable; each goroutine needs its own [Looker].
+// Glance is a text prepared for quick looks at many others, to see which of them can contain a passage of it at all. A look costs about a
+// fifth of [Prepare] and [Pair], and does not segment Chinese words. A Glance is immutable; each goroutine needs its own [Looker].
 type Glance struct {
 	blocks  int
 	words   map[uint32]*glanced
-	numbers int      // of words, including those left out
-	known   []uint64 // a bit for each word: most words of another text are absent
-	grams   []uint64 // a bit for each run of glanceGram words
+	numbers int      // number of words, including those left out
+	known   []uint64 // a bit per word: most words of another text are absent
+	grams   []uint64 // a bit per run of glanceGram words
 }
 
-// glanced is a word of the text with the blocks that hold it.
+// glanced is a word of the text and the blocks that contain it.
 type glanced struct {
 	number int32
 	at     []int32
 }
 
 const (
-	// LeastGlance is the least result of [Looker.Look] from which two texts are worth comparing. It was chosen on a third of the documents
-	// of PAN 2013's training corpus; doc/evaluation/retrieval.md has its cost on the others.
+	// LeastGlance is the minimum result of [Looker.Look] at which two texts are worth comparing. It was chosen on a third of the
+	// documents in PAN 2013's training corpus; doc/evaluation/retrieval.md states its cost on the others.
 	LeastGlance = 6
 
-	// glanceLetters is the length of a block. Two neighbouring blocks of each text hold any passage of that length.
+	// glanceLetters is the length of a block. Any passage of that length fits in two adjacent blocks of each text.
 	glanceLetters = 180
-	// glanceBlocks is the largest number of blocks that may hold a word that counts: a word found everywhere does not help to find a place.
+	// glanceBlocks is the maximum number of blocks that can contain a word for it to count: a ubiquitous word does not help to find a
+	// place.
 	glanceBlocks = 8
-	// glancePrefix is the number of bytes by which words are distinguished: roughly the stem.
+	// glancePrefix is the number of leading bytes that distinguish words, roughly the stem.
 	glancePrefix = 6
-	// glanceGram is the number of words of a run, and glanceRun the number of letters from which consecutive equal runs are a copy, the
-	// least that Pair reports for people.
+	// glanceGram is the number of words in a run. glanceRun is the number of letters at which consecutive equal runs are a copy, the
+	// minimum that Pair reports to people.
 	glanceGram = 4
 	glanceRun  = 40
 )
 
-// NewGlance returns a glance of text. A text that [segment.Split] refuses has no word in common with any other.
+// NewGlance returns a glance of text. A text refused by [segment.Split] has no word in common with any other.
 func NewGlance(text string) *Glance {
 	g := &Glance{words: map[uint32]*glanced{}}
 	var t segment.Text
@@ -89,7 +90,7 @@ func isSet(bitmap []uint64, hash uint32) bool {
 	return bitmap[hash/64]>>(hash%64)&1 != 0
 }
 
-// gramRun hashes the last glanceGram words.
+// gramRun computes hashes of the last glanceGram words.
 type gramRun struct {
 	last [glanceGram]uint32
 	n    int
@@ -106,17 +107,17 @@ func (r *gramRun) next(hash uint32) (gram uint32, ok bool) {
 	return uint32(h >> 32), r.n >= glanceGram
 }
 
-// Looker looks through a Glance. It is not safe for concurrent use.
+// Looker looks at other texts for a Glance. It is not safe for concurrent use.
 type Looker struct {
 	g         *Glance
 	text      segment.Text
 	shared    []glancedIn
-	spread    []int32 // by number of a word: the blocks of the other text that hold it
-	held      []int32 // the last of them, + 1
+	spread    []int32 // for each word number, the blocks of the other text that contain it
+	held      []int32 // last of them, plus 1
 	now, last []float32
 }
 
-// glancedIn is a word of a Glance in a block of another text.
+// glancedIn is a word of a Glance that occurs in a block of another text.
 type glancedIn struct {
 	w     *glanced
 	block int32
@@ -128,9 +129,9 @@ func (g *Glance) Looker() *Looker {
 		last: make([]float32, g.blocks+1)}
 }
 
-// Look returns how much the most similar places of both texts share. A place is about two blocks of each text, and the result counts words
-// as if each occurred in one block only. It is infinite if the texts share a run of words long enough to be a passage by itself. Pairs
-// below [LeastGlance] hold no passage, apart from very few that barely qualify. Time is linear in the text.
+// Look returns how much the most similar places in both texts share. A place consists of about two blocks of each text, and words count
+// as if they occurred in only one block. The result is infinite if the texts share a run of words long enough to be a passage on its own.
+// Pairs below [LeastGlance] contain no passage, except very few that barely qualify. The time is linear in the text.
 func (l *Looker) Look(text string) float64 {
 	if len(l.g.words) == 0 || l.text.Skim(text) != nil {
 		return 0
@@ -142,15 +143,15 @@ func (l *Looker) Look(text string) float64 {
 	return l.most(blocks)
 }
 
-// read collects the words that l.text shares with the glance and returns the number of blocks of l.text; copied reports whether there is a
-// long equal run.
+// read collects the words that l.text shares with the glance and returns the number of blocks in l.text; copied reports whether there is
+// a long equal run.
 func (l *Looker) read() (blocks int, copied bool) {
 	clear(l.spread)
 	clear(l.held)
 	l.shared = l.shared[:0]
 	var run gramRun
-	var before [glanceGram]int32 // letters of the last words
-	length := int32(0)           // of the current run of equal grams
+	var before [glanceGram]int32 // letters in the last words
+	length := int32(0)           // length of the current run of equal grams
 	blocks = skim(&l.text, func(w skimmed) {
 		copy(before[:], before[1:])
 		before[glanceGram-1] = w.letters
@@ -179,7 +180,7 @@ func (l *Looker) read() (blocks int, copied bool) {
 	return blocks, copied
 }
 
-// most returns the largest worth of the words shared by two neighbouring blocks of one text and two of the other.
+// most returns the maximum worth of the words shared by two adjacent blocks of one text and two of the other.
 func (l *Looker) most(blocks int) float64 {
 	const background = 20 // see Options
 	scale := 1 / math.Log(float64(blocks+l.g.blocks+background)/2)
@@ -204,11 +205,11 @@ func (l *Looker) most(blocks int) float64 {
 	return float64(best)
 }
 
-// skimmed is a word, or a pair of characters of a run without spaces.
+// skimmed is a word, or a pair of characters in a run without spaces.
 type skimmed struct {
 	stem, hash uint32
 	block      int32
-	letters    int32 // as Options.LeastVerbatim counts
+	letters    int32 // as counted by Options.LeastVerbatim
 	stop       bool
 }
 

@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// pairing is one comparison of the units of two sides: how similar they are, and which of them make passages. It does not deal with words.
+// pairing is one comparison of the units on two sides: how similar they are, and which of them form passages. It knows nothing of words.
 type pairing struct {
 	a, b  []unit
 	o     *Options
-	cells []cell // above the floor, by row and column, scored
-	// account opens the account of one cluster. The returned function gives, for a cell, how much the two units share that no earlier
-	// cell has used.
+	cells []cell // cells above the floor with their scores, by row and column
+	// account starts accounting for a cluster. The returned function gives, for a cell, how much the two units share that no earlier cell
+	// has claimed.
 	account func(c *cluster) func(cell) float32
-	// totalA and totalB return the weights of all words of units [from, to); unit is the weight of one rare word.
+	// totalA and totalB return the total word weights of units [from, to); unit is the weight of one rare word.
 	totalA, totalB func(from, to int32) []float32
 	unit           float32
-	prints         bool // similarities are estimated from fingerprints
+	prints         bool // similarities are estimates from fingerprints
 
-	best []float32 // scratch of sides
+	best []float32 // scratch space for sides
 }
 
-// found is a passage in units: A's [a0, a1), B's [b0, b1).
+// found is a passage in units: [a0, a1) of A and [b0, b1) of B.
 type found struct {
 	a0, a1, b0, b1 int32
 	summary        bool
@@ -39,7 +39,7 @@ func newPairing(a, b *Text, o *Options) *pairing {
 	return p
 }
 
-// reworded returns the passages made of seeds, in order of A and disjoint there.
+// reworded returns the passages formed by seeds, in order of A without overlaps there.
 func (p *pairing) reworded() []found {
 	var seeds []cell
 	for _, c := range p.cells {
@@ -61,7 +61,7 @@ func (p *pairing) reworded() []found {
 	return p.withSummaries(seeds, plain)
 }
 
-// short reports whether c is below the least length on either side.
+// short reports whether c is below the minimum length on either side.
 func (p *pairing) short(c cluster) bool {
 	least := int32(p.o.LeastChars)
 	return charsOf(p.a[c.a0:c.a1]) < least || charsOf(p.b[c.b0:c.b1]) < least
@@ -75,8 +75,8 @@ func charsOf(units []unit) int32 {
 	return n
 }
 
-// withSummaries returns plain, in which each passage that is only part of one condensed from a much longer source is replaced by that
-// one. plain is in order of A and disjoint there.
+// withSummaries returns plain with each passage that is only part of one condensed from a much longer source replaced by that one. plain
+// must be in order of A without overlaps there.
 func (p *pairing) withSummaries(seeds []cell, plain []cluster) []found {
 	larger := func(a, b float64) float64 { return max(a, b) }
 	cs := p.accepted(seeds, [2]int32{int32(p.o.Gap), int32(p.o.SummaryGap)}, larger, p.o.SummaryAccept)
@@ -107,7 +107,7 @@ func (p *pairing) withSummaries(seeds []cell, plain []cluster) []found {
 	return out
 }
 
-// after returns the index of the first of cs that ends after row. cs is in order of A and disjoint there.
+// after returns the index of the first of cs that ends after row. cs must be in order of A without overlaps there.
 func after(cs []cluster, row int32) int {
 	i, _ := slices.BinarySearchFunc(cs, row, func(c cluster, row int32) int {
 		if c.a1 <= row {
@@ -118,7 +118,7 @@ func after(cs []cluster, row int32) int {
 	return i
 }
 
-// outside returns the share of c that lies outside the plain passage that holds most of it, judged by the best seed of each unit of A.
+// outside returns the share of c outside the plain passage that contains most of it, judging by the best seed of each unit of A.
 func (p *pairing) outside(c *cluster, plain []cluster) float64 {
 	best := make([]cell, c.a1-c.a0)
 	for _, s := range c.seeds {
@@ -147,7 +147,7 @@ func (p *pairing) outside(c *cluster, plain []cluster) float64 {
 	return (all - most) / all
 }
 
-// enough returns the least worth of a passage.
+// enough returns the minimum worth of a passage.
 func (p *pairing) enough() float64 {
 	units := float64(len(p.a)+len(p.b)) + p.o.Background
 	return min(p.o.Evidence, p.o.EvidencePerLog*math.Log(units))

@@ -6,72 +6,72 @@ import (
 	"slices"
 )
 
-// A person reads a passage as a claim that all of it was taken over. The units with which passages are found are coarser: they join a
-// heading to the sentence below it, and join two copied sentences across whatever is between them. For people a passage is therefore cut
-// into stretches that carry evidence along their length: both sides are aligned word by word, and the local alignments of highest score are
-// kept (Smith and Waterman 1981). The score of a word is the logarithm of a likelihood ratio, reuse against chance, so that a stretch
-// without counterparts lowers the total, and the least score follows from the number of places where one could arise by chance (Karlin and
-// Altschul 1990). PAN's measure counts units and does not need this.
+// To a reader, a passage claims that all of it was copied. The units used for finding passages are coarser: they join a heading to the
+// sentence below it, and two copied sentences across whatever lies between them. For people, a passage is therefore cut into stretches
+// that carry evidence throughout: both sides are aligned word by word, and the highest-scoring local alignments are kept (Smith and
+// Waterman 1981). A word's score is the logarithm of a likelihood ratio, reuse against chance, so that text without counterparts lowers
+// the total. The minimum score follows from the number of places where a stretch could arise by chance (Karlin and Altschul 1990). PAN's
+// measure counts units and does not need this.
 
 const (
-	// maxBare is the largest number of consecutive words without a counterpart on either side of a passage. Forty Chinese characters say as
-	// much as 25 English words.
+	// maxBare is the maximum number of consecutive words without a counterpart on either side of a passage. Forty Chinese characters say
+	// as much as 25 English words.
 	maxBare     = 25.0
 	hanBare     = maxBare / 40
-	maxOwn      = 12  // the same in content words, on the examined side
-	maxWider    = 3.0 // length of the source's side relative to the other
-	leastDense  = 0.4 // share of the words that have a counterpart
-	copiedWords = 8   // least number of equal words in a row that make each side of a gap a literal copy
-	copiedOwn   = 4   // least number of content words in such a gap that are then the writer's own
+	maxOwn      = 12  // the same in content words on the examined side
+	maxWider    = 3.0 // maximum length of the source's side relative to the other
+	leastDense  = 0.4 // minimum share of words with a counterpart
+	copiedWords = 8   // minimum consecutive equal words that make each side of a gap a literal copy
+	copiedOwn   = 4   // minimum content words in such a gap for it to be the writer's own text
 
-	// summaryShare is the least share of a summary's words that lie in its pieces. If at least mostlyCopied of them are in runs of
-	// copiedRun words, the pieces are ordinary passages.
+	// summaryShare is the minimum share of a summary's words in its pieces. If at least mostlyCopied of them are in runs of copiedRun
+	// words, the pieces are ordinary passages instead.
 	summaryShare = 0.4
 	mostlyCopied = 0.5
 	copiedRun    = 3
 )
 
-// Probabilities of the likelihood ratios. In paraphrases (of PAN 2013 and of Clough and Stevenson 2011), about every second word of reused
-// text has an equal counterpart in order, and more words do after an equal one. The alignment finds a counterpart for a word by chance if
+// Probabilities for the likelihood ratios. In paraphrases (from PAN 2013 and Clough and Stevenson 2011), about half of the words in
+// reused text have an equal counterpart in order, and more do right after an equal word. The alignment finds a counterpart by chance if
 // the word is frequent enough within its reach.
 const (
 	alignedReused = 0.5
 	nextReused    = 0.7
-	reach         = 10.0  // words of the source among which an alignment may choose
-	background    = 600.0 // words of other text that frequencies assume
-	maxGain       = 4.0   // of one word: even a word that occurs nowhere else may be a name
+	reach         = 10.0  // number of source words that an alignment can choose from
+	background    = 600.0 // words of other text assumed in frequencies
+	maxGain       = 4.0   // maximum for one word: even a word that occurs nowhere else could be a name
 	bareContent   = -0.75 // a content word without a counterpart
 	bareStop      = -0.4
-	bareSource    = -0.3 // a word of the source's side without a counterpart
-	// leastOdds is the log odds that a stretch must reach, in addition to the logarithm of the number of places of the pair.
+	bareSource    = -0.3 // a word on the source's side without a counterpart
+	// leastOdds is the log odds that a stretch must reach, plus the logarithm of the number of places in the pair.
 	leastOdds = 5.0
-	// rewordedOdds and summaryOdds are the least scores of a piece of a reworded passage, or of a summary, that has been accepted as a
+	// rewordedOdds and summaryOdds are the minimum scores of a piece of a reworded passage, or of a summary, that was accepted as a
 	// whole.
 	rewordedOdds = 9.0
 	summaryOdds  = 8.0
 	maxNeeded    = 18.0
-	// maxFall is how far the score may fall within a stretch before it rises again. A sentence of the writer's own between two reworded
-	// ones lowers it by more, even if its common words have counterparts by chance (doc/evaluation/align.md).
+	// maxFall is how far the score can fall within a stretch before it rises again. A sentence of the writer's own between two reworded
+	// ones lowers it further, even if its common words have chance counterparts (doc/evaluation/align.md).
 	maxFall = 12.0
-	// weakerSeed is the least score of two units, and weakerOdds that of a stretch of them, in a pair that shares a
-	// passage already.
+	// weakerSeed is the minimum score of two units, and weakerOdds that of a stretch of such units, in a pair that already shares a
+	// passage.
 	weakerSeed = 0.28
 	weakerOdds = 9.0
 )
 
-// evidence weighs the equal words of one pair of texts.
+// evidence weighs the equal words in one pair of texts.
 type evidence struct {
 	a, b *Text
-	// stemsA and stemsB are the words of both texts as stems, which rewording preserves.
+	// stemsA and stemsB are the stems of the words in both texts; rewording preserves stems.
 	stemsA, stemsB []token
-	countA, countB map[uint64]int32 // of each stem in either text
-	words          float64          // number in both texts and the background
-	needed         float64          // least score of a stretch
-	least          int32            // letters of the shortest stretch: half of a line
-	again          int              // comparisons left for text that the first comparison leaves unpaired
+	countA, countB map[uint64]int32 // occurrences of each stem in either text
+	words          float64          // number of words in both texts and the background
+	needed         float64          // minimum score of a stretch
+	least          int32            // minimum letters in a stretch: half a line
+	again          int              // remaining comparisons of text left unpaired by the first one
 }
 
-// maxAgain bounds the comparisons of leftovers of one pair, so that its cost stays linear.
+// maxAgain is the maximum number of comparisons of leftovers per pair, which keeps the cost linear.
 const maxAgain = 64
 
 func newEvidence(a, b *Text, o *Options) *evidence {
@@ -84,10 +84,10 @@ func newEvidence(a, b *Text, o *Options) *evidence {
 	return e
 }
 
-// count returns how often a stem occurs in the two texts together.
+// count returns the number of occurrences of a stem in both texts together.
 func (e *evidence) count(stem uint64) int32 { return e.countA[stem] + e.countB[stem] }
 
-// countsOf returns how often each word occurs.
+// countsOf returns the number of occurrences of each word.
 func countsOf(words []token) map[uint64]int32 {
 	out := make(map[uint64]int32, len(words))
 	for i := range words {
@@ -96,7 +96,7 @@ func countsOf(words []token) map[uint64]int32 {
 	return out
 }
 
-// byStems returns the words with the hashes of their stems.
+// byStems returns the words with their stems' hashes.
 func (t *Text) byStems() []token {
 	out := slices.Clone(t.words)
 	for i, r := range t.ranks {
@@ -107,8 +107,8 @@ func (t *Text) byStems() []token {
 	return out
 }
 
-// refine cuts the passages of a pair, in order of A, down to what people should see. copies are the literal copies, in order of A; an
-// alignment of long passages may miss some of them.
+// refine cuts the passages of a pair, in order of A, to what people should see. copies are the literal copies, in order of A; an
+// alignment of long passages can miss some of them.
 func refine(a, b *Text, all []stretch, copies []copied, p *pairing) []stretch {
 	if len(all) == 0 {
 		return nil
@@ -129,8 +129,8 @@ func refine(a, b *Text, all []stretch, copies []copied, p *pairing) []stretch {
 	return distinct(out)
 }
 
-// weaker returns, for a pair that already shares a passage, stretches whose units are not similar enough to make a passage by themselves:
-// if one sentence was reworded, others probably were. A word that has a counterpart cannot be another's.
+// weaker returns, for a pair that already shares a passage, stretches of units not similar enough to form a passage on their own: where
+// one sentence was reworded, others probably were. A word can have only one counterpart.
 func (e *evidence) weaker(found []stretch, cells []cell) []stretch {
 	heldA := held(e.a, found, func(s stretch) (from, to int32) { return s.a0, s.a1 })
 	heldB := held(e.b, found, func(s stretch) (from, to int32) { return s.b0, s.b1 })
@@ -156,7 +156,7 @@ func (e *evidence) weaker(found []stretch, cells []cell) []stretch {
 	return out
 }
 
-// held reports for each word of one side whether a stretch contains it.
+// held reports, for each word on one side, whether some stretch contains it.
 func held(t *Text, found []stretch, side func(stretch) (from, to int32)) []bool {
 	out := make([]bool, len(t.words))
 	for _, s := range found {
@@ -167,7 +167,7 @@ func held(t *Text, found []stretch, side func(stretch) (from, to int32)) []bool 
 	return out
 }
 
-// missed returns the copies of which less than half lies within a stretch of found.
+// missed returns the copies that lie less than half inside a stretch of found.
 func (e *evidence) missed(found []stretch, copies []copied) []stretch {
 	held := held(e.a, found, func(s stretch) (from, to int32) { return s.a0, s.a1 })
 	var out []stretch
@@ -185,7 +185,7 @@ func (e *evidence) missed(found []stretch, copies []copied) []stretch {
 	return out
 }
 
-// condensed returns the pieces of a summary, each with the source text that it condenses, or none if too little of the summary has a
+// condensed returns the pieces of a summary, each with the source text it condenses, or nil if too little of the summary has a
 // counterpart.
 func (e *evidence) condensed(s stretch) []stretch {
 	literal := int32(0)
@@ -215,8 +215,8 @@ func (e *evidence) condensed(s stretch) []stretch {
 	return pieces
 }
 
-// stretches returns the local alignments within s of at least the needed score, in order of A and disjoint there. Text that one alignment
-// in order leaves out, for example sentences in exchanged order, is aligned separately.
+// stretches returns the local alignments within s that reach the needed score, in order of A without overlaps there. Text omitted from an
+// in-order alignment, for example swapped sentences, is aligned separately.
 func (e *evidence) stretches(s stretch, needed float64) []stretch {
 	var out []stretch
 	for from := s.a0; from < s.a1; from++ {
@@ -244,14 +244,14 @@ func (e *evidence) stretches(s stretch, needed float64) []stretch {
 	return out
 }
 
-// local aligns both sides of s in order and returns the stretches of highest score.
+// local aligns both sides of s in order and returns the highest-scoring stretches.
 func (e *evidence) local(s stretch, needed float64) []stretch {
 	var steps []step
 	a, b := s.a0, s.b0
 	for _, r := range diff(e.stemsA[s.a0:s.a1], e.stemsB[s.b0:s.b1]) {
 		r.a, r.b = r.a+s.a0, r.b+s.b0
 		if r.n == 1 && e.a.words[r.a].flags&(stopWord|gramWord) != 0 {
-			continue // equal by chance, more often than not
+			continue // more likely equal by chance than not
 		}
 		steps = append(steps, step{run: r, gain: e.gain(r), loss: e.loss(a, r.a, b, r.b), own: content(e.a.words[a:r.a]),
 			bareA: bare(e.a.words[a:r.a]), bareB: bare(e.b.words[b:r.b]), breaks: anyMuted(e.b.words[b:r.b])})
@@ -269,9 +269,9 @@ func (e *evidence) local(s stretch, needed float64) []stretch {
 	return out
 }
 
-// divided appends a stretch of highest score to out, without the writer's own text between two parts of it. A part of a maximal stretch
-// scores at least as much as any fall next to it (Ruzzo and Tompa 1999), so both sides of a fall deeper than maxFall are evidence by
-// themselves.
+// divided appends a highest-scoring stretch to out, leaving out the writer's own text between two parts of it. A part of a maximal
+// stretch scores at least as much as any adjacent fall (Ruzzo and Tompa 1999), so both sides of a fall deeper than maxFall are evidence
+// on their own.
 func (e *evidence) divided(out []stretch, whole stretch, steps []step, score, needed float64) []stretch {
 	from, to, fall := deepest(steps)
 	if score < needed || fall > -maxFall {
@@ -285,8 +285,8 @@ func (e *evidence) divided(out []stretch, whole stretch, steps []step, score, ne
 	return out
 }
 
-// deepest returns the fall of least score within steps: the steps from the gap before steps[from] to the gap before steps[to]. If there is
-// no fall the score is 0.
+// deepest returns the lowest-scoring fall within steps, from the gap before steps[from] to the gap before steps[to]. Without a fall, the
+// score is 0.
 func deepest(steps []step) (from, to int, fall float64) {
 	sum, start := 0.0, 0
 	for i := 1; i < len(steps); i++ {
@@ -302,19 +302,19 @@ func deepest(steps []step) (from, to int, fall float64) {
 	return from, to, fall
 }
 
-// step is a run of equal words and the gap before it.
+// step is a run of equal words with the gap before it.
 type step struct {
 	run
-	gain, loss   float64 // of the run, of the gap
-	bareA, bareB float64 // length of the gap, in words
-	own          int     // content words of the gap, of A
+	gain, loss   float64 // of the run and of the gap
+	bareA, bareB float64 // length of the gap in words
+	own          int     // content words of A in the gap
 	breaks       bool    // the gap ends a stretch
 }
 
-// apart marks the gaps that end a stretch: those that are too long, and those around the writer's own words between two literal copies,
-// where a word in common with the source is coincidence.
+// apart marks the gaps that end a stretch: those that are too long, and those with the writer's own words between two literal copies,
+// where a word shared with the source is coincidence.
 func apart(steps []step) {
-	literal := -1 // the last run of copiedWords
+	literal := -1 // end of the last run of copiedWords
 	own, net := 0, 0.0
 	for i := range steps {
 		s := &steps[i]
@@ -331,7 +331,7 @@ func apart(steps []step) {
 	}
 }
 
-// keep appends the stretch of the steps to out if it is enough evidence, in two parts if the source's side is too wide.
+// keep appends the stretch made of steps to out if it is enough evidence, as two parts if the source's side is too wide.
 func (e *evidence) keep(out []stretch, whole stretch, steps []step, score, needed float64) []stretch {
 	first, last := steps[0], steps[len(steps)-1]
 	s := stretch{a0: first.a, a1: last.a + last.n, b0: first.b, b1: last.b + last.n}
@@ -355,8 +355,8 @@ func (e *evidence) keep(out []stretch, whole stretch, steps []step, score, neede
 	return append(out, soften(e.a, whole, s))
 }
 
-// dense reports whether enough of the words of a stretch have a counterpart for it to be shown as one passage: set phrases, for example
-// those that outline a paper, agree only in a few fixed words.
+// dense reports whether enough words of a stretch have a counterpart for displaying it as one passage: set phrases, for example those
+// that outline a paper, agree only in a few fixed words.
 func (e *evidence) dense(s stretch, steps []step) bool {
 	n := int32(0)
 	for _, r := range steps {
@@ -365,7 +365,7 @@ func (e *evidence) dense(s stretch, steps []step) bool {
 	return float64(n) >= leastDense*float64(s.a1-s.a0)
 }
 
-// gain returns the score of a run: its first words may have matched anywhere within reach, but those after them only at that place.
+// gain returns the score of a run: its first words could have matched anywhere within reach, but the following ones only at that place.
 func (e *evidence) gain(r run) float64 {
 	sum := 0.0
 	for i := range r.n {
@@ -385,7 +385,7 @@ func (e *evidence) loss(a0, a1, b0, b1 int32) float64 {
 	return bareContent*float64(own) + bareStop*float64(int(a1-a0)-own) + bareSource*float64(b1-b0)
 }
 
-// content returns the number of words that are not stop words.
+// content returns the number of words other than stop words.
 func content(words []token) int {
 	n := 0
 	for i := range words {
@@ -396,7 +396,7 @@ func content(words []token) int {
 	return n
 }
 
-// bare returns the length of a gap in words, counting characters in Chinese and other scripts without spaces.
+// bare returns the length of a gap in words, or in characters for Chinese and other scripts without spaces.
 func bare(words []token) float64 {
 	n := 0.0
 	for i := range words {
@@ -412,19 +412,19 @@ func bare(words []token) float64 {
 	return n
 }
 
-// part is a part of a list of steps with its score.
+// part is a part of a list of steps, with its score.
 type part struct {
 	from, to int
 	score    float64
 }
 
-// maximal returns the maximal parts of steps: first those of highest score, then those of the rest, so that no part would score higher if
-// it were longer or shorter (Ruzzo and Tompa 1999). The loss of the first step belongs to no part. Time is linear for texts written by
-// people.
+// maximal returns the maximal parts of steps: first the highest-scoring ones, then those of the rest, such that no part would score
+// higher if it were longer or shorter (Ruzzo and Tompa 1999). The loss of the first step is not part of any. Time is linear for
+// human-written texts.
 func maximal(steps []step) []part {
 	type open struct {
 		part
-		before, after float64 // sums of everything before it and up to its end
+		before, after float64 // total of everything before it, and total up to its end
 	}
 	var list []open
 	sum := 0.0
@@ -458,10 +458,11 @@ func maximal(steps []step) []part {
 	return out
 }
 
-// softEdge is the number of content words from which the edge of a sentence is taken for the writer's own.
+// softEdge is the number of content words at which the edge of a sentence counts as the writer's own text.
 const softEdge = 3
 
-// soften extends a stretch to the edge of the whole if fewer than softEdge content words lie between: too few to be the writer's own.
+// soften extends a stretch to the edge of the whole if fewer than softEdge content words lie in between, too few to be the writer's own
+// text.
 func soften(a *Text, whole, s stretch) stretch {
 	if content(a.words[whole.a0:s.a0]) < softEdge {
 		s.a0 = whole.a0
@@ -472,7 +473,7 @@ func soften(a *Text, whole, s stretch) stretch {
 	return s
 }
 
-// distinct drops passages that lie within another on both sides. all is in order of A.
+// distinct drops passages contained in another one on both sides. all must be in order of A.
 func distinct(all []stretch) []stretch {
 	slices.SortStableFunc(all, func(x, y stretch) int { return cmp.Or(int(x.a0-y.a0), int(y.a1-x.a1)) })
 	out := all[:0]
@@ -489,5 +490,5 @@ func distinct(all []stretch) []stretch {
 	return out
 }
 
-// nearby bounds how many earlier passages are examined for each passage.
+// nearby is the number of earlier passages to examine for each passage.
 const nearby = 16

@@ -7,26 +7,26 @@ import (
 	"concordat"
 )
 
-// Print is one sentence of a document as its fingerprint shows it: what an asker and an owner know of each other's sentences after the
-// first round of a federated check, plus the number of features, which takes one more byte. A Print without features is a sentence that is
-// not compared and equals no other.
+// Print holds the data that a fingerprint reveals about a sentence. After the first round of a federated check, an asker and an owner
+// know this much of each other's sentences, plus the number of features, which takes one more byte. A Print without features is a
+// sentence excluded from comparison, and equals no other.
 type Print struct {
 	Span        concordat.Span
-	Chars       int // letters and digits, one Han character counting as three
-	Features    int // distinct features of the sentence
+	Chars       int // letters and digits; one Han character counts as three
+	Features    int // number of distinct features in the sentence
 	Fingerprint concordat.Fingerprint
-	Check       int // of the words in order (see [Text.Check]); 0 if unknown
+	Check       int // check of the words in order (see [Text.Check]); 0 if unknown
 }
 
-// printHashes is the number of hashes in a fingerprint of a scheme with b = 4, the only kind supported here.
+// printHashes is the number of hashes in a fingerprint under a scheme with b = 4, the only kind supported here.
 const printHashes = concordat.Nibbles
 
-// maxPrintCells bounds the comparisons of fingerprints, which have no inverted list: above it, only sentences around equal bands are
-// compared.
+// maxPrintCells is the maximum number of comparisons of fingerprints, which have no inverted lists: beyond it, only sentences near equal
+// bands are compared.
 const maxPrintCells = 1 << 24
 
-// PairPrints returns, in order of a, the passages of a that occur in b, judging by their fingerprints. Both must have the same scheme with
-// four bits per hash and be in text order. Spans cover whole sentences, Similarity is estimated, and Words is nil; [LiteralPrints] says
+// PairPrints returns the passages of a that occur in b according to the fingerprints, in order of a. Both must use the same scheme with
+// four bits per hash and be in text order. Spans cover whole sentences, Similarity is estimated, and Words is nil; [LiteralPrints] shows
 // where exact edges are available.
 func PairPrints(a, b []Print, o Options) []Passage {
 	o = o.forPrints(overlapping(a, b))
@@ -38,7 +38,8 @@ func PairPrints(a, b []Print, o Options) []Passage {
 	return out
 }
 
-// LiteralPrints does for fingerprints the same as [Literal]. It returns only stretches in which at least one sentence has the same check.
+// LiteralPrints is the counterpart of [Literal] for fingerprints. It returns only stretches in which at least one pair of sentences has
+// the same check.
 func LiteralPrints(a, b []Print, o Options) []Passage {
 	o = o.forPrints(overlapping(a, b))
 	return newPrintPairing(a, b, &o).literal(func(c cell) bool { return a[c.row].Check != 0 && a[c.row].Check == b[c.col].Check })
@@ -62,8 +63,8 @@ func newPrintPairing(a, b []Print, o *Options) *pairing {
 	return p
 }
 
-// overlapping reports whether the features of the sentences overlap each other: words and their characters, or runs of characters. English
-// has one content word for every seven or eight letters, Chinese three features for as many.
+// overlapping reports whether the features in the sentences overlap each other, as words with their characters or runs of characters do.
+// English has one content word per seven or eight letters; Chinese has three features in the same length.
 func overlapping(a, b []Print) bool {
 	const most = 0.2 // features per letter
 	features, letters := 0, 0
@@ -92,8 +93,8 @@ func features(ps []Print) []float32 {
 	return out
 }
 
-// inCommon estimates how many features two sentences share, from their numbers of features and from the share of equal hashes, one in
-// sixteen of which is equal by chance (Li and König 2010, theorem 1).
+// inCommon estimates how many features two sentences share, from their numbers of features and the share of equal hashes, given that one
+// in sixteen is equal by chance (Li and König 2010, theorem 1).
 func inCommon(a, b *Print) float32 {
 	equal := printHashes - a.Fingerprint.NibbleDistance(b.Fingerprint)
 	r := (float32(equal)/printHashes - 1.0/16) / (15.0 / 16)
@@ -128,8 +129,8 @@ func comparePrints(a, b []Print, o *Options) []cell {
 	return thin(cells, len(b))
 }
 
-// columnsOf returns, in ascending order, the sentences of b to compare with sentence i of a. These are all of them, or in large documents
-// only those around a sentence that shares a band with one around i.
+// columnsOf returns a function that lists, in ascending order, the sentences of b to compare with sentence i of a. These are all of them
+// or, in large documents, only those near a sentence that shares a band with one near i.
 func columnsOf(a, b []Print) func(i int) []int32 {
 	if len(a)*len(b) <= maxPrintCells {
 		all := make([]int32, 0, len(b))
@@ -141,8 +142,8 @@ func columnsOf(a, b []Print) func(i int) []int32 {
 		return func(int) []int32 { return all }
 	}
 	const (
-		around  = 3  // sentences, on either side
-		maxHeld = 16 // sentences of one band that are followed
+		around  = 3  // in sentences, on either side
+		maxHeld = 16 // maximum sentences per band to follow
 	)
 	var held [concordat.Bands]map[uint32][]int32
 	for k := range held {
@@ -171,8 +172,8 @@ func columnsOf(a, b []Print) func(i int) []int32 {
 	}
 }
 
-// forPrints fills in the defaults for fingerprints, whose similarities scatter much more: a seed must be more certain, even more so if
-// unrelated sentences share overlapping features, and neighbours count only if they are clearly alike.
+// forPrints fills in the defaults for fingerprints, whose similarities vary much more: a seed must be more certain, especially if
+// unrelated sentences share overlapping features, and neighbours count only if they are clearly similar.
 func (o Options) forPrints(overlapping bool) Options {
 	def := func(v *float64, d float64) {
 		if *v == 0 {

@@ -6,24 +6,24 @@ import (
 	"slices"
 )
 
-// For people, passages of sketches and fingerprints are cut like those of texts (people.go), as exactly as units allow: a passage has a
-// counterpart along its whole length, on both sides. It is not known which words of a unit have one, so the bounds are in letters of whole
+// For people, passages found by sketches and fingerprints are cut like those of texts (people.go), as precisely as units allow: a passage
+// must have counterparts throughout, on both sides. Because the matching words within a unit are unknown, limits are in letters of whole
 // units.
 const (
-	// bareLetters is the largest number of consecutive letters without a counterpart on either side: two short sentences or one long one,
+	// bareLetters is the maximum number of consecutive letters without a counterpart on either side: two short sentences or one long one,
 	// about maxBare words.
 	bareLetters = 150
-	// leastLike is the least similarity of two units that are each other's counterpart: less similar units only seem alike because the
-	// units around them are. For fingerprints it is leastLikePrints: six of 25 hashes are equal by chance once in 270 pairs, seven once in
+	// leastLike is the minimum similarity of two units that are counterparts: less similar units only appear related because of the units
+	// around them. leastLikePrints is the same for fingerprints: six of 25 hashes are equal by chance once in 270 pairs, seven once in
 	// 1,500.
 	leastLike, leastLikePrints = 0.2, 0.35
-	// aloneLike is the similarity from which a single unit is a passage, and alonePrints the same for fingerprints.
+	// aloneLike is the similarity at which a single unit is a passage; alonePrints is the same for fingerprints.
 	aloneLike, alonePrints = 0.55, 0.7
-	// pieceEvidence is the share of [Options].Evidence that a piece of a passage must have by itself.
+	// pieceEvidence is the share of [Options].Evidence that a piece of a passage must reach on its own.
 	pieceEvidence = 0.6
 )
 
-// found returns the passages of a comparison of units, in order of A.
+// found returns the passages in a comparison of units, in order of A.
 func (p *pairing) found() []found {
 	all := p.reworded()
 	if p.o.Bridged {
@@ -37,8 +37,8 @@ func (p *pairing) found() []found {
 	return out
 }
 
-// pieces returns the parts of a passage that have a counterpart along their length. For a summary it returns each piece with the text that
-// it condenses, or nothing if too little of the summary has a counterpart.
+// pieces returns the parts of a passage with counterparts throughout. For a summary, it returns each piece with the text it condenses, or
+// nil if too little of the summary has a counterpart.
 func (p *pairing) pieces(f found) []found {
 	var kept []cluster
 	for _, cells := range p.unbridged(p.alike(f)) {
@@ -57,7 +57,7 @@ func (p *pairing) pieces(f found) []found {
 	return out
 }
 
-// alike returns the cells of a passage whose units are each other's counterpart: neither is twice as similar to another unit.
+// alike returns the cells of a passage whose units are counterparts: neither unit is twice as similar to another one.
 func (p *pairing) alike(f found) []cell {
 	least := float32(leastLike)
 	if p.prints {
@@ -76,8 +76,8 @@ func (p *pairing) alike(f found) []cell {
 	return slices.DeleteFunc(out, func(c cell) bool { return 2*c.sim < max(bestA[c.row-f.a0], bestB[c.col-f.b0]) })
 }
 
-// keepPiece appends the piece made of unbridged cells to out, if it is enough evidence by itself, in two parts if the source's side is too
-// wide.
+// keepPiece appends the piece made of unbridged cells to out if it is enough evidence on its own, as two parts if the source's side is
+// too wide.
 func (p *pairing) keepPiece(out []cluster, cells []cell, summary bool) []cluster {
 	c := newCluster(cells)
 	p.trim(&c)
@@ -93,7 +93,7 @@ func (p *pairing) keepPiece(out []cluster, cells []cell, summary bool) []cluster
 	return append(out, c)
 }
 
-// says reports whether a piece is evidence once it is trimmed.
+// says reports whether a piece is evidence once trimmed.
 func (p *pairing) says(c *cluster, summary bool) bool {
 	if c.a1-c.a0 > 1 || summary {
 		a, b := p.sides(c)
@@ -106,8 +106,7 @@ func (p *pairing) says(c *cluster, summary bool) bool {
 	return slices.ContainsFunc(c.seeds, func(s cell) bool { return s.sim >= least })
 }
 
-// divided returns the cells on either side of the widest stretch without cells on the source's side. If there is no such stretch, the
-// second part is empty.
+// divided splits cells at the widest stretch without cells on the source's side. Without such a stretch, the second part is empty.
 func (p *pairing) divided(cells []cell) (one, other []cell) {
 	slices.SortFunc(cells, byCol)
 	at, widest := 0, int32(0)
@@ -124,12 +123,12 @@ func (p *pairing) divided(cells []cell) (one, other []cell) {
 	return slices.Clone(cells[:at]), slices.Clone(cells[at:])
 }
 
-// unbridged divides cells, which are in order of row, where two of them are too far apart on either side.
+// unbridged splits cells, which must be in row order, wherever two of them are too far apart on either side.
 func (p *pairing) unbridged(cells []cell) [][]cell {
 	type group struct {
 		cells     []cell
 		byB       bool
-		undivided int // sides that have not divided it
+		undivided int // sides that have not caused a split
 	}
 	var out [][]cell
 	todo := []group{{cells: cells}}
@@ -164,7 +163,7 @@ func (p *pairing) unbridged(cells []cell) [][]cell {
 	return out
 }
 
-// bareBetween returns the number of letters between two units, infinite if some text between them is excluded from the comparison.
+// bareBetween returns the number of letters between two units, or infinity if some text between them is excluded from comparison.
 func bareBetween(units []unit, from, to int32) int32 {
 	n := int32(0)
 	for i := from + 1; i < to; i++ {

@@ -6,31 +6,31 @@ import (
 	"slices"
 )
 
-// cell is the comparison of unit row of A with unit col of B, which share something.
+// cell is the comparison of unit row of A with unit col of B, which share some words.
 type cell struct {
 	row, col int32
 	sim      float32 // cosine of the two units
-	score    float32 // sim with the support of the cells around it
+	score    float32 // sim plus support from the cells around it
 }
 
-// Bounds that keep the cost of a pair linear, whatever the texts contain. Ordinary pairs do not reach them.
+// Limits that keep the cost of a pair linear, whatever the texts contain. Normal pairs do not reach them.
 const (
-	// workPerUnit bounds the products per unit for one pair: the most expensive stems are left out until the rest stay below it. These
-	// occur in the most units and so weigh the least.
+	// workPerUnit is the maximum number of products per unit of a pair: the most expensive stems are left out until the rest are below
+	// the limit. These stems occur in the most units and so weigh the least.
 	workPerUnit = 2000
-	// maxCells is the number of cells, the most similar ones, that a row or a column keeps.
+	// maxCells is the number of cells kept per row or column, the most similar ones.
 	maxCells = 48
 )
 
-// weights gives every stem of both texts its weight and pairs the ranks of the stems they share.
+// weights assigns a weight to every stem of both texts, and pairs the ranks of the stems they share.
 type weights struct {
-	a, b   []float32 // by rank of each text
+	a, b   []float32 // by rank in each text
 	common []int32   // rank in A -> index of its postings, or -1
 	ofB    []int32   // index of postings -> rank in B
-	rare   float32   // weight of a stem that only one unit of each text holds
+	rare   float32   // weight of a stem found in only one unit of each text
 }
 
-// weigh computes ln(N / n) for each stem, where N is the number of units of both texts and n the number that hold the stem (Salton and
+// weigh computes ln(N / n) for each stem, where N is the number of units in both texts and n the number that contain the stem (Salton and
 // Buckley 1988 with the pair as the collection, as in Sanchez-Perez et al. 2014).
 func weigh(a, b *Text, o *Options) *weights {
 	w := &weights{
@@ -109,26 +109,26 @@ func (t *Text) norm(u *unit, weight []float32) float32 {
 	return float32(math.Sqrt(float64(sum)))
 }
 
-// posting is one unit of B that holds a stem, with the stem's weight in it.
+// posting is a unit of B that contains a stem, and the stem's weight there.
 type posting struct {
 	unit   int32
 	weight float32
 }
 
-// stemIn is a stem that both texts hold, by its index, with its weight in a unit.
+// stemIn is a stem found in both texts, by its index, with its weight in a unit.
 type stemIn struct {
 	stem   int32
 	weight float32
 }
 
-// postings are the units of B by the stems that both texts hold, and those stems by unit.
+// postings lists the units of B for each stem found in both texts, and those stems for each unit.
 type postings struct {
-	list   []posting // those of stem i are list[at[i]:at[i+1]]
+	list   []posting // stem i has list[at[i]:at[i+1]]
 	at     []int32
-	stems  []stemIn // those of unit u are stems[from[u]:from[u+1]], in order
+	stems  []stemIn // unit u has stems[from[u]:from[u+1]], in order
 	from   []int32
-	norms  []float32 // lengths of the vectors of units
-	most   []float32 // for each stem, the largest share of its weight in the length of a unit
+	norms  []float32 // vector lengths of units
+	most   []float32 // for each stem, the maximum ratio of its weight to a unit's vector length
 	common []int32   // rank in A -> index of a stem, or -1
 }
 
@@ -165,26 +165,26 @@ func (w *weights) postings(b *Text) *postings {
 	return p
 }
 
-// row compares units of A, one after another, with those of B.
+// row compares units of A, one at a time, with those of B.
 type row struct {
 	*postings
 	floor   float32
-	here    []stemIn  // stems of the unit that B holds too, in order
-	rest    []stemIn  // stems of here whose postings are read
-	weights []float32 // of here by stem, 0 for all others
-	dot     []float32 // product of the stems of rest, by unit of B
-	touched []int32   // units of B for which dot is not 0
+	here    []stemIn  // stems of the unit that also occur in B, in order
+	rest    []stemIn  // stems of here with postings to read
+	weights []float32 // weights of here by stem, 0 for all others
+	dot     []float32 // product over the stems in rest, by unit of B
+	touched []int32   // units of B with nonzero dot
 }
 
 const (
-	// lowShare is the share of the floor that a unit's stems with the longest lists may reach together. Their postings are not read, since
-	// a unit of B that shares only these stems is below the floor (Bayardo, Ma and Srikant 2007, section 4.2).
+	// lowShare is the share of the floor that a unit's stems with the longest lists can contribute together. Their postings are not read,
+	// since a unit of B that shares only these stems is below the floor (Bayardo, Ma and Srikant 2007, section 4.2).
 	lowShare = 0.5
-	// rounding widens a bound before it rules anything out.
+	// rounding relaxes a bound before it is used to rule anything out.
 	rounding = 1.001
 )
 
-// compare returns the cells whose cosine and Dice measure are above the floor, in order of row, then column.
+// compare returns the cells with cosine and Dice measure above the floor, ordered by row, then column.
 func compare(a, b *Text, w *weights, o *Options) []cell {
 	p := w.postings(b)
 	r := &row{postings: p, floor: float32(o.Floor), weights: make([]float32, len(p.most)), dot: make([]float32, len(b.units)),
@@ -199,8 +199,8 @@ func compare(a, b *Text, w *weights, o *Options) []cell {
 	return thin(cells, len(b.units))
 }
 
-// cells appends the cells of unit i of A that are above the floor. If there are 4*maxCells or more, it appends only the
-// most similar and a few others.
+// cells appends the cells for unit i of A that are above the floor. If there are at least 4*maxCells, it appends only the most similar
+// and a few others.
 func (r *row) cells(out []cell, a *Text, i int32, weight []float32) []cell {
 	u := &a.units[i]
 	r.here = r.here[:0]
@@ -245,14 +245,14 @@ func (r *row) cells(out []cell, a *Text, i int32, weight []float32) []cell {
 	return out
 }
 
-// above reports whether a product of two vectors of lengths x and y is above a least cosine and the floor of the Dice measure, which on
-// weighted vectors keeps a short unit from matching a long one.
+// above reports whether the product of two vectors of lengths x and y exceeds a minimum cosine and the floor of the Dice measure, which
+// on weighted vectors prevents a short unit from matching a long one.
 func (r *row) above(d, least, x, y float32) bool { return d > least*x*y && 2*d > r.floor*(x*x+y*y) }
 
-// choose sets rest, for a unit whose vector has the given length, and returns the most that the other stems of here add to the
-// product with a vector of length 1.
+// choose sets rest for a unit with the given vector length, and returns the maximum that the other stems of here can add to the product
+// with a unit vector.
 func (r *row) choose(length float32) (most float32) {
-	var sums [32]float32 // by the binary length of the lists
+	var sums [32]float32 // by binary logarithm of the list lengths
 	size := func(s stemIn) int { return bits.Len32(uint32(r.at[s.stem+1] - r.at[s.stem])) }
 	for _, s := range r.here {
 		sums[size(s)] += s.weight * r.most[s.stem]
@@ -296,7 +296,7 @@ func (r *row) product(j int32) (d float32) {
 	return d
 }
 
-// crowded does the work of cells for a unit with so many similar ones in B that only the most similar are kept along the way.
+// crowded replaces cells for a unit with so many similar units in B that only the most similar are kept along the way.
 func (r *row) crowded(cells []cell, i int32, x float32) []cell {
 	r.multiply(r.here)
 	begin, least := len(cells), r.floor
@@ -315,7 +315,7 @@ func (r *row) crowded(cells []cell, i int32, x float32) []cell {
 	return cells
 }
 
-// strongest moves the most similar cells of a row to its front and returns at most maxCells.
+// strongest moves the most similar cells of a row to the front, and returns up to maxCells of them.
 func strongest(row []cell) []cell {
 	if len(row) <= maxCells {
 		return row
@@ -332,7 +332,7 @@ func strongest(row []cell) []cell {
 	return row[:maxCells]
 }
 
-// thin leaves each column at most maxCells cells, the most similar ones, in order of row.
+// thin keeps the maxCells most similar cells of each column, in row order.
 func thin(cells []cell, cols int) []cell {
 	held := make([]int32, cols)
 	over := false
@@ -370,8 +370,8 @@ func thin(cells []cell, cols int) []cell {
 	return kept
 }
 
-// support sets the score of every cell: its similarity plus a share of the best similarity above o.SupportOffset in each of the two rows
-// before and after, within two columns. Reused text is rarely one sentence long, whereas chance resemblance mostly is.
+// support sets the score of every cell to its similarity plus a share of the best similarity above o.SupportOffset in each of the two
+// rows before and after, within two columns. Reused text is rarely just one sentence long, whereas chance resemblance usually is.
 func support(cells []cell, o *Options) {
 	const reach = 2
 	starts := rowStarts(cells)
@@ -425,7 +425,7 @@ func support(cells []cell, o *Options) {
 	}
 }
 
-// rowStarts returns where each row that has cells begins, and len(cells).
+// rowStarts returns the start of each nonempty row, followed by len(cells).
 func rowStarts(cells []cell) []int {
 	var starts []int
 	for i := range cells {

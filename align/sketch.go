@@ -11,40 +11,39 @@ import (
 	"concordat"
 )
 
-// Sketch holds what someone with the same key needs to know about a document to align it: for each unit (about a sentence), the words other
-// than stop words that it holds, each as a few bits of a keyed hash. It contains neither their order, nor how often they occur, nor the
-// words themselves; doc/federation.md tabulates what a curious holder of the key can still learn. Two sketches of one text must not go to
-// one partner.
+// Sketch holds the data that someone with the same key needs to align a document: for each unit (about a sentence), its words other than
+// stop words, each as a few bits of a keyed hash. It contains neither the order nor the frequency of the words, nor the words themselves;
+// doc/federation.md tabulates what a curious holder of the key can still learn. Never send two sketches of the same text to one partner.
 type Sketch struct {
-	Bits  int // of a hash, 6 to 16
+	Bits  int // bits per hash, 6 to 16
 	Units []SketchUnit
 }
 
 // SketchUnit is one unit of a sketch.
 type SketchUnit struct {
-	Ordinal int            // among the units of the document, from 0; it jumps where text is excluded
+	Ordinal int            // number among the document's units, from 0; skips ahead at excluded text
 	Span    concordat.Span // in the document's text
-	Chars   int            // letters and digits, one Han character counting as three
-	Words   []uint16       // hashes, ascending, each once
+	Chars   int            // letters and digits; one Han character counts as three
+	Words   []uint16       // hashes, ascending, without duplicates
 }
 
-// Bounds of a sketch.
+// Parameters of a sketch.
 const (
 	MinSketchBits = 6
 	MaxSketchBits = 16
-	// DefaultSketchBits is 10: sketches then align as well as full words, although a tenth of all words share a hash
+	// With DefaultSketchBits, 10, sketches align as well as full words, although a tenth of all words share a hash
 	// (doc/evaluation/align.md).
 	DefaultSketchBits = 10
 
 	maxSketchUnits = 1 << 22
 	maxSketchChars = 1 << 20
 	maxUnitWords   = 1 << 12
-	// holeUnits is added to the ordinal for excluded text: more units than a passage can bridge.
+	// holeUnits is added to the ordinal at excluded text: more units than a passage can bridge.
 	holeUnits = 128
 )
 
-// Sketch returns the sketch of t with hashes of the given number of bits. It fails with concordat.ErrInvalid if the number is out of range
-// or t is itself made from a sketch.
+// Sketch returns the sketch of t with the given number of bits per hash. It fails with concordat.ErrInvalid if the number is out of range
+// or t was itself made from a sketch.
 func (t *Text) Sketch(key []byte, bits int) (Sketch, error) {
 	if bits < MinSketchBits || bits > MaxSketchBits {
 		return Sketch{}, fmt.Errorf("sketch with hashes of %d bits, want %d to %d: %w", bits, MinSketchBits, MaxSketchBits, concordat.ErrInvalid)
@@ -61,7 +60,7 @@ func (t *Text) Sketch(key []byte, bits int) (Sketch, error) {
 	ordinal := 0
 	for i, u := range t.units {
 		if i > 0 && anyMuted(t.words[t.units[i-1].last:u.first]) {
-			ordinal += holeUnits // no passage reaches across excluded text
+			ordinal += holeUnits // no passage extends across excluded text
 		}
 		words := make([]uint16, 0, u.to-u.from)
 		for _, e := range t.entries[u.from:u.to] {
@@ -90,8 +89,8 @@ func keyed(key []byte, label string) func(uint64) uint64 {
 	}
 }
 
-// Near returns the units of s that are at most around units away from one that overlaps a span. An owner sends these of a document that was
-// nominated by the spans. spans are in order.
+// Near returns the units of s at most around units away from one that overlaps a span. The owner of a document nominated by the spans
+// sends these units. spans must be in order.
 func (s Sketch) Near(spans []concordat.Span, around int) Sketch {
 	out := Sketch{Bits: s.Bits}
 	keep := make([]bool, len(s.Units))
@@ -114,8 +113,8 @@ func (s Sketch) Near(spans []concordat.Span, around int) Sketch {
 	return out
 }
 
-// Text returns s as a side of [Pair]. The other side must be a sketch with the same key and bits. It fails with concordat.ErrInvalid on a
-// sketch that no document can have.
+// Text returns s as a side of [Pair]. The other side must be a sketch with the same key and number of bits. It fails with
+// concordat.ErrInvalid for a sketch that no document can have.
 func (s Sketch) Text() (*Text, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
@@ -185,7 +184,7 @@ func (s Sketch) validate() error {
 	return nil
 }
 
-// forSketches fills in the default that differs: sketches keep no stop words, so these cannot be evidence.
+// forSketches fills in the default that differs: sketches contain no stop words, which therefore cannot be evidence.
 func (o Options) forSketches() Options {
 	if o.Evidence == 0 {
 		o.Evidence = 8
@@ -193,7 +192,7 @@ func (o Options) forSketches() Options {
 	return o
 }
 
-// rough returns a passage of sketches: whole units, without words.
+// rough returns a passage from sketches: whole units, without words.
 func (p *pairing) rough(f found) Passage {
 	out := Passage{
 		A: concordat.Span{Start: int(p.a[f.a0].start), End: int(p.a[f.a1-1].end)},
@@ -217,30 +216,30 @@ func (p *pairing) rough(f found) Passage {
 		all += total[i]
 	}
 	out.Similarity = float64(got / max(all, 1e-6))
-	// The order is not known, so nothing here is called verbatim.
+	// The order is unknown, so nothing here is called verbatim.
 	out.Kind = kind(f.summary, min(out.Similarity, 0.9), 0)
 	return out
 }
 
-// Literal returns, in order of a, the stretches of units of a and b that are so similar that they are probably copied word for word,
-// widened by two units at each end; [Order] is worth comparing for these. It treats a and b as [Pair] treats sketches. It misses one in a
-// hundred of the literal copies in PAN 2013's training corpus (doc/evaluation/align.md).
+// Literal returns, in order of a, the stretches of units of a and b similar enough to be probable verbatim copies, extended by two units
+// at each end; comparing their [Order] is worthwhile. It treats a and b as [Pair] does sketches. It misses one in a hundred of the
+// literal copies in PAN 2013's training corpus (doc/evaluation/align.md).
 func Literal(a, b *Text, o Options) []Passage {
 	o = o.forSketches().filled()
 	return newPairing(a, b, &o).literal(func(c cell) bool { return c.sim >= surelyEqual })
 }
 
-// surelyEqual is the least similarity that at least one unit of a literal copy must reach: a site that can make units this similar to those
-// of a text has its words.
+// surelyEqual is the minimum similarity of at least one unit in a literal copy: a site that can produce units this similar to those of a
+// text has its words.
 const surelyEqual = 0.9
 
-// literal returns the stretches in which all units are alike and at least one is almost certainly the same.
+// literal returns the stretches in which all units are similar and at least one is almost certainly identical.
 func (p *pairing) literal(same func(cell) bool) []Passage {
 	const (
-		like   = 0.5 // least similarity
-		gap    = 2   // units
-		level  = 0.3 // least mean of the best similarities
-		around = 2   // units
+		like   = 0.5 // minimum similarity
+		gap    = 2   // in units
+		level  = 0.3 // minimum mean of the best similarities
+		around = 2   // in units
 	)
 	var seeds []cell
 	for _, c := range p.cells {
@@ -262,14 +261,14 @@ func (p *pairing) literal(same func(cell) bool) []Passage {
 	return out
 }
 
-// Order holds the words of a passage in their order, each as one byte of a keyed hash. A site shows it to another that holds the same key
-// to learn the exact edges of a literal copy. It reveals more than a [Sketch], about a passage that the other side probably holds.
+// Order represents the words of a passage in order, each as one byte of a keyed hash. A site sends it to another with the same key to
+// learn the exact edges of a literal copy. It reveals more than a [Sketch], but about a passage that the other side probably has.
 type Order struct {
-	Spans []concordat.Span // of the words, in the document's text
-	Words []byte           // hashes, one for each span
+	Spans []concordat.Span // spans of the words in the document's text
+	Words []byte           // one hash per span
 }
 
-// Order returns the words of t within span. It fails with concordat.ErrInvalid on a sketch.
+// Order returns the words of t within span. It fails with concordat.ErrInvalid if t is a sketch.
 func (t *Text) Order(key []byte, span concordat.Span) (Order, error) {
 	if t.sketch {
 		return Order{}, fmt.Errorf("order of a sketch: %w", concordat.ErrInvalid)
@@ -287,12 +286,12 @@ func (t *Text) Order(key []byte, span concordat.Span) (Order, error) {
 	return o, nil
 }
 
-// checkWords is the number of words that a check covers.
+// checkWords is the number of words covered by a check.
 const checkWords = 8
 
 // Check returns a keyed hash, 1 to 2^31 - 1, of eight consecutive words of t within span, or of all words if there are fewer. Of all such
-// runs it takes the one with the least hash, so that overlapping sentences mostly have the same check. A site that sends it knows the
-// words. It returns 0 if there are no such words, or if t is a sketch.
+// runs, it selects the one with the lowest hash, so that overlapping sentences usually have the same check. A site that sends it must
+// know the words. It returns 0 if there are no words, or if t is a sketch.
 func (t *Text) Check(key []byte, span concordat.Span) int {
 	from, _ := slices.BinarySearchFunc(t.words, int32(span.Start), func(w token, at int32) int { return int(w.start - at) })
 	to := from
@@ -313,8 +312,8 @@ func (t *Text) Check(key []byte, span concordat.Span) int {
 	return least
 }
 
-// Copies returns the literally copied stretches of two orders with the same key, by the same rule and in the same form as [Pair] with
-// VerbatimReplaces: none unless one of them is long enough. The spans of a may have any length. It fails with concordat.ErrInvalid if an
+// Copies returns the literal copies in two orders with the same key, by the same rule and in the same form as [Pair] with
+// VerbatimReplaces: none unless at least one is long enough. The spans of a can have any length. It fails with concordat.ErrInvalid if an
 // order's lengths differ.
 func Copies(a, b Order, o Options) ([]Passage, error) {
 	o = o.filled()
@@ -344,7 +343,7 @@ func (o Order) tokens() ([]token, error) {
 	}
 	out := make([]token, len(o.Words))
 	for i, w := range o.Words {
-		// The bytes of a word represent its letters; its hash is spread, since grams multiply it.
+		// A word's bytes represent its letters; its hash is spread because grams multiply it.
 		out[i] = token{hash: (uint64(w) + 1) * 0xff51afd7ed558ccd, chars: int32(min(o.Spans[i].Len(), 1<<10))}
 	}
 	return out, nil

@@ -13,40 +13,40 @@ import (
 	"concordat/segment"
 )
 
-// Text is one side of a comparison, prepared. It is immutable and safe for concurrent use.
+// Text is one side of a comparison, prepared for it. It is immutable and safe for concurrent use.
 type Text struct {
 	source string
-	sketch bool // made from a Sketch: there are no words
+	sketch bool // made from a Sketch, so it has no words
 	words  []token
-	ranks  []int32 // of each word's stem in terms, mutedTerm for a muted word; nil for a sketch
+	ranks  []int32 // ranks of the words' stems in terms, mutedTerm for a muted word; nil for a sketch
 	units  []unit
-	// terms are the hashes of the distinct stems, ascending; an entry names a stem by its rank here.
+	// terms contains the hashes of the distinct stems, ascending; entries refer to stems by their rank here.
 	terms []uint64
-	// spread[r] is the number of units that hold the stem of rank r.
+	// spread[r] is the number of units that contain the stem of rank r.
 	spread []int32
 	// stops[r] says whether the stem of rank r belongs to a stop word.
 	stops []bool
-	// entries[u.from:u.to] are the distinct stems of unit u, in order of rank.
+	// entries[u.from:u.to] are the distinct stems of unit u, ordered by rank.
 	entries  []entry
 	examined examined
 }
 
-// examined holds the parts of a text under examination that comparisons need for any source. They are computed only once, when first
-// needed, because a long text has hundreds of sources.
+// examined holds data about a text under examination that comparisons with any source need. It is computed only once, on first use,
+// because a long text has hundreds of sources.
 type examined struct {
 	gramsOnce, stemsOnce sync.Once
-	grams                []uint64         // hashes of the grams of its words
+	grams                []uint64         // hashes of the grams of words
 	stems                []token          // see byStems
-	count                map[uint64]int32 // of each stem
+	count                map[uint64]int32 // number of occurrences of each stem
 }
 
-// grams returns the hashes of the grams that begin at each word, reduced for a table of places.
+// grams returns the hashes of the grams starting at each word, reduced for a table of places.
 func (t *Text) grams() []uint64 {
 	t.examined.gramsOnce.Do(func() { t.examined.grams = gramsOf(t.words) })
 	return t.examined.grams
 }
 
-// stems returns the words by their stems, and how often each stem occurs.
+// stems returns the stems of the words, and the number of occurrences of each stem.
 func (t *Text) stems() ([]token, map[uint64]int32) {
 	t.examined.stemsOnce.Do(func() {
 		t.examined.stems = t.byStems()
@@ -55,33 +55,32 @@ func (t *Text) stems() ([]token, map[uint64]int32) {
 	return t.examined.stems, t.examined.count
 }
 
-// unit is a unit of comparison: a sentence, a part of a long one, or several short ones together.
+// unit is a unit of comparison: a sentence, part of a long one, or several short ones joined.
 type unit struct {
-	first, last int32 // words
-	from, to    int32 // entries
-	chars       int32 // weighted letters
-	start, end  int32 // bytes of the original
+	first, last int32 // in words
+	from, to    int32 // in entries
+	chars       int32 // in weighted letters
+	start, end  int32 // in bytes of the original
 }
 
-// entry is a stem of a unit with its number of occurrences.
+// entry is a stem in a unit, with its number of occurrences.
 type entry struct{ term, count int32 }
 
-// Bounds of a unit (doc/evaluation/align.md gives the measurements behind them;
-// Sanchez-Perez, Gelbukh and Sidorov 2014 join short sentences the same way).
+// Limits on the size of a unit (doc/evaluation/align.md has the underlying measurements; Sanchez-Perez, Gelbukh and Sidorov 2014 join
+// short sentences in the same way).
 const (
-	// leastWords: a shorter unit is too weak by itself and is joined to the next.
+	// leastWords is the minimum size: a shorter unit is too weak on its own and is joined to the next.
 	leastWords = 6
-	// maxChars: passages begin and end at units, so long ones blur their edges.
+	// maxChars is the maximum size: passages start and end at units, so long ones blur the edges.
 	maxChars = 125
 )
 
-// Prepare cuts text into units and words. Its cost is linear in the text, about 0.3 ms for 3,000
-// words.
+// Prepare splits text into units and words. Its cost is linear in the text: about 0.3 ms for 3,000 words.
 func Prepare(text string) *Text { return PrepareWithout(text, nil) }
 
-// PrepareWithout does the same as [Prepare] for a text with spans that are not compared because their wording is legitimately shared.
-// Their words equal no word of the other side, and no passage of [Pair] for people reaches across one of them. walls are bytes of text,
-// in order and disjoint; a word belongs to the span that holds its first byte.
+// PrepareWithout is like [Prepare], for a text with spans to be excluded from comparison because their wording is legitimately shared.
+// Words in these spans equal no word on the other side, and no passage that [Pair] returns for people extends across one. walls are byte
+// spans in text order without overlaps; a word belongs to the span that contains its first byte.
 func PrepareWithout(text string, walls []concordat.Span) *Text {
 	t := &Text{source: text}
 	s := scratches.Get().(*scratch)
@@ -96,10 +95,10 @@ func PrepareWithout(text string, walls []concordat.Span) *Text {
 	return t
 }
 
-// mutedHash is the hash of a word that is not compared.
+// mutedHash is the hash of words excluded from comparison.
 const mutedHash = 0
 
-// mute removes the words within walls from the comparison and returns the sentences without them, divided at walls.
+// mute excludes the words inside walls from comparison, and returns the sentences without them, split at walls.
 func mute(words []token, sentences []sentence, walls []concordat.Span) []sentence {
 	var out []sentence
 	k, wall := 0, int32(0)
@@ -128,7 +127,7 @@ func mute(words []token, sentences []sentence, walls []concordat.Span) []sentenc
 	return out
 }
 
-// scratch is the memory of one preparation, reused by the next.
+// scratch is the memory of one preparation, reused by the next one.
 type scratch struct {
 	text  segment.Text
 	norms [][2]int32
@@ -139,13 +138,13 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// table maps hashes to numbers. The hashes are xxhash values, whose low bits are as good as any.
+// table maps hashes to numbers. The hashes are xxhash values, with low bits as good as any.
 type table struct {
 	keys []uint64
-	vals []int32 // 0: no key
+	vals []int32 // 0 means no key
 }
 
-// reset empties t and makes room for some keys.
+// reset empties t and makes room for the given number of keys.
 func (t *table) reset(keys int) {
 	size := 1 << bits.Len(uint(2*keys))
 	if len(t.keys) < size || len(t.keys) > 16*size {
@@ -155,8 +154,8 @@ func (t *table) reset(keys int) {
 	}
 }
 
-// slot returns the place of a key's value, which is 0 if the key is new. The key is then in the table, and its value must be set. slot must
-// not be called for more keys than reset made room for.
+// slot returns a pointer to a key's value, which is 0 if the key is new. The key is then in the table, and its value must be set. slot
+// must not be called with more keys than reset made room for.
 func (t *table) slot(key uint64) *int32 {
 	mask := uint64(len(t.keys) - 1)
 	for i := key & mask; ; i = (i + 1) & mask {
@@ -170,7 +169,7 @@ func (t *table) slot(key uint64) *int32 {
 	}
 }
 
-// cut turns sentences into units.
+// cut converts sentences to units.
 func cut(words []token, sentences []sentence) []unit {
 	units := make([]unit, 0, len(sentences)+len(words)/16)
 	for i := 0; i < len(sentences); {
@@ -181,7 +180,7 @@ func cut(words []token, sentences []sentence) []unit {
 			i++
 		}
 		if n := len(units); s.last-s.first < leastWords && n > 0 && units[n-1].last == s.first {
-			// A unit at the end of the text can only join the one before it.
+			// A unit at the end of the text can only be joined to the previous one.
 			last := &units[len(units)-1]
 			last.last = s.last
 			continue
@@ -191,8 +190,8 @@ func cut(words []token, sentences []sentence) []unit {
 	return units
 }
 
-// divide appends s, cut into pieces of at most maxChars letters. It cuts before the last word that follows a clause mark if the piece then
-// has at least a quarter of maxChars, otherwise between any two words.
+// divide appends s, split into pieces of at most maxChars letters. It splits before the last word after a clause mark if that leaves the
+// piece at least a quarter of maxChars, otherwise between any two words.
 func divide(units []unit, words []token, s sentence) []unit {
 	first := s.first
 	chars, cutAt, cutChars := int32(0), int32(0), int32(0)
@@ -216,7 +215,7 @@ func divide(units []unit, words []token, s sentence) []unit {
 	return units
 }
 
-// weigh fills in terms, spread and entries.
+// weigh computes terms, spread and entries.
 func (t *Text) weigh(s *scratch, folded func(int) []byte) {
 	s.ids.reset(len(t.words))
 	s.stems.reset(len(t.words))
@@ -275,13 +274,13 @@ func (t *Text) weigh(s *scratch, folded func(int) []byte) {
 		}
 		span := t.span(u.first, u.last)
 		u.start, u.end = int32(span.Start), int32(span.End)
-		if i > 0 { // one mark may be between the previous and the next word
+		if i > 0 { // one mark is possible between the previous word and the next
 			u.start = max(u.start, t.units[i-1].end)
 		}
 	}
 }
 
-// rank sorts the stems' hashes into terms and replaces the provisional ids in of with ranks.
+// rank sorts the hashes of stems into terms, and replaces the provisional ids in of with ranks.
 func (t *Text) rank(hashes []uint64, of []int32) {
 	order := make([]int32, len(hashes))
 	for i := range order {
@@ -306,14 +305,14 @@ func (t *Text) rank(hashes []uint64, of []int32) {
 	}
 }
 
-// mutedTerm replaces the stem of a word that is not compared.
+// mutedTerm replaces the stem of a word excluded from comparison.
 const mutedTerm = -1
 
-// maxMarks bounds the punctuation attached to a passage's first and last word.
+// maxMarks is the maximum amount of punctuation attached to a passage's first and last word.
 const maxMarks = 3
 
-// span returns where words [first, last) are, with the punctuation at their outer ends: quotation marks and brackets before, full stops and
-// the like after.
+// span returns the span of words [first, last) with outer punctuation: quotation marks and brackets before, full stops and the like
+// after.
 func (t *Text) span(first, last int32) concordat.Span {
 	s := concordat.Span{Start: int(t.words[first].start), End: int(t.words[last-1].end)}
 	from, to := 0, len(t.source)

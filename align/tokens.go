@@ -8,34 +8,34 @@ import (
 	"concordat/segment"
 )
 
-// token is one word with its place in the original text: a word of a spaced language, a Chinese word, or one character of a script other
-// than Chinese that is written without spaces.
+// token is one word, with its position in the original text: a word of a language with spaces, a Chinese word, or one character of
+// another script without spaces.
 type token struct {
-	start, end int32  // bytes of the original
-	hash       uint64 // of the folded letters; equal words have equal hashes
-	chars      int32  // weighted letters: see hanWeight
+	start, end int32  // in bytes of the original
+	hash       uint64 // hash of the folded letters; equal words have equal hashes
+	chars      int32  // in weighted letters: see hanWeight
 	flags      uint8
 }
 
 const (
-	afterClause = 1 << iota // a comma or the like precedes the word
-	gramWord                // one character of a word without spaces: its stem is a pair of characters
+	afterClause = 1 << iota // preceded by a comma or the like
+	gramWord                // one character of a word without spaces, with a pair of characters as its stem
 	stopWord                // in the stop list of the text's language
 	hanWord                 // Chinese characters
 )
 
-// How many letters of an alphabet one character counts for: Chinese needs about a third of the characters that English needs, a syllabary
-// half, and all lengths here are in Latin letters.
+// How many letters of an alphabet one character is worth: Chinese needs about a third as many characters as English, a syllabary half as
+// many, and all lengths here are in Latin letters.
 const (
 	hanWeight      = 3
 	syllableWeight = 2
 )
 
-// sentence is words [first, last) of one sentence, and the number of walls before it.
+// sentence consists of words [first, last), with the number of walls before it.
 type sentence struct{ first, last, wall int32 }
 
-// tokens cuts text into words and sentences. folded returns the folded letters of a word and is valid until s is used again. A text that
-// [segment.Split] refuses has no words.
+// tokens splits text into words and sentences. folded returns the folded letters of a word, which are valid until s is reused. A text
+// refused by [segment.Split] has no words.
 func (s *scratch) tokens(text string) (words []token, sentences []sentence, folded func(i int) []byte) {
 	t := &s.text
 	if t.Split(text) != nil {
@@ -62,7 +62,7 @@ func (s *scratch) tokens(text string) (words []token, sentences []sentence, fold
 				}
 				words, norms = s.appendWord(w, language, words, norms)
 			}
-			// Not even an intended line end ends a sentence here: copies are rarely wrapped like their source.
+			// Even an intentional line end does not end a sentence here: copies are rarely wrapped like their source.
 			if of.Span.End > int(t.Words[of.Last-1].End) {
 				end()
 			}
@@ -78,9 +78,9 @@ func tokens(text string) (words []token, sentences []sentence) {
 	return words, sentences
 }
 
-// stopped reports whether the text between two words has a full stop or the like before white space. [segment.Split] knows abbreviations
-// and requires a capital letter after the stop. Here a superfluous stop costs little, since short sentences join the next, whereas a missed
-// one hides where a passage begins, and machine-processed text has lost its capitals.
+// stopped reports whether a full stop or the like, followed by white space, separates two words. [segment.Split] knows abbreviations and
+// requires a capital letter after the stop. Here an extra stop costs little, since short sentences are joined, whereas a missed one hides
+// the start of a passage, and machine-processed text has lost its capitals.
 func stopped(between string) bool {
 	i := strings.IndexAny(between, ".!?")
 	return i >= 0 && strings.ContainsAny(between[i:], " \n\t\u00a0")
@@ -104,8 +104,8 @@ func (s *scratch) appendWord(w *segment.Word, language uint32, words []token, no
 	return append(words, out), append(norms, [2]int32{w.NormStart, w.NormEnd})
 }
 
-// characters appends each character of w, a run of a script without spaces, as a separate word. Its folded form is the character together
-// with the one after it.
+// characters appends each character of w, a run in a script without spaces, as a separate word. Its folded form is the character together
+// with the next one.
 func (s *scratch) characters(w *segment.Word, like token, words []token, norms [][2]int32) ([]token, [][2]int32) {
 	t := &s.text
 	s.chars = t.Characters(w, s.chars[:0])

@@ -5,28 +5,28 @@ import (
 	"slices"
 )
 
-// run is a stretch of equal words: A's words [a, a+n), B's [b, b+n).
+// run is a stretch of equal words: [a, a+n) of A and [b, b+n) of B.
 type run struct{ a, b, n int32 }
 
 const (
-	// gram is the number of words needed to find a run; shorter runs are not found.
+	// gram is the minimum number of words in a run that can be found.
 	gram = 5
-	// maxPlaces bounds the places of B that are tried for one word of A.
+	// maxPlaces is the maximum number of places in B tried for one word of A.
 	maxPlaces = 8
-	// maxBack bounds how far a run is followed backwards into the previous one.
+	// maxBack is the maximum distance that a run is followed backwards into the previous one.
 	maxBack = 64
 )
 
-// places finds the positions in B where a gram of words begins.
+// places finds the positions in B where a gram of words starts.
 type places struct {
 	head []int32 // bucket of a hash -> first position + 1
-	next []int32 // position -> next position + 1 of the bucket
+	next []int32 // position -> next position + 1 in the bucket
 	mask uint64
 }
 
 const gramBase = 0x9e3779b97f4a7c15
 
-// gramHashes calls f with the hash of every gram of the words, in order.
+// gramHashes calls f in order with the hash of every gram of words.
 func gramHashes(words []token, f func(i int, h uint64)) {
 	var h uint64
 	top := uint64(1)
@@ -55,7 +55,7 @@ func placesOf(words []token) *places {
 	return p
 }
 
-// gramsOf returns the hashes of the grams that begin at each word, folded for a table of places.
+// gramsOf returns the hashes of the grams starting at each word, folded for a table of places.
 func gramsOf(words []token) []uint64 {
 	if len(words) < gram {
 		return nil
@@ -65,9 +65,9 @@ func gramsOf(words []token) []uint64 {
 	return out
 }
 
-// runs returns, in order of A, the runs of equal words of both texts with at least least letters. It looks only at the hashes of A, whose
-// words are as long as the equal ones of B; grams are those of A. At every word of A it takes the longest run among the last maxPlaces
-// places in B and continues after it, so each word is compared at most a fixed number of times.
+// runs returns, in order of A, the runs of equal words in both texts that have at least least letters. It considers only the lengths of
+// A's words, which equal those in B; grams are those of A. At every word of A, it takes the longest run among the last maxPlaces places
+// in B and continues after it, so that each word is compared a bounded number of times.
 func runs(a []token, grams []uint64, b []token, least int32) []run {
 	if len(a) < gram || len(b) < gram {
 		return nil
@@ -109,8 +109,8 @@ func equal(a, b []token) int32 {
 	return int32(n)
 }
 
-// letters returns the letters of words, a Han character counting as two: 40 letters agree by chance about as rarely as 20 Han characters
-// do, although the latter say more.
+// letters returns the number of letters in words, with a Han character counting as two: 40 letters agree by chance about as rarely as 20
+// Han characters do, although the latter say more.
 func letters(words []token) int32 {
 	n := int32(0)
 	for i := range words {
@@ -123,13 +123,13 @@ func letters(words []token) int32 {
 	return n
 }
 
-// copied is a stretch of words that are all equal except for a few: A's words [a0, a1), B's [b0, b1).
+// copied is a stretch of equal words with a few exceptions: [a0, a1) of A and [b0, b1) of B.
 type copied struct {
 	a0, a1, b0, b1 int32
-	longest        int32 // letters of its longest run
+	longest        int32 // letters in its longest run
 }
 
-// bridge joins runs that follow each other on both sides with at most differ words between, none of them muted.
+// bridge joins consecutive runs with at most differ words between them on both sides, none of them muted.
 func bridge(a, b []token, rs []run, differ int32) []copied {
 	var out []copied
 	for _, r := range rs {

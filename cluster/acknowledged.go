@@ -13,42 +13,40 @@ import (
 	"concordat/cluster/wal"
 )
 
-// How far each shard was acknowledged is also kept outside the nodes, with the catalogue. A folder that went back in time,
-// for example one restored from a snapshot of a running machine, names the same start as the lost one; its log is shorter
-// than what was acknowledged, which reveals it.
+// The position up to which each shard was acknowledged is also recorded outside the nodes, alongside the catalogue. A folder that went
+// back in time, for example one restored from a snapshot of a running machine, records the same start as the lost one, but its log is
+// shorter than what was acknowledged, which reveals the problem.
 
-// Position identifies a record in a shard's log. All records of a later epoch come after those of an earlier
-// one.
+// Position identifies a record in a shard's log. All records of a later epoch follow those of an earlier one.
 type Position struct {
 	Epoch uint64 `json:"epoch"`
 	Seq   uint64 `json:"record"`
 }
 
-// Compare returns -1, 0 or 1 as p comes before q, is q, or comes after q.
+// Compare returns -1, 0 or 1 if p is before, equal to or after q.
 func (p Position) Compare(q Position) int {
 	return cmp.Or(cmp.Compare(p.Epoch, q.Epoch), cmp.Compare(p.Seq, q.Seq))
 }
 
-// Acknowledged keeps, outside the nodes of a cluster, the last acknowledged record of each shard.
+// Acknowledged records, outside the nodes of a cluster, the last acknowledged record of each shard.
 type Acknowledged interface {
-	// Note durably records that the shards were acknowledged up to these positions. A recorded position never
-	// goes back.
+	// Note durably records that the shards were acknowledged up to the given positions. Recorded positions never go back.
 	Note(ctx context.Context, cluster string, at map[concordat.ShardID]Position) error
-	// Noted returns the positions of the cluster's shards; a shard for which nothing was noted is absent.
+	// Noted returns the recorded positions of the cluster's shards, omitting shards without one.
 	Noted(ctx context.Context, cluster string) (map[concordat.ShardID]Position, error)
 }
 
-// noteTime bounds one call of Acknowledged.
+// noteTime is the time limit for one call of Acknowledged.
 const noteTime = 10 * time.Second
 
-// notes records positions outside the nodes, for many writes at a time.
+// notes records positions outside the nodes, combining many writes.
 type notes struct {
 	kept    Acknowledged
 	cluster string
 	ctx     context.Context
 	wg      *sync.WaitGroup
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // protects the following fields
 	pending map[concordat.ShardID]Position
 	waiting []chan error
 	running bool
@@ -81,7 +79,7 @@ func (s *notes) note(ctx context.Context, id concordat.ShardID, at Position) err
 	}
 }
 
-// run notes pending positions until none is left.
+// run records pending positions until none are left.
 func (s *notes) run() {
 	for {
 		s.mu.Lock()
@@ -104,8 +102,8 @@ func (s *notes) run() {
 	}
 }
 
-// noteTenures notes the beginning of each epoch that a copy of the node leads, once it is committed: from then on,
-// that position applies to a shard that was forced to accept a shorter log.
+// noteTenures records the start of each epoch led by a copy of this node, once it is committed: from then on, that position applies to a
+// shard that was forced to accept a shorter log.
 func noteTenures(n *Node) {
 	if n.o.Acknowledged == nil {
 		return
@@ -128,14 +126,14 @@ func noteTenures(n *Node) {
 		cancel()
 		if err != nil {
 			n.log.Warn("note the epoch", "shard", h.copy.o.Index.Shard, "error", err)
-			return // again soon
+			return // retry soon
 		}
 		h.tenure = st.Shard.Epoch
 	}
 }
 
-// compareAcknowledged finds out, before the node announces itself, which of its copies lack acknowledged records, and
-// puts them on hold: they catch up from a master before they count. It reports whether all copies were compared.
+// compareAcknowledged determines, before the node announces itself, which of its copies lack acknowledged records, and puts them on hold:
+// they must catch up with a master before they count. It reports whether all copies were compared.
 func compareAcknowledged(n *Node, me coord.Incarnation) bool {
 	var open []*hosted
 	n.mu.Lock()
@@ -169,7 +167,7 @@ func compareAcknowledged(n *Node, me coord.Incarnation) bool {
 		n.log.Error("the copy lacks acknowledged records: its folder went back in time, or its disk lost them; it does not count before it has caught up",
 			"shard", h.copy.o.Index.Shard, "has", have, "acknowledged", want)
 		n.mu.Lock()
-		h.ready = "" // Ready follows once others may rely on the copy
+		h.ready = "" // Ready follows again once others can rely on the copy
 		n.mu.Unlock()
 		h.copy.step(replica.Behind{})
 		all = false
@@ -177,7 +175,7 @@ func compareAcknowledged(n *Node, me coord.Incarnation) bool {
 	return all
 }
 
-// lacks returns the end of the copy's log, and whether the log lacks the record at p. A copy that is not in sync may lack it.
+// lacks returns the end of the copy's log, and whether the log lacks the record at p. A copy that is not in sync is allowed to lack it.
 func (c *Copy) lacks(p Position) (have Position, lacks bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,7 +184,7 @@ func (c *Copy) lacks(p Position) (have Position, lacks bool) {
 	return have, c.replica.Status().InSync && !holds(&x, p)
 }
 
-// holds reports whether the log, or the part trimmed from it, has the record.
+// holds reports whether the record is in the log or in the part trimmed from it.
 func holds(x *wal.Extent, p Position) bool {
 	switch {
 	case p.Seq > x.End:

@@ -17,15 +17,15 @@ import (
 	"concordat/index"
 )
 
-// Alone is the shard of a site of one node: the same log, index and state machine as in a cluster, with
-// a coordinator in a file and no other copy. It is a concordat.Index, and an index.Shard for reading.
-// Whatever Put and Delete have acknowledged is in the log on disk.
+// Alone is the shard of a single-node site: it has the same log, index and state machine as in a cluster, with a coordinator in a file
+// and no other copies. It implements concordat.Index, and index.Shard for reading. Whatever Put and Delete have acknowledged is in the
+// log on disk.
 type Alone struct {
 	*index.Shard
 	copy    *Copy
 	session *local.Session
 
-	gate sync.RWMutex // held for reading by every write, for writing by PauseWrites
+	gate sync.RWMutex // held for reading by every write, and for writing by PauseWrites
 }
 
 var _ concordat.Index = (*Alone)(nil)
@@ -33,9 +33,9 @@ var _ concordat.Index = (*Alone)(nil)
 // aloneNode is the name of the only node.
 const aloneNode coord.NodeID = "alone"
 
-// OpenAlone opens the shard in the folder dir, or makes an empty one; an index that never had a log gets
-// one. It returns when everything that was ever acknowledged is visible. Errors: those of index.Open, and
-// concordat.ErrCorrupt if acknowledged documents are damaged and exist only in the log.
+// OpenAlone opens the shard in folder dir, or creates an empty one; an index without a log gets one. When it returns, everything ever
+// acknowledged is visible. Errors: those of index.Open, and concordat.ErrCorrupt if acknowledged documents are damaged and exist only in
+// the log.
 func OpenAlone(ctx context.Context, dir string, o index.Options) (*Alone, error) {
 	return openAlone(ctx, dir, CopyOptions{Index: o})
 }
@@ -44,8 +44,7 @@ func openAlone(ctx context.Context, dir string, o CopyOptions) (*Alone, error) {
 	if o.Index.ReadOnly {
 		return nil, fmt.Errorf("%s: a log cannot be replayed without writing: %w", dir, concordat.ErrInvalid)
 	}
-	// The index is opened first: it takes the folder's lock, and only a folder with an index may hold other
-	// files.
+	// The index is opened first: it locks the folder, and only a folder with an index is allowed to contain other files.
 	o.Node, o.Restored = aloneNode, true
 	c, err := newCopy(dir, o)
 	if err != nil {
@@ -58,14 +57,14 @@ func openAlone(ctx context.Context, dir string, o CopyOptions) (*Alone, error) {
 	return a, nil
 }
 
-// Replay applies records that are only in the log of the shard in dir to its index, for readers that use the
-// index without the log. It fails with concordat.ErrNotFound if there is no shard.
+// Replay applies records that exist only in the log of the shard in dir to its index, for readers that use the index without the log. It
+// fails with concordat.ErrNotFound if there is no shard.
 func Replay(ctx context.Context, dir string) error {
 	if !exists(filepath.Join(dir, "shard.json")) {
 		return fmt.Errorf("%s: no shard: %w", dir, concordat.ErrNotFound)
 	}
 	if !exists(filepath.Join(dir, logName)) {
-		return nil // the shard never had one
+		return nil // the shard never had a log
 	}
 	a, err := OpenAlone(ctx, dir, index.Options{})
 	if err != nil {
@@ -82,7 +81,7 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// begin joins the coordinator whose state is in the file, and waits for leadership.
+// begin joins the coordinator with its state in the given file, and waits for leadership.
 func (a *Alone) begin(ctx context.Context, path string) error {
 	hub, err := local.Open(path)
 	if err != nil {
@@ -99,7 +98,7 @@ func (a *Alone) begin(ctx context.Context, path string) error {
 	only := []coord.NodeID{aloneNode}
 	state, err := a.session.Read(ctx, id)
 	switch {
-	case errors.Is(err, concordat.ErrNotFound): // new, or the file has gone
+	case errors.Is(err, concordat.ErrNotFound): // new, or the file is gone
 		err = a.session.Create(ctx, map[concordat.ShardID]coord.State{id: {Epoch: status.Meta.Epoch, ISR: only, Replicas: only}})
 	case err == nil && (state.Epoch < status.Meta.Epoch || !slices.Equal(state.ISR, only) || !slices.Equal(state.Replicas, only)):
 		// The copy would wait for another state forever.
@@ -110,12 +109,12 @@ func (a *Alone) begin(ctx context.Context, path string) error {
 	}
 	a.copy.o.Coordinator = a.session
 	a.copy.o.Ready = func(i coord.Incarnation) {
-		// This fails only if the session is closed, and then no caller is waiting.
+		// This fails only if the session is closed, in which case no caller is waiting.
 		_ = a.session.Announce(context.Background(), coord.Node{ID: aloneNode, Incarnation: i})
 	}
 	a.copy.run()
 	if st, _ := a.copy.Status(); len(state.Hold) > 0 && !st.Meta.Damaged {
-		a.copy.Force() // what was damaged has been removed
+		a.copy.Force() // the damaged part has been removed
 	}
 	return a.lead(ctx)
 }
@@ -163,16 +162,16 @@ func (a *Alone) Delete(ctx context.Context, refs ...concordat.Ref) error {
 	return err
 }
 
-// PauseWrites calls f while no write is under way and none begins, so everything acknowledged is visible. f
-// should be quick, since writers wait for it.
+// PauseWrites calls f while no write is in progress and none can begin, so that everything acknowledged is visible. f should be quick
+// because writers wait for it.
 func (a *Alone) PauseWrites(f func() error) error {
 	a.gate.Lock()
 	defer a.gate.Unlock()
 	return f()
 }
 
-// Purge removes the bytes of deleted and replaced documents from the disk, including those in the log. It
-// fails as index.Shard.Purge does, and may be called again.
+// Purge erases deleted and replaced documents from disk, including the log. It returns the same errors as index.Shard.Purge, and can be
+// called again.
 func (a *Alone) Purge(ctx context.Context) error {
 	if err := a.Shard.Purge(ctx); err != nil {
 		return err
@@ -180,11 +179,10 @@ func (a *Alone) Purge(ctx context.Context) error {
 	return a.copy.dropLog(ctx)
 }
 
-// Close writes the index to disk, so that the next opening need not replay, and releases the folder.
+// Close writes the index to disk, so that the next opening needs no replay, and releases the folder.
 func (a *Alone) Close() error {
 	if _, err := a.copy.Status(); err == nil {
-		// The log has whatever the index does not have on disk, so an error only costs time at the next
-		// opening.
+		// The log has whatever the index lacks on disk, so an error only makes the next opening slower.
 		_ = a.Persist(context.Background())
 	}
 	err := a.copy.Close()

@@ -18,14 +18,14 @@ import (
 	"concordat/index"
 )
 
-// A copy that is damaged, or that has records that its master lacks, is never replaced in place: its folder is renamed and
-// stays until an operator has examined it.
+// A copy that is damaged, or has records that its master lacks, is never replaced in place: its folder is renamed and kept until an
+// operator has examined it.
 
 const (
 	asideInfix = ".aside-"    // NN.aside-1, NN.aside-2 and so on
-	asideName  = "aside.json" // in such a folder
+	asideName  = "aside.json" // file in such a folder
 	maxAside   = 64 << 10
-	// mostAsides bounds the folders of one shard: a disk that damages copies again and again must not fill up with them.
+	// mostAsides is the maximum number of such folders per shard: a disk that keeps damaging copies must not fill up with them.
 	mostAsides = 8
 )
 
@@ -37,7 +37,7 @@ type Aside struct {
 	Time   time.Time         `json:"time"`
 }
 
-// putAside renames the copy of the shard in the folder of a node's copies, durably, and writes the reason into it.
+// putAside durably renames the shard's copy in a node's folder of copies, and records the reason in it.
 func putAside(log *slog.Logger, root string, id concordat.ShardID, reason string) error {
 	dir := filepath.Join(root, string(id))
 	a := Aside{Shard: id, Reason: reason, Time: time.Now().UTC()}
@@ -65,7 +65,7 @@ func putAside(log *slog.Logger, root string, id concordat.ShardID, reason string
 	return err
 }
 
-// Asides returns the copies that were put aside in the folder of a node's copies, in order.
+// Asides returns the copies put aside in a node's folder of copies, in order.
 func Asides(root string) ([]Aside, error) {
 	es, err := os.ReadDir(root)
 	if errors.Is(err, os.ErrNotExist) {
@@ -83,7 +83,7 @@ func Asides(root string) ([]Aside, error) {
 		a := Aside{Shard: concordat.ShardID(id), Reason: "unknown"}
 		b, err := os.ReadFile(filepath.Join(root, e.Name(), asideName))
 		if err == nil && len(b) <= maxAside {
-			_ = json.Unmarshal(b, &a) // a copy whose reason cannot be read is shown all the same
+			_ = json.Unmarshal(b, &a) // show the copy even if its reason cannot be read
 		}
 		a.Folder = filepath.Join(root, e.Name())
 		out = append(out, a)
@@ -92,8 +92,8 @@ func Asides(root string) ([]Aside, error) {
 	return out, nil
 }
 
-// Documents calls each with every document of the copy: those in its index, and those in its log that had not reached the
-// index. Another call of Documents finds the same ones. Errors: those of index.Open, wal.Open and each.
+// Documents calls each with every document of the copy: those in its index, and those in its log that had not reached the index. Calling
+// Documents again yields the same documents. Errors: those of index.Open, wal.Open and each.
 func (a Aside) Documents(ctx context.Context, site concordat.SiteID, each func(*concordat.Document) error) (err error) {
 	tail, err := a.tail(site)
 	if err != nil {
@@ -131,10 +131,10 @@ func (a Aside) Documents(ctx context.Context, site concordat.SiteID, each func(*
 // logged is the last record of a document.
 type logged struct {
 	seq uint64
-	put *concordat.Profile // nil: deleted
+	put *concordat.Profile // nil if deleted
 }
 
-// tail returns, for each document in the copy's log, its last record.
+// tail returns the last record in the copy's log for each document.
 func (a Aside) tail(site concordat.SiteID) (map[concordat.Ref]logged, error) {
 	out := map[concordat.Ref]logged{}
 	dir := filepath.Join(a.Folder, logName)

@@ -18,40 +18,40 @@ import (
 	"concordat/index"
 )
 
-// How questions reach one copy of each shard: each node that is asked gets one message. If a copy is slow, a
-// second one is asked too (Dean and Barroso 2013, hedged requests); if a copy fails, another one is asked.
+// Questions are sent to one copy of each shard, in one message per node. If a copy is slow, a second one is asked too (Dean and Barroso
+// 2013, hedged requests); if a copy fails, another one is asked instead.
 
-// ShardStatus says what became of a question to one shard.
+// ShardStatus is the outcome of a question to one shard.
 type ShardStatus string
 
 // The statuses.
 const (
 	ShardOK      ShardStatus = "ok"
-	ShardTimeout ShardStatus = "timeout" // no answer in time
-	ShardStale   ShardStatus = "stale"   // the copies that answer lack records that were asked for
+	ShardTimeout ShardStatus = "timeout" // no timely answer
+	ShardStale   ShardStatus = "stale"   // the copies that answer lack records that were requested
 	ShardGone    ShardStatus = "no copy" // no intact copy is reachable
-	shardRefused ShardStatus = "refused" // the question is invalid; Error says why
+	shardRefused ShardStatus = "refused" // the question is invalid; Error explains why
 )
 
 const (
-	leastHedge = 20 * time.Millisecond  // before this, no second copy is asked
+	leastHedge = 20 * time.Millisecond  // minimum delay before asking a second copy
 	firstHedge = time.Second            // used until latencies have been measured
-	staleWait  = 2 * time.Second        // how long a copy waits for records that it lacks
-	sureAgain  = 10 * time.Millisecond  // between two checks of whether it may answer
-	askAgain   = 250 * time.Millisecond // before copies that could not answer are asked again
-	askTime    = 10 * time.Second       // how long they are asked again; an election normally takes no longer
-	hedgeShare = 20                     // at most every twentieth message is a second one
+	staleWait  = 2 * time.Second        // how long a copy waits for missing records
+	sureAgain  = 10 * time.Millisecond  // interval between checks of whether a copy can answer
+	askAgain   = 250 * time.Millisecond // delay before asking copies that could not answer again
+	askTime    = 10 * time.Second       // how long to keep asking them; an election rarely takes longer
+	hedgeShare = 20                     // at most one message in this many is a hedge
 )
 
-// question is a question of one node to another; one of the last six is set.
+// question is a question from one node to another; exactly one of the last six fields is set.
 type question struct {
 	Shards []concordat.ShardID
-	MinSeq map[concordat.ShardID]uint64 // records that the answer must include
+	MinSeq map[concordat.ShardID]uint64 // records that the answer must reflect
 	Match  *concordat.Query
 	Terms  []concordat.Term
 	Text   *concordat.TextQuery
 	Ref    *concordat.Ref
-	Count  bool // of documents
+	Count  bool // count documents
 	Unfit  *index.UnfitQuery
 }
 
@@ -59,11 +59,11 @@ type question struct {
 type shardAnswer struct {
 	Shard   concordat.ShardID
 	Status  ShardStatus
-	Words   string // of an error
+	Words   string // text of an error
 	Kinds   []string
 	Applied uint64
 	Match   *concordat.Answer
-	Found   []concordat.Fingerprint // of each match
+	Found   []concordat.Fingerprint // fingerprint of each match
 	Stats   *concordat.TextStats
 	Text    *concordat.TextAnswer
 	Doc     *concordat.Document
@@ -92,7 +92,7 @@ func (n *Node) answer(ctx context.Context, q *question) []shardAnswer {
 			return nil
 		})
 	}
-	_ = g.Wait() // no error
+	_ = g.Wait() // always returns nil
 	return out
 }
 
@@ -114,7 +114,7 @@ func (n *Node) answerShard(ctx context.Context, id concordat.ShardID, q *questio
 	return a
 }
 
-// answerFrom answers from the index of a copy that has every record asked for.
+// answerFrom answers from the index of a copy that has every requested record.
 func (n *Node) answerFrom(ctx context.Context, c *Copy, a *shardAnswer, q *question) {
 	a.Status = ShardOK
 	err := c.guard(func() error { return a.fill(ctx, c.Index(), q) })
@@ -138,7 +138,7 @@ func (n *Node) answerFrom(ctx context.Context, c *Copy, a *shardAnswer, q *quest
 	}
 }
 
-// fill fills in the answer from the index.
+// fill completes the answer from the index.
 func (a *shardAnswer) fill(ctx context.Context, ix *index.Shard, q *question) (err error) {
 	a.Applied = ix.Applied().Seq
 	switch {
@@ -158,7 +158,7 @@ func (a *shardAnswer) fill(ctx context.Context, ix *index.Shard, q *question) (e
 	return err
 }
 
-// catchUp waits until the copy's index has every write acknowledged before the call, and the records up to low.
+// catchUp waits until the copy's index has every write acknowledged before the call, and all records up to low.
 func (c *Copy) catchUp(ctx context.Context, low uint64) bool {
 	ctx, cancel := context.WithTimeout(ctx, staleWait)
 	defer cancel()
@@ -175,17 +175,16 @@ func (c *Copy) catchUp(ctx context.Context, low uint64) bool {
 	}
 	end := st.End
 	if st.Role == replica.Master {
-		end = st.Applied // it has applied everything that it acknowledged
+		end = st.Applied // it has applied everything it acknowledged
 	}
-	// A master has all records that exist: any up to low that it lacks were abandoned when it was forced to
-	// lead.
+	// A master has all existing records: if it lacks any up to low, they were abandoned when it was forced to lead.
 	there := func(s replica.Status) bool {
 		return s.Applied >= min(end, s.End) && (s.Applied >= low || s.Role == replica.Master && s.Applied >= s.End)
 	}
 	return there(st) || c.Await(ctx, there) == nil
 }
 
-// serveAsk answers another node.
+// serveAsk answers a question from another node.
 func (n *Node) serveAsk(w http.ResponseWriter, r *http.Request) {
 	var q question
 	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&q); err != nil {
@@ -203,10 +202,10 @@ func (n *Node) serveAsk(w http.ResponseWriter, r *http.Request) {
 type answered struct {
 	node    coord.NodeID
 	shards  []concordat.ShardID
-	answers []shardAnswer // nil: no answer came
+	answers []shardAnswer // nil if no answer arrived
 }
 
-// round is one question to some shards.
+// round is one question to several shards.
 type round struct {
 	n       *Node
 	q       question
@@ -215,19 +214,19 @@ type round struct {
 	answers map[concordat.ShardID]*shardAnswer
 	missing map[concordat.ShardID]ShardStatus
 	in      chan answered
-	idle    []concordat.ShardID // still open although every copy was asked
-	until   time.Time           // idle ones are asked again
+	idle    []concordat.ShardID // still open after every copy was asked
+	until   time.Time           // how long idle shards are asked again
 }
 
 type openShard struct {
-	left   []coord.NodeID // not asked yet
+	left   []coord.NodeID // nodes not asked yet
 	flying int
-	status ShardStatus // the most informative reason so far
-	hope   bool        // a copy may answer soon, because one was unsure or could not be reached
+	status ShardStatus // most informative reason so far
+	hope   bool        // a copy might answer soon: one was unsure or unreachable
 }
 
-// askShards asks one copy of each shard and returns the answers, and why the other shards did not answer. If a
-// shard refuses the question, its error is the error of the call.
+// askShards asks one copy of each shard and returns the answers, and the reasons why the other shards did not answer. If a shard refuses
+// the question, its error is returned for the whole call.
 func (n *Node) askShards(ctx context.Context, shards []concordat.ShardID,
 	q question) (map[concordat.ShardID]*shardAnswer, map[concordat.ShardID]ShardStatus, error) {
 	if err := ctx.Err(); err != nil {
@@ -275,7 +274,7 @@ func (n *Node) askShards(ctx context.Context, shards []concordat.ShardID,
 	return r.answers, r.missing, nil
 }
 
-// readTime bounds a question so that the caller still gets an incomplete answer before its own deadline.
+// readTime sets a deadline early enough for the caller to receive an incomplete answer before its own deadline.
 func (n *Node) readTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	d := n.o.ReadTime
 	if t, has := ctx.Deadline(); has {
@@ -284,7 +283,7 @@ func (n *Node) readTime(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeout(ctx, d)
 }
 
-// minSeq returns the newest record that this node has written to the shard: its own readers must see it.
+// minSeq returns the newest record that this node has written to each shard, which its own readers must see.
 func (n *Node) minSeq(shards []concordat.ShardID) map[concordat.ShardID]uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -297,7 +296,7 @@ func (n *Node) minSeq(shards []concordat.ShardID) map[concordat.ShardID]uint64 {
 	return out
 }
 
-// candidates returns the live nodes whose copies are in sync or, if there are none, those with other copies.
+// candidates returns the live nodes with copies in sync or, if there are none, those with other copies.
 func candidates(v *coord.View, id concordat.ShardID) []coord.NodeID {
 	s, ok := v.Shards[id]
 	if !ok {
@@ -320,7 +319,7 @@ func candidates(v *coord.View, id concordat.ShardID) []coord.NodeID {
 	return out
 }
 
-// send asks another copy of each of the shards, in one message to each node. A shard without another copy is missing.
+// send asks another copy of each shard, in one message per node. A shard without another copy is reported as missing.
 func (r *round) send(ctx context.Context, shards []concordat.ShardID) {
 	by := map[coord.NodeID][]concordat.ShardID{}
 	for _, id := range shards {
@@ -344,7 +343,7 @@ func (r *round) send(ctx context.Context, shards []concordat.ShardID) {
 	}
 }
 
-// tell passes an answer to its caller if the caller is still waiting.
+// tell passes an answer to the caller if it is still waiting.
 func (r *round) tell(ctx context.Context, a answered) {
 	select {
 	case r.in <- a:
@@ -352,8 +351,8 @@ func (r *round) tell(ctx context.Context, a answered) {
 	}
 }
 
-// giveUp puts the shard aside, to be asked again soon: a master may be about to be elected. If no copy is
-// reachable, or the wait was too long, the shard is missing.
+// giveUp sets the shard aside to be asked again soon, since a master might be about to be elected. If no copy is reachable, or the wait
+// was too long, the shard is reported as missing.
 func (r *round) giveUp(id concordat.ShardID, o *openShard) {
 	if !o.hope || time.Now().After(r.until) || len(candidates(r.view, id)) == 0 {
 		r.missing[id] = o.status
@@ -365,7 +364,7 @@ func (r *round) giveUp(id concordat.ShardID, o *openShard) {
 	}
 }
 
-// askIdle asks all copies again for shards where no copy could answer.
+// askIdle again asks all copies of shards for which no copy could answer.
 func (r *round) askIdle(ctx context.Context) {
 	if len(r.idle) == 0 {
 		return

@@ -9,22 +9,22 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Which copy is asked, and when a second one is.
+// How to choose which copy to ask, and when to ask a second one.
 
-// asking holds the latencies and the load of other nodes as this node has observed them.
+// asking tracks the latencies and loads of other nodes, as observed by this node.
 type asking struct {
-	mu     sync.Mutex // guards all below
+	mu     sync.Mutex // protects the following fields
 	nodes  map[coord.NodeID]*load
-	recent [128]time.Duration // the last answers' times, a ring
-	count  int                // of all answers so far
+	recent [128]time.Duration // latencies of the most recent answers, as a ring buffer
+	count  int                // total number of answers so far
 	sent   int
 	second int
 }
 
 type load struct {
-	time   time.Duration // weighted mean; newer answers count more
+	time   time.Duration // weighted mean in which newer answers count more
 	flying int
-	silent bool // the node does not answer
+	silent bool // the node is not answering
 }
 
 func (a *asking) of(n coord.NodeID) *load {
@@ -37,7 +37,7 @@ func (a *asking) of(n coord.NodeID) *load {
 	return a.nodes[n]
 }
 
-// choose returns the less loaded of two candidates drawn at random (Mitzenmacher 2001).
+// choose returns the less loaded of two random candidates (Mitzenmacher 2001).
 func (a *asking) choose(from []coord.NodeID) coord.NodeID {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -62,7 +62,7 @@ func (a *asking) choose(from []coord.NodeID) coord.NodeID {
 	return from[i]
 }
 
-// silence records whether the node is silent, and reports whether that has changed.
+// silence records whether the node is silent, and reports whether that changed.
 func (a *asking) silence(n coord.NodeID, silent bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -95,7 +95,7 @@ func (a *asking) end(n coord.NodeID, took time.Duration, ok bool) {
 	}
 }
 
-// patience returns the time after which a second copy is asked: the 95th percentile of answers.
+// patience returns how long to wait before asking a second copy: the 95th percentile of latencies.
 func (a *asking) patience() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,7 +108,7 @@ func (a *asking) patience() time.Duration {
 	return max(leastHedge, s[n*95/100])
 }
 
-// mayHedge counts a second message, if there may be one.
+// mayHedge counts a hedge if one is allowed, and reports whether it is.
 func (a *asking) mayHedge() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -14,10 +14,10 @@ import (
 	"concordat/index"
 )
 
-// The payload of a put begins with the version of its layout (doc/cluster.md).
+// The payload of a put starts with its layout version (doc/cluster.md).
 const (
 	changeVersion = 1
-	// cellsVersion is the layout with the cells of meaning at the end.
+	// cellsVersion is the layout with cells of meaning at the end.
 	cellsVersion = 2
 )
 
@@ -26,10 +26,10 @@ func Slot(lib concordat.LibraryID, id concordat.DocumentID) uint8 {
 	return uint8(xxhash.Sum64String(string(lib) + "\x00" + string(id)))
 }
 
-// ShardOf returns the number of the shard among shards, 1 to 256, that holds documents of the slot.
+// ShardOf returns the number of the shard, among the given number of shards, that contains documents of the slot.
 func ShardOf(slot uint8, shards int) int { return int(slot) * shards / 256 }
 
-// record returns the record of a change, without its place. The name of a library holds no NUL.
+// record returns the record of a change, without its position. A library's name contains no NUL.
 func record(c *index.Change) (wal.Record, error) {
 	lib, id := c.Delete.Library, c.Delete.Document
 	r := wal.Record{Kind: wal.Delete, Payload: []byte{}}
@@ -44,7 +44,7 @@ func record(c *index.Change) (wal.Record, error) {
 	return r, nil
 }
 
-// change is the inverse of record; ok is false for a record that changes no document. Errors: concordat.ErrCorrupt.
+// change is the inverse of record; ok is false for a record that does not change a document. It fails with concordat.ErrCorrupt.
 func change(r *wal.Record, site concordat.SiteID) (c index.Change, ok bool, err error) {
 	if r.Kind == wal.Noop {
 		return c, false, nil
@@ -71,7 +71,7 @@ func change(r *wal.Record, site concordat.SiteID) (c index.Change, ok bool, err 
 	return c, false, bad(fmt.Sprintf("unknown kind %d", r.Kind))
 }
 
-// appendProfile adds what an index stores of p, except library and identity.
+// appendProfile appends what an index stores of p, except library and identity.
 func appendProfile(b []byte, p *concordat.Profile) []byte {
 	if b == nil {
 		b = make([]byte, 0, 128+len(p.Document.Text)+len(p.Document.Title)+18*len(p.Indexed)+4*len(p.Terms)+3*len(p.Cells))
@@ -97,7 +97,7 @@ func appendProfile(b []byte, p *concordat.Profile) []byte {
 		b = binary.AppendVarint(b, int64(s.Span.Start-end))
 		b = binary.AppendVarint(b, int64(s.Span.Len()))
 		end = s.Span.End
-		b, _ = s.Fingerprint.AppendBinary(b) // never fails
+		b, _ = s.Fingerprint.AppendBinary(b) // this never fails
 	}
 	b = binary.AppendUvarint(b, uint64(len(p.Terms)))
 	last := concordat.Term(0)
@@ -118,7 +118,7 @@ func appendProfile(b []byte, p *concordat.Profile) []byte {
 	return b
 }
 
-// reader takes values from the front of b; ok becomes false when a value is missing.
+// reader consumes values from the front of b; ok becomes false when one is missing.
 type reader struct {
 	b  []byte
 	ok bool
@@ -153,7 +153,7 @@ func (r *reader) bytes(n uint64) []byte {
 
 func (r *reader) str() string { return string(r.bytes(r.uvarint())) }
 
-// count reads the number of items that follow, each of at least size bytes.
+// count reads the number of following items, each of at least size bytes.
 func (r *reader) count(size int) int {
 	n := r.uvarint()
 	if r.ok = r.ok && n <= uint64(len(r.b)/size); !r.ok {
@@ -162,7 +162,7 @@ func (r *reader) count(size int) int {
 	return int(n)
 }
 
-// parseProfile is the inverse of appendProfile. It does not check whether an index accepts the profile.
+// parseProfile is the inverse of appendProfile. It does not check whether an index would accept the profile.
 func parseProfile(b []byte) (*concordat.Profile, bool) {
 	r := &reader{b, true}
 	version := r.bytes(1)
@@ -211,7 +211,7 @@ func parseProfile(b []byte) (*concordat.Profile, bool) {
 	return p, r.ok && len(r.b) == 0 && utf8.ValidString(p.Document.Text)
 }
 
-// packChanges returns changes in the form that the log uses.
+// packChanges encodes changes in the form used in the log.
 func packChanges(changes []index.Change) ([]byte, error) {
 	records := make([]wal.Record, len(changes))
 	for i := range changes {

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// clock draws revisions: numbers that grow at about the same rate on all nodes (hybrid logical clocks, Kulkarni and
-// others 2014). A revision is the time in milliseconds since 1970, shifted, plus random bits, so the chance that two
-// nodes draw the same one is one in a million; Revisions handles that case. Nothing depends on clocks being right: one
-// that is behind costs one repeated write, after which it has caught up.
+// clock draws revisions: numbers that increase at about the same rate on all nodes (hybrid logical clocks, Kulkarni and others 2014). A
+// revision is the time in milliseconds since 1970, shifted, plus random bits, so that two nodes draw the same one with a probability of
+// one in a million; Revisions handles that case. Nothing depends on clocks being right: a slow one costs one repeated write, after which
+// it has caught up.
 type clock struct {
-	now func() time.Time // nil: time.Now
+	now func() time.Time // nil means time.Now
 
-	mu   sync.Mutex // guards last
+	mu   sync.Mutex // protects last
 	last uint64
 }
 
 const revisionShift = 20
 
-// draw returns the first of n consecutive revisions, above all that were drawn or seen before.
+// draw returns the first of n consecutive revisions, higher than any drawn or seen before.
 func (c *clock) draw(n int) uint64 {
 	now := c.now
 	if now == nil {
@@ -34,7 +34,7 @@ func (c *clock) draw(n int) uint64 {
 	return first
 }
 
-// see records that rev has been drawn.
+// see records that rev was drawn by another node.
 func (c *clock) see(rev uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"concordat/index"
 )
 
-// Copy is one copy of a shard at work: the state machine of package replica with a log, an index, a
-// coordinator and, through a transport, the other copies. Safe for concurrent use.
+// Copy is a running copy of a shard: the state machine of package replica with a log, an index, a coordinator and, through a transport,
+// the other copies. It is safe for concurrent use.
 type Copy struct {
 	dir   string
 	o     CopyOptions
@@ -24,83 +24,80 @@ type Copy struct {
 	start time.Time
 	index *index.Shard // replaced by a snapshot only while installing, under mu
 
-	ctx    context.Context // of everything that runs in the background; ends with Close
+	ctx    context.Context // context of background work; ends with Close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
-	mu      sync.Mutex // guards all below; never held while waiting
+	mu      sync.Mutex // protects the following fields; never held while waiting
 	replica *replica.Replica
 	wal     *wal.Log
-	syncing time.Duration // when the current sync of the log began, by now(); 0: none is under way
-	gen     uint64        // of the log, the highest the replica has named
+	syncing time.Duration // when the current sync of the log began, by now(); 0 if none is in progress
+	gen     uint64        // generation of the log, the highest named by the replica
 	live    map[coord.NodeID]coord.Node
-	failed  error // permanently; the folder must be opened again
+	failed  error // permanent; the folder must be opened again
 	nextID  uint64
 	writes  map[uint64]*write
-	writing *index.Change            // of the Write that is being taken
-	changes map[uint64]*index.Change // of records not applied yet, if they came from a Write
-	stuck   bool                     // the index has no room for what is committed
-	target  uint64                   // the record to which the index must be brought up
+	writing *index.Change            // change of the Write being accepted
+	changes map[uint64]*index.Change // changes of records not applied yet that came from a Write
+	stuck   bool                     // the index has no space for what is committed
+	target  uint64                   // the record that the index must reach
 	fetches map[fetchKey]chan replica.Reply
-	refused map[coord.NodeID]int // consecutive refused connections to the node
-	changed *sync.Cond           // on mu: role, position or failed changed
+	refused map[coord.NodeID]int // consecutive refused connections, by node
+	changed *sync.Cond           // on mu; signals changes to role, position or failed
 
-	applying sync.Mutex // held while the index is changed or replaced; taken before mu
+	applying sync.Mutex // held while the index is changed or replaced; acquired before mu
 
 	clock      clock
-	operations operations // of other nodes and this one, while the copy is master
+	operations operations // operations of all nodes while the copy is master
 
-	gate   sync.RWMutex            // held for reading by every write, for writing while a snapshot is taken
-	frozen map[string]*frozenIndex // by the name of the moment; under mu
+	gate   sync.RWMutex            // held for reading by every write, and for writing while a snapshot is taken
+	frozen map[string]*frozenIndex // by name of the moment; protected by mu
 
-	toSync  chan struct{} // capacity 1: there is something to sync
-	toApply chan struct{} // capacity 1: target rose
+	toSync  chan struct{} // capacity 1; signals that there is something to sync
+	toApply chan struct{} // capacity 1; signals that target has increased
 }
 
-// CopyOptions of a Copy.
+// CopyOptions configure a Copy.
 type CopyOptions struct {
-	Index       index.Options // of the shard; Logged is ignored
+	Index       index.Options // options for the shard's index; Logged is ignored
 	Node        coord.NodeID
 	Coordinator coord.Coordinator
-	// Ready is called, at most once for each incarnation, when this copy allows the node to announce itself.
-	// It may be nil.
+	// Ready is called at most once per incarnation, when this copy allows the node to announce itself. It can be nil.
 	Ready func(coord.Incarnation)
 	// Peers reaches the other copies; nil if the shard has none.
 	Peers Peers
-	// Replica holds times and limits; Me is ignored.
+	// Replica sets times and limits; Me is ignored.
 	Replica replica.Config
-	// LowWater is the free space, in bytes, below which no writes are taken; default 64 MiB.
+	// LowWater is the free space, in bytes, below which writes are refused; default 64 MiB.
 	LowWater uint64
-	// KeepLog is how many bytes of log stay for copies that were away; default 64 MiB.
+	// KeepLog is the size of the log kept, in bytes, for copies that were away; default 64 MiB.
 	KeepLog int64
-	// SegmentBytes is about the size of a file of the log; default 16 MiB.
+	// SegmentBytes is the approximate size of a log file; default 16 MiB.
 	SegmentBytes int64
-	// Restored says that an index without a log may be authoritative, for example one from a
-	// backup or from an older version of the program. In a cluster, other copies decide that.
+	// Restored means that an index without a log can be authoritative, for example one from a backup or an older version of the program.
+	// In a cluster, other copies decide that.
 	Restored bool
-	// Lost says that the copy may lack records that it acknowledged, because its folder was lost or is an
-	// older copy of itself. Such a copy must not lead before it has caught up.
+	// Lost means that the copy possibly lacks records that it acknowledged, because its folder was lost or is an older version of itself.
+	// Such a copy must catch up before it can lead.
 	Lost bool
-	// Reprofile recomputes the profile of a document whose record in the log has a different scheme than
-	// the index, for example after Reindex. Nil: such a record ends the copy.
+	// Reprofile recomputes the profile of a document whose record in the log has a different scheme from the index, for example after
+	// Reindex. If nil, such a record makes the copy fail.
 	Reprofile func(concordat.Document) (*concordat.Profile, error)
-	// Now is the clock from which revisions are drawn; default time.Now.
+	// Now is the clock for drawing revisions; default time.Now.
 	Now func() time.Time
-	// Panicked is called after a panic while a question is answered or a document is prepared for the log; only that
-	// question or write fails. Several goroutines may call it at any time. If it is nil, such a panic reaches the
-	// caller.
+	// Panicked is called after a panic while answering a question or preparing a document for the log; only that question or write fails.
+	// It can be called concurrently. If nil, such a panic reaches the caller.
 	Panicked func(value any, stack []byte)
-	// SlowSync is how long the disk may take to make a group of records durable before a master gives
-	// its leadership to another copy; default 2 s.
+	// SlowSync is how long the disk can take to make a group of records durable before a master hands its leadership to another copy;
+	// default 2 s.
 	SlowSync time.Duration
 }
 
-// Peers carries messages to other copies of the shard.
+// Peers exchanges messages with other copies of the shard.
 type Peers interface {
-	// Fetch asks the node and returns its answer.
+	// Fetch sends a fetch to the node and returns the reply.
 	Fetch(ctx context.Context, to coord.Node, shard concordat.ShardID, f replica.Fetch) (replica.Reply, error)
-	// Snapshot copies the node's index durably into the folder dir, which must not exist. No document
-	// in it has a revision above newest.
+	// Snapshot durably copies the node's index to folder dir, which must not exist. No document in it has a revision above newest.
 	Snapshot(ctx context.Context, from coord.Node, shard concordat.ShardID, dir string) (newest uint64, err error)
 }
 
@@ -111,14 +108,14 @@ type fetchKey struct {
 
 const (
 	tick      = 50 * time.Millisecond
-	trimEvery = 64 // ticks
-	// applySentences and applyText bound what is applied at once, as index.Put does.
+	trimEvery = 64 // in ticks
+	// applySentences and applyText limit what is applied at once, as in index.Put.
 	applySentences = 2000
 	applyText      = 4 << 20
 )
 
-// OpenCopy opens the copy in the folder dir, or makes an empty one. It takes part immediately.
-// Errors: those of index.Open and wal.Open.
+// OpenCopy opens the copy in folder dir, or creates an empty one. The copy takes part immediately. Errors: those of index.Open and
+// wal.Open.
 func OpenCopy(dir string, o CopyOptions) (*Copy, error) {
 	c, err := newCopy(dir, o)
 	if err == nil {
@@ -157,14 +154,14 @@ func newCopy(dir string, o CopyOptions) (*Copy, error) {
 	return c, nil
 }
 
-// run lets the copy take part.
+// run makes the copy take part.
 func (c *Copy) run() {
 	for _, run := range []func(){c.runTicks, c.runSync, c.runApply, c.runViews} {
 		c.wg.Go(run)
 	}
 }
 
-// open opens the index and the log of the copy.
+// open opens the copy's index and log.
 func (c *Copy) open() error {
 	if err := errors.Join(finishInstall(c.dir), removeSending(c.dir)); err != nil {
 		return err
@@ -187,7 +184,7 @@ func (c *Copy) openLog() error {
 		return err
 	}
 	if meta.Damaged && c.o.Restored && !exists(c.logDir()) {
-		// The operator removed the log: from now on the index is authoritative.
+		// The operator removed the log, so the index is authoritative from now on.
 		meta.Damaged = false
 		if err := writeMeta(c.dir, meta); err != nil {
 			return err
@@ -200,7 +197,7 @@ func (c *Copy) openLog() error {
 		}
 	}
 	at := c.index.Applied()
-	explained := false // damage that the log reported has already been handled
+	explained := false // damage reported by the log was already handled
 	revs := replica.NewRevisions(meta.Horizon)
 	log, err := c.openWAL(&meta, at, &explained, revs)
 	if err != nil {
@@ -231,7 +228,7 @@ func (c *Copy) openLog() error {
 	return nil
 }
 
-// openWAL opens the log. revs, which may be nil, is given every record.
+// openWAL opens the log and adds every record to revs, which can be nil.
 func (c *Copy) openWAL(meta *replica.Meta, at index.Applied, explained *bool, revs *replica.Revisions) (*wal.Log, error) {
 	var found func(*wal.Record)
 	if revs != nil {
@@ -253,14 +250,14 @@ func (c *Copy) openWAL(meta *replica.Meta, at index.Applied, explained *bool, re
 
 func (c *Copy) now() time.Duration { return time.Since(c.start) }
 
-// step gives the replica an event. mu is not held.
+// step passes an event to the replica. mu must not be held.
 func (c *Copy) step(e replica.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stepLocked(e)
 }
 
-// stepLocked gives the replica an event and carries out the actions that the replica returns. mu is held.
+// stepLocked passes an event to the replica and performs the actions it returns. mu must be held.
 func (c *Copy) stepLocked(e replica.Event) {
 	for next := e; next != nil; {
 		var fault replica.Event
@@ -282,7 +279,7 @@ func (c *Copy) stepLocked(e replica.Event) {
 	c.changed.Broadcast()
 }
 
-// fail ends the copy: it no longer takes part until it is opened again. mu is held.
+// fail ends the copy: it no longer takes part until it is reopened. mu must be held.
 func (c *Copy) fail(err error) {
 	if c.failed != nil {
 		return
@@ -291,7 +288,7 @@ func (c *Copy) fail(err error) {
 	c.end(fmt.Errorf("copy %s: %w: %w", c.dir, concordat.ErrUnavailable, err))
 }
 
-// end makes every call fail with err. mu is held.
+// end makes every call fail with err. mu must be held.
 func (c *Copy) end(err error) {
 	c.failed = err
 	for id, w := range c.writes {
@@ -301,8 +298,8 @@ func (c *Copy) end(err error) {
 	c.changed.Broadcast()
 }
 
-// act carries out one action. If it returns an event, the log is not what the replica believes:
-// nothing else may be done to it before the replica knows. mu is held.
+// act performs one action. If it returns an event, the log differs from what the replica believes: nothing else can be done to the log
+// before the replica knows. mu must be held.
 func (c *Copy) act(a replica.Action) replica.Event {
 	switch a := a.(type) {
 	case replica.Save:
@@ -313,7 +310,7 @@ func (c *Copy) act(a replica.Action) replica.Event {
 		return c.append(a)
 	case replica.Truncate:
 		c.gen = a.Gen
-		wake(c.toSync) // the remaining records may be on disk without the replica knowing
+		wake(c.toSync) // the remaining records can be on disk without the replica knowing
 		for seq := range c.changes {
 			if seq > a.Seq {
 				delete(c.changes, seq)
@@ -345,7 +342,7 @@ func (c *Copy) act(a replica.Action) replica.Event {
 	case replica.Alarm:
 		c.log.Error("replica", "shard", c.o.Index.Shard, "reason", a.Reason, "quarantined", a.Quarantined)
 		if a.Quarantined && c.o.Peers != nil {
-			c.fail(fmt.Errorf("put aside: %s", a.Reason)) // the node makes another
+			c.fail(fmt.Errorf("put aside: %s", a.Reason)) // the node creates another
 		}
 	}
 	return nil
@@ -371,7 +368,7 @@ func (c *Copy) append(a replica.Append) replica.Event {
 	return nil
 }
 
-// reopenLog reads the log again from disk after it failed or refused records. mu is held.
+// reopenLog reopens the log from disk after it failed or refused records. mu must be held.
 func (c *Copy) reopenLog(cause error) replica.Event {
 	c.log.Warn("log", "shard", c.o.Index.Shard, "error", cause)
 	if errors.Is(cause, wal.ErrFailed) {
@@ -409,7 +406,7 @@ func (c *Copy) reopenLog(cause error) replica.Event {
 	return replica.Reopened{Gen: c.gen, Log: x, Damaged: meta.Damaged}
 }
 
-// Index returns the index of the copy, for reading. A snapshot replaces it.
+// Index returns the copy's index for reading. Installing a snapshot replaces it.
 func (c *Copy) Index() *index.Shard {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -423,7 +420,7 @@ func (c *Copy) Status() (replica.Status, error) {
 	return c.replica.Status(), c.failed
 }
 
-// Question returns the status as of now: its Sure and End are valid for a question asked now.
+// Question returns the current status: Sure and End are valid for a question asked now.
 func (c *Copy) Question() (replica.Status, error) {
 	me := c.o.Coordinator.Confirmed()
 	c.mu.Lock()
@@ -434,7 +431,7 @@ func (c *Copy) Question() (replica.Status, error) {
 	return c.replica.Status(), c.failed
 }
 
-// Await returns when the status is as wanted, or with the error that makes that impossible.
+// Await returns once the status is as desired, or with the error that makes that impossible.
 func (c *Copy) Await(ctx context.Context, pleases func(replica.Status) bool) error {
 	defer context.AfterFunc(ctx, func() { c.mu.Lock(); c.changed.Broadcast(); c.mu.Unlock() })()
 	c.mu.Lock()
@@ -448,15 +445,13 @@ func (c *Copy) Await(ctx context.Context, pleases func(replica.Status) bool) err
 	return nil
 }
 
-// StepDown asks a master to hand over leadership, and Force makes this copy the master although it may
-// lack acknowledged writes.
+// StepDown asks a master to hand over leadership.
 func (c *Copy) StepDown() { c.step(replica.StepDown{}) }
 
-// Force makes this copy the master on an operator's order, whatever it may lack.
+// Force makes this copy master by order of an operator, whatever it lacks.
 func (c *Copy) Force() { c.step(replica.Force{}) }
 
-// Close ends the copy's participation and releases the folder. Writes that wait fail; what was
-// acknowledged is safe.
+// Close stops the copy and releases the folder. Waiting writes fail; whatever was acknowledged is safe.
 func (c *Copy) Close() error {
 	c.mu.Lock()
 	if c.ctx.Err() != nil {

@@ -16,16 +16,16 @@ import (
 	"concordat/index"
 )
 
-// What a Copy exchanges with others: fetches, answers and snapshots.
+// What a Copy exchanges with others: fetches, replies and snapshots.
 
 const (
 	fetchTimeout = 2 * time.Second
-	// refusals is the number of consecutive refused connections after which the process counts as gone.
+	// refusals is the number of consecutive refused connections at which the process counts as gone.
 	refusals     = 3
 	refusalPause = 50 * time.Millisecond
 )
 
-// sendFetch asks the master on a goroutine of its own. mu is held.
+// sendFetch sends a fetch to the master in a new goroutine. mu must be held.
 func (c *Copy) sendFetch(a replica.SendFetch) {
 	to, ok := c.live[a.To]
 	if c.o.Peers == nil || !ok {
@@ -56,13 +56,13 @@ func (c *Copy) sendFetch(a replica.SendFetch) {
 	})
 }
 
-// Fetch answers another copy. It waits until there is something to say, or for the configured time.
+// Fetch replies to another copy. It waits until there is something to send, or for the configured time.
 func (c *Copy) Fetch(ctx context.Context, f replica.Fetch) (replica.Reply, error) {
 	key, answer := fetchKey{f.From, f.ID}, make(chan replica.Reply, 1)
 	me := c.o.Coordinator.Confirmed()
 	c.mu.Lock()
-	c.stepLocked(replica.Contact{Me: me}) // the answer may grant a lease
-	c.fetches[key] = answer               // an earlier incarnation's fetch with the same number has no waiting caller any more
+	c.stepLocked(replica.Contact{Me: me}) // the reply can grant a lease
+	c.fetches[key] = answer               // a fetch of an earlier incarnation with the same number has no waiting caller any more
 	c.stepLocked(f)
 	c.mu.Unlock()
 	defer func() {
@@ -82,7 +82,7 @@ func (c *Copy) Fetch(ctx context.Context, f replica.Fetch) (replica.Reply, error
 	}
 }
 
-// sendReply fills the answer with records and hands it to the waiting Fetch. mu is held.
+// sendReply adds records to the reply and passes it to the waiting Fetch. mu must be held.
 func (c *Copy) sendReply(a replica.SendReply) {
 	answer := c.fetches[fetchKey{a.To, a.Reply.ID}]
 	if answer == nil {
@@ -106,14 +106,14 @@ func (c *Copy) sendReply(a replica.SendReply) {
 	answer <- r
 }
 
-// Installing a snapshot. The new index is built next to the copy's folder; a marker says that it is
-// complete, and from then on the next opening finishes an interrupted installation.
+// Installing a snapshot. The new index is built next to the copy's folder; a marker shows that it is complete, after which the next
+// opening completes an interrupted installation.
 
 const markerName = "installing"
 
 func snapshotDir(dir string) string { return dir + ".snapshot" }
 
-// install fetches a snapshot and puts it in place, on a goroutine of its own. mu is held.
+// install fetches a snapshot and installs it, in a new goroutine. mu must be held.
 func (c *Copy) install(a replica.Install) {
 	from, ok := c.live[a.From]
 	c.wg.Go(func() {
@@ -144,7 +144,7 @@ func (c *Copy) install(a replica.Install) {
 	})
 }
 
-// replace puts the snapshot in place of the index and the log.
+// replace replaces the index and the log with the snapshot.
 func (c *Copy) replace() (index.Applied, error) {
 	c.applying.Lock()
 	defer c.applying.Unlock()
@@ -179,7 +179,7 @@ func writeMarker(dir string) error {
 	return errors.Join(f.Sync(), f.Close(), syncDir(snapshotDir(dir)))
 }
 
-// finishInstall completes an interrupted installation, or discards it if its index is not complete.
+// finishInstall completes an interrupted installation, or discards it if its index is incomplete.
 func finishInstall(dir string) error {
 	next := snapshotDir(dir)
 	if _, err := os.Stat(filepath.Join(next, markerName)); errors.Is(err, fs.ErrNotExist) {
@@ -187,7 +187,7 @@ func finishInstall(dir string) error {
 	} else if err != nil {
 		return err
 	}
-	// A process that died may have left the marker, and the snapshot's name, in memory only.
+	// A dead process can have left the marker, and the snapshot's name, in memory only.
 	if err := errors.Join(syncDir(next), syncDir(filepath.Dir(next)), os.RemoveAll(filepath.Join(dir, logName))); err != nil {
 		return err
 	}

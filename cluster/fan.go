@@ -8,22 +8,21 @@ import (
 	"concordat/cluster/coord"
 )
 
-// fan passes the views of one session on to the many copies of a node. Its owner calls pass with each
-// view, in order.
+// fan distributes the views of one session to the many copies of a node. Its owner calls pass with each view in order.
 type fan struct {
 	session coord.Session
 
-	mu   sync.Mutex // guards all below
+	mu   sync.Mutex // protects the following fields
 	view coord.View
-	have bool // signals that there is a view
+	have bool // whether there is a view
 	outs map[*fanned]struct{}
-	news chan struct{} // closed, and replaced, with each view
+	news chan struct{} // closed and replaced with each view
 }
 
-// fanned is the coordinator of one copy.
+// fanned is the coordinator as seen by one copy.
 type fanned struct {
 	*fan
-	views chan coord.View // sent to, and closed, under fan.mu
+	views chan coord.View // sent to and closed under fan.mu
 }
 
 var _ coord.Coordinator = (*fanned)(nil)
@@ -32,7 +31,7 @@ func newFan(s coord.Session) *fan {
 	return &fan{session: s, outs: map[*fanned]struct{}{}, news: make(chan struct{})}
 }
 
-// pass sends a view to every reader.
+// pass sends a view to every receiver.
 func (f *fan) pass(v coord.View) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,7 +43,7 @@ func (f *fan) pass(v coord.View) {
 	f.news = make(chan struct{})
 }
 
-// send replaces the waiting view. fan.mu is held.
+// send replaces the waiting view. fan.mu must be held.
 func (o *fanned) send(v coord.View) {
 	select {
 	case <-o.views:
@@ -53,7 +52,7 @@ func (o *fanned) send(v coord.View) {
 	o.views <- v // there is no other sender
 }
 
-// join returns a coordinator for one more copy; leave ends it.
+// join returns a coordinator for another copy; leave ends it.
 func (f *fan) join() *fanned {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,8 +73,7 @@ func (f *fan) leave(o *fanned) {
 	}
 }
 
-// now returns the newest view, which is never changed, and a channel that closes when there is a newer
-// one.
+// now returns the newest view, which is never modified, and a channel that is closed when there is a newer one.
 func (f *fan) now() (*coord.View, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

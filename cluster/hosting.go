@@ -13,9 +13,9 @@ import (
 	"concordat/cluster/replica"
 )
 
-// The copies of a Node: how they are opened, reopened, abandoned and removed.
+// How a Node opens, reopens, abandons and removes its copies.
 
-// host opens the copy if it is not open, or opens it again after it failed (R12).
+// host opens the copy if it is not open, or reopens it after it failed (R12).
 func (n *Node) host(id concordat.ShardID, s coord.Shard) {
 	n.mu.Lock()
 	h := n.copies[id]
@@ -52,11 +52,11 @@ func (n *Node) host(id concordat.ShardID, s coord.Shard) {
 	}
 }
 
-// fetchBits is how many bits number the fetches of one copy: enough for a thousand a second in 30 years.
+// fetchBits is the number of bits that number the fetches of one copy: enough for 1,000 per second over 30 years.
 const fetchBits = 40
 
-// openCopy opens the copy. If the damage cannot be cut off and other nodes have the shard, the copy is put
-// aside; an empty one takes its place, and counts once it has caught up.
+// openCopy opens the copy. If it is damaged beyond cutting and other nodes have the shard, the copy is put aside and replaced with an
+// empty one, which counts once it has caught up.
 func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Copy, error) {
 	o := n.o.Copy
 	o.Index, o.Node, o.Coordinator, o.Peers, o.Restored = n.o.Index, n.o.Node.ID, views, n.peers, false
@@ -64,7 +64,7 @@ func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Co
 	o.Ready = func(i coord.Incarnation) { n.readyFor(id, i) }
 	o.Replica.FirstFetch = n.opened.Add(1) << fetchBits
 	dir := n.copyDir(id)
-	// A member whose copy is empty must have lost its records: copies are empty by right only in epoch 0.
+	// If a member of ISR has an empty copy, it must have lost its records: empty copies are legitimate only in epoch 0.
 	mine := slices.Contains(s.ISR, n.o.Node.ID) && s.Epoch > 0
 	o.Lost = mine && !exists(dir)
 	others := slices.ContainsFunc(s.ISR, func(m coord.NodeID) bool { return m != n.o.Node.ID })
@@ -88,14 +88,14 @@ func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Co
 	return OpenCopy(dir, o)
 }
 
-// relinquish gives up the rights, leadership and candidacy, of a copy that does not open. The node
-// may then announce itself for the sake of its other copies.
+// relinquish gives up leadership and candidacy of a copy that cannot be opened. The node can then announce itself for the sake of its
+// other copies.
 func (n *Node) relinquish(id concordat.ShardID) {
 	ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
 	defer cancel()
 	s, err := n.fan.Read(ctx, id)
 	if err != nil {
-		return // again soon
+		return // retry soon
 	}
 	next, me := s.Clone(), n.o.Node.ID
 	if slices.Contains(next.ISR, me) && !slices.Contains(next.Hold, me) {
@@ -111,7 +111,7 @@ func (n *Node) relinquish(id concordat.ShardID) {
 	n.readyFor(id, v.Me)
 }
 
-// drop closes a copy and removes its folder, once the coordinator confirms that the copy is no longer wanted.
+// drop closes a copy and removes its folder, after the coordinator confirms that the copy is no longer wanted.
 func (n *Node) drop(id concordat.ShardID) {
 	dir := n.copyDir(id)
 	n.mu.Lock()
@@ -145,10 +145,10 @@ func (n *Node) drop(id concordat.ShardID) {
 	}
 }
 
-// handOverTime is how long Close waits for others to take leadership.
+// handOverTime is how long Close waits for other nodes to take over leadership.
 const handOverTime = 2 * time.Second
 
-// handOver hands leadership to other copies, if there are any.
+// handOver hands leadership to other copies, if any.
 func (n *Node) handOver(ctx context.Context) {
 	var copies []*Copy
 	n.mu.Lock()

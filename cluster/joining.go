@@ -25,9 +25,8 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Joining: a token, made on the node that has the authority's key, admits one node once. It contains the
-// address of the node that admits, the hash of the authority's certificate and a secret. Anyone who obtains
-// the token before the intended node uses it can join.
+// Joining: a token, created on the node with the authority's key, admits one node once. It contains the address of the admitting node,
+// the hash of the authority's certificate and a secret. Anyone who obtains the token before the intended node uses it can join.
 
 const (
 	joinPath   = "/cluster/join/1"
@@ -42,17 +41,17 @@ const (
 type Token struct {
 	Cluster string       `json:"c"`
 	Node    coord.NodeID `json:"n"`
-	Address string       `json:"a"` // of the node that lets it in
+	Address string       `json:"a"` // address of the admitting node
 	Pin     []byte       `json:"p"` // SHA-256 of the authority's certificate
 	Secret  []byte       `json:"s"`
-	// Store is the file of the site's store if it is on the machine that made the token and not in a
-	// database that all nodes reach.
+	// Store is the file of the site's store if it is on the machine that created the token rather than in a database that all nodes
+	// reach.
 	Store string `json:"f,omitempty"`
 }
 
-// String returns the token in the form in which people copy it.
+// String returns the token in the form that people copy.
 func (t Token) String() string {
-	b, _ := json.Marshal(t) // never fails
+	b, _ := json.Marshal(t) // this never fails
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
@@ -65,14 +64,14 @@ func ParseToken(s string) (t Token, err error) {
 	return t, nil
 }
 
-// storedToken is the record that the maker of a token stores; it does not suffice for joining.
+// storedToken is the record stored by the creator of a token; it is not sufficient for joining.
 type storedToken struct {
 	Hash    []byte       `json:"hash"` // SHA-256 of the secret
 	Node    coord.NodeID `json:"node"`
 	Expires time.Time    `json:"expires"`
 }
 
-// tokens serialises the changes of the file; a process has one folder.
+// tokensMu serialises changes to the file; a process has one folder.
 var tokensMu sync.Mutex
 
 func readTokens(dir string) (ts []storedToken, err error) {
@@ -98,7 +97,7 @@ func writeTokens(dir string, ts []storedToken, now time.Time) error {
 	return replaceFile(filepath.Join(dir, tokensName), b)
 }
 
-// NewToken makes a token in the folder of the authority.
+// NewToken creates a token in the authority's folder.
 func NewToken(dir, cluster string, node coord.NodeID, address string, now time.Time) (Token, error) {
 	if err := CheckNode(node); err != nil {
 		return Token{}, err
@@ -116,7 +115,7 @@ func NewToken(dir, cluster string, node coord.NodeID, address string, now time.T
 	}
 	p := pin(block.Bytes)
 	t := Token{Cluster: cluster, Node: node, Address: address, Pin: p[:], Secret: make([]byte, 32)}
-	_, _ = rand.Read(t.Secret) // never fails
+	_, _ = rand.Read(t.Secret) // this never fails
 	tokensMu.Lock()
 	defer tokensMu.Unlock()
 	ts, err := readTokens(dir)
@@ -127,7 +126,7 @@ func NewToken(dir, cluster string, node coord.NodeID, address string, now time.T
 	return t, writeTokens(dir, append(ts, storedToken{h[:], node, now.Add(TokenTime)}), now)
 }
 
-// mayJoin is Layout.MayJoin, judged by what the node knows.
+// mayJoin calls Layout.MayJoin with the node's current view.
 func mayJoin(n *Node, id coord.NodeID) error {
 	v, _ := n.View()
 	l, err := ParseLayout(v.Config)
@@ -137,8 +136,7 @@ func mayJoin(n *Node, id coord.NodeID) error {
 	return l.MayJoin(v, id)
 }
 
-// spend removes the token from the file, if it is there, since it is valid once. A node that may not join does not use
-// it up.
+// spend removes the token from the file, if present, since it is valid only once. A node that is not allowed to join does not use it up.
 func spend(dir string, node coord.NodeID, secret []byte, now time.Time, mayJoin func(coord.NodeID) error) error {
 	tokensMu.Lock()
 	defer tokensMu.Unlock()
@@ -171,8 +169,8 @@ type joinAnswer struct {
 	Files       map[string][]byte `json:"files"`
 }
 
-// LetIn answers Join's calls on the node with the authority's key in dir. files returns the other files of a new
-// node: its configuration and keys.
+// LetIn returns the handler for calls of Join, on the node with the authority's key in dir. files returns the other files that a new node
+// needs: its configuration and keys.
 func (n *Node) LetIn(dir string, files func() (map[string][]byte, error)) http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("POST "+joinPath, func(w http.ResponseWriter, r *http.Request) {
@@ -211,8 +209,7 @@ func (n *Node) letIn(r *http.Request, dir string, files func() (map[string][]byt
 	return out, err
 }
 
-// AddMember admits the node whose public key has the given name (see Member.Key). Errors: those of
-// Layout.MayJoin.
+// AddMember admits the node with the public key of the given name (see Member.Key). It returns the same errors as Layout.MayJoin.
 func (n *Node) AddMember(ctx context.Context, id coord.NodeID, zone, key string) error {
 	return ChangeLayout(ctx, n, func(l *Layout) error {
 		v, _ := n.View()
@@ -226,9 +223,8 @@ func (n *Node) AddMember(ctx context.Context, id coord.NodeID, zone, key string)
 	})
 }
 
-// Join obtains a certificate of the cluster for this machine and returns the other files that it needs. The
-// private key never leaves the machine. After a failure that comes after the token was spent, a new token is
-// needed.
+// Join obtains a certificate of the cluster for this machine and returns the other files that it needs. The private key never leaves the
+// machine. If it fails after the token was used, a new token is needed.
 func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]byte, error) {
 	req, err := request(dir)
 	if err != nil {
@@ -239,8 +235,8 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 		return nil, err
 	}
 	conf := &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}, InsecureSkipVerify: true}
-	// The secret goes only to the cluster: the server's certificate must be signed by the authority that the
-	// token names. The server sends the authority's certificate too.
+	// The secret goes only to the cluster: the server's certificate must be signed by the authority named in the token. The server also
+	// sends the authority's certificate.
 	conf.VerifyConnection = func(cs tls.ConnectionState) error {
 		shown := cs.PeerCertificates
 		if len(shown) != 2 || pin(shown[1].Raw) != [32]byte(t.Pin) {
@@ -261,7 +257,7 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 	if err != nil {
 		return nil, fmt.Errorf("node at %s: %w: %w", t.Address, concordat.ErrUnavailable, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // its body was read to the end, or is abandoned
+	defer func() { _ = resp.Body.Close() }() // the body was read in full or is abandoned
 	if resp.StatusCode != http.StatusOK {
 		return nil, readError(resp)
 	}
@@ -286,7 +282,7 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 	return out.Files, err
 }
 
-// DropTokens invalidates the tokens for a node that were made in this folder.
+// DropTokens invalidates tokens for a node created in this folder.
 func DropTokens(dir string, node coord.NodeID, now time.Time) error {
 	tokensMu.Lock()
 	defer tokensMu.Unlock()

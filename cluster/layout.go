@@ -12,29 +12,29 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Layout is the layout that all nodes of a site share; the coordinator keeps it as coord.Config.
+// Layout is shared by all nodes of a site; the coordinator stores it as coord.Config.
 type Layout struct {
 	Format  int              `json:"format"`
-	Cluster string           `json:"cluster"` // drawn at random when the cluster was made; no two clusters share one
+	Cluster string           `json:"cluster"` // drawn at random when the cluster was created; unique to it
 	Site    concordat.SiteID `json:"site"`
 	Scheme  concordat.Scheme `json:"scheme"`
 	Shards  int              `json:"shards"` // 1 to 256; never changes
-	Copies  int              `json:"copies"` // that each shard should have
-	// Members lists the nodes that joined, live or not.
+	Copies  int              `json:"copies"` // desired number of copies of each shard
+	// Members lists the nodes that have joined, live or not.
 	Members map[coord.NodeID]Member `json:"members"`
 }
 
-// Member is a node that joined.
+// Member is a node that has joined.
 type Member struct {
 	Zone string `json:"zone,omitempty"`
-	// Drained says that the node gets no copies.
+	// Drained means that the node gets no copies.
 	Drained bool `json:"drained,omitempty"`
-	// Boot names the last start of the node. Its folder has the same value, unless the folder is an older
-	// copy of itself or another node has taken the name.
+	// Boot identifies the last start of the node. Its folder has the same value, unless the folder is an older version of itself or
+	// another node has taken the name.
 	Boot string `json:"boot,omitempty"`
-	// Key is the SHA-256 of the public key that identifies the node, hexadecimal; empty: it has not been seen yet.
+	// Key is the hexadecimal SHA-256 of the public key that identifies the node; empty if it has not been seen yet.
 	Key string `json:"key,omitempty"`
-	// Authority says that the node has the key of the cluster's authority.
+	// Authority means that the node has the key of the cluster's authority.
 	Authority bool `json:"authority,omitempty"`
 }
 
@@ -47,7 +47,7 @@ const (
 // ShardName returns the name of a shard by its number.
 func ShardName(n int) concordat.ShardID { return concordat.ShardID(fmt.Sprintf("%02d", n)) }
 
-// ShardFor returns the shard that holds the document.
+// ShardFor returns the shard that contains the document.
 func (l *Layout) ShardFor(lib concordat.LibraryID, id concordat.DocumentID) concordat.ShardID {
 	return ShardName(ShardOf(Slot(lib, id), l.Shards))
 }
@@ -61,7 +61,7 @@ func (l *Layout) names() []concordat.ShardID {
 	return out
 }
 
-// ParseLayout reads the configuration of a coordinator. It fails with concordat.ErrNotFound if there is none yet.
+// ParseLayout parses the coordinator's configuration. If there is none yet, it fails with concordat.ErrNotFound.
 func ParseLayout(c coord.Config) (*Layout, error) {
 	if c.Version == 0 || len(c.Data) == 0 {
 		return nil, fmt.Errorf("cluster: it has not been created yet: %w", concordat.ErrNotFound)
@@ -90,7 +90,7 @@ func (l *Layout) validate() error {
 	return nil
 }
 
-// CheckNode returns nil if n may name a node: 1 to 63 lower-case letters, digits and hyphens.
+// CheckNode returns nil if n is a valid node name: 1 to 63 lower-case letters, digits and hyphens.
 func CheckNode(n coord.NodeID) error {
 	ok := len(n) >= 1 && len(n) <= 63
 	for _, r := range n {
@@ -102,14 +102,14 @@ func CheckNode(n coord.NodeID) error {
 	return nil
 }
 
-// Found makes a cluster of the given members at a coordinator that has none. Another call with the same
-// Layout.Cluster finishes an interrupted one. Errors: concordat.ErrExists if there is another.
+// Found creates a cluster with the given members at a coordinator that has none. Calling it again with the same Layout.Cluster completes
+// an interrupted call. If a different cluster exists, it fails with concordat.ErrExists.
 func Found(ctx context.Context, s coord.Session, l Layout) error {
 	return FoundRestored(ctx, s, l, nil)
 }
 
-// FoundRestored is Found for a site whose shards came from a backup. epochs holds the epochs that their
-// copies had reached (see Adopt); the shards continue with higher ones.
+// FoundRestored is Found for a site whose shards came from a backup. epochs are the epochs that their copies had reached (see Adopt); the
+// shards continue with higher ones.
 func FoundRestored(ctx context.Context, s coord.Session, l Layout, epochs map[concordat.ShardID]uint64) error {
 	l.Format = layoutFormat
 	if err := l.validate(); err != nil {
@@ -143,7 +143,7 @@ func FoundRestored(ctx context.Context, s coord.Session, l Layout, epochs map[co
 	return nil
 }
 
-// readLayout takes the layout from the session's next view, for callers that need nothing else from it.
+// readLayout reads the layout from the session's next view, for callers that need nothing else from the view.
 func readLayout(ctx context.Context, s coord.Session) (*Layout, error) {
 	select {
 	case v := <-s.View():
@@ -153,9 +153,9 @@ func readLayout(ctx context.Context, s coord.Session) (*Layout, error) {
 	}
 }
 
-// Place returns, for each shard, the nodes that should have a copy: Copies of them if enough members are not
-// drained, in different zones if possible, with copies and first places spread evenly over the nodes. now is
-// the present placement, which Place changes only where necessary, or nil if there is none yet.
+// Place returns, for each shard, the nodes that should have a copy. There are Copies of them if enough members are not drained, in
+// different zones if possible, with copies and first places spread evenly over the nodes. now is the current placement, which Place
+// changes only where necessary, or nil if there is none.
 func Place(l *Layout, now [][]coord.NodeID) [][]coord.NodeID {
 	var nodes []coord.NodeID
 	for n, m := range l.Members {
@@ -167,7 +167,7 @@ func Place(l *Layout, now [][]coord.NodeID) [][]coord.NodeID {
 	p := placing{layout: l, nodes: nodes, most: (l.Shards*min(l.Copies, len(nodes)) + len(nodes) - 1) / max(1, len(nodes)),
 		load: map[coord.NodeID]int{}, first: map[coord.NodeID]int{}}
 	out := make([][]coord.NodeID, l.Shards)
-	for i := range now { // keep what may stay
+	for i := range now { // keep whatever is still valid
 		for _, n := range now[i] {
 			if len(out[i]) < l.Copies && slices.Contains(nodes, n) && p.load[n] < p.most && !p.zoneTaken(out[i], n) {
 				out[i] = append(out[i], n)
@@ -193,7 +193,7 @@ type placing struct {
 	load, first map[coord.NodeID]int
 }
 
-// zoneTaken reports whether a node of the same zone has a copy although another zone has none.
+// zoneTaken reports whether a node in the same zone has a copy although some other zone has none.
 func (p *placing) zoneTaken(has []coord.NodeID, n coord.NodeID) bool {
 	zones := map[string]bool{}
 	for _, m := range p.nodes {
@@ -208,8 +208,8 @@ func (p *placing) zoneTaken(has []coord.NodeID, n coord.NodeID) bool {
 	return same >= (min(p.layout.Copies, len(p.nodes))+len(zones)-1)/len(zones)
 }
 
-// next returns the best node for one more copy of a shard: in the zones with the fewest copies of the shard,
-// the node with the fewest copies of all.
+// next returns the best node for another copy of a shard: in the zones with the fewest copies of the shard, the node with the fewest
+// copies overall.
 func (p *placing) next(has []coord.NodeID) coord.NodeID {
 	inZone := func(n coord.NodeID) (c int) {
 		for _, m := range has {
@@ -231,8 +231,7 @@ func (p *placing) next(has []coord.NodeID) coord.NodeID {
 	return best
 }
 
-// lead moves the node that is first for the fewest shards to the front, since a new shard's first node
-// becomes its first master.
+// lead moves the node that is first for the fewest shards to the front, since a new shard's first node becomes its first master.
 func (p *placing) lead(nodes []coord.NodeID) {
 	best := 0
 	for i, n := range nodes {
@@ -252,14 +251,13 @@ func shardNumber(id concordat.ShardID) (int, bool) {
 	return n, err == nil && n >= 0 && n < MaxShards && ShardName(n) == id
 }
 
-// Viewer returns the newest view; a Node is a Viewer.
+// Viewer returns the newest view; Node implements it.
 type Viewer interface {
 	View() (*coord.View, <-chan struct{})
 	Configure(ctx context.Context, version int64, data []byte) (int64, error)
 }
 
-// ChangeLayout changes the layout by compare-and-swap, and retries whenever another change came first. change
-// may be called several times.
+// ChangeLayout changes the layout by compare-and-swap, retrying whenever another change came first. change can be called several times.
 func ChangeLayout(ctx context.Context, n Viewer, change func(*Layout) error) error {
 	for {
 		v, news := n.View()

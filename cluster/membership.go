@@ -8,10 +8,9 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Remove removes the node from the layout, which makes its certificate and name useless. It fails with
-// concordat.ErrRefused, and says what to do, while the node is live, has or should have a copy, or is the
-// last one. It also refuses to remove the only node with the authority's key, unless lose accepts that no
-// node can ever join again. Errors: concordat.ErrNotFound if there is no such node.
+// Remove removes the node from the layout, which invalidates its certificate and name. It fails with concordat.ErrRefused, explaining
+// what to do, while the node is live, has or should have a copy, or is the last one. It also refuses to remove the only node with the
+// authority's key, unless lose accepts that no node can ever join again. If there is no such node, it fails with concordat.ErrNotFound.
 func (l *Layout) Remove(v *coord.View, id coord.NodeID, lose bool) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), concordat.ErrRefused)
@@ -50,9 +49,8 @@ func (l *Layout) Remove(v *coord.View, id coord.NodeID, lose bool) error {
 	return nil
 }
 
-// MayJoin returns an error that is concordat.ErrRefused, and says what to do, if the name belongs to a member that was ever
-// started: another machine with that name would displace the member. A name is free if its member was entered but never
-// started.
+// MayJoin returns an error that wraps concordat.ErrRefused, explaining what to do, if the name belongs to a member that was ever started:
+// another machine with that name would displace it. A name is available if its member was entered but never started.
 func (l *Layout) MayJoin(v *coord.View, id coord.NodeID) error {
 	m, ok := l.Members[id]
 	n, live := v.Live[id]

@@ -12,13 +12,13 @@ import (
 	"concordat/cluster/wal"
 )
 
-// The messages of every write have their own byte format: a gob describes its types in each message, which takes more
-// time than indexing the document. Integers are uvarints (LEB128), strings are preceded by their length.
+// The messages of every write have a custom byte format: each gob message describes its types, which takes more time than indexing the
+// document. Integers are uvarints (LEB128); strings are prefixed with their length.
 
 const (
 	callFetch = "fetch2"
 	callWrite = "write2"
-	// callReplace is a write of profiles of documents whose texts are the same; see Renewer.
+	// callReplace is a write of profiles for documents with unchanged text; see Renewer.
 	callReplace = "replace1"
 )
 
@@ -33,14 +33,14 @@ func appendUvarints(b []byte, vs ...uint64) []byte {
 	return b
 }
 
-// uvarints reads one value into each place.
+// uvarints reads a value into each pointer.
 func (r *reader) uvarints(to ...*uint64) {
 	for _, v := range to {
 		*v = r.uvarint()
 	}
 }
 
-// bits returns the flags as a number, with the first in the lowest bit.
+// bits packs the flags into a number, the first in the lowest bit.
 func bits(flags ...bool) (b uint64) {
 	for i, f := range flags {
 		if f {
@@ -64,7 +64,7 @@ func parseFetch(b []byte) (f replica.Fetch, ok bool) {
 	return f, r.ok && len(r.b) == 0 && flags <= 3
 }
 
-// appendReply adds the reply, followed by its records in the form of wal.AppendRecords.
+// appendReply appends the reply, followed by its records encoded by wal.AppendRecords.
 func appendReply(b []byte, m *replica.Reply) []byte {
 	size := 128
 	for i := range m.Records {
@@ -79,7 +79,7 @@ func appendReply(b []byte, m *replica.Reply) []byte {
 	return wal.AppendRecords(b, m.Records)
 }
 
-// parseReply is the inverse of appendReply. Payloads of records are parts of b. Errors: concordat.ErrInvalid.
+// parseReply is the inverse of appendReply. The payloads of records alias b. It fails with concordat.ErrInvalid.
 func parseReply(b []byte) (m replica.Reply, err error) {
 	r := &reader{b, true}
 	m.From = coord.NodeID(r.str())
@@ -93,7 +93,7 @@ func parseReply(b []byte) (m replica.Reply, err error) {
 	return m, err
 }
 
-// wireWrite is a write on its way to a master.
+// wireWrite is a write to be sent to a master.
 type wireWrite struct {
 	Op      operation
 	Changes []byte // see packChanges
@@ -105,7 +105,7 @@ func appendWrite(b []byte, w *wireWrite) []byte {
 	return append(b, w.Changes...)
 }
 
-// parseWrite is the inverse of appendWrite. Changes is a part of b.
+// parseWrite is the inverse of appendWrite. Changes aliases b.
 func parseWrite(b []byte) (w wireWrite, ok bool) {
 	r := &reader{b, true}
 	w.Op.Sender = r.str()
@@ -114,11 +114,11 @@ func parseWrite(b []byte) (w wireWrite, ok bool) {
 	return w, r.ok
 }
 
-// wireWritten is the answer to a wireWrite.
+// wireWritten is the reply to a wireWrite.
 type wireWritten struct {
 	Seq    uint64
 	Late   []int  // changes that came too late
-	Newest uint64 // revision
+	Newest uint64 // newest revision
 }
 
 func appendWritten(b []byte, w *wireWritten) []byte {
@@ -129,7 +129,7 @@ func appendWritten(b []byte, w *wireWritten) []byte {
 	return b
 }
 
-// parseWritten is the inverse of appendWritten; the answer must be for the given number of changes.
+// parseWritten is the inverse of appendWritten; the reply must be for the given number of changes.
 func parseWritten(b []byte, changes int) (w wireWritten, ok bool) {
 	r := &reader{b, true}
 	r.uvarints(&w.Seq, &w.Newest)

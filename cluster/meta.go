@@ -12,11 +12,11 @@ import (
 	"concordat/cluster/replica"
 )
 
-// Names in the folder of a copy, other than those of the index.
+// Names in a copy's folder, in addition to those of the index.
 const (
 	logName   = "log"          // folder of the write-ahead log
-	metaName  = "replica.json" // what the replica remembers in addition to its log
-	stateName = "cluster.json" // of a single node: the state that a coordinator would store
+	metaName  = "replica.json" // what the replica remembers besides its log
+	stateName = "cluster.json" // single node: the state that a coordinator would store
 )
 
 const (
@@ -29,7 +29,7 @@ type storedMeta struct {
 	replica.Meta
 }
 
-// readMeta returns what the copy in dir remembers; a new copy remembers nothing.
+// readMeta returns what the copy in dir remembers; for a new copy, that is nothing.
 func readMeta(dir string) (replica.Meta, error) {
 	path := filepath.Join(dir, metaName)
 	b, err := os.ReadFile(path)
@@ -49,8 +49,8 @@ func readMeta(dir string) (replica.Meta, error) {
 	return m.Meta, nil
 }
 
-// openMeta returns what the copy in dir remembers, after making sure that it is on disk: what a dead process wrote may be in
-// memory only, and from now on the copy relies on it.
+// openMeta returns what the copy in dir remembers, after ensuring that it is on disk: writes of a dead process may exist only in memory,
+// and the copy relies on them from now on.
 func openMeta(dir string) (replica.Meta, error) {
 	m, err := readMeta(dir)
 	if err != nil || m == (replica.Meta{}) {
@@ -68,7 +68,7 @@ func writeMeta(dir string, m replica.Meta) error {
 	return replaceFile(filepath.Join(dir, metaName), append(b, '\n'))
 }
 
-// replaceFile replaces the file durably: after a crash, either the old bytes or the new ones are there.
+// replaceFile durably replaces the file: after a crash, it has either the old bytes or the new ones.
 func replaceFile(path string, b []byte) error {
 	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -22,45 +22,44 @@ import (
 	"concordat/index"
 )
 
-// NodeOptions of a Node. Dir, Node.ID, Node.Address, Session, Index.Site and Index.Scheme are required.
+// NodeOptions configure a Node. Dir, Node.ID, Node.Address, Session, Index.Site and Index.Scheme are mandatory.
 type NodeOptions struct {
-	// Dir is the folder of the node's copies; the caller holds a lock on it.
+	// Dir is the folder of the node's copies; the caller must hold a lock on it.
 	Dir string
 	// Node is the node's description of itself; Incarnation and FreeBytes are ignored.
 	Node coord.Node
-	// Session is the node's link to the coordinator; Close of the Node ends it.
+	// Session is the node's link to the coordinator; closing the Node ends it.
 	Session coord.Session
-	// Index holds the options of the index of every copy; Shard is ignored.
+	// Index configures the index of every copy; Shard is ignored.
 	Index index.Options
-	// Client makes the calls to other nodes, over Scheme, and checks that they can be trusted.
+	// Client makes the calls to other nodes, using Scheme, and checks that they can be trusted.
 	Client *http.Client
-	Scheme string // https by default
-	// Copy holds limits and times for every copy; fields that the Node decides are ignored.
+	Scheme string // default https
+	// Copy sets limits and times for every copy; fields determined by the Node are ignored.
 	Copy CopyOptions
-	// ReadTime and WriteTime bound a call whose context has no deadline; default 30 s and 60 s.
+	// ReadTime and WriteTime limit calls whose context has no deadline; default 30 s and 60 s.
 	ReadTime, WriteTime time.Duration
-	// Fatal is called once, on a goroutine of its own, if the node must not continue, for example because
-	// another process has taken its name. It may be nil.
+	// Fatal is called once, in a new goroutine, if the node must not continue, for example because another process has taken its name. It
+	// can be nil.
 	Fatal func(error)
-	// Key names the public key of the node (see Trust.Key); empty: any key identifies it.
+	// Key is the name of the node's public key (see Trust.Key); if empty, any key identifies the node.
 	Key string
-	// Authority says that the key of the cluster's authority is on this machine.
+	// Authority means that the key of the cluster's authority is on this machine.
 	Authority bool
-	// Acknowledged records, outside the nodes, how far shards were acknowledged. Nil: a folder that went back in
-	// time is not detected.
+	// Acknowledged records, outside the nodes, how far shards were acknowledged. If nil, a folder that went back in time is not detected.
 	Acknowledged Acknowledged
-	// Restart ends the process so that its service manager starts it again; nil if it has none.
+	// Restart ends the process so that its service manager restarts it; nil if there is none.
 	Restart func()
 }
 
-// Node is one of several nodes of a site: the copies that it should have, and access to all others. It is
-// a concordat.Index over all shards of the site. Safe for concurrent use.
+// Node is one of several nodes of a site: it has the copies assigned to it, and access to all others. It is a concordat.Index over all
+// shards of the site. It is safe for concurrent use.
 type Node struct {
 	o      NodeOptions
 	log    *slog.Logger
 	layout Layout // the part that never changes, as read at the start
 	boot   string
-	lost   bool // the content of Dir may be older than it seems
+	lost   bool // the content of Dir is possibly older than it seems
 	fan    *fan
 	peers  *HTTPPeers
 	ask    asking
@@ -69,42 +68,42 @@ type Node struct {
 	doubts doubts
 	clock  clock
 
-	ctx    context.Context // of everything that runs in the background; ends with Close
+	ctx    context.Context // context of background work; ends with Close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
-	mu        sync.Mutex // guards all below
+	mu        sync.Mutex // protects the following fields
 	copies    map[concordat.ShardID]*hosted
-	written   map[concordat.ShardID]uint64 // newest record that this node wrote, which its readers must see
-	announced coord.Incarnation            // announced
-	pause     *writePause                  // a snapshot that is being taken
+	written   map[concordat.ShardID]uint64 // newest record written by this node, which its readers must see
+	announced coord.Incarnation            // incarnation announced
+	pause     *writePause                  // snapshot in progress
 	fatal     error
-	reached   time.Time // when the coordinator last confirmed the session; refreshed about every second
+	reached   time.Time // when the coordinator last confirmed the session; updated about once per second
 
-	opened   atomic.Uint64 // copies opened since the start
-	sessions atomic.Int64  // sessions with the coordinator, since the start
+	opened   atomic.Uint64 // number of copies opened since the start
+	sessions atomic.Int64  // number of sessions with the coordinator since the start
 
-	changed chan struct{} // capacity 1: a copy, a shard or the plan must be examined again
+	changed chan struct{} // capacity 1; signals that a copy, a shard or the plan must be examined again
 }
 
-// hosted is a copy of this node.
+// hosted is a copy on this node.
 type hosted struct {
 	copy  *Copy // nil while it cannot be opened
 	views *fanned
-	ready coord.Incarnation // the incarnation under which the node may announce itself
-	again time.Time         // when opening is tried again
+	ready coord.Incarnation // incarnation under which the copy allows the node to announce itself
+	again time.Time         // when to retry opening
 	err   error             // why it is not open
-	// Only for run: the incarnation under which the copy was compared with what was acknowledged, and the epoch
-	// recorded with that.
+	// Used only by run: the incarnation under which the copy was compared with what was acknowledged, and the epoch recorded at that
+	// time.
 	compared coord.Incarnation
 	tenure   uint64
 }
 
 const lookAgain = time.Second
 
-// OpenNode joins the cluster of the session's coordinator, opens the copies that the folder should have, and lets
-// them take part. It does not wait until they are ready: Await does. Errors: concordat.ErrNotFound if there is no
-// cluster, concordat.ErrRefused if the node is not a member or the cluster is another site's, concordat.ErrScheme.
+// OpenNode joins the cluster of the session's coordinator, opens the copies that the folder should have, and makes them take part. It
+// does not wait until they are ready; for that, call Await. Errors: concordat.ErrNotFound if there is no cluster; concordat.ErrRefused if
+// the node is not a member or the cluster belongs to another site; concordat.ErrScheme.
 func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.ReadTime == 0 {
 		o.ReadTime = 30 * time.Second
@@ -182,8 +181,7 @@ func (n *Node) join(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// The folder records the name of the start before the cluster does, so that a crash in between does
-		// no harm.
+		// The folder records the name of the start before the cluster does, so a crash in between is harmless.
 		if !n.lost {
 			if err := writeNodeFile(n.o.Dir, nodeFile{Cluster: l.Cluster, Node: n.o.Node.ID, Boot: me.Boot, Next: n.boot}); err != nil {
 				return err
@@ -195,14 +193,14 @@ func (n *Node) join(ctx context.Context) error {
 			n.fan.pass(v)
 			return n.markLost(v)
 		case errors.Is(err, coord.ErrStale):
-			continue // another view will come
+			continue // another view will arrive
 		default:
 			return err
 		}
 	}
 }
 
-// markLost records durably that the copies may lack something, before the folder counts as known again.
+// markLost durably records that the copies possibly lack something, before the folder counts as known again.
 func (n *Node) markLost(v coord.View) error {
 	if n.lost && n.layout.Members[n.o.Node.ID].Boot != "" {
 		for id, s := range v.Shards {
@@ -240,7 +238,7 @@ func (n *Node) check(l *Layout) error {
 	return nil
 }
 
-// with returns the layout with one member changed, as bytes.
+// with returns the encoded layout with one member changed.
 func (l *Layout) with(id coord.NodeID, change func(*Member)) ([]byte, error) {
 	next := *l
 	next.Members = maps.Clone(l.Members)
@@ -252,7 +250,7 @@ func (l *Layout) with(id coord.NodeID, change func(*Member)) ([]byte, error) {
 
 func (n *Node) copyDir(id concordat.ShardID) string { return filepath.Join(n.o.Dir, string(id)) }
 
-// runViews passes the coordinator's views on.
+// runViews passes on the coordinator's views.
 func (n *Node) runViews() {
 	for {
 		select {
@@ -307,11 +305,11 @@ func (n *Node) run() {
 	}
 }
 
-// taken returns an error if another process has joined with this node's name.
+// taken returns an error if another process has joined under this node's name.
 func (n *Node) taken(v *coord.View) error {
 	l, err := ParseLayout(v.Config)
 	if err != nil {
-		return nil // a coordinator that lost its state is not a reason to stop reading
+		return nil // a coordinator that lost its state is no reason to stop reading
 	}
 	if _, member := l.Members[n.o.Node.ID]; l.Cluster == n.layout.Cluster && !member {
 		return fmt.Errorf("node %s was removed from the cluster: %w", n.o.Node.ID, concordat.ErrRefused)
@@ -358,7 +356,7 @@ func (n *Node) readyFor(id concordat.ShardID, i coord.Incarnation) {
 	wake(n.changed)
 }
 
-// announce makes the node live once every copy is in a state that others may rely on (R7).
+// announce makes the node live once every copy is in a state that others can rely on (R7).
 func (n *Node) announce(v *coord.View) {
 	n.mu.Lock()
 	ready := v.Me != "" && n.announced != v.Me
@@ -401,7 +399,7 @@ func (n *Node) Copy(id concordat.ShardID) (*Copy, bool) {
 	return h.copy, true
 }
 
-// Sessions returns how many sessions with the coordinator the node has had; all but the last were lost.
+// Sessions returns the number of sessions the node has had with the coordinator; all but the last were lost.
 func (n *Node) Sessions() int64 { return max(1, n.sessions.Load()) }
 
 // Layout returns the current layout.
@@ -410,7 +408,7 @@ func (n *Node) Layout() (*Layout, error) {
 	return ParseLayout(v.Config)
 }
 
-// View returns what the node knows of the cluster, and a channel that closes when there is something newer.
+// View returns what the node knows about the cluster, and a channel that is closed when there is something newer.
 func (n *Node) View() (*coord.View, <-chan struct{}) { return n.fan.now() }
 
 // Configure changes the layout; see ChangeLayout.
@@ -418,7 +416,7 @@ func (n *Node) Configure(ctx context.Context, version int64, data []byte) (int64
 	return n.o.Session.Configure(ctx, version, data)
 }
 
-// Member reports whether, as far as this node knows, the node with the public key of that name is a member.
+// Member reports whether, as far as this node knows, the node whose public key has the given name is a member.
 func (n *Node) Member(id coord.NodeID, key string) bool {
 	l, err := n.Layout()
 	if err != nil {
@@ -451,7 +449,7 @@ func (n *Node) Await(ctx context.Context) error {
 	}
 }
 
-// Close hands leadership over, closes the copies and ends the session.
+// Close hands over leadership, closes the copies and ends the session.
 func (n *Node) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), handOverTime)
 	defer cancel()
@@ -464,8 +462,7 @@ func (n *Node) Close() error {
 	n.mu.Unlock()
 	for _, h := range hs {
 		if h.copy != nil {
-			// The log has whatever the index does not have on disk, so an error only costs time at the next
-			// opening.
+			// The log has whatever the index lacks on disk, so an error only makes the next opening slower.
 			_ = h.copy.Index().Persist(ctx)
 		}
 		n.close(h)

@@ -12,20 +12,19 @@ import (
 	"concordat/cluster/coord"
 )
 
-// nodeFile is the content of the file that says which node a folder belongs to.
+// nodeFile is the content of the file that identifies the node a folder belongs to.
 type nodeFile struct {
 	Format  int          `json:"format"`
 	Cluster string       `json:"cluster"`
 	Node    coord.NodeID `json:"node"`
 	Boot    string       `json:"boot"`
-	Next    string       `json:"next,omitempty"` // name of the start that is being recorded
-	// Folder is the inode of the folder, which distinguishes it from a copy; 0: it was not recorded.
+	Next    string       `json:"next,omitempty"` // name of the start being recorded
+	// Folder is the inode of the folder, which distinguishes the folder from a copy of it; 0 if it was not recorded.
 	Folder uint64 `json:"folder,omitempty"`
 }
 
-// refuseCopiedFolder refuses to start from a copy of a running node's folder: a folder copied while a process used
-// it lacks what that process acknowledges afterwards. No other process runs from the folder itself, because the
-// caller holds its lock.
+// refuseCopiedFolder refuses to start from a copy of a running node's folder, because that lacks whatever the node acknowledged
+// afterwards. No other process runs from the folder itself, since the caller holds its lock.
 func (n *Node) refuseCopiedFolder(known nodeFile, v *coord.View) error {
 	other, live := v.Live[n.o.Node.ID]
 	if !live || known.Folder == 0 || known.Folder == inode(n.o.Dir) {
@@ -35,7 +34,7 @@ func (n *Node) refuseCopiedFolder(known nodeFile, v *coord.View) error {
 		n.o.Node.ID, other.Address, n.o.Dir, concordat.ErrRefused)
 }
 
-// inode returns the number of a folder in its file system, 0 if it has none.
+// inode returns the inode number of a folder, or 0 if it has none.
 func inode(dir string) uint64 {
 	var st syscall.Stat_t
 	if syscall.Stat(dir, &st) != nil {
@@ -57,7 +56,7 @@ func readNodeFile(dir string) (f nodeFile, err error) {
 	return f, err
 }
 
-// writeNodeFile writes f, completed with the format and the identity of the folder dir.
+// writeNodeFile writes f, with the format and the identity of folder dir filled in.
 func writeNodeFile(dir string, f nodeFile) error {
 	f.Format, f.Folder = 1, inode(dir)
 	b, err := json.Marshal(f)

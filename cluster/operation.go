@@ -10,27 +10,27 @@ import (
 	"concordat/index"
 )
 
-// An operation is one write on its way to a master, perhaps by several messages. The master carries it out
-// once in its epoch, even if messages are duplicated or late (after the client sessions of Ongaro 2014,
-// section 6.3): the sender numbers its operations, and each message says which of them are over.
+// An operation is one write to be performed by a master, possibly sent in several messages. The master performs it only once in its
+// epoch, even if messages are duplicated or late (following the client sessions of Ongaro 2014, section 6.3): the sender numbers its
+// operations, and each message states which of them are over.
 type operation struct {
 	Sender string // drawn at random at each start of the sending node
 	Number uint64
-	Done   uint64 // all operations of the sender below this one are over
-	Epoch  uint64 // of the intended master; other copies refuse the operation
-	Rev    uint64 // revision of the first change; those of the others follow
+	Done   uint64 // all operations of the sender below this number are over
+	Epoch  uint64 // epoch of the intended master; other copies refuse the operation
+	Rev    uint64 // revision of the first change; the others follow consecutively
 }
 
 const (
-	// operationTime bounds the work on an operation that no caller is waiting for any longer.
+	// operationTime is the time limit for an operation that no caller is waiting for any more.
 	operationTime = time.Minute
-	// maxSenders bounds the senders that a master remembers; the one that has been silent longest is forgotten.
+	// maxSenders is the maximum number of senders that a master remembers; the one silent longest is forgotten first.
 	maxSenders = 1024
 )
 
-// operations holds the operations that one copy carries out while it is master.
+// operations tracks the operations that a copy performs while it is master.
 type operations struct {
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // protects the following fields
 	senders map[string]*sender
 }
 
@@ -40,27 +40,27 @@ type sender struct {
 	last time.Time
 }
 
-// outcome of one operation; seq and err are set when done closes.
+// outcome is the result of one operation; seq and err are set before done is closed.
 type outcome struct {
 	done chan struct{}
 	seq  uint64
 	err  error
 }
 
-// do carries out the operation, or waits for the outcome of an earlier message about it.
+// do performs the operation, or waits for the outcome of an earlier message about it.
 func (o *operations) do(ctx context.Context, op operation, run func(context.Context) (uint64, error)) (uint64, error) {
 	out, first, err := o.enter(op)
 	if err != nil {
 		return 0, err
 	}
 	if first {
-		// The caller may disconnect and come back with a new message.
+		// The caller can disconnect and come back with a new message.
 		go func() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operationTime)
 			defer cancel()
 			out.seq, out.err = run(ctx)
 			if out.err != nil {
-				o.forget(op, out) // the sender may try again
+				o.forget(op, out) // the sender can try again
 			}
 			close(out.done)
 		}()
@@ -125,8 +125,7 @@ func (o *operations) forget(op operation, out *outcome) {
 	}
 }
 
-// operate makes the changes that the operation and its call describe. Errors: those of Write, and
-// NotMasterError if the epoch is a different one.
+// operate makes the changes described by the operation and its call. Errors: those of Write, and NotMasterError if the epoch differs.
 func (c *Copy) operate(ctx context.Context, call string, op operation, changes []index.Change) (uint64, error) {
 	run := c.writeIn
 	if call == callReplace {
@@ -135,9 +134,9 @@ func (c *Copy) operate(ctx context.Context, call string, op operation, changes [
 	return c.operations.do(ctx, op, func(ctx context.Context) (uint64, error) { return run(ctx, op, changes) })
 }
 
-// numbers gives the operations of one sender their numbers.
+// numbers assigns numbers to the operations of one sender.
 type numbers struct {
-	mu   sync.Mutex // guards all below
+	mu   sync.Mutex // protects the following fields
 	next uint64
 	open map[uint64]struct{}
 }

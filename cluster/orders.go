@@ -16,9 +16,9 @@ import (
 	"concordat/index"
 )
 
-// Orders to a node about one of its copies, and about all copies.
+// Orders to a node about one of its copies, or about all of them.
 
-// Purge removes the bytes of deleted and replaced documents from the disk, including those in the log.
+// Purge erases deleted and replaced documents from disk, including the log.
 func (c *Copy) Purge(ctx context.Context) error {
 	if err := c.Index().Purge(ctx); err != nil {
 		return err
@@ -26,7 +26,7 @@ func (c *Copy) Purge(ctx context.Context) error {
 	return c.dropLog(ctx)
 }
 
-// serveOrder carries out an order about a copy of this node.
+// serveOrder performs an order about a copy on this node.
 func (n *Node) serveOrder(do func(*Copy, context.Context) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		id := concordat.ShardID(r.PathValue("shard"))
@@ -39,40 +39,38 @@ func (n *Node) serveOrder(do func(*Copy, context.Context) error) http.HandlerFun
 			fail(w, err)
 			return
 		}
-		_ = gob.NewEncoder(w).Encode(true) // a caller that disconnected may ask again
+		_ = gob.NewEncoder(w).Encode(true) // a caller that disconnected can ask again
 	}
 }
 
-// Order asks a node to do something with its copy of the shard: force makes it master whatever it lacks,
-// stepdown makes it hand over leadership, purge removes deleted data from its disk.
+// Order asks a node to do something with its copy of the shard: force makes it master whatever it lacks, stepdown makes it hand over
+// leadership, and purge erases deleted data from its disk.
 func (p *HTTPPeers) Order(ctx context.Context, to coord.Node, id concordat.ShardID, order string) error {
 	var done bool
 	return p.exchange(ctx, to, id, order, true, &done)
 }
 
-// serveRestart ends the process, after the answer, so that its service manager starts it again.
+// serveRestart ends the process, after replying, so that its service manager restarts it.
 func (n *Node) serveRestart(w http.ResponseWriter, _ *http.Request) {
 	if n.o.Restart == nil {
 		fail(w, fmt.Errorf("node %s runs under no service manager that would start it again: %w", n.o.Node.ID, concordat.ErrRefused))
 		return
 	}
-	_ = gob.NewEncoder(w).Encode(true) // a caller that disconnected sees the node go
+	_ = gob.NewEncoder(w).Encode(true) // a caller that disconnected sees the node leave
 	n.o.Restart()
 }
 
-// Restart makes a node end so that its service manager starts it again. It fails with concordat.ErrRefused if
-// there is none.
+// Restart makes a node end so that its service manager restarts it. If there is no service manager, it fails with concordat.ErrRefused.
 func (p *HTTPPeers) Restart(ctx context.Context, to coord.Node) error {
 	var done bool
 	return p.exchange(ctx, to, "-", "restart", true, &done)
 }
 
-// Purge removes the bytes of deleted and replaced documents from the disks of all nodes. A node that is away
-// keeps them. In that case the call does what it can and fails with concordat.ErrUnavailable; it may be
-// repeated.
+// Purge erases deleted and replaced documents from the disks of all nodes. A node that is away keeps them. In that case, the call does
+// what it can and fails with concordat.ErrUnavailable; it can be repeated.
 func (n *Node) Purge(ctx context.Context) error {
 	v, _ := n.fan.now()
-	var mu sync.Mutex // guards errs
+	var mu sync.Mutex // protects errs
 	var errs []error
 	var g errgroup.Group
 	g.SetLimit(4)
@@ -80,7 +78,7 @@ func (n *Node) Purge(ctx context.Context) error {
 		s := v.Shards[id]
 		for _, m := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.ISR, s.Replicas)))) {
 			g.Go(func() error {
-				err := n.purgeAt(ctx, v, id, m) // a node that fails does not stop the others
+				err := n.purgeAt(ctx, v, id, m) // a failing node does not stop the others
 				mu.Lock()
 				defer mu.Unlock()
 				errs = append(errs, err)
@@ -88,7 +86,7 @@ func (n *Node) Purge(ctx context.Context) error {
 			})
 		}
 	}
-	_ = g.Wait() // no error
+	_ = g.Wait() // always returns nil
 	return errors.Join(errs...)
 }
 
@@ -109,7 +107,7 @@ func (n *Node) purgeAt(ctx context.Context, v *coord.View, id concordat.ShardID,
 	return c.Purge(ctx)
 }
 
-// Documents returns how many documents the site has. It fails with concordat.ErrUnavailable if a shard does not answer.
+// Documents returns the number of documents in the site. If a shard does not answer, it fails with concordat.ErrUnavailable.
 func (n *Node) Documents(ctx context.Context) (int, error) {
 	answers, missing, err := n.askShards(ctx, n.layout.names(), question{Count: true})
 	if err != nil {
@@ -147,8 +145,7 @@ func (n *Node) Stats() index.Stats {
 	return out
 }
 
-// Ready returns nil, or an error that says why the node cannot do its part: a copy is not open, or the
-// coordinator is out of reach.
+// Ready returns nil, or an error explaining why the node cannot do its part: a copy is not open, or the coordinator is unreachable.
 func (n *Node) Ready() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -170,8 +167,7 @@ func (n *Node) Ready() error {
 // Online reports whether the coordinator was reached within the session timeout.
 func (n *Node) Online() bool { return n.fan.Online() }
 
-// SetReplicas requests copies of the shard on the given nodes, which the shard's master will arrange. Errors:
-// those of CAS.
+// SetReplicas requests copies of the shard on the given nodes, to be arranged by the shard's master. It returns the same errors as CAS.
 func SetReplicas(ctx context.Context, c coord.Coordinator, id concordat.ShardID, nodes []coord.NodeID) error {
 	s, err := c.Read(ctx, id)
 	if err != nil {

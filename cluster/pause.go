@@ -21,25 +21,25 @@ import (
 	"concordat/index"
 )
 
-// A backup of a site shows one moment: the masters of all shards let no write begin and wait for those under
-// way; a snapshot of the store is taken; the masters continue. Each master keeps its index as it was at that
-// moment until the backup has fetched it. If the backup dies, each node lets writes continue by itself.
+// A backup of a site captures one moment: the masters of all shards block new writes and wait for those in progress; a snapshot of the
+// store is taken; the masters continue. Each master keeps its index as of that moment until the backup has fetched it. If the backup
+// dies, every node resumes writes automatically.
 
 const (
-	pauseTime  = 10 * time.Second // after this time, writes continue whatever happens to the backup
+	pauseTime  = 10 * time.Second // after this time, writes resume whatever happens to the backup
 	frozenTime = time.Hour        // after this time, an index that was not fetched is dropped
 )
 
-// frozenIndex is an index as it was at a moment.
+// frozenIndex is an index as of some moment.
 type frozenIndex struct {
-	mu     sync.Mutex // guards all below
+	mu     sync.Mutex // protects the following fields
 	frozen *index.Frozen
 	closed bool
 }
 
 var errGivenUp = fmt.Errorf("the snapshot of the index was abandoned, since the copy took too long or was recreated; start again: %w", concordat.ErrUnavailable)
 
-// close waits until a copy that is being written is complete.
+// close waits until a copy in progress is complete.
 func (s *frozenIndex) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,12 +52,12 @@ type writePause struct {
 	moment string
 	timer  *time.Timer
 
-	mu     sync.Mutex // guards all below
-	copies []*Copy    // whose gates are locked
+	mu     sync.Mutex // protects the following fields
+	copies []*Copy    // copies with locked gates
 	over   bool
 }
 
-// add takes over a locked gate. It returns false, and opens the gate, if time is up.
+// add takes over a locked gate. If time is up, it opens the gate and returns false.
 func (h *writePause) add(c *Copy) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -69,7 +69,7 @@ func (h *writePause) add(c *Copy) bool {
 	return true
 }
 
-// resumeWrites opens the gates, and reports whether they had been locked until now.
+// resumeWrites opens the gates, and reports whether they were locked until now.
 func (h *writePause) resumeWrites() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,7 +89,7 @@ type pauseRequest struct {
 	Epochs map[concordat.ShardID]uint64
 }
 
-// lockWithin locks m, or fails when ctx ends first.
+// lockWithin locks m, or fails if ctx ends first.
 func lockWithin(ctx context.Context, m *sync.RWMutex) error {
 	got := make(chan struct{})
 	go func() {
@@ -108,8 +108,7 @@ func lockWithin(ctx context.Context, m *sync.RWMutex) error {
 	}
 }
 
-// pauseWrites lets no write begin in the shards, whose master this node must be in the given epochs, and keeps
-// their indexes.
+// pauseWrites blocks new writes in the given shards and keeps their indexes; this node must be their master in the given epochs.
 func (n *Node) pauseWrites(ctx context.Context, in pauseRequest) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, pauseTime/2)
 	defer cancel()
@@ -149,7 +148,7 @@ func (n *Node) pauseWrites(ctx context.Context, in pauseRequest) (err error) {
 	return nil
 }
 
-// release lets writes continue, and reports whether they had been held until now.
+// resumeWrites resumes writes, and reports whether they were paused until now.
 func (n *Node) resumeWrites(moment string) bool {
 	n.mu.Lock()
 	h := n.pause
@@ -162,7 +161,7 @@ func (n *Node) resumeWrites(moment string) bool {
 	return h.resumeWrites()
 }
 
-// freeze keeps the index as it is. The gate is held.
+// freeze keeps the index as it is. The gate must be held.
 func (c *Copy) freeze(moment string, epoch uint64) error {
 	st, err := c.Status()
 	if err != nil {
@@ -181,7 +180,7 @@ func (c *Copy) freeze(moment string, epoch uint64) error {
 		c.frozen = map[string]*frozenIndex{}
 	}
 	c.frozen[moment] = &frozenIndex{frozen: f}
-	time.AfterFunc(frozenTime, func() { _ = c.thaw(moment) }) // it has been closed or released since
+	time.AfterFunc(frozenTime, func() { _ = c.thaw(moment) }) // otherwise already closed or released
 	return nil
 }
 
@@ -203,7 +202,7 @@ func (c *Copy) thaw(moment string) error {
 	return errors.Join(errs...)
 }
 
-// copyStill writes the index of a moment into the folder dir, which must not exist, once.
+// copyFrozen writes the index of a moment to folder dir, which must not exist; this works only once.
 func (c *Copy) copyFrozen(ctx context.Context, moment, dir string) error {
 	s, err := c.frozenOf(moment)
 	if err != nil {
@@ -238,7 +237,7 @@ func (n *Node) servePause(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	_ = gob.NewEncoder(w).Encode(true) // the caller disconnected: the timer lets writes continue
+	_ = gob.NewEncoder(w).Encode(true) // the caller disconnected: the timer resumes writes
 }
 
 func (n *Node) serveResume(w http.ResponseWriter, r *http.Request) {
@@ -257,14 +256,14 @@ func (n *Node) serveDrop(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	n.dropFrozen(moment)
-	_ = gob.NewEncoder(w).Encode(true) // the answer has begun, so nothing more can be reported
+	_ = gob.NewEncoder(w).Encode(true) // the reply has begun, so an error can no longer be reported
 }
 
 // dropFrozen releases the indexes of a moment.
 func (n *Node) dropFrozen(moment string) {
 	for _, id := range n.layout.names() {
 		if c, ok := n.Copy(id); ok {
-			_ = c.thaw(moment) // the index itself reports what is wrong with it
+			_ = c.thaw(moment) // the index itself reports any problem
 		}
 	}
 }
@@ -281,7 +280,7 @@ func (n *Node) serveFrozen(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sendFrozenOf sends the index of the moment as a snapshot, once.
+// sendFrozenOf sends the index of the moment as a snapshot; this works only once.
 func (c *Copy) sendFrozenOf(ctx context.Context, w http.ResponseWriter, moment string) error {
 	s, err := c.frozenOf(moment)
 	if err != nil {
@@ -290,7 +289,7 @@ func (c *Copy) sendFrozenOf(ctx context.Context, w http.ResponseWriter, moment s
 	s.mu.Lock()
 	defer func() {
 		s.mu.Unlock()
-		_ = c.thaw(moment) // the index itself reports what is wrong with it
+		_ = c.thaw(moment) // the index itself reports any problem
 	}()
 	if s.closed {
 		return errGivenUp
@@ -298,7 +297,7 @@ func (c *Copy) sendFrozenOf(ctx context.Context, w http.ResponseWriter, moment s
 	return c.sendFrozen(ctx, w, s.frozen)
 }
 
-// ShardSnapshot describes what a copy of a shard contains.
+// ShardSnapshot describes the content of a copy of a shard.
 type ShardSnapshot struct {
 	Shard     concordat.ShardID `json:"shard"`
 	Epoch     uint64            `json:"epoch"`
@@ -307,9 +306,9 @@ type ShardSnapshot struct {
 	Sentences int               `json:"sentences"`
 }
 
-// CopyAll writes the indexes of all shards, as they were at one moment, into folders of dir that have the
-// shards' names. It calls moment, which should be quick, while no write is under way on any node and none
-// begins. It fails with concordat.ErrUnavailable if a shard has no master or its master changed.
+// CopyAll writes the indexes of all shards, as of a single moment, to folders in dir named after the shards. It calls moment, which
+// should be quick, while no write is in progress on any node and none can begin. If a shard has no master, or its master changed, it
+// fails with concordat.ErrUnavailable.
 func (n *Node) CopyAll(ctx context.Context, dir string, moment func(context.Context) error) ([]ShardSnapshot, error) {
 	v, _ := n.fan.now()
 	name := rand.Text()
@@ -353,7 +352,7 @@ func (n *Node) CopyAll(ctx context.Context, dir string, moment func(context.Cont
 	return out, nil
 }
 
-// pauseAll holds the writes of all shards while moment is called.
+// pauseAll pauses the writes of all shards while it calls moment.
 func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[coord.NodeID]map[concordat.ShardID]uint64,
 	moment func(context.Context) error) (err error) {
 	released := false
@@ -361,7 +360,7 @@ func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[
 		var g errgroup.Group
 		for id := range by {
 			g.Go(func() error {
-				// Writes must continue even if ctx has ended.
+				// Writes must resume even if ctx has ended.
 				late, cancel := context.WithTimeout(context.WithoutCancel(ctx), pauseTime)
 				defer cancel()
 				held := false
@@ -404,7 +403,7 @@ func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[
 	if err := release(); err != nil {
 		return err
 	}
-	// A master that was replaced without knowing it held back no writes.
+	// A master replaced without knowing it did not block any writes.
 	for _, epochs := range by {
 		for id, epoch := range epochs {
 			if s, err := n.fan.Read(ctx, id); err != nil || s.Epoch != epoch {
@@ -415,7 +414,7 @@ func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[
 	return nil
 }
 
-// fetchFrozen fetches the index of the moment and returns what it contains.
+// fetchFrozen fetches the index of the moment and describes its content.
 func (n *Node) fetchFrozen(ctx context.Context, from coord.Node, id concordat.ShardID, moment, dir string) (m ShardSnapshot, err error) {
 	if from.ID == n.o.Node.ID {
 		c, ok := n.Copy(id)
@@ -436,10 +435,9 @@ func (n *Node) fetchFrozen(ctx context.Context, from coord.Node, id concordat.Sh
 	return ReadSnapshot(dir, id)
 }
 
-// Adopt prepares the copies of shards that a backup put into the folder of a node's copies, so that a node that
-// founds a cluster on them treats them as authoritative: each gets a log that begins where its index ends. It
-// returns what the copies contain, in order, or nothing if there are none. It may be called repeatedly until
-// the node is started.
+// Adopt prepares copies of shards that a backup restored to a node's folder of copies, so that a node that founds a cluster on them
+// considers them authoritative: each gets a log that begins where its index ends. It describes the copies in order, or returns nil if
+// there are none. It can be called repeatedly until the node is started.
 func Adopt(dir string) ([]ShardSnapshot, error) {
 	var out []ShardSnapshot
 	for i := range MaxShards {
@@ -469,8 +467,7 @@ func Adopt(dir string) ([]ShardSnapshot, error) {
 	return out, nil
 }
 
-// ReadSnapshot opens the copy of a shard in dir, which proves that the copy can be opened, and returns what
-// it contains.
+// ReadSnapshot opens the copy of a shard in dir, which proves that it can be opened, and describes its content.
 func ReadSnapshot(dir string, id concordat.ShardID) (m ShardSnapshot, err error) {
 	ix, err := index.Open(dir, index.Options{ReadOnly: true})
 	if err != nil {

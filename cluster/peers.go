@@ -16,17 +16,17 @@ import (
 	"concordat/cluster/wal"
 )
 
-// Messages between nodes of one site travel by HTTP. Nodes trust one another: the listener and the
-// client ensure that no one else is at either end (mutual TLS, or a separate network).
+// Nodes of one site exchange messages over HTTP. They trust each other: the listener and the client ensure that nobody else is at either
+// end (mutual TLS, or a separate network).
 
 const (
 	peerPrefix = "/cluster/node/" + version + "/"
 	maxFetch   = 64 << 10
-	// maxReply bounds an answer: one record of maximum size, or many small ones.
+	// maxReply is the maximum size of a reply: one record of maximum size, or many small ones.
 	maxReply = wal.MaxPayload + 1<<20
 )
 
-// NodeHandler answers HTTPPeers' calls with the copies that lookup knows.
+// NodeHandler answers calls of HTTPPeers using the copies returned by lookup.
 func NodeHandler(lookup func(concordat.ShardID) (*Copy, bool)) http.Handler {
 	m := http.NewServeMux()
 	with := func(f func(http.ResponseWriter, *http.Request, *Copy) error) http.HandlerFunc {
@@ -68,17 +68,17 @@ func serveFetch(w http.ResponseWriter, r *http.Request, c *Copy) error {
 	return nil
 }
 
-// HTTPPeers reaches the other nodes by HTTP, at the addresses that they announced.
+// HTTPPeers reaches the other nodes over HTTP at their announced addresses.
 type HTTPPeers struct {
-	// Client makes the calls, and checks that the nodes can be trusted. Its Timeout must be 0.
+	// Client makes the calls and checks that the nodes can be trusted. Its Timeout must be 0.
 	Client *http.Client
-	// Scheme of the addresses; default https.
+	// Scheme is the URL scheme of the addresses; default https.
 	Scheme string
-	// Cluster is named in each call, so that a node of another cluster refuses it.
+	// Cluster is included in each call, so that a node of another cluster refuses it.
 	Cluster string
 }
 
-// The headers name the cluster and the node that the caller means.
+// The headers name the intended cluster and node.
 const (
 	clusterHeader = "Concordat-Cluster"
 	nodeHeader    = "Concordat-Node"
@@ -113,7 +113,7 @@ func (p *HTTPPeers) call(ctx context.Context, method string, to coord.Node, shar
 	return resp, nil
 }
 
-// exchange sends a question about a shard, as gob, and reads the answer.
+// exchange sends a question about a shard, encoded as gob, and reads the reply.
 func (p *HTTPPeers) exchange(ctx context.Context, to coord.Node, shard concordat.ShardID, call string, question, answer any) error {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(question); err != nil {
@@ -123,7 +123,7 @@ func (p *HTTPPeers) exchange(ctx context.Context, to coord.Node, shard concordat
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }() // its body was read to the end, or is abandoned
+	defer func() { _ = resp.Body.Close() }() // the body was read in full or is abandoned
 	if err := gob.NewDecoder(io.LimitReader(resp.Body, maxBody)).Decode(answer); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("node %s: %w", to.ID, context.Cause(ctx))
@@ -139,7 +139,7 @@ func (p *HTTPPeers) Fetch(ctx context.Context, to coord.Node, shard concordat.Sh
 	if err != nil {
 		return replica.Reply{}, err
 	}
-	defer func() { _ = resp.Body.Close() }() // its body was read to the end, or is abandoned
+	defer func() { _ = resp.Body.Close() }() // the body was read in full or is abandoned
 	whole, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+maxFetch))
 	if err != nil {
 		return replica.Reply{}, err
@@ -157,7 +157,7 @@ func (p *HTTPPeers) Snapshot(ctx context.Context, from coord.Node, shard concord
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = resp.Body.Close() }() // its body was read to the end, or is abandoned
+	defer func() { _ = resp.Body.Close() }() // the body was read in full or is abandoned
 	newest, err := receive(resp.Body, dir)
 	if err != nil && ctx.Err() != nil {
 		return 0, fmt.Errorf("node %s: %w", from.ID, context.Cause(ctx))

@@ -13,29 +13,28 @@ import (
 	"concordat/index"
 )
 
-// Changing the scheme: every copy is rebuilt in place, from the texts in its own index, while no node runs.
-// The log does not change; records that the index does not have yet are profiled again when they are applied.
+// Changing the scheme: every copy is rebuilt in place from the texts in its own index, while no node is running. The log does not change;
+// records not yet in the index are profiled again when they are applied.
 
 const (
 	reindexSuffix = ".reindex"
 	reindexMarker = "complete"
-	reindexBatch  = 100 // documents
+	reindexBatch  = 100 // in documents
 )
 
-// Reindexing says how copies are rebuilt. Scheme, Site and Profile are required.
+// Reindexing configures how copies are rebuilt. Scheme, Site and Profile are mandatory.
 type Reindexing struct {
 	Site   concordat.SiteID
 	Scheme concordat.Scheme
-	// Profile makes the profiles of documents with Scheme, in the order of the documents, and may record them
-	// elsewhere.
+	// Profile profiles documents under Scheme, in their order, and can also record the profiles elsewhere.
 	Profile       func(context.Context, []*concordat.Document) ([]*concordat.Profile, error)
-	StockSegments bool // of the new copies; see index.Options
-	// Progress, if not nil, is called with the number of documents done since the last call.
+	StockSegments bool // for the new copies; see index.Options
+	// Progress, if not nil, is called with the number of documents completed since the last call.
 	Progress func(documents int)
 }
 
-// Reindex rebuilds the copy of a shard in dir with r, if it has a different scheme, and returns how many
-// documents it has. It must not be open elsewhere. An interrupted call leaves the old copy or the new one.
+// Reindex rebuilds the copy of a shard in dir using r, if its scheme differs, and returns its number of documents. It must not be open
+// elsewhere. An interrupted call leaves either the old copy or the new one.
 func Reindex(ctx context.Context, dir string, r Reindexing) (n int, err error) {
 	if err := errors.Join(finishInstall(dir), finishReindex(dir)); err != nil {
 		return 0, err
@@ -89,7 +88,7 @@ func (r *Reindexing) fill(ctx context.Context, from, to *index.Shard) error {
 			r.Progress(len(docs))
 		}
 	}
-	if err := to.Apply(ctx, nil, at); err != nil { // a shard without documents has a place in its log too
+	if err := to.Apply(ctx, nil, at); err != nil { // even a shard without documents has a position in its log
 		return err
 	}
 	return to.Persist(ctx)
@@ -116,7 +115,7 @@ func inBatches(docs iter.Seq2[*concordat.Document, error]) iter.Seq2[[]*concorda
 	}
 }
 
-// finishReindex finishes an interrupted exchange of the index, or discards a new one that is not complete.
+// finishReindex completes an interrupted exchange of the index, or discards an incomplete new one.
 func finishReindex(dir string) error {
 	next := dir + reindexSuffix
 	if _, err := os.Stat(filepath.Join(next, reindexMarker)); errors.Is(err, fs.ErrNotExist) {
@@ -124,14 +123,14 @@ func finishReindex(dir string) error {
 	} else if err != nil {
 		return err
 	}
-	// A process that died may have left the marker, and the new index's name, in memory only.
+	// A dead process can have left the marker, and the new index's name, in memory only.
 	if err := errors.Join(syncDir(next), syncDir(filepath.Dir(next))); err != nil {
 		return err
 	}
 	return moveIndex(next, dir)
 }
 
-// moveIndex puts the index in next in place of that in dir, and removes next.
+// moveIndex replaces the index in dir with that in next, and removes next.
 func moveIndex(next, dir string) error {
 	for _, name := range []string{"store", "shard.json"} {
 		from, to := filepath.Join(next, name), filepath.Join(dir, name)
@@ -150,7 +149,7 @@ func moveIndex(next, dir string) error {
 	return errors.Join(syncDir(dir), os.RemoveAll(next))
 }
 
-// Copies returns the names of the shards that have a copy in the folder of a node's copies.
+// Copies returns the names of the shards with a copy in a node's folder of copies.
 func Copies(dir string) []concordat.ShardID {
 	var out []concordat.ShardID
 	for i := range MaxShards {
@@ -173,5 +172,5 @@ func (n *Node) ofScheme() error {
 			return fmt.Errorf("shard %s on this machine is of scheme %s, this node of %s: %w", id, s, n.o.Index.Scheme, concordat.ErrScheme)
 		}
 	}
-	return nil // an unreadable header is a fault of this copy, which others may repair
+	return nil // an unreadable header is a fault of this copy, which others may be able to repair
 }

@@ -16,17 +16,17 @@ import (
 	"concordat/index"
 )
 
-// version changes with every change of a type that crosses the connection.
+// version changes with every change to a type that crosses the connection.
 const version = "2"
 
 const (
 	prefix = "/cluster/" + version + "/"
-	// maxBody bounds one message: a batch of profiles with their texts.
+	// maxBody is the maximum size of one message: a batch of profiles with their texts.
 	maxBody     = 1 << 30
 	dialTimeout = 10 * time.Second
 )
 
-// The calls, by the last part of their path.
+// The calls, named by the last part of their path.
 const (
 	callMatch     = "match"
 	callTextStats = "textstats"
@@ -38,8 +38,8 @@ const (
 	callDocument  = "document"
 )
 
-// Handler answers Dial's calls from the indexes that lookup knows by name. It is safe for concurrent
-// use if lookup and the indexes are.
+// Handler answers the calls of clients created by Dial, using the indexes that lookup returns by name. It is safe for concurrent use if
+// lookup and the indexes are.
 func Handler(lookup func(name string) (concordat.Index, bool)) http.Handler {
 	m := http.NewServeMux()
 	handle := func(call string, answer func(ctx context.Context, ix concordat.Index, d *gob.Decoder) (any, error)) {
@@ -98,7 +98,7 @@ func Handler(lookup func(name string) (concordat.Index, bool)) http.Handler {
 	return m
 }
 
-// with decodes a question and returns its answer.
+// with decodes a question and returns the answer to it.
 func with[T any](d *gob.Decoder, answer func(*T) (any, error)) (any, error) {
 	var q T
 	if err := d.Decode(&q); err != nil {
@@ -107,7 +107,7 @@ func with[T any](d *gob.Decoder, answer func(*T) (any, error)) (any, error) {
 	return answer(&q)
 }
 
-// kinds holds the errors that keep their identity across the connection, by the names that they have on it.
+// kinds maps names on the connection to the errors that keep their identity across it.
 var kinds = map[string]error{
 	"not_found": concordat.ErrNotFound, "exists": concordat.ErrExists, "scheme": concordat.ErrScheme,
 	"unavailable": concordat.ErrUnavailable, "refused": concordat.ErrRefused, "locked": concordat.ErrLocked,
@@ -127,7 +127,7 @@ func fail(w http.ResponseWriter, err error) {
 	_, _ = io.WriteString(w, err.Error())
 }
 
-// remoteError is an error of the other process: its text and its kind.
+// remoteError is an error from the other process: its text and its kind.
 type remoteError struct {
 	words string
 	kinds []error
@@ -136,15 +136,14 @@ type remoteError struct {
 func (e *remoteError) Error() string   { return e.words }
 func (e *remoteError) Unwrap() []error { return e.kinds }
 
-// Remote is an index in another process of the site. It is a concordat.Index, safe for concurrent use. Calls
-// fail with concordat.ErrUnavailable when the process does not answer.
+// Remote is an index in another process of the site. It is a concordat.Index that is safe for concurrent use. Calls fail with
+// concordat.ErrUnavailable if the process does not answer.
 type Remote struct {
 	client *http.Client
 	base   string
 }
 
-// Dial returns the index of the given name in the process that listens at the socket. It connects
-// with the first call.
+// Dial returns the index of the given name in the process listening on the socket. It connects on the first call.
 func Dial(socket, name string) *Remote {
 	return &Remote{
 		base: "http://site" + prefix + name + "/",
@@ -161,7 +160,7 @@ func (r *Remote) Close() error {
 	return nil
 }
 
-// call sends one question and reads its answer.
+// call sends one question and reads the answer.
 func (r *Remote) call(ctx context.Context, call string, question, answer any) error {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(question); err != nil {
@@ -181,7 +180,7 @@ func (r *Remote) call(ctx context.Context, call string, question, answer any) er
 		}
 		return fmt.Errorf("the process that serves the site: %w: %w", concordat.ErrUnavailable, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // its body was read to the end, or is abandoned
+	defer func() { _ = resp.Body.Close() }() // the body was read in full or is abandoned
 	if resp.StatusCode != http.StatusOK {
 		return readError(resp)
 	}
@@ -236,8 +235,8 @@ func (r *Remote) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	return r.call(ctx, callPut, &packed, &done)
 }
 
-// packProfiles returns profiles in the form that a log uses: gob would not distinguish a document without cells from
-// one whose cells are unknown.
+// packProfiles encodes profiles in the form used in a log: gob would not distinguish a document without cells from one with unknown
+// cells.
 func packProfiles(ps []*concordat.Profile) ([]byte, error) {
 	changes := make([]index.Change, len(ps))
 	for i, p := range ps {

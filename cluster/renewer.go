@@ -16,19 +16,17 @@ import (
 	"concordat/index"
 )
 
-// Keeping the scheme: documents get new profiles of their texts, one by one, while the site is served. The master
-// of a shard examines each document before writing it, so that neither a deletion nor a newer text is undone. The
-// other copies follow through the log.
+// Keeping the scheme: documents get new profiles of their texts, one by one, while the site is being served. A shard's master examines
+// each document before writing it, so that neither a deletion nor a newer text is undone. The other copies follow through the log.
 
-// Renewer is an index that can give its documents new profiles of the same texts.
+// Renewer is an index whose documents can be given new profiles of the same text.
 type Renewer interface {
-	// Renew puts each profile whose document still has the title, time and text that the profile was made from.
-	// Documents that have been replaced or deleted stay as they are. It returns the number of profiles put, and
-	// fails as Put does.
+	// Renew puts each profile whose document still has the title, time and text that the profile was made from. Documents replaced or
+	// deleted since are left alone. It returns the number of profiles put, and the same errors as Put.
 	Renew(ctx context.Context, ps ...*concordat.Profile) (int, error)
-	// Unfit returns which documents are not indexed by meaning as they should be. meaning says how the caller
-	// makes profiles: coord.MeaningOff, or the digest of the cells. It fails with concordat.ErrRefused if a node
-	// of the site makes them in a different way, and names that node.
+	// Unfit returns the documents that are not indexed by meaning as they should be. meaning states how the caller makes profiles:
+	// coord.MeaningOff, or the digest of the cells. If a node of the site makes them differently, it fails with concordat.ErrRefused and
+	// names that node.
 	Unfit(ctx context.Context, meaning string, q index.UnfitQuery) (*index.Unfit, error)
 }
 
@@ -38,11 +36,11 @@ var (
 	_ Renewer = (*Node)(nil)
 )
 
-// replacedAtOnce is how many documents a copy examines while other writes wait.
+// replacedAtOnce is the number of documents that a copy examines while other writes wait.
 const replacedAtOnce = 20
 
-// replaceIn is writeIn for changes that all put profiles, limited to the documents that have the title, time and text of their
-// profile. A lateError names the others. Other writes wait only while it examines a few documents.
+// replaceIn is like writeIn for changes that all put profiles, restricted to documents that still have the title, time and text in their
+// profile. A lateError lists the others. Other writes wait only while it examines a few documents.
 func (c *Copy) replaceIn(ctx context.Context, op operation, changes []index.Change) (seq uint64, err error) {
 	if slices.ContainsFunc(changes, func(x index.Change) bool { return x.Put == nil }) {
 		return 0, fmt.Errorf("a deletion among recomputed profiles: %w", concordat.ErrInvalid)
@@ -79,8 +77,8 @@ func (c *Copy) replaceFew(ctx context.Context, op operation, changes []index.Cha
 	return seq, left, err
 }
 
-// replaceLocked appends the changes whose documents are still the same. The gate is locked: between the examination and the
-// append, only another master could append anything. Records in the log whose writer did not wait for them are applied first.
+// replaceLocked appends the changes whose documents are unchanged. The gate must be locked: between examination and append, only another
+// master can append anything. Records in the log whose writer did not wait for them are applied first.
 func (c *Copy) replaceLocked(ctx context.Context, op operation, changes []index.Change) (w *write, left []int, err error) {
 	var st replica.Status
 	err = c.Await(ctx, func(s replica.Status) bool {
@@ -128,7 +126,7 @@ func (c *Copy) holds(ctx context.Context, d *concordat.Document) (bool, error) {
 	return err == nil && held.Text == d.Text && held.Title == d.Title && held.Added.Equal(d.Added), err
 }
 
-// puts returns the changes that put the profiles.
+// puts returns changes that put the profiles.
 func puts(ps []*concordat.Profile) []index.Change {
 	changes := make([]index.Change, len(ps))
 	for i, p := range ps {
@@ -137,7 +135,7 @@ func puts(ps []*concordat.Profile) []index.Change {
 	return changes
 }
 
-// put returns how many of n changes were made, and the error unless it only concerns the others.
+// put returns the number of changes made out of n, and the error unless it concerns only the others.
 func put(n int, err error) (int, error) {
 	if late := (*lateError)(nil); errors.As(err, &late) {
 		return n - len(late.changes), nil
@@ -161,8 +159,7 @@ func (a *Alone) Unfit(_ context.Context, _ string, q index.UnfitQuery) (*index.U
 	return a.Shard.Unfit(&q)
 }
 
-// Renew implements Renewer. It continues across a change of master. After an error, the documents of some shards
-// may have been renewed.
+// Renew implements Renewer. It continues even if the master changes. After an error, the documents of some shards may have been renewed.
 func (n *Node) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error) {
 	for _, p := range ps {
 		if (p.Cells != nil) != (n.o.Node.Meaning != coord.MeaningOff) {
@@ -225,9 +222,8 @@ func (n *Node) Unfit(ctx context.Context, meaning string, q index.UnfitQuery) (*
 	return out, nil
 }
 
-// agree fails with concordat.ErrRefused, and says what to do, unless all live nodes index by meaning in the same way.
-// Otherwise, one node would treat another's profiles as wrongly made, and a node with an older program might not be able to
-// follow the log.
+// agree fails with concordat.ErrRefused, explaining what to do, unless all live nodes index by meaning in the same way. Otherwise, one
+// node would consider another's profiles faulty, and a node with an older program might be unable to follow the log.
 func (n *Node) agree(meaning string) error {
 	v, _ := n.fan.now()
 	var old, off, on, other []string
@@ -283,7 +279,7 @@ func (r *Remote) Unfit(ctx context.Context, meaning string, q index.UnfitQuery) 
 	return orError(&u, r.call(ctx, callUnfit, &wireUnfit{meaning, q}, &u))
 }
 
-// renewer returns the index that other processes of the site renew.
+// renewer returns the index for renewal by other processes of the site.
 func renewer(ix concordat.Index) (Renewer, error) {
 	to, ok := ix.(Renewer)
 	if !ok {

@@ -17,9 +17,8 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Renewing: a node whose certificate is still valid gets a newer one for the same key from a node that
-// has the authority's key. The file is replaced as a whole, and the serving process uses the new one
-// immediately.
+// Renewing: a node with a certificate that is still valid gets a newer one for the same key from a node that has the authority's key. The
+// file is replaced atomically, and the serving process uses the new certificate immediately.
 
 const renewPath = "/cluster/renew/1"
 
@@ -27,7 +26,7 @@ type renewRequest struct {
 	Request []byte `json:"request"`
 }
 
-// requestKey returns the name of the key that a request is for. Errors: concordat.ErrInvalid.
+// requestKey returns the name of the key that a request is for. It fails with concordat.ErrInvalid.
 func requestKey(request []byte) (string, error) {
 	r, err := x509.ParseCertificateRequest(request)
 	if err != nil {
@@ -36,11 +35,11 @@ func requestKey(request []byte) (string, error) {
 	return keyName(r.RawSubjectPublicKeyInfo), nil
 }
 
-// HasAuthority reports whether the folder of a trust holds the authority's key.
+// HasAuthority reports whether a trust folder contains the authority's key.
 func HasAuthority(dir string) bool { return exists(filepath.Join(dir, authorityKey)) }
 
-// Renewals answers Renew's calls on a node with the authority's key in dir: only members get a certificate,
-// and only for the key that they use.
+// Renewals answers calls of Renew on a node with the authority's key in dir: only members get a certificate, and only for the key that
+// they use.
 func (n *Node) Renewals(dir string, t *Trust) http.Handler {
 	return t.OnlyNodes(n.Member, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		node, cert, err := t.renewal(dir, r)
@@ -74,9 +73,8 @@ func (t *Trust) renewal(dir string, r *http.Request) (coord.NodeID, []byte, erro
 	return node, cert, err
 }
 
-// Renew replaces the node's certificate in dir, from which t was loaded, with one that is valid for the full
-// time again, and makes t use it. The authority's key must be in dir, or from must be a live node that has
-// it. Errors: concordat.ErrRefused, concordat.ErrUnavailable.
+// Renew replaces the node's certificate in dir, from which t was loaded, with one that is valid for the full period, and makes t use it.
+// The authority's key must be in dir, or from must be a live node that has it. Errors: concordat.ErrRefused, concordat.ErrUnavailable.
 func (t *Trust) Renew(ctx context.Context, dir string, from coord.Node) error {
 	request, err := requestFor(t.own.Load().PrivateKey)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"concordat/index"
 )
 
-// This file brings writes to the masters of their shards.
+// This file routes writes to the masters of their shards.
 
-// tryAgain is the pause before a write is sent again if the view has not changed.
+// tryAgain is the delay before resending a write if the view has not changed.
 const tryAgain = 50 * time.Millisecond
 
-// Put implements concordat.Index. Documents of one shard are acknowledged together; after an error, those
-// of some shards may be stored and others not.
+// Put implements concordat.Index. Documents of one shard are acknowledged together; after an error, those of some shards can be stored
+// and others not.
 func (n *Node) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	by := map[concordat.ShardID][]index.Change{}
 	for _, p := range ps {
@@ -70,13 +70,12 @@ func within(ctx context.Context, d time.Duration) (context.Context, context.Canc
 	return context.WithTimeout(ctx, d)
 }
 
-// redrawTime is how long after its start an operation may draw another revision. If it hung for longer, together
-// with its process or its machine, its caller may have given up and asked another node.
+// redrawTime is how long after its start an operation can draw another revision. If it hung for longer, together with its process or
+// machine, its caller may have given up and asked another node.
 const redrawTime = 2 * time.Second
 
-// writeShard brings the changes to the shard's master until they are acknowledged. If others have written a document
-// with a higher revision, because this node's clock is behind or at the same time, the change is made again with a
-// revision above that one.
+// writeShard sends the changes to the shard's master until they are acknowledged. If others wrote a document with a higher revision,
+// either concurrently or because this node's clock is slow, the change is repeated with a revision above that one.
 func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []index.Change) error {
 	begun := time.Now()
 	for {
@@ -87,7 +86,7 @@ func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []i
 			return err
 		}
 		n.clock.see(late.newest)
-		// Only the wall clock reveals that the machine was stopped.
+		// Only the wall clock reveals that the machine was suspended.
 		took := max(time.Since(begun), time.Now().Round(0).Sub(begun.Round(0)))
 		if repeated || took > redrawTime {
 			return err // the change may have been made and then overwritten
@@ -100,8 +99,8 @@ func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []i
 	}
 }
 
-// writeOnce sends the changes to the shard's master, and again whenever another becomes master, until there is
-// an answer. repeated says that an earlier message may have been carried out too.
+// writeOnce sends the changes to the shard's master, and again whenever another node becomes master, until there is a reply. repeated
+// reports that an earlier message may also have taken effect.
 func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, call string, rev uint64,
 	changes []index.Change) (repeated bool, err error) {
 	number := n.write.begin()
@@ -139,14 +138,14 @@ func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, call string,
 	}
 }
 
-// cutOff is the error of a write that found no working master, on a node that has not reached the coordinator for a session
-// timeout and so would not learn of another master. last may be nil.
+// cutOff is the error for a write that found no working master, on a node that has not reached the coordinator for a session timeout and
+// so would not learn of another master. last can be nil.
 func cutOff(last error) error {
 	return errors.Join(fmt.Errorf("%w: the coordinator (ZooKeeper) has been out of reach for longer than a session: documents can be searched, and changed again when it is back",
 		concordat.ErrUnavailable), last)
 }
 
-// repeatable reports whether a write that failed with this error may succeed if it is tried again.
+// repeatable reports whether a write that failed with this error could succeed if repeated.
 func repeatable(err error) bool {
 	if late := (*lateError)(nil); errors.As(err, &late) {
 		return false
@@ -159,8 +158,7 @@ func repeatable(err error) bool {
 		errors.Is(err, context.DeadlineExceeded)
 }
 
-// sendWrite sends one message, and gives up as soon as the shard has a new epoch: a hanging master would
-// keep the caller waiting.
+// sendWrite sends one message, and gives up as soon as the shard has a new epoch: a hung master would keep the caller waiting.
 func (n *Node) sendWrite(ctx context.Context, to coord.Node, id concordat.ShardID, call string, op operation,
 	changes []index.Change) (uint64, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -213,7 +211,7 @@ func (p *HTTPPeers) write(ctx context.Context, to coord.Node, id concordat.Shard
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = resp.Body.Close() }() // its body was read to the end, or is abandoned
+	defer func() { _ = resp.Body.Close() }() // the body was read in full or is abandoned
 	b, err := io.ReadAll(io.LimitReader(resp.Body, int64(64+10*len(changes))))
 	out, ok := parseWritten(b, len(changes))
 	switch {

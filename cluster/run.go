@@ -15,11 +15,11 @@ import (
 	"concordat/index"
 )
 
-// This file has the work that a Copy does in the background.
+// This file contains a Copy's background work.
 
 func (c *Copy) logDir() string { return filepath.Join(c.dir, logName) }
 
-// runTicks sends the replica its ticks, watches the free disk space and trims the log.
+// runTicks sends ticks to the replica, watches the free disk space and trims the log.
 func (c *Copy) runTicks() {
 	t := time.NewTicker(tick)
 	defer t.Stop()
@@ -34,7 +34,7 @@ func (c *Copy) runTicks() {
 		c.stepLocked(replica.Contact{Me: me})
 		c.stepLocked(replica.Tick{})
 		if c.syncing != 0 && c.now()-c.syncing > c.o.SlowSync && c.replica.Status().Role == replica.Master {
-			c.stepLocked(replica.StepDown{}) // the coordinator does not notice if a disk hangs
+			c.stepLocked(replica.StepDown{}) // the coordinator does not notice a hung disk
 		}
 		if n%20 == 0 {
 			c.watchRoom()
@@ -46,8 +46,8 @@ func (c *Copy) runTicks() {
 	}
 }
 
-// watchRoom keeps the replica informed of free space. A full disk must regain a quarter more than the
-// low-water mark. mu is held.
+// watchRoom keeps the replica informed of free space. A full disk counts as full until a quarter more than the low-water mark is free. mu
+// must be held.
 func (c *Copy) watchRoom() {
 	var st syscall.Statfs_t
 	if syscall.Statfs(c.dir, &st) != nil {
@@ -59,7 +59,7 @@ func (c *Copy) watchRoom() {
 	}
 }
 
-// dropLog removes all present records from the log, once the index has them on disk.
+// dropLog removes all current records from the log, once the index has them on disk.
 func (c *Copy) dropLog(ctx context.Context) error {
 	c.mu.Lock()
 	log := c.wal
@@ -85,7 +85,7 @@ func (c *Copy) trim() {
 	}
 }
 
-// trimTo removes files of the log up to record seq, except the newest keep bytes.
+// trimTo removes log files up to record seq, except the newest keep bytes.
 func (c *Copy) trimTo(seq uint64, keep int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +109,7 @@ func (c *Copy) trimTo(seq uint64, keep int64) error {
 	return err
 }
 
-// runSync syncs the log to disk, group by group.
+// runSync syncs the log to disk, one group at a time.
 func (c *Copy) runSync() {
 	for {
 		select {
@@ -131,14 +131,14 @@ func (c *Copy) runSync() {
 				c.stepLocked(e)
 			}
 		default:
-			// Sync and Truncate exclude one another: if the log had been cut since, gen would differ.
+			// Sync and Truncate exclude each other: if the log had been cut since, gen would differ.
 			c.stepLocked(replica.Durable{Gen: gen, Seq: durable})
 		}
 		c.mu.Unlock()
 	}
 }
 
-// runApply brings the index up to the target, in batches.
+// runApply advances the index to the target in batches.
 func (c *Copy) runApply() {
 	for {
 		select {
@@ -149,8 +149,7 @@ func (c *Copy) runApply() {
 		for c.ctx.Err() == nil {
 			more, err := c.applyNext()
 			if err != nil {
-				// The index may or may not have the records (Bleve does not say); only reopening it shows
-				// whether it does.
+				// The index may have the records or not (Bleve does not say); only reopening it tells.
 				c.mu.Lock()
 				c.fail(fmt.Errorf("apply: %w", err))
 				c.mu.Unlock()
@@ -163,10 +162,10 @@ func (c *Copy) runApply() {
 	}
 }
 
-// readAhead is how many bytes of the log are read at once to apply them.
+// readAhead is the number of bytes read from the log at once for applying.
 const readAhead = 256 << 10
 
-// applyNext applies one batch of the records that are due.
+// applyNext applies one batch of due records.
 func (c *Copy) applyNext() (more bool, err error) {
 	c.applying.Lock()
 	defer c.applying.Unlock()
@@ -236,7 +235,7 @@ func (c *Copy) applyNext() (more bool, err error) {
 	return to.Seq < c.target, nil
 }
 
-// reprofile recomputes a profile made with a different scheme.
+// reprofile recomputes a profile made under a different scheme.
 func (c *Copy) reprofile(ch *index.Change) error {
 	if ch.Put == nil || ch.Put.Scheme == c.o.Index.Scheme || c.o.Reprofile == nil {
 		return nil // the index refuses what it cannot store
@@ -249,7 +248,7 @@ func (c *Copy) reprofile(ch *index.Change) error {
 	return nil
 }
 
-// waitForRoom waits a second, since committed records must eventually be applied.
+// waitForRoom waits a second, since committed records must be applied eventually.
 func (c *Copy) waitForRoom() bool {
 	c.mu.Lock()
 	c.stuck = true
@@ -263,7 +262,7 @@ func (c *Copy) waitForRoom() bool {
 	}
 }
 
-// runViews passes on the coordinator's views, and rereads the shard's state from time to time.
+// runViews passes on the coordinator's views, and periodically rereads the shard's state.
 func (c *Copy) runViews() {
 	id := c.o.Index.Shard
 	for {

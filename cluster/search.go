@@ -13,7 +13,7 @@ import (
 	"concordat"
 )
 
-// The Node as an index: it merges the answers of all shards into one.
+// The Node as an index: it merges the answers of all shards.
 
 var _ concordat.Index = (*Node)(nil)
 
@@ -25,13 +25,13 @@ func compareRefs(a, b concordat.Ref) int {
 	return cmp.Or(strings.Compare(string(a.Library), string(b.Library)), strings.Compare(string(a.Document), string(b.Document)))
 }
 
-// found is a match with the fingerprint that it belongs to.
+// found is a match with its fingerprint.
 type found struct {
 	concordat.Match
 	fp concordat.Fingerprint
 }
 
-// Match implements concordat.Matcher: shards without an answer are listed in Missing.
+// Match implements concordat.Matcher; shards without an answer are listed in Missing.
 func (n *Node) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
 	shards := n.layout.names()
 	answers, missing, err := n.askShards(ctx, shards, question{Match: q})
@@ -66,7 +66,7 @@ func (n *Node) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer
 	return out, nil
 }
 
-// limited returns at most the first most matches of each group; 0 means all.
+// limited returns the first most matches of each group; 0 means all.
 func limited[T any](all []T, most int, group func(T) int) []T {
 	if most == 0 {
 		return all
@@ -83,9 +83,8 @@ func limited[T any](all []T, most int, group func(T) int) []T {
 	return out
 }
 
-// countDocuments sets how many documents of all shards have each matched fingerprint. A shard knows only its
-// own documents, and does not mention a fingerprint at all if they were filtered out; so a separate question
-// asks about the fingerprints that were found.
+// countDocuments sets the number of documents, over all shards, with each matched fingerprint. A shard knows only its own documents, and
+// omits fingerprints whose documents were all filtered out, so a separate question asks about the fingerprints found.
 func (n *Node) countDocuments(ctx context.Context, scheme concordat.Scheme, all []found, missing map[concordat.ShardID]ShardStatus) error {
 	number := map[concordat.Fingerprint]int{}
 	q := &concordat.Query{Scheme: scheme, Limit: 1}
@@ -110,7 +109,7 @@ func (n *Node) countDocuments(ctx context.Context, scheme concordat.Scheme, all 
 		}
 	}
 	for i := range all {
-		// The document was deleted since it was found: it had the fingerprint at the time of the answer.
+		// The document was deleted since it was found; it had the fingerprint at the time of the answer.
 		all[i].Documents = max(1, counts[number[all[i].fp]])
 	}
 	return nil
@@ -172,7 +171,7 @@ func (n *Node) Document(ctx context.Context, r concordat.Ref) (*concordat.Docume
 	return answers[id].Doc, nil
 }
 
-// Handler answers other nodes of the cluster. The listener decides who may call.
+// Handler answers calls from other nodes of the cluster. The listener decides who can call.
 func (n *Node) Handler() http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("POST "+peerPrefix+"-/ask", n.serveAsk)

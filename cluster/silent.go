@@ -14,16 +14,15 @@ import (
 	"concordat/cluster/coord"
 )
 
-// A node that vanishes does not end its connections: packets are lost silently, or a stopped process accepts them and never
-// answers. So if a question takes twice as long as usual, it is followed by a second one that needs no work; if that one is
-// not answered either, the first question is abandoned. Then other copies are asked, and the node gets no further questions
-// until it answers again.
+// A vanished node does not end its connections: packets are lost silently, or a suspended process accepts them and never answers. A
+// question that takes twice as long as usual is therefore followed by one that needs no work; if that is not answered either, the first
+// question is abandoned. Other copies are then asked, and the node gets no questions until it answers again.
 
 const (
 	callAlive   = "alive"
-	leastSilent = 400 * time.Millisecond // before this, no node is doubted
-	aliveTime   = 600 * time.Millisecond // the time within which a live node says that it lives
-	aliveAgain  = time.Second            // between two probes of a node that is busy or was silent
+	leastSilent = 400 * time.Millisecond // minimum delay before a node is doubted
+	aliveTime   = 600 * time.Millisecond // how long a live node can take to say that it is alive
+	aliveAgain  = time.Second            // interval between probes of a node that is busy or was silent
 )
 
 var (
@@ -31,13 +30,13 @@ var (
 	errGone   = fmt.Errorf("the node left the view of the cluster: %w", concordat.ErrUnavailable)
 )
 
-// doubts finds out which nodes do not answer.
+// doubts determines which nodes do not answer.
 type doubts struct {
 	fan   *fan
 	peers *HTTPPeers
 	ask   *asking
 	log   *slog.Logger
-	ctx   context.Context // of the node
+	ctx   context.Context // context of the node
 	wg    *sync.WaitGroup
 }
 
@@ -51,19 +50,19 @@ func (d *doubts) alive(ctx context.Context, to coord.Node) bool {
 	defer cancel()
 	var yes bool
 	err := d.peers.exchange(ctx, to, "-", callAlive, true, &yes)
-	answer := (*remoteError)(nil) // even an error is an answer, perhaps of a program that does not know the call
+	answer := (*remoteError)(nil) // even an error is an answer, possibly from a program that does not know the call
 	return err == nil || errors.As(err, &answer)
 }
 
-// guarded returns a context for a message to another node. The context ends, with a cause, when the node leaves the view or
-// falls silent. The caller must call done when the answer has arrived.
+// guarded returns a context for a message to another node. The context is cancelled, with a cause, when the node leaves the view or falls
+// silent. The caller must call done once the answer has arrived.
 func (d *doubts) guarded(ctx context.Context, to coord.Node) (_ context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	d.wg.Go(func() { cancel(d.watch(ctx, to)) })
 	return ctx, func() { cancel(nil) }
 }
 
-// watch returns nil when ctx ends, or an error that says why a message to the node must be abandoned.
+// watch returns nil when ctx ends, or an error explaining why a message to the node must be abandoned.
 func (d *doubts) watch(ctx context.Context, to coord.Node) error {
 	doubt := time.NewTimer(max(leastSilent, 2*d.ask.patience()))
 	defer doubt.Stop()
@@ -86,10 +85,10 @@ func (d *doubts) watch(ctx context.Context, to coord.Node) error {
 	}
 }
 
-// silenced records that the node does not answer, and probes it repeatedly until it answers or is gone.
+// silenced records that the node does not answer, and probes it until it answers or is gone.
 func (d *doubts) silenced(to coord.Node) {
 	if !d.ask.silence(to.ID, true) {
-		return // it is already being probed
+		return // already being probed
 	}
 	d.log.Warn("node does not answer", "node", to.ID)
 	d.wg.Go(func() {

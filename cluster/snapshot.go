@@ -23,8 +23,8 @@ import (
 	"concordat/index"
 )
 
-// A snapshot is the index of a copy on its way to another node, file by file, unchanged: the sender needs no
-// second copy on its disk. Integers are little-endian.
+// A snapshot is the index of a copy in transit to another node, file by file, unchanged: the sender needs no second copy on disk.
+// Integers are little-endian.
 //
 //	"concsnap" and the version, 1        8, 1
 //	highest revision, or one above       8
@@ -41,10 +41,10 @@ const (
 	snapshotPiece = 256 << 10
 	maxFiles      = 1 << 16
 	maxSnapName   = 1 << 10
-	syncEvery     = 8 << 20 // bytes of a file after which writing to disk may begin
+	syncEvery     = 8 << 20 // bytes of a file after which writing to disk can begin
 	syncsAtOnce   = 4
-	sendingSuffix = ".sending" // of the folders from which small files are sent
-	maxSnapPieces = 1 << 24    // of one file
+	sendingSuffix = ".sending" // of folders that small files are sent from
+	maxSnapPieces = 1 << 24    // per file
 )
 
 // serveSnapshot sends a snapshot of c.
@@ -57,8 +57,8 @@ func serveSnapshot(w http.ResponseWriter, r *http.Request, c *Copy) error {
 	return c.sendFrozen(r.Context(), w, f)
 }
 
-// sendFrozen sends a snapshot of a frozen index. It panics with http.ErrAbortHandler if only a part could be sent, so that
-// the receiver sees that it is incomplete.
+// sendFrozen sends a snapshot of a frozen index. If it can send only part, it panics with http.ErrAbortHandler, so that the receiver
+// notices.
 func (c *Copy) sendFrozen(ctx context.Context, w http.ResponseWriter, f *index.Frozen) error {
 	scratch, err := os.MkdirTemp(filepath.Dir(c.dir), filepath.Base(c.dir)+sendingSuffix)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *Copy) sendFrozen(ctx context.Context, w http.ResponseWriter, f *index.F
 	return nil
 }
 
-// removeSending removes the remains of snapshots that a dead process was sending.
+// removeSending removes the remains of snapshots that a process was sending when it died.
 func removeSending(dir string) error {
 	left, err := filepath.Glob(dir + sendingSuffix + "*")
 	for _, d := range left {
@@ -84,7 +84,7 @@ func removeSending(dir string) error {
 	return err
 }
 
-// send writes a snapshot that consists of the files that each yields.
+// send writes a snapshot that consists of the files yielded by each.
 func send(ctx context.Context, to io.Writer, newest uint64, each func(context.Context, func(string) io.WriteCloser) error) error {
 	b := binary.LittleEndian.AppendUint64([]byte(snapshotMagic), newest)
 	if _, err := to.Write(b); err != nil {
@@ -98,10 +98,10 @@ func send(ctx context.Context, to io.Writer, newest uint64, each func(context.Co
 	return err
 }
 
-// snapshotSender writes one file after the other.
+// snapshotSender writes one file after another.
 type snapshotSender struct {
 	to    io.Writer
-	err   error // the first
+	err   error // first error
 	piece []byte
 }
 
@@ -116,7 +116,7 @@ func (s *snapshotSender) write(b []byte) {
 	}
 }
 
-// sentFile is a file that is being sent.
+// sentFile is a file being sent.
 type sentFile struct {
 	*snapshotSender
 	hash hash.Hash
@@ -133,7 +133,7 @@ func (f *sentFile) Write(b []byte) (int, error) {
 	return len(b), f.err
 }
 
-// ReadFrom implements io.ReaderFrom, with pieces of maximum size.
+// ReadFrom implements io.ReaderFrom, using pieces of maximum size.
 func (f *sentFile) ReadFrom(r io.Reader) (n int64, err error) {
 	if f.piece == nil {
 		f.piece = make([]byte, snapshotPiece)
@@ -158,8 +158,7 @@ func (f *sentFile) Close() error {
 	return f.err
 }
 
-// receive durably writes a snapshot from send into the folder dir, which must not exist, and returns its highest
-// revision.
+// receive durably writes a snapshot from send to folder dir, which must not exist, and returns its highest revision.
 func receive(body io.Reader, dir string) (newest uint64, err error) {
 	r := &receiver{in: bufio.NewReaderSize(body, snapshotPiece), dir: dir, dirs: map[string]bool{dir: true}}
 	r.syncs.SetLimit(syncsAtOnce)
@@ -179,7 +178,7 @@ type receiver struct {
 	in    *bufio.Reader
 	dir   string
 	dirs  map[string]bool
-	syncs errgroup.Group // the disk works while more arrives
+	syncs errgroup.Group // the disk works while more data arrives
 	piece []byte
 }
 
@@ -206,7 +205,7 @@ func (r *receiver) all() (newest uint64, err error) {
 	return 0, fmt.Errorf("more than %d files: %w", maxFiles, concordat.ErrInvalid)
 }
 
-// name reads the name of the next file, which is empty after the last.
+// name reads the name of the next file; it is empty after the last one.
 func (r *receiver) name() (string, error) {
 	var n [2]byte
 	if _, err := io.ReadFull(r.in, n[:]); err != nil {
@@ -247,13 +246,13 @@ func (r *receiver) file(name string) error {
 	return nil
 }
 
-// pieces copies the bytes of a file and compares their checksum.
+// pieces copies the bytes of a file and verifies their checksum.
 func (r *receiver) pieces(out *os.File) error {
 	if r.piece == nil {
 		r.piece = make([]byte, snapshotPiece)
 	}
 	h := sha256.New()
-	busy := make(chan struct{}, 1) // the disk already has what was written before
+	busy := make(chan struct{}, 1) // the disk already has everything written before
 	busy <- struct{}{}
 	defer func() { <-busy }()
 	written := 0

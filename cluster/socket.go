@@ -10,11 +10,11 @@ import (
 	"runtime"
 )
 
-// longestSocket is the length of a socket's path that every system accepts, in bytes.
+// longestSocket is the length in bytes of a socket path that every system accepts.
 const longestSocket = 100
 
-// Listen listens at the socket path, which only its owner may open, and removes a socket that a
-// killed process left there: the caller holds the lock of the folder.
+// Listen listens on the socket at path, which only its owner can open, and removes one left behind by a killed process: the caller must
+// hold the folder's lock.
 func Listen(path string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -34,7 +34,7 @@ func Listen(path string) (net.Listener, error) {
 	return &listener{l, path}, nil
 }
 
-// listener removes its socket when it is closed.
+// listener removes its socket when closed.
 type listener struct {
 	net.Listener
 	path string
@@ -48,7 +48,7 @@ func (l *listener) Close() error {
 	return err
 }
 
-// Connect connects to the socket path.
+// Connect connects to the socket at path.
 func Connect(ctx context.Context, path string) (net.Conn, error) {
 	d := net.Dialer{Timeout: dialTimeout}
 	var c net.Conn
@@ -59,8 +59,8 @@ func Connect(ctx context.Context, path string) (net.Conn, error) {
 	return c, err
 }
 
-// short calls f with a name for path that is short enough for a socket: on Linux, a file can also be named
-// through the descriptor of its open folder.
+// short calls f with a name for path that is short enough for a socket: on Linux, a file can also be named through the descriptor of its
+// open folder.
 func short(path string, f func(string) error) error {
 	if len(path) <= longestSocket || runtime.GOOS != "linux" {
 		return f(path)

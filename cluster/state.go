@@ -12,42 +12,41 @@ import (
 	"concordat/cluster/coord"
 )
 
-// callState is the call that asks a node for its state.
+// callState is the call that requests a node's state.
 const callState = "state"
 
-// NodeState is the state that a node reports about itself.
+// NodeState is a node's report on its own state.
 type NodeState struct {
 	Node   coord.NodeID `json:"node"`
 	Time   time.Time    `json:"time"`
-	Free   uint64       `json:"free_bytes"` // as it is now
+	Free   uint64       `json:"free_bytes"` // current free space
 	Online bool         `json:"coordinator"`
-	// Reached is when the coordinator last confirmed the node's session; zero if it has not done so since the
-	// start.
+	// Reached is when the coordinator last confirmed the node's session; zero if it has not since the start.
 	Reached time.Time   `json:"coordinator_reached,omitzero"`
 	Copies  []CopyState `json:"copies"`
 	Asides  []Aside     `json:"aside,omitempty"`
-	// Fault says why the node stopped taking part; it is empty unless it did.
+	// Fault is why the node stopped taking part; empty if it did not.
 	Fault string `json:"fault,omitempty"`
 }
 
-// CopyState is the state that a node reports about its copy of a shard.
+// CopyState is a node's report on its copy of a shard.
 type CopyState struct {
 	Shard     concordat.ShardID `json:"shard"`
 	Role      string            `json:"role"`
-	Has       Position          `json:"has"` // the end of its log
+	Has       Position          `json:"has"` // end of its log
 	InSync    bool              `json:"in_sync"`
-	Damaged   bool              `json:"damaged,omitempty"` // it may lack acknowledged records, and does not count
+	Damaged   bool              `json:"damaged,omitempty"` // possibly lacks acknowledged records, and does not count
 	Documents int               `json:"documents"`
 	Fault     string            `json:"fault,omitempty"`
 }
 
-// State returns what the node knows about itself now. It sends no message.
+// State returns what the node currently knows about itself. It sends no messages.
 func (n *Node) State() NodeState {
 	out := NodeState{Node: n.o.Node.ID, Time: time.Now().UTC(), Free: freeOn(n.o.Dir), Online: n.fan.Online()}
 	n.mu.Lock()
 	hs := make(map[concordat.ShardID]hosted, len(n.copies))
 	for id, h := range n.copies {
-		hs[id] = hosted{copy: h.copy, err: h.err} // run may close and reopen the copy after this
+		hs[id] = hosted{copy: h.copy, err: h.err} // run can close and reopen the copy after this
 	}
 	out.Reached = n.reached
 	if n.fatal != nil {
@@ -79,7 +78,7 @@ func (h hosted) state(id concordat.ShardID) CopyState {
 	return s
 }
 
-// freeOn returns the room on the disk of a folder, in bytes; 0 if it is unknown.
+// freeOn returns the free space on a folder's disk, in bytes; 0 if unknown.
 func freeOn(dir string) uint64 {
 	var st syscall.Statfs_t
 	if syscall.Statfs(dir, &st) != nil {
@@ -88,15 +87,15 @@ func freeOn(dir string) uint64 {
 	return st.Bavail * uint64(st.Bsize)
 }
 
-// StateOf asks another node for its state.
+// StateOf requests another node's state.
 func (p *HTTPPeers) StateOf(ctx context.Context, to coord.Node) (s NodeState, err error) {
 	return s, p.exchange(ctx, to, "-", callState, true, &s)
 }
 
-// States asks all live nodes of the view for their states, concurrently. It returns their answers, and for each other node
-// the reason why it gave none.
+// States requests the states of all live nodes in the view concurrently. It returns their answers and, for every other node, the reason
+// why there is none.
 func (p *HTTPPeers) States(ctx context.Context, v *coord.View) (map[coord.NodeID]NodeState, map[coord.NodeID]error) {
-	var mu sync.Mutex // guards both
+	var mu sync.Mutex // protects both
 	states, silent := map[coord.NodeID]NodeState{}, map[coord.NodeID]error{}
 	var wg sync.WaitGroup
 	for id, to := range v.Live {
@@ -115,7 +114,7 @@ func (p *HTTPPeers) States(ctx context.Context, v *coord.View) (map[coord.NodeID
 	return states, silent
 }
 
-// States asks the other live nodes for their states; the answer includes this node's own.
+// States requests the states of the other live nodes; the result includes this node's own.
 func (n *Node) States(ctx context.Context) (map[coord.NodeID]NodeState, map[coord.NodeID]error) {
 	v, _ := n.fan.now()
 	others := coord.View{Live: maps.Clone(v.Live)}

@@ -25,38 +25,38 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Trust holds the credentials with which a node identifies itself to the others and recognises them: a certificate
-// of the cluster's own small authority, which names the cluster and the node and nothing else.
+// Trust holds the credentials with which a node identifies itself to the others and recognises them: a certificate from the cluster's own
+// authority that names only the cluster and the node.
 type Trust struct {
 	Cluster string
 	Node    coord.NodeID
 	roots   *x509.CertPool
 	ca      *x509.Certificate
-	own     atomic.Pointer[tls.Certificate] // replaced by a renewal
+	own     atomic.Pointer[tls.Certificate] // replaced on renewal
 }
 
-// Files of a Trust, in one folder.
+// The files of a Trust, all in one folder.
 const (
 	authorityCert = "ca.pem"
-	authorityKey  = "ca-key.pem" // only on the node that made the cluster
+	authorityKey  = "ca-key.pem" // only on the node that created the cluster
 	nodeCert      = "node.pem"
 	nodeKey       = "node-key.pem"
 )
 
 const (
-	// certificateTime is how long a node's certificate is valid; it is renewed automatically when a third of
-	// that is left.
+	// certificateTime is how long a node's certificate is valid; it is renewed automatically when a third of that remains.
 	certificateTime = 2 * 365 * 24 * time.Hour
 	// authorityTime is how long the authority's certificate is valid.
 	authorityTime = 20 * 365 * 24 * time.Hour
 )
 
-// identity is the name that a certificate gives to a node.
+// identity is the name for a node in its certificate.
 func identity(cluster string, node coord.NodeID) *url.URL {
 	return &url.URL{Scheme: "concordat", Host: cluster, Path: "/node/" + string(node)}
 }
 
-// NewAuthority makes the cluster's authority in the folder, which it creates. It fails with concordat.ErrExists if one is there.
+// NewAuthority creates the cluster's authority in the folder, which it creates too. If there is one already, it fails with
+// concordat.ErrExists.
 func NewAuthority(dir, cluster string, now time.Time) error {
 	if exists(filepath.Join(dir, authorityCert)) {
 		return fmt.Errorf("%s: authority: %w", dir, concordat.ErrExists)
@@ -81,7 +81,7 @@ func NewAuthority(dir, cluster string, now time.Time) error {
 }
 
 func template(name string, now, end time.Time) *x509.Certificate {
-	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)) // never fails
+	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)) // this never fails
 	return &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-24 * time.Hour), NotAfter: end}
 }
 
@@ -97,7 +97,7 @@ func writeKey(path string, key *ecdsa.PrivateKey) error {
 	return replaceFile(path, pemOf("PRIVATE KEY", der))
 }
 
-// request makes the node's key in the folder and returns the request for its certificate.
+// request creates the node's key in the folder and returns a request for its certificate.
 func request(dir string) ([]byte, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -116,13 +116,13 @@ func requestFor(key any) ([]byte, error) {
 	return x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
 }
 
-// keyName returns the name of a public key in a layout.
+// keyName returns the name of a public key used in a layout.
 func keyName(spki []byte) string {
 	sum := sha256.Sum256(spki)
 	return hex.EncodeToString(sum[:])
 }
 
-// sign returns the certificate of the node for the key of the request, and that of the authority.
+// sign returns the node's certificate for the key in the request, followed by that of the authority.
 func sign(dir, cluster string, node coord.NodeID, request []byte, now time.Time) (cert, authority []byte, err error) {
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, authorityCert), filepath.Join(dir, authorityKey))
 	if err != nil {
@@ -149,7 +149,7 @@ func sign(dir, cluster string, node coord.NodeID, request []byte, now time.Time)
 	return pemOf("CERTIFICATE", der), pemOf("CERTIFICATE", pair.Leaf.Raw), nil
 }
 
-// FoundTrust makes the first node's certificate with the key of the authority in the same folder.
+// FoundTrust creates the first node's certificate using the authority's key in the same folder.
 func FoundTrust(dir, cluster string, node coord.NodeID, now time.Time) error {
 	r, err := request(dir)
 	if err != nil {
@@ -162,8 +162,7 @@ func FoundTrust(dir, cluster string, node coord.NodeID, now time.Time) error {
 	return replaceFile(filepath.Join(dir, nodeCert), cert)
 }
 
-// LoadTrust reads the node's certificate and the authority's. It fails with concordat.ErrNotFound if there is
-// none.
+// LoadTrust reads the certificates of the node and the authority. If there are none, it fails with concordat.ErrNotFound.
 func LoadTrust(dir string) (*Trust, error) {
 	own, err := tls.LoadX509KeyPair(filepath.Join(dir, nodeCert), filepath.Join(dir, nodeKey))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -178,7 +177,7 @@ func LoadTrust(dir string) (*Trust, error) {
 	}
 	t := &Trust{roots: x509.NewCertPool()}
 	if block, _ := pem.Decode(b); block != nil {
-		own.Certificate = append(own.Certificate, block.Bytes) // for nodes that know only the hash of the authority
+		own.Certificate = append(own.Certificate, block.Bytes) // for nodes that know only the authority's hash
 		t.ca, err = x509.ParseCertificate(block.Bytes)
 	}
 	if t.ca == nil || err != nil {
@@ -192,7 +191,7 @@ func LoadTrust(dir string) (*Trust, error) {
 	return t, nil
 }
 
-// verify returns the node that a certificate names, if the authority signed it.
+// verify returns the node named in a certificate, if the authority signed it.
 func (t *Trust) verify(certs []*x509.Certificate) (string, coord.NodeID, error) {
 	if len(certs) == 0 {
 		return "", "", fmt.Errorf("no certificate: %w", concordat.ErrRefused)
@@ -229,23 +228,22 @@ func (t *Trust) config() *tls.Config {
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return t.own.Load(), nil }}
 }
 
-// Key names the public key of the node as Member.Key does.
+// Key returns the name of the node's public key, as in Member.Key.
 func (t *Trust) Key() string { return keyName(t.own.Load().Leaf.RawSubjectPublicKeyInfo) }
 
-// Ends returns when the certificates of the node and of the authority expire.
+// Ends returns the expiry times of the node's and the authority's certificates.
 func (t *Trust) Ends() (node, authority time.Time) {
 	return t.own.Load().Leaf.NotAfter, t.ca.NotAfter
 }
 
-// Due reports whether less than a third of the lifetime of the node's certificate is left and a new certificate would
-// last longer.
+// Due reports whether less than a third of the lifetime of the node's certificate remains and a new one would last longer.
 func (t *Trust) Due(now time.Time) bool {
 	c := t.own.Load().Leaf
 	return c.NotAfter.Sub(now) < c.NotAfter.Sub(c.NotBefore)/3 && c.NotAfter.Before(t.ca.NotAfter)
 }
 
-// ServerTLS returns the configuration of a node's listener. Callers without a certificate reach only what
-// OnlyNodes does not guard, which is joining.
+// ServerTLS returns the configuration for a node's listener. Callers without a certificate can reach only what OnlyNodes does not guard,
+// which is joining.
 func (t *Trust) ServerTLS() *tls.Config {
 	c := t.config()
 	c.ClientAuth = tls.RequestClientCert
@@ -259,7 +257,7 @@ func (t *Trust) ServerTLS() *tls.Config {
 	return c
 }
 
-// ClientTLS returns the configuration of calls to other nodes.
+// ClientTLS returns the configuration for calls to other nodes.
 func (t *Trust) ClientTLS() *tls.Config {
 	c := t.config()
 	c.InsecureSkipVerify = true // addresses prove nothing here: VerifyConnection requires a node's certificate
@@ -267,8 +265,7 @@ func (t *Trust) ClientTLS() *tls.Config {
 	return c
 }
 
-// OnlyNodes refuses callers that are not, or no longer, nodes of the cluster. member reports
-// whether a node with that key is a member.
+// OnlyNodes refuses callers that are not nodes of the cluster. member reports whether a node with the given key is a member.
 func (t *Trust) OnlyNodes(member func(node coord.NodeID, key string) bool, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		node, err := t.check(r.TLS)
@@ -283,5 +280,5 @@ func (t *Trust) OnlyNodes(member func(node coord.NodeID, key string) bool, h htt
 	})
 }
 
-// pin returns the name of a certificate in a token.
+// pin returns the hash that identifies a certificate in a token.
 func pin(der []byte) [32]byte { return sha256.Sum256(der) }

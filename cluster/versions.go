@@ -11,25 +11,23 @@ import (
 	"concordat/cluster/wal"
 )
 
-// While the program is replaced on one node after the other, nodes of two versions talk to each other. Their
-// messages have a separate version, which rises when a node of the previous version would not understand
-// them; a program still understands the messages of OldestProtocol. Log records travel within these messages,
-// but the log format has another version, because its files stay on disks.
+// While the program is upgraded node by node, nodes of two versions communicate. Their messages have a separate version, which increases
+// when a node of the previous version would not understand them; a program still understands messages of version OldestProtocol. Log
+// records travel inside these messages, but the log format has its own version, because log files stay on disk.
 
 const (
-	// Protocol is the version of the messages that this program sends.
+	// Protocol is the version of the messages sent by this program.
 	Protocol = 1
-	// OldestProtocol is the oldest version that it understands.
+	// OldestProtocol is the oldest version it understands.
 	OldestProtocol = 1
 )
 
-// speak fills in the versions that the node has not stated.
+// speak fills in versions that the node did not state.
 func speak(n *coord.Node) {
 	n.Protocol, n.OldestProtocol, n.Log = cmp.Or(n.Protocol, Protocol), cmp.Or(n.OldestProtocol, OldestProtocol), cmp.Or(n.Log, wal.Version)
 }
 
-// compatible returns concordat.ErrRefused if the node cannot work with one of the live nodes; the error names
-// both versions.
+// compatible returns concordat.ErrRefused, naming both versions, if the node cannot work with one of the live nodes.
 func compatible(me *coord.Node, live map[coord.NodeID]coord.Node) error {
 	for _, id := range slices.Sorted(maps.Keys(live)) {
 		if id == me.ID {
@@ -42,8 +40,7 @@ func compatible(me *coord.Node, live map[coord.NodeID]coord.Node) error {
 	return nil
 }
 
-// Compatible returns concordat.ErrRefused if the two nodes cannot work in the same cluster; the error names both
-// versions.
+// Compatible returns concordat.ErrRefused, naming both versions, if the two nodes cannot work in the same cluster.
 func Compatible(a, b coord.Node) error {
 	speakOld(&a)
 	speakOld(&b)
@@ -58,7 +55,7 @@ func Compatible(a, b coord.Node) error {
 	return nil
 }
 
-// speakOld treats a node that did not state its version as one of the first version.
+// speakOld assumes the first version for a node that did not state one.
 func speakOld(n *coord.Node) {
 	n.Protocol, n.OldestProtocol, n.Log = cmp.Or(n.Protocol, 1), cmp.Or(n.OldestProtocol, 1), cmp.Or(n.Log, 1)
 }

@@ -11,30 +11,29 @@ import (
 	"concordat/index"
 )
 
-// write is a call of Write that waits for its outcome.
+// write is a call of Write waiting for its outcome.
 type write struct {
-	first uint64 // number of the Write event of its first record; those of the others follow
+	first uint64 // number of the Write event for its first record; the others follow consecutively
 	late  []int  // changes that came too late
-	open  int    // number of its records without an answer
+	open  int    // number of its records without a reply
 	err   error
 	seq   uint64
 	done  chan struct{}
 }
 
-// Write appends the changes and returns when they are acknowledged: on the disk of every copy in sync,
-// and visible in this one. It returns the number of the last record. Errors: NotMasterError,
-// concordat.ErrUnavailable (some changes may have been made, or may still be made; repeating is safe),
-// concordat.ErrDiskFull, concordat.ErrInvalid and concordat.ErrScheme (nothing was changed).
+// Write appends the changes and returns once they are acknowledged: on the disk of every copy in sync, and visible in this one. It
+// returns the number of the last record. Errors: NotMasterError; concordat.ErrUnavailable (some changes may have been made, or may still
+// be made; repeating is safe); concordat.ErrDiskFull, concordat.ErrInvalid and concordat.ErrScheme (nothing was changed).
 func (c *Copy) Write(ctx context.Context, changes []index.Change) (uint64, error) {
 	return c.writeIn(ctx, operation{Epoch: anyEpoch}, changes)
 }
 
-// anyEpoch lets writeIn write as long as the copy is master.
+// anyEpoch allows writeIn to write whenever the copy is master.
 const anyEpoch = 0
 
-// writeIn is like Write, but fails if the copy is not master of the operation's epoch: a message that was under
-// way for long must have no effect in a later one. The changes have revisions starting with op.Rev; 0: the
-// newest. If it fails with a lateError, the changes that the error does not name are acknowledged.
+// writeIn is like Write, but fails if the copy is not master in the operation's epoch: a message that was long in transit must have no
+// effect in a later one. The changes have consecutive revisions starting with op.Rev; 0 means the newest. If it fails with a lateError,
+// the changes not listed in the error are acknowledged.
 func (c *Copy) writeIn(ctx context.Context, op operation, changes []index.Change) (uint64, error) {
 	if len(changes) == 0 {
 		return 0, nil
@@ -55,7 +54,7 @@ func (c *Copy) writeIn(ctx context.Context, op operation, changes []index.Change
 	return c.await(ctx, w)
 }
 
-// begin appends the records of the changes. The gate is held.
+// begin appends the records of the changes. The gate must be held.
 func (c *Copy) begin(op operation, changes []index.Change, records []wal.Record) (*write, error) {
 	w := &write{open: len(changes), done: make(chan struct{})}
 	c.mu.Lock()
@@ -97,7 +96,7 @@ func (c *Copy) await(ctx context.Context, w *write) (uint64, error) {
 	}
 }
 
-// records returns the records of the changes, without their revisions, and how many bytes they take in the log.
+// records returns the records of the changes, without revisions, and their size in the log in bytes.
 func (c *Copy) records(changes []index.Change) (records []wal.Record, size int, err error) {
 	records = make([]wal.Record, len(changes))
 	err = c.guard(func() (err error) {
@@ -117,8 +116,7 @@ func (c *Copy) records(changes []index.Change) (records []wal.Record, size int, 
 	return records, size, err
 }
 
-// room returns an error for records that the log would refuse: a master that cannot log an accepted write
-// must step down.
+// room returns an error for records that the log would refuse: a master that cannot log an accepted write must step down.
 func (c *Copy) room(size int) error {
 	c.mu.Lock()
 	log := c.wal
@@ -126,7 +124,7 @@ func (c *Copy) room(size int) error {
 	return log.Room(size)
 }
 
-// answer records the outcome of one record; mu is held. The first failure is the answer to the whole write.
+// answer records the outcome of one record; mu must be held. The first failure is the outcome of the whole write.
 func (w *write) answer(seq uint64, err error) {
 	w.seq = max(w.seq, seq)
 	if w.err == nil {
@@ -144,9 +142,8 @@ func (c *Copy) answerWrite(id, seq uint64, err error) {
 	}
 }
 
-// lateError says that documents have, or may have had, newer revisions than some changes. It is a
-// concordat.ErrUnavailable: with a different revision the changes may succeed. For recomputed profiles, it
-// names those whose documents have changed since.
+// lateError reports that documents have, or possibly had, newer revisions than some changes. It wraps concordat.ErrUnavailable: the
+// changes can succeed with a different revision. For recomputed profiles, it lists those whose documents have since changed.
 type lateError struct {
 	changes []int // changes that were not made
 	newest  uint64
@@ -158,14 +155,14 @@ func (e *lateError) Error() string {
 
 func (e *lateError) Unwrap() error { return concordat.ErrUnavailable }
 
-// newestRevision returns the highest revision that the copy knows, or a higher one.
+// newestRevision returns an upper bound on the revisions known to the copy.
 func (c *Copy) newestRevision() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.replica.NewestRevision()
 }
 
-// refuseWrite answers one record that was not taken. mu is held.
+// refuseWrite records the refusal of one record. mu must be held.
 func (c *Copy) refuseWrite(a replica.Refuse) {
 	if w := c.writes[a.ID]; w != nil && a.Why == replica.Superseded {
 		w.late = append(w.late, int(a.ID-w.first))
@@ -175,7 +172,7 @@ func (c *Copy) refuseWrite(a replica.Refuse) {
 	c.answerWrite(a.ID, 0, refusal(a))
 }
 
-// master returns the node that is the master according to the state.
+// master returns the master named in the state.
 func master(s coord.State) coord.NodeID {
 	if s.Leader == "" || len(s.ISR) == 0 {
 		return ""
@@ -183,8 +180,8 @@ func master(s coord.State) coord.NodeID {
 	return s.ISR[0]
 }
 
-// NotMasterError says that another copy is the master. It is a concordat.ErrUnavailable.
-type NotMasterError struct{ Master coord.NodeID } // empty: unknown
+// NotMasterError reports that another copy is the master. It wraps concordat.ErrUnavailable.
+type NotMasterError struct{ Master coord.NodeID } // empty if unknown
 
 func (e *NotMasterError) Error() string {
 	return fmt.Sprintf("not the master of the shard; that is %q", string(e.Master))

@@ -78,7 +78,7 @@ func (w *walker) openZip(at string, data []byte, depth int) {
 	}
 }
 
-// noFiles is the error of an archive without any document.
+// noFiles is the error for an archive that contains no document.
 func (w *walker) noFiles() *Error {
 	if w.leftOut.Count > 0 {
 		return &Error{Code: Empty, Detail: fmt.Sprintf("the archive contains only %d lock and system files", w.leftOut.Count)}
@@ -86,8 +86,7 @@ func (w *walker) noFiles() *Error {
 	return &Error{Code: Empty, Detail: "the archive contains no files"}
 }
 
-// member reads a file of an archive; if the file is damaged, the text before the damage is not presented as
-// complete.
+// member reads a file in an archive; if the file is damaged, the text before the damage is not presented as complete.
 func (w *walker) member(p, name string, data []byte, err error, depth int) {
 	if err != nil {
 		w.fail(p, err)
@@ -96,10 +95,10 @@ func (w *walker) member(p, name string, data []byte, err error, depth int) {
 	w.walk(p, name, data, depth+1)
 }
 
-// openTar yields the members of a tar. open returns a reader of its bytes, as often as it is called.
+// openTar yields the members of a tar. open returns a new reader of its bytes on each call.
 func (w *walker) openTar(at string, open func() io.Reader, packed int64, depth int) {
 	tr := tar.NewReader(open())
-	var page encoding.Encoding // of names that are not UTF-8
+	var page encoding.Encoding // encoding of names that are not UTF-8
 	given := false
 	if !w.holds {
 		w.holds = true
@@ -144,7 +143,7 @@ func (w *walker) openTar(at string, open func() io.Reader, packed int64, depth i
 		data, err := readBounded(tr, h.Name, packed, w.o, w.lim)
 		w.member(p, name, data, err, depth)
 		if err != nil {
-			return // a tar cannot be read beyond a damaged entry
+			return // nothing after a damaged entry can be read
 		}
 	}
 	if !given && !w.done {
@@ -163,10 +162,10 @@ func tarName(raw string, page encoding.Encoding) string {
 	return raw
 }
 
-// maxTarNames bounds how many bytes of a tar are read ahead for its names.
+// maxTarNames is the number of bytes of a tar read ahead to determine the encoding of its names.
 const maxTarNames = 64 << 20
 
-// tarPage returns the code page that best suits all names of a tar that are not UTF-8, taken together.
+// tarPage returns the code page that best fits all names in a tar that are not UTF-8, taken together.
 func tarPage(r io.Reader, most int) encoding.Encoding {
 	if _, seeks := r.(io.Seeker); !seeks {
 		r = io.LimitReader(r, maxTarNames)
@@ -185,7 +184,7 @@ func tarPage(r io.Reader, most int) encoding.Encoding {
 	return zipPage(joined)
 }
 
-// openGzip unpacks one file; a tar inside is read entry by entry without keeping all of it in memory.
+// openGzip unpacks one file; a tar inside is read entry by entry, so that not all of it is in memory.
 func (w *walker) openGzip(at, name string, data []byte, depth int) {
 	zr, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -197,12 +196,12 @@ func (w *walker) openGzip(at, name string, data []byte, depth int) {
 		inner = strings.TrimSuffix(strings.TrimSuffix(path.Base(name), ".gz"), ".tgz")
 	}
 	head := make([]byte, 512)
-	n, _ := io.ReadFull(zr, head) // the error will occur again below
+	n, _ := io.ReadFull(zr, head) // the error will recur below
 	if n > 262 && string(head[257:262]) == "ustar" {
 		w.openTar(at, func() io.Reader {
 			again, err := gzip.NewReader(bytes.NewReader(data))
 			if err != nil {
-				return bytes.NewReader(nil) // it could be read before
+				return bytes.NewReader(nil) // it was readable before
 			}
 			return again
 		}, int64(len(data)), depth)
@@ -224,7 +223,7 @@ func (w *walker) attachments(f Format, at string, data []byte, depth int) {
 		}
 		msg, err := readMessage(data)
 		if err != nil {
-			return // already reported by the message itself
+			return // already reported for the message itself
 		}
 		parts, _ := mailParts(textproto.MIMEHeader(msg.Header), msg.Body, w.o, w.lim, 0)
 		for i, p := range parts {
@@ -254,7 +253,7 @@ func (w *walker) attachments(f Format, at string, data []byte, depth int) {
 	}
 }
 
-// nextMessage returns the rest of a mailbox after its first message, from the line "From " on, or nil.
+// nextMessage returns the rest of a mailbox after its first message, starting with the line "From ", or nil.
 func nextMessage(data []byte) []byte {
 	if i := bytes.Index(data, []byte("\n\nFrom ")); i >= 0 {
 		return data[i+2:]
@@ -265,7 +264,7 @@ func nextMessage(data []byte) []byte {
 	return nil
 }
 
-// mailbox yields the further messages of a mailbox as members.
+// mailbox yields the remaining messages of a mailbox as members.
 func (w *walker) mailbox(at string, data []byte, depth int) {
 	for n := 2; data != nil && !w.done; n++ {
 		if w.lim.entries--; w.lim.entries < 0 {
@@ -277,7 +276,7 @@ func (w *walker) mailbox(at string, data []byte, depth int) {
 			one = data[:len(data)-len(rest)]
 		}
 		name := fmt.Sprintf("message %d", n)
-		// Without its line "From ", each is a message like any other, attachments included.
+		// Without its "From " line, each is an ordinary message, including attachments.
 		if i := bytes.IndexByte(one, '\n'); i >= 0 {
 			w.inner(w.paths.path(at, name), name+".eml", one[i+1:], depth)
 		}
@@ -301,8 +300,7 @@ func (w *walker) inner(at, name string, data []byte, depth int) {
 	w.walk(at, name, data, depth+1)
 }
 
-// latexProject yields every LaTeX main file of an archive with the files that it includes, and
-// returns the files used.
+// latexProject yields every LaTeX main file of an archive together with the files it includes, and returns the files used.
 func (w *walker) latexProject(at string, zr *zip.Reader, names []string) map[*zip.File]bool {
 	used := map[*zip.File]bool{}
 	tex := map[string]*zip.File{}

@@ -15,42 +15,42 @@ type builder struct {
 	opt     Options
 	lim     *budget
 	out     strings.Builder
-	para    []byte // the paragraph that is being written
+	para    []byte // the paragraph being written
 	label   string // label of the place to record with the next paragraph
 	full    bool   // MaxText was reached
 	counts  map[string]int
-	left    map[string]int // letters left out by a rule, by the code of its flag
+	left    map[string]int // letters left out by a rule, by flag code
 	alts    []string       // text that replaces other text; see alternative
-	altSize int            // bytes of alts
-	// include returns the file that a LaTeX text includes; nil if there are no other files.
+	altSize int            // size of alts in bytes
+	// include returns a file included by a LaTeX text; nil if there are no other files.
 	include  func(name string) ([]byte, bool)
-	spans    spanFlags   // the stretches of para that need a flag
+	spans    spanFlags   // stretches of para that need a flag
 	places   []paraPlace // places that begin inside para
 	saved    []interrupted
 	scans    []Scan
-	directed bool     // the reader wrote direction controls in place of elements with the same effect
+	directed bool     // the reader wrote direction controls in place of equivalent elements
 	asides   []string // texts above or next to the paragraph
-	nested   int      // how deeply files read as part of the text are nested
-	garbled  bool     // the file does not say what its characters mean
+	nested   int      // nesting depth of files read as part of the text
+	garbled  bool     // the file does not define the meaning of its characters
 	// attached holds the files inside the file, which Members reads after it.
 	attached []attachedFile
 }
 
-// paraPlace is a place that begins inside the paragraph being written.
+// paraPlace is a place that begins inside the current paragraph.
 type paraPlace struct {
-	at    int // byte of builder.para
+	at    int // offset in builder.para
 	label string
 }
 
-// maxFlags bounds the flags of one code that carry a place; further ones are only counted.
+// maxFlags is the maximum number of flags of one code with a place; any more are only counted.
 const maxFlags = 100
 
 func newBuilder(f Format, o Options, lim *budget) *builder {
 	return &builder{res: Result{Format: string(f)}, opt: o, lim: lim, counts: map[string]int{}}
 }
 
-// text appends to the paragraph. Control characters other than tab and line break are dropped,
-// because nothing downstream can show them.
+// text appends s to the paragraph. It drops control characters other than tab and line break, because nothing downstream can display
+// them.
 func (b *builder) text(s string) {
 	for len(s) > 0 {
 		r, n := utf8.DecodeRuneInString(s)
@@ -69,20 +69,20 @@ func (b *builder) text(s string) {
 	}
 }
 
-// interrupted is a paragraph with another text inside it, for example a note or a text box.
+// interrupted is a paragraph that contains another text, for example a note or a text box.
 type interrupted struct {
 	para   []byte
 	spans  []paraSpan
 	places []paraPlace
 }
 
-// interrupt sets the paragraph aside until resume is called; text written before then precedes it.
+// interrupt sets the paragraph aside until resume is called; any text written in the meantime precedes it.
 func (b *builder) interrupt() {
 	b.saved = append(b.saved, interrupted{bytes.Clone(b.para), slices.Clone(b.spans.open), slices.Clone(b.places)})
 	b.para, b.spans.open, b.places = b.para[:0], b.spans.open[:0], b.places[:0]
 }
 
-// resume continues with the paragraph set aside last, if there is one.
+// resume continues the paragraph most recently set aside, if any.
 func (b *builder) resume() {
 	if n := len(b.saved); n > 0 {
 		s := b.saved[n-1]
@@ -91,14 +91,14 @@ func (b *builder) resume() {
 	}
 }
 
-// space appends one space unless the paragraph is empty or ends in white space.
+// space appends a space unless the paragraph is empty or ends in white space.
 func (b *builder) space() {
 	if n := len(b.para); n > 0 && b.para[n-1] != ' ' && b.para[n-1] != '\n' && b.para[n-1] != '\t' {
 		b.para = append(b.para, ' ')
 	}
 }
 
-// line breaks the line inside the paragraph.
+// line inserts a line break into the paragraph.
 func (b *builder) line() {
 	for n := len(b.para); n > 0 && (b.para[n-1] == ' ' || b.para[n-1] == '\t'); n-- {
 		b.para = b.para[:n-1]
@@ -108,9 +108,8 @@ func (b *builder) line() {
 	}
 }
 
-// end closes the paragraph; an empty one leaves nothing. Invisible text inside a paragraph of visible
-// text gets its own paragraph after it: words that are read together stay together, whatever was
-// hidden between their letters.
+// end closes the paragraph; an empty one leaves no trace. Invisible text inside a visible paragraph is moved to a paragraph of its own
+// after it, so that words read together stay together, whatever was hidden between their letters.
 func (b *builder) end() {
 	if len(b.para) == 0 {
 		b.spans.open, b.places = b.spans.open[:0], b.places[:0]
@@ -130,7 +129,7 @@ func (b *builder) end() {
 	b.endAsides()
 }
 
-// endAsides writes the texts above or next to the paragraph after the paragraph.
+// endAsides writes texts from above or beside the paragraph after it.
 func (b *builder) endAsides() {
 	for len(b.asides) > 0 {
 		b.para = append(b.para, b.asides[0]...)
@@ -139,7 +138,7 @@ func (b *builder) endAsides() {
 	}
 }
 
-// cut drops the paragraph's text after byte from, and the flags of that text.
+// cut drops the paragraph's text from byte from on, and the flags for that text.
 func (b *builder) cut(from int) {
 	b.para = b.para[:from]
 	b.spans.open = slices.DeleteFunc(b.spans.open, func(s paraSpan) bool { return s.from >= from })
@@ -170,7 +169,7 @@ func (b *builder) endParagraph() {
 	b.spans.open, b.places = b.spans.open[:0], b.places[:0]
 }
 
-// raw appends sep, unless the text is still empty, and then s.
+// raw appends sep, unless the text is still empty, followed by s.
 func (b *builder) raw(sep, s string) {
 	if b.full {
 		b.cutOff(s)
@@ -196,7 +195,7 @@ func (b *builder) raw(sep, s string) {
 	b.out.WriteString(s)
 }
 
-// cutOff records that s exceeds the limit on text.
+// cutOff records that s exceeds the text limit.
 func (b *builder) cutOff(s string) {
 	b.missing(Flag{Code: FlagTextLimit, Letters: characters(s),
 		Detail: fmt.Sprintf("text ends after %d bytes; raise %s to read on", b.opt.MaxText, SettingOf("MaxText"))})
@@ -213,8 +212,7 @@ func cutString(s string, n int) string {
 	return s[:n]
 }
 
-// trimParagraph removes white space at both ends, and empty lines inside, which would look like
-// the end of the paragraph.
+// trimParagraph removes surrounding white space, and inner empty lines, which would look like the end of the paragraph.
 func trimParagraph(s string) string {
 	s = strings.TrimFunc(s, unicode.IsSpace)
 	if !strings.Contains(s, "\n") {
@@ -230,13 +228,13 @@ func trimParagraph(s string) string {
 	return strings.Join(kept, "\n")
 }
 
-// place names the place of the text that follows; the next paragraph with text gets the label.
+// place labels the place of the following text; the next nonempty paragraph gets the label.
 func (b *builder) place(label string) {
 	b.end()
 	b.label = label
 }
 
-// offset is where the next paragraph will begin.
+// offset returns where the next paragraph will begin.
 func (b *builder) offset() int {
 	if b.out.Len() == 0 {
 		return 0
@@ -273,16 +271,16 @@ func (f *Flag) add(g Flag) {
 	f.Count, f.Letters, f.Bytes = f.Count+g.Count, f.Letters+g.Letters, f.Bytes+g.Bytes
 }
 
-// partial marks the result incomplete and says why.
+// partial marks the result as incomplete and says why.
 func (b *builder) partial(code, detail string) { b.missing(Flag{Code: code, Detail: detail}) }
 
-// missing marks the result incomplete for the reason f.
+// missing marks the result as incomplete for the reason in f.
 func (b *builder) missing(f Flag) {
 	b.res.Partial, f.Missing = true, true
 	b.flag(f)
 }
 
-// pictures flags pictures, which may contain text, and states their number and size.
+// pictures flags pictures, which can contain text, with their number and size.
 func (b *builder) pictures(n int, bytes int64) {
 	b.flag(Flag{Code: FlagPictures, Detail: "pictures are not read; text in them is not checked", Count: n, Missing: true, Bytes: bytes})
 }
@@ -301,7 +299,7 @@ func (b *builder) result() (*Result, error) {
 	return &b.res, nil
 }
 
-// emptyError turns a result without text into the error that says why.
+// emptyError converts a result without text to an error that explains why.
 func (b *builder) emptyError() *Error {
 	for _, f := range b.res.Flags {
 		switch f.Code {
@@ -322,9 +320,8 @@ func hasCharacter(s string) bool {
 	}) >= 0
 }
 
-// mathHoles are the codes that the mathematical alphabets leave unassigned because the letter has a different
-// code (Unicode 15, section 22.2), and those letters. Programs that compute codes by counting use the
-// unassigned ones.
+// mathHoles maps the codes that the mathematical alphabets leave unassigned, because the letter has another code (Unicode 15, section
+// 22.2), to those letters. Programs that compute codes by counting use these unassigned codes.
 var mathHoles = map[rune]rune{0x1d455: 'ℎ', 0x1d49d: 'ℬ', 0x1d4a0: 'ℰ', 0x1d4a1: 'ℱ', 0x1d4a3: 'ℋ', 0x1d4a4: 'ℐ', 0x1d4a7: 'ℒ',
 	0x1d4a8: 'ℳ', 0x1d4ad: 'ℛ', 0x1d4ba: 'ℯ', 0x1d4bc: 'ℊ', 0x1d4c4: 'ℴ', 0x1d506: 'ℭ', 0x1d50b: 'ℌ', 0x1d50c: 'ℑ', 0x1d515: 'ℜ', 0x1d51d: 'ℨ',
 	0x1d53a: 'ℂ', 0x1d53f: 'ℍ', 0x1d545: 'ℕ', 0x1d547: 'ℙ', 0x1d548: 'ℚ', 0x1d549: 'ℝ', 0x1d551: 'ℤ'}

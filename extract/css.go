@@ -10,23 +10,23 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Bounds on reading style sheets. A page of the largest site has about 5,000 rules; steps are
-// comparisons of one part of a selector with one element.
+// Limits on reading style sheets. A page of the largest site has about 5,000 rules; a step is one comparison of a selector part with an
+// element.
 const (
 	maxStyleBytes = 4 << 20
 	maxStyleRules = 20000
 	maxStyleSteps = 20_000_000
 )
 
-// styleSheet holds the rules of a page that can hide text, that is, those that set one of hidingProperties.
+// styleSheet contains a page's rules that can hide text, that is, those that set one of hidingProperties.
 type styleSheet struct {
-	byKey  map[string][]*styleRule // by the id, class or element that the last part of the selector names
+	byKey  map[string][]*styleRule // by the id, class or element in the last part of the selector
 	rules  int
-	steps  int  // rules taken so far
-	writes bool // some rule puts text before or after elements
+	steps  int  // number of rules so far
+	writes bool // some rule inserts text before or after elements
 }
 
-// styleRule is one selector with its declarations.
+// styleRule is a selector with its declarations.
 type styleRule struct {
 	parts  []selectorPart // from left to right
 	weight cascadia.Specificity
@@ -35,10 +35,10 @@ type styleRule struct {
 	of     pseudo
 }
 
-// selectorPart is a part of a selector that matches one element.
+// selectorPart is a part of a selector that matches a single element.
 type selectorPart struct {
 	match cascadia.Sel
-	child bool // the preceding part must match the parent, not just any ancestor
+	child bool // the preceding part must match the parent rather than any ancestor
 }
 
 // setting is one declaration.
@@ -47,15 +47,14 @@ type setting struct {
 	important   bool
 }
 
-// parseStyles reads style sheets. Rules for print or speech or only for some windows, and selectors
-// that depend on neighbours or on the reader's actions, are left out: what they hide is sometimes
-// shown.
+// parseStyles reads style sheets. It leaves out rules for print or speech or only for some windows, and selectors that depend on
+// neighbours or user actions: what these hide is sometimes visible.
 func parseStyles(text string) *styleSheet {
 	s := &styleSheet{byKey: map[string][]*styleRule{}}
 	p := css.NewParser(parse.NewInputString(text[:min(len(text), maxStyleBytes)]), false)
 	var selectors []string
 	var sets []setting
-	var shut []bool // for each open block, whether its rules apply only at times
+	var shut []bool // for each open block, whether its rules apply only sometimes
 	for s.rules < maxStyleRules {
 		kind, _, data := p.Next()
 		switch kind {
@@ -85,7 +84,7 @@ func parseStyles(text string) *styleSheet {
 	return s
 }
 
-// alwaysHolds reports whether the rules inside an at-rule apply in every window.
+// alwaysHolds reports whether the rules in an at-rule apply in every window.
 func alwaysHolds(name, condition string) bool {
 	c := strings.TrimSpace(strings.ToLower(condition))
 	switch strings.ToLower(name) {
@@ -116,7 +115,7 @@ func newSetting(name, value string) setting {
 	return d
 }
 
-// inlineStyle reads the value of an attribute style.
+// inlineStyle parses the value of a style attribute.
 func inlineStyle(text string) []setting {
 	var sets []setting
 	p := css.NewParser(parse.NewInputString(text[:min(len(text), maxStyleBytes)]), true)
@@ -152,11 +151,10 @@ func (s *styleSheet) add(selectors []string, sets []setting) {
 	}
 }
 
-// maxParts bounds the parts of a selector.
+// maxParts is the maximum number of parts in a selector.
 const maxParts = 12
 
-// parseSelector splits a selector into its parts and names what its last part requires: "#id",
-// ".class", an element or "*".
+// parseSelector splits a selector into parts and returns what its last part requires: "#id", ".class", an element or "*".
 func parseSelector(text string) (parts []selectorPart, key string, ok bool) {
 	text = strings.TrimSpace(text)
 	if text == "" || strings.ContainsAny(text, ":+~") || len(text) > 1000 {
@@ -197,9 +195,8 @@ func lastKey(part string) string {
 	return strings.ToLower(part)
 }
 
-// settings returns what the sheet sets for the last of the open elements, in the order of the
-// cascade (CSS Cascading and Inheritance Level 3, section 6.1), but without putting important
-// declarations first.
+// settings returns what the sheet sets for the innermost open element, in cascade order (CSS Cascading and Inheritance Level 3, section
+// 6.1), but without giving precedence to important declarations.
 func (s *styleSheet) settings(open []*html.Node) []setting { return s.settingsOf(open, noPseudo) }
 
 func (s *styleSheet) settingsOf(open []*html.Node, of pseudo) []setting {
@@ -245,15 +242,15 @@ func (s *styleSheet) settingsOf(open []*html.Node, of pseudo) []setting {
 	return sets
 }
 
-// holds reports whether the selector of a rule matches the last of the open elements. It takes at most one
-// step for each part and element, whatever the selector.
+// holds reports whether a rule's selector matches the innermost open element. It takes at most one step per part and element, whatever
+// the selector.
 func (s *styleSheet) holds(r *styleRule, open []*html.Node) bool {
 	last := len(r.parts) - 1
 	s.steps++
 	if !r.parts[last].match.Match(open[len(open)-1]) {
 		return false
 	}
-	at := make([]bool, len(open)) // the elements that the last examined part can match
+	at := make([]bool, len(open)) // the elements that the last part examined can match
 	at[len(open)-1] = true
 	for i := last - 1; i >= 0; i-- {
 		next, any, below := make([]bool, len(open)), false, false

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// pseudo is a pseudo-element that a style sheet puts text into (CSS Generated Content Module Level 3, section 1).
+// pseudo is a pseudo-element that a style sheet inserts text into (CSS Generated Content Module Level 3, section 1).
 type pseudo int8
 
 const (
@@ -19,7 +19,7 @@ const (
 	pseudoAfter
 )
 
-// cutPseudo takes the pseudo-element from the end of a selector.
+// cutPseudo removes the pseudo-element from the end of a selector.
 func cutPseudo(selector string) (string, pseudo) {
 	for _, p := range []struct {
 		suffix string
@@ -35,8 +35,8 @@ func cutPseudo(selector string) (string, pseudo) {
 	return selector, noPseudo
 }
 
-// generated returns the words that the sheet puts before or after the content of the last of the open elements. Signs
-// or numbers alone are not words.
+// generated returns the words that the sheet inserts before or after the content of the innermost open element. Signs or numbers alone
+// are not words.
 func (s *styleSheet) generated(open []*html.Node, at pseudo) string {
 	if s == nil || !s.writes {
 		return ""
@@ -59,8 +59,7 @@ func (s *styleSheet) generated(open []*html.Node, at pseudo) string {
 	return text
 }
 
-// contentText returns the text that a value of the property content shows: its strings, and the attributes
-// that it names.
+// contentText returns the text displayed for a value of the content property: its strings, and the attributes it names.
 func contentText(value string, n *html.Node) string {
 	var b strings.Builder
 	lexer := css.NewLexer(parse.NewInputString(value))

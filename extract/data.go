@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// readJSON reads the strings of JSON, which may be one value or several in succession. Each string becomes a paragraph: values,
-// and keys that have several words. Pictures and other packed data, which are strings without a blank, are left out.
+// readJSON reads the strings in JSON, either a single value or several in succession. Each string becomes a paragraph: values, and keys
+// of several words. It leaves out pictures and other packed data, which are strings without blanks.
 func readJSON(b *builder, data []byte) error {
 	s, err := b.decodeText(data)
 	if err != nil {
@@ -19,14 +19,14 @@ func readJSON(b *builder, data []byte) error {
 	d := json.NewDecoder(strings.NewReader(s))
 	d.UseNumber()
 	var object []bool // for each open value, whether it is an object
-	key := false      // the next string is the name of a member
+	key := false      // the next string is a member name
 	for !b.full {
 		t, err := d.Token()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil && !b.any() {
-			b.plainParagraphs(s) // only its name says that it is JSON
+			b.plainParagraphs(s) // only its name suggests that it is JSON
 			return nil
 		}
 		if err != nil {
@@ -69,7 +69,7 @@ func (b *builder) jsonString(s string) {
 	}
 }
 
-// leastPacked is the length, in bytes, from which a string without blanks is treated as packed data.
+// leastPacked is the length in bytes at which a string without blanks is considered packed data.
 const leastPacked = 256
 
 func isPacked(s string) bool {
@@ -109,10 +109,10 @@ type notebookCell struct {
 	} `json:"outputs"`
 }
 
-// notebookText is a text, given as one string or as a list of lines with their line ends.
+// notebookText is a text given as one string or as a list of lines with their line ends.
 type notebookText string
 
-// UnmarshalJSON takes a string or a list of strings; anything else is not text.
+// UnmarshalJSON accepts a string or a list of strings; anything else is not text.
 func (t *notebookText) UnmarshalJSON(data []byte) error {
 	var one string
 	if json.Unmarshal(data, &one) == nil {
@@ -126,7 +126,7 @@ func (t *notebookText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readNotebook reads a Jupyter notebook: its cells in order, prose as Markdown, code as it is, and the text of outputs.
+// readNotebook reads a Jupyter notebook: its cells in order, with prose as Markdown and code as is, and textual outputs.
 func readNotebook(b *builder, data []byte) error {
 	s, err := b.decodeText(data)
 	if err != nil {
@@ -177,7 +177,7 @@ func (b *builder) notebookCell(c notebookCell) error {
 	return nil
 }
 
-// notebookOutput writes what an output shows, in the richest of its textual forms.
+// notebookOutput writes what an output displays, in its richest textual form.
 func (b *builder) notebookOutput(data map[string]json.RawMessage) {
 	shown := false
 	for _, kind := range []string{"text/html", "text/markdown", "text/latex", "text/plain"} {

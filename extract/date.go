@@ -9,20 +9,17 @@ import (
 	"time"
 )
 
-// metadataDate matches the forms in which files write a date: 2019-03-14T12:00:00Z, D:20190314120000+01'00',
-// 2019/3, 2019.
+// metadataDate matches the date formats used in files: 2019-03-14T12:00:00Z, D:20190314120000+01'00', 2019/3, 2019.
 var metadataDate = regexp.MustCompile(`^(?:D:)?([0-9]{4})(?:[-/.]?([0-9]{2})(?:[-/.]?([0-9]{2}))?)?(?:[^0-9]|[0-9]{6}|[0-9]{4}|$)`)
 
-// defaultDays are the days that programs write if they do not know the date: the starting points of their
-// clocks.
+// defaultDays are the days that programs write if they do not know the date: the epochs of their clocks.
 var defaultDays = []string{"1601-01-01", "1858-11-17", "1899-12-30", "1899-12-31", "1900-01-01", "1904-01-01", "1970-01-01", "1980-01-01"}
 
-// defaultTimes are the creation times of templates that libraries ship; a document made from such a template keeps
-// its time. They are those of python-docx, python-pptx, workbooks of several libraries, PDF without a clock, and
-// Apple's clock.
+// defaultTimes are the creation times of templates distributed with libraries; a document made from such a template keeps its time. They
+// come from python-docx, python-pptx, several libraries' workbooks, PDF without a clock, and Apple's clock.
 var defaultTimes = []string{"20131223T231500", "20130127T091416", "20060916T000000", "20000101T000000", "20010101T000000"}
 
-// isDefaultTime reports whether raw, which begins with a date, is one of defaultTimes to the second.
+// isDefaultTime reports whether raw, which starts with a date, is one of defaultTimes to the second.
 func isDefaultTime(raw string) bool {
 	digits := strings.NewReplacer("D:", "", "-", "", ":", "", "T", "", " ", "").Replace(raw)
 	return slices.ContainsFunc(defaultTimes, func(t string) bool {
@@ -30,8 +27,7 @@ func isDefaultTime(raw string) bool {
 	})
 }
 
-// isDefaultDay reports whether raw, written in any time zone, is midnight of one of defaultDays in some time
-// zone.
+// isDefaultDay reports whether raw, in any time zone, is midnight of one of defaultDays in some time zone.
 func isDefaultDay(raw string) bool {
 	at, err := time.Parse(time.RFC3339, raw)
 	if err != nil || at.Minute() != 0 || at.Second() != 0 {
@@ -44,7 +40,7 @@ func isDefaultDay(raw string) bool {
 	})
 }
 
-// dated records the date of the document if the raw metadata contains one and none has been recorded yet.
+// dated records the document's date if the raw metadata contains one and none has been recorded yet.
 func (b *builder) dated(raw string) {
 	m := metadataDate.FindStringSubmatch(strings.TrimSpace(raw))
 	if m == nil || b.res.Date != "" || m[1] < "1000" || isDefaultTime(strings.TrimSpace(raw)) || isDefaultDay(strings.TrimSpace(raw)) {
@@ -89,11 +85,11 @@ var (
 	xmpCreated = regexp.MustCompile(`([A-Za-z_][\w.-]*):CreateDate(?:\s*=\s*["']|\s*>\s*)([0-9T:.+Z-]{4,35})`)
 )
 
-// maxPacket bounds an XMP packet to be searched, in bytes.
+// maxPacket is the maximum size of an XMP packet to search, in bytes.
 const maxPacket = 1 << 20
 
-// xmpDate returns the date in the packet of a PDF's own metadata, which the catalog names; pictures in a PDF have packets
-// too. If the catalog cannot be found, xmpDate uses the packet that mentions PDF.
+// xmpDate returns the date in the packet for the PDF itself, which the catalog names; pictures in a PDF have packets too. If the catalog
+// cannot be found, it uses the packet that mentions PDF.
 func (p *pdfObjects) xmpDate() string {
 	if catalog := p.catalog(); catalog != nil {
 		m := pdfMetadata.FindSubmatch(catalog)

@@ -9,21 +9,20 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A mark belongs to no language if it appears on this many different consonants with which it forms no letter of any
-// language, and on one in this many letters of the text. Marks of tone and stress appear on vowels and on consonants that
-// are sung like vowels; transcriptions of speech use many marks, but each one rarely.
+// A mark belongs to no language if it appears on this many different consonants with which it forms no letter of any language, and on one
+// in this many letters of the text. Tone and stress marks appear on vowels, and on consonants sung like vowels; transcriptions of speech
+// use many marks, but each one rarely.
 const (
 	leastBases = 5
 	oddShare   = 40
-	maxStacked = 2 // marks on one letter beyond those that compose with it
+	maxStacked = 2 // marks on one letter besides those that compose with it
 )
 
-// A text in small capitals contains three letters that no transcription of speech uses.
+// A text in small capitals contains three letters unused in transcriptions of speech.
 const leastCapitals = 3
 
-// undisguised returns the edits for words of s whose letters or blanks look like others to a reader: small capitals,
-// letters in circles and boxes, letters with marks that no language puts there, and thin blanks inside words. Each is
-// replaced with what a reader sees.
+// undisguised returns edits for words of s whose letters or blanks resemble others: small capitals, letters in circles and boxes, letters
+// with marks that belong to no language, and thin blanks inside words. Each is replaced with what it resembles.
 func undisguised(s string) []edit {
 	d := disguises{s: s, pairs: map[[2]rune]rune{}}
 	if !d.survey() {
@@ -43,21 +42,21 @@ func undisguised(s string) []edit {
 	return edits
 }
 
-// disguises holds what the text as a whole reveals about its words.
+// disguises tracks what the text as a whole reveals about its words.
 type disguises struct {
 	s     string
-	thin  bool // thin blanks are inside words
-	small bool // there are words in small capitals
+	thin  bool // thin blanks occur inside words
+	small bool // words in small capitals occur
 	odd   map[rune]bool
-	pairs map[[2]rune]rune // what letters and marks compose to
+	pairs map[[2]rune]rune // compositions of letters and marks
 }
 
-// survey examines the whole text and reports whether any word may be disguised.
+// survey examines the whole text and reports whether any word might be disguised.
 func (d *disguises) survey() bool {
 	letters, blanks, thin, capitals, found := 0, 0, 0, 0, false
 	bases := map[rune]map[rune]bool{} // for each mark, the consonants with which it does not compose
 	count := map[rune]int{}
-	var last rune // with the marks that compose with the letter
+	var last rune // together with the marks that compose with the letter
 	for i, r := range d.s {
 		if r < 0x80 {
 			if r == ' ' {
@@ -90,7 +89,7 @@ func (d *disguises) survey() bool {
 				bases[r][l] = true
 			}
 			count[r]++
-			continue // there are further marks on the same letter
+			continue // further marks on the same letter
 		case smallCapital(r) != 0:
 			if found = true; !phoneticCapital(r) {
 				capitals++
@@ -115,8 +114,8 @@ func (d *disguises) survey() bool {
 	return found || d.thin
 }
 
-// wordAt returns the first word at or after byte at that holds a letter outside ASCII, including the thin blanks
-// inside it; from is -1 if none was found.
+// wordAt returns the first word at or after byte at with a non-ASCII letter, including thin blanks inside it; from is -1 if there is
+// none.
 func (d *disguises) wordAt(at int) (from, to int) {
 	from = -1
 	plain, last := true, ' '
@@ -142,15 +141,14 @@ func (d *disguises) wordAt(at int) (from, to int) {
 	return from, len(d.s)
 }
 
-// inWord reports whether a blank between last and byte i is inside a word. Mongolian separates its suffixes
-// with such blanks.
+// inWord reports whether a blank between last and byte i is inside a word. Mongolian separates suffixes with such blanks.
 func (d *disguises) inWord(last rune, i int) bool {
 	next, _ := utf8.DecodeRuneInString(d.s[i:])
 	return (unicode.IsLetter(last) || unicode.IsMark(last)) && (unicode.IsLetter(next) || unicode.IsMark(next)) &&
 		!unicode.Is(unicode.Mongolian, next)
 }
 
-// word returns the edit for one word, if it is disguised.
+// word returns the edit for a word if the word is disguised.
 func (d *disguises) word(from, to int) (edit, bool) {
 	w := d.s[from:to]
 	e := edit{from: from, to: to, text: w}
@@ -177,8 +175,7 @@ func (d *disguises) word(from, to int) (edit, bool) {
 	return e, e.code != "" || e.text != w
 }
 
-// lettersApart reports whether there is a blank after each letter of w: such words are matched as they are
-// (package segment/spaced).
+// lettersApart reports whether every letter of w is followed by a blank: such words are matched as they are (package segment/spaced).
 func lettersApart(w string) bool {
 	letters := 0
 	for _, r := range w {
@@ -192,7 +189,7 @@ func lettersApart(w string) bool {
 	return true
 }
 
-// unmarked removes from the letters of a word the marks that belong to no language, and counts them.
+// unmarked removes marks that belong to no language from the letters of a word, and counts them.
 func (d *disguises) unmarked(w string) (string, int) {
 	if !strings.ContainsFunc(w, inheritedMark) {
 		return w, 0
@@ -226,8 +223,8 @@ func (d *disguises) unmarked(w string) (string, int) {
 	return norm.NFC.String(string(plain)), removed
 }
 
-// oddMarks returns the marks in this word that belong to no language and appear on a letter with which they do not
-// compose, or on every letter.
+// oddMarks returns the marks in the word that belong to no language and appear on a letter with which they do not compose, or on every
+// letter.
 func (d *disguises) oddMarks(w string) map[rune]bool {
 	odd, count := map[rune]bool{}, map[rune]int{}
 	letters := 0
@@ -298,10 +295,10 @@ func (d *disguises) composed(base, mark rune) rune {
 	return c
 }
 
-// sung are the letters that carry tone and stress.
+// sung are the letters that can carry tone and stress.
 const sung = "aeiouyæøœəɛɔɪʊɨɯʌɑɒmnŋrlаеёиоуыэюяіїєαεηιουω"
 
-// maxPairs bounds the pairs of letter and mark that are remembered.
+// maxPairs is the maximum number of pairs of letter and mark that are remembered.
 const maxPairs = 10000
 
 // inheritedMark reports whether r is a combining mark from a block that belongs to no script (Unicode 15, section 7.9).
@@ -310,8 +307,8 @@ func inheritedMark(r rune) bool {
 		r >= 0xfe20 && r <= 0xfe2f || r == 0x488 || r == 0x489
 }
 
-// overlay reports whether a mark, like a line or a circle, is under, over or around its letter, and is not part of a
-// letter of any language.
+// overlay reports whether a mark, for example a line or circle, is under, over or around its letter and is not part of a letter in any
+// language.
 func overlay(r rune) bool {
 	switch r {
 	case 0x305, 0x332, 0x333, 0x33f, 0x488, 0x489:
@@ -320,14 +317,13 @@ func overlay(r rune) bool {
 	return r >= 0x334 && r <= 0x338 || r >= 0x20d0 && r <= 0x20f0
 }
 
-// marked reports whether r belongs to a script whose letters carry combining marks.
+// marked reports whether r belongs to a script that uses combining marks on letters.
 func marked(r rune) bool {
 	return r < 0x80 || unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Georgian, unicode.Coptic,
 		unicode.Glagolitic, unicode.Gothic, unicode.Syriac, unicode.Cherokee) || !unicode.IsLetter(r)
 }
 
-// thinBlank reports whether r is a blank so thin, or so odd, that it separates no words where ordinary
-// blanks do.
+// thinBlank reports whether r is a blank so thin or unusual that it separates no words where ordinary blanks do.
 func thinBlank(r rune) bool {
 	switch r {
 	case 0x2006, 0x2008, 0x2009, 0x200a, 0x202f, 0x2800, 0xfffc:
@@ -336,8 +332,7 @@ func thinBlank(r rune) bool {
 	return false
 }
 
-// smallCapitals are the small capitals in the order of the alphabet, except those that phonetic
-// transcriptions use.
+// smallCapitals are the small capitals in alphabetical order, except those used in phonetic transcription.
 var smallCapitals = func() map[rune]rune {
 	m := map[rune]rune{}
 	plain := []rune("abcdefghijklmnopqrstuvwyz")
@@ -356,7 +351,7 @@ func smallCapital(r rune) rune {
 
 func phoneticCapital(r rune) bool { return r < 0x2b0 }
 
-// enclosed returns the letter inside a circled, boxed or parenthesised one, or 0.
+// enclosed returns the letter inside a circled, boxed or parenthesised letter, or 0.
 func enclosed(r rune) rune {
 	for _, of := range []struct{ first, letter rune }{{0x1f150, 'A'}, {0x1f170, 'A'}, {0x24b6, 'A'}, {0x24d0, 'a'}, {0x249c, 'a'},
 		{0x1f110, 'A'}, {0x1f130, 'A'}} {

@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// readDOCX reads Word's XML format: body, foot- and endnotes, text boxes; deleted text of tracked
-// changes is left out and flagged.
+// readDOCX reads Word's XML format: body, footnotes and endnotes, text boxes; deleted text of tracked changes is left out and flagged.
 func readDOCX(b *builder, data []byte) error {
 	p, err := openZip(b, data)
 	if err != nil {
@@ -45,14 +44,14 @@ func readDOCX(b *builder, data []byte) error {
 	return nil
 }
 
-// docxFile is a Word document whose parts are read one after the other.
+// docxFile is a Word document whose parts are read one at a time.
 type docxFile struct {
 	*parts
 	main   string
 	styles *docxStyles
 	lists  *docxLists
 	ground docxGround
-	read   []string // the parts of running text, in order
+	read   []string // parts of running text, in order
 }
 
 // body returns a reader that adds a part of running text to the document.
@@ -71,7 +70,7 @@ func (d *docxFile) reader(b *builder, part string) *docxReader {
 	return &docxReader{b: b, styles: d.styles, ground: d.ground, file: d, part: part, base: len(b.saved)}
 }
 
-// rest reads or names the parts to which no other part refers, and flags content that is not text.
+// rest reads or names the parts that no other part refers to, and flags content other than text.
 func (d *docxFile) rest() {
 	b, dir := d.b, path.Dir(d.main)
 	for _, part := range d.read {
@@ -103,8 +102,7 @@ func (d *docxFile) rest() {
 	})
 }
 
-// chartData returns the workbooks from which charts were made; the charts themselves contain the data that they
-// show.
+// chartData returns the workbooks that charts were made from; the charts themselves contain the data they display.
 func (p *parts) chartData() map[string]bool {
 	out := map[string]bool{}
 	for name := range p.byName {
@@ -117,8 +115,8 @@ func (p *parts) chartData() map[string]bool {
 	return out
 }
 
-// shortHeader is the length, in characters, up to which a page header or footer is taken for a
-// running title; longer text is content and is kept.
+// shortHeader is the maximum length, in characters, of a page header or footer considered a running title; anything longer is content and
+// is kept.
 const shortHeader = 200
 
 // pageHeaders leaves out short headers and footers, as for PDF, and keeps long ones.
@@ -160,30 +158,30 @@ func isOn(a attrs) bool {
 type docxReader struct {
 	b       *builder
 	styles  *docxStyles
-	skip    int  // nesting depth inside elements that are not text
-	deleted bool // of these elements, the tracked changes
+	skip    int  // nesting depth in elements other than text
+	deleted bool // the elements are tracked changes
 	inText  int  // inside w:t, m:t
 	inRPr   int
 	inCell  int      // inside the properties of a table cell
-	run     runStyle // of the run being read
-	para    runStyle // of the paragraph
+	run     runStyle // style of the current run
+	para    runStyle // style of the current paragraph
 	ground  docxGround
 	heading int
-	start0  int // offset where the heading began
+	start0  int // start offset of the heading
 	ruby    officeRuby
-	code    bool // the skipped element is the code of a field
-	drop    bool // the paragraph is a letter set large before the next one
+	code    bool // the skipped element is a field code
+	drop    bool // the paragraph is an enlarged initial of the next one
 
-	file   *docxFile // nil for a single XML document, which has no other parts
-	part   string    // the part being read
+	file   *docxFile // nil for a single XML document without other parts
+	part   string    // current part
 	rels   map[string]relation
-	base   int // number of paragraphs that were interrupted when the part began
+	base   int // number of interrupted paragraphs when the part began
 	fields docxFields
 	list   docxItem
 	after  []relation // graphics to read after the paragraph
 }
 
-// docxSkipped are elements whose text is not part of the document as shown.
+// docxSkipped reports whether the text of an element is not part of the document as displayed.
 func docxSkipped(name string) bool {
 	switch name {
 	case "w:del", "w:moveFrom", "w:instrText", "w:delText", "w:delInstrText", "w:sdtPr":
@@ -249,7 +247,7 @@ func (r *docxReader) start(name string, a attrs) {
 	}
 }
 
-// other reads an element that is not plain text, and reports whether it did.
+// other reads an element other than plain text, and reports whether it did.
 func (r *docxReader) other(name string, a attrs) bool {
 	switch name {
 	case "w:fldChar", "w:ddList", "w:result", "w:listEntry":
@@ -301,7 +299,7 @@ func (r *docxReader) other(name string, a attrs) bool {
 	return true
 }
 
-// relation returns the relation with the given identity of the part being read.
+// relation returns the current part's relation with the given id.
 func (r *docxReader) relation(id string) (relation, bool) {
 	if r.file == nil {
 		return relation{}, false
@@ -322,7 +320,7 @@ func (r *docxReader) graphicAfter(id string) {
 	}
 }
 
-// imported reads a file that Word shows as part of the text (altChunk: ECMA-376 part 1, section 17.17.2.1).
+// imported reads a file that Word displays as part of the text (altChunk: ECMA-376 part 1, section 17.17.2.1).
 func (r *docxReader) imported(id string) {
 	r.b.end()
 	one, ok := r.relation(id)
@@ -385,10 +383,10 @@ func (r *docxReader) property(name string, a attrs) {
 	}
 }
 
-// tinyPoints is the largest type size, in points, that no one can read.
+// tinyPoints is the maximum illegible type size, in points.
 const tinyPoints = 2
 
-// symbol writes a character that is given by its code in a font.
+// symbol writes a character specified by its code in a font.
 func (r *docxReader) symbol(a attrs) {
 	if n, err := strconv.ParseUint(a.get("char"), 16, 16); err == nil && n >= 0x20 {
 		r.write(symbolRune(a.get("font"), rune(n)))
@@ -444,7 +442,7 @@ func (r *docxReader) endParagraph() {
 	}
 }
 
-// maxDropped is the maximum number of letters in a frame that holds the enlarged beginning of a word.
+// maxDropped is the maximum number of letters in a frame with an enlarged initial.
 const maxDropped = 3
 
 func (r *docxReader) chars(s string) {
@@ -458,7 +456,7 @@ func (r *docxReader) chars(s string) {
 	}
 }
 
-// write appends s and remembers where the text is unreadable.
+// write appends s and records where the text is unreadable.
 func (r *docxReader) write(s string) {
 	if r.fields.hide(s) || r.ruby.take(s) {
 		return
@@ -477,7 +475,7 @@ func (r *docxReader) write(s string) {
 	r.b.spans.write(r.b, s, code, hiddenDetail[code])
 }
 
-// finish ends the elements that damage left open.
+// finish ends elements left open by damage.
 func (r *docxReader) finish() {
 	for r.b.end(); len(r.b.saved) > r.base; r.b.end() {
 		r.b.resume()

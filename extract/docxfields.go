@@ -7,19 +7,19 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// docxFields separates the code of a field from what it shows (ECMA-376 part 1, section 17.16): the code is between
-// its begin and separator marks and is never visible, whatever elements it consists of.
+// docxFields separates a field's code from its result (ECMA-376 part 1, section 17.16): the code lies between the begin and separator
+// marks and is never visible, whatever elements it consists of.
 type docxFields struct {
 	inCode  []bool       // for each open field
-	codes   []*fieldCode // for each open field; nil if text was shown after its code
+	codes   []*fieldCode // for each open field; nil if text followed its code
 	code    strings.Builder
-	ended   *fieldCode // text of the field that ended last, if nothing was shown after it
-	unseen  string     // the text of the codes that ended last
-	choices []string   // of a drop-down field
+	ended   *fieldCode // text of the last field that ended, if no text followed its code
+	unseen  string     // text of the last codes that ended
+	choices []string   // choices of a drop-down field
 	chosen  int
 }
 
-// mark reads a mark of a field, and returns the text of a drop-down field that ends there.
+// mark processes a field mark, and returns the text of a drop-down field that ends there.
 func (f *docxFields) mark(name string, a attrs) string {
 	switch name {
 	case "w:ddList":
@@ -58,14 +58,14 @@ func (f *docxFields) mark(name string, a attrs) string {
 	return ""
 }
 
-// instruction reads a piece of the code of the innermost field.
+// instruction reads part of the innermost field's code.
 func (f *docxFields) instruction(s string) {
 	if n := len(f.codes); n > 0 && f.codes[n-1] != nil && f.inCode[n-1] {
 		f.codes[n-1].add(s)
 	}
 }
 
-// inside reports whether the text that follows is part of a code.
+// inside reports whether the following text is part of a code.
 func (f *docxFields) inside() bool {
 	for _, code := range f.inCode {
 		if code {
@@ -75,10 +75,10 @@ func (f *docxFields) inside() bool {
 	return false
 }
 
-// maxFieldCode bounds the text that is kept of codes, in bytes.
+// maxFieldCode is the maximum amount of code text kept, in bytes.
 const maxFieldCode = 1 << 20
 
-// hide reports whether s is part of a code, which is not shown.
+// hide reports whether s is part of a code, and therefore invisible.
 func (f *docxFields) hide(s string) bool {
 	if !f.inside() {
 		clear(f.codes)
@@ -90,7 +90,7 @@ func (f *docxFields) hide(s string) bool {
 	return true
 }
 
-// unclosed returns the text after the start of a field that has no end; this text may be the whole document.
+// unclosed returns the text after the start of a field without an end; this text can be the whole document.
 func (f *docxFields) unclosed() string {
 	if !f.inside() {
 		return ""
@@ -98,11 +98,11 @@ func (f *docxFields) unclosed() string {
 	return f.code.String()
 }
 
-// symbolGreek holds the characters of the font Symbol for codes from 0x41 (Adobe, Symbol encoding).
+// symbolGreek lists the characters of the Symbol font for codes from 0x41 (Adobe, Symbol encoding).
 const symbolGreek = "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_ αβχδεφγηιϕκλμνοπθρστυϖωξψζ"
 
-// symbolRune returns the character that a code of a font shows, or "" for a picture. Codes from U+F000 belong to the font's own
-// table: in a text font, they are its 8-bit characters.
+// symbolRune returns the character displayed for a code of a font, or "" for a picture. Codes from U+F000 belong to the font's own table:
+// in a text font, they are its 8-bit characters.
 func symbolRune(font string, code rune) string {
 	if code >= 0xf000 && code <= 0xf0ff {
 		code -= 0xf000

@@ -6,15 +6,15 @@ import (
 	"unicode"
 )
 
-// docxLists holds the numberings of a document (ECMA-376 part 1, section 17.9) whose labels contain words; mere numbers and
-// bullets are left out, since they are not text.
+// docxLists contains a document's numberings with words in their labels (ECMA-376 part 1, section 17.9); plain numbers and bullets are
+// left out, since they are not text.
 type docxLists struct {
 	abstract map[string]map[int]*docxLevel // by abstract numbering and level
 	num      map[string]string             // numbering -> abstract numbering
 	override map[string]map[int]*docxLevel // by numbering and level
-	counts   map[string][]int              // by numbering: the latest number on each level
+	counts   map[string][]int              // latest number on each level, by numbering
 
-	inAbstract, inNum string // being read
+	inAbstract, inNum string // currently being read
 	level             *docxLevel
 	levelNumber       int
 }
@@ -29,10 +29,10 @@ type docxLevel struct {
 type docxItem struct {
 	id    string
 	level int
-	done  bool // its label has been written
+	done  bool // its label was written
 }
 
-// maxListLevels bounds the levels of a list; Word has nine.
+// maxListLevels is the maximum number of list levels; Word has nine.
 const maxListLevels = 9
 
 func newDocxLists() *docxLists {
@@ -92,7 +92,7 @@ func (l *docxLists) levelOf(id string, level int) *docxLevel {
 	return l.abstract[l.num[id]][level]
 }
 
-// ofStyle returns the list to which a style adds its paragraphs.
+// ofStyle returns the list that a style adds its paragraphs to.
 func (l *docxLists) ofStyle(id string, styles *docxStyles) docxItem {
 	for range maxBases {
 		if item, ok := styles.list[id]; ok {
@@ -105,8 +105,8 @@ func (l *docxLists) ofStyle(id string, styles *docxStyles) docxItem {
 	return docxItem{}
 }
 
-// label returns the text before an item if it contains a word, followed by a blank, and counts the item. It
-// returns nothing for an item whose label was already returned.
+// label returns the text before an item, followed by a blank, if it contains a word, and counts the item. It returns "" for an item whose
+// label was already returned.
 func (l *docxLists) label(item *docxItem) string {
 	if item.done || item.level < 0 || item.level >= maxListLevels {
 		return ""
@@ -128,7 +128,7 @@ func (l *docxLists) label(item *docxItem) string {
 		counts = append(counts, before)
 	}
 	counts[item.level]++
-	l.counts[item.id] = counts[:item.level+1] // deeper levels start again
+	l.counts[item.id] = counts[:item.level+1] // deeper levels start over
 	if strings.IndexFunc(own.text, unicode.IsLetter) < 0 {
 		return ""
 	}
@@ -150,7 +150,7 @@ func (l *docxLists) label(item *docxItem) string {
 	return b.String() + " "
 }
 
-// listNumber writes a number as a format of lists does; formats of other scripts are written in digits.
+// listNumber writes a number in a list format; formats in other scripts are written in digits.
 func listNumber(format string, n int) string {
 	switch {
 	case n <= 0 || n > 3999:

@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// runStyle holds those properties of a word processor's run that affect whether its text can be read. The zero value sets
-// nothing.
+// runStyle contains the properties of a word processor's run that affect whether its text is legible. The zero value sets nothing.
 type runStyle struct {
 	hidden, tiny     toggle
-	foreground, fill colour // "": not set, or not known
+	foreground, fill colour // "" if not set or unknown
 }
 
-// toggle is a property that a style or a run sets or leaves unset.
+// toggle is a property that a style or run sets, clears or leaves unset.
 type toggle int8
 
 const (
@@ -21,7 +20,7 @@ const (
 	off
 )
 
-// someShade stands for any coloured background; all text on it is assumed to be readable.
+// someShade represents any coloured background; all text on it is assumed to be legible.
 const someShade colour = "shade"
 
 func toggled(set bool) toggle {
@@ -31,7 +30,7 @@ func toggled(set bool) toggle {
 	return off
 }
 
-// over returns r overridden by what is set in s.
+// over returns r overridden by whatever s sets.
 func (r runStyle) over(s runStyle) runStyle {
 	if s.hidden != unset {
 		r.hidden = s.hidden
@@ -65,7 +64,7 @@ func (r runStyle) code() string {
 	return ""
 }
 
-// property reads a property of a run, and reports whether the element was one.
+// property reads a run property, and reports whether the element was one.
 func (r *runStyle) property(name string, a attrs) bool {
 	switch name {
 	case "w:vanish":
@@ -87,7 +86,7 @@ func (r *runStyle) property(name string, a attrs) bool {
 	case "w:sz": // half points
 		n, err := strconv.Atoi(a.get("val"))
 		r.tiny = toggled(err == nil && n <= 2*tinyPoints)
-	case "w:w": // per cent of the usual width of letters
+	case "w:w": // percentage of the normal width of letters
 		if n, err := strconv.Atoi(strings.TrimSuffix(a.get("val"), "%")); err == nil && n < 10 {
 			r.tiny = on
 		}
@@ -97,7 +96,7 @@ func (r *runStyle) property(name string, a attrs) bool {
 	return true
 }
 
-// docxColour reads six hexadecimal digits; "auto" means black or white, whichever is readable.
+// docxColour parses six hexadecimal digits; "auto" means black or white, whichever is legible.
 func docxColour(v string) colour {
 	if v == "" || v == "auto" {
 		return "auto"
@@ -105,17 +104,17 @@ func docxColour(v string) colour {
 	return readColour("#" + v)
 }
 
-// docxStyles holds the styles of a document: how each shows its text, and which of them are headings.
+// docxStyles contains a document's styles: how each displays text, and which are headings.
 type docxStyles struct {
 	styles map[string]docxStyle
-	level  map[string]int  // 1 = top heading
+	level  map[string]int  // 1 for a top-level heading
 	shaded map[string]bool // styles of tables that shade some of their cells
-	normal string          // the style of paragraphs that name no style
+	normal string          // default style of paragraphs
 	list   map[string]docxItem
-	id     string // being read
+	id     string // style being read
 	inRPr  int
 	inPPr  int
-	inPart int // properties of parts of tables
+	inPart int // nesting depth in properties of table parts
 }
 
 type docxStyle struct {
@@ -126,7 +125,7 @@ type docxStyle struct {
 // defaultStyle applies to all text.
 const defaultStyle = "\x00"
 
-// maxBases bounds a chain of styles based on one another.
+// maxBases is the maximum length of a chain of styles based on one another.
 const maxBases = 30
 
 func newDocxStyles() *docxStyles {
@@ -149,7 +148,7 @@ func (s *docxStyles) styleOf(id string, depth int) runStyle {
 	return s.styleOf(st.base, depth+1).over(st.set)
 }
 
-// paragraph returns how the text of a paragraph with the given style is shown; "" is the default style.
+// paragraph returns how text in a paragraph with the given style is displayed; "" is the default style.
 func (s *docxStyles) paragraph(id string) runStyle {
 	if id == "" {
 		id = s.normal
@@ -234,17 +233,17 @@ func (s *docxStyles) stop(name string) {
 }
 func (s *docxStyles) chars(string) {}
 
-// docxGround holds the colours under the text: those of table cells, text boxes and the page.
+// docxGround tracks the colours behind the text: those of table cells, text boxes and the page.
 type docxGround struct {
 	styles *docxStyles
 	page   colour
-	tables []bool   // for each open table, whether its style shades some cells (which ones is unknown)
+	tables []bool   // for each open table, whether its style shades some (unknown) cells
 	cells  []colour // for each open cell
 	boxes  []colour // for each open text box
-	shape  colour   // of the shape being read
-	in     int      // inside the properties of a shape
-	line   int      // inside the properties of its outline
-	shown  bool     // the document shows the colour of its pages
+	shape  colour   // of the current shape
+	in     int      // nesting depth in shape properties
+	line   int      // nesting depth in outline properties
+	shown  bool     // the document displays its page colour
 }
 
 // start reads the properties of shapes, cells and pages.
@@ -278,7 +277,7 @@ func (g *docxGround) start(name string, a attrs, inCellProperties bool) {
 		g.line++
 	case "a:solidFill", "a:gradFill", "a:blipFill", "a:pattFill":
 		if g.in > 0 && g.line == 0 {
-			g.shape = someShade // this holds until its colour is read
+			g.shape = someShade // applies until its colour is read
 		}
 	case "a:srgbClr":
 		if c := docxColour(a.get("val")); g.in > 0 && g.line == 0 {
@@ -318,7 +317,7 @@ func (g *docxGround) stop(name string) {
 	}
 }
 
-// under returns the background colour at this place, or "" if it is white.
+// under returns the background colour here, or "" if it is white.
 func (g *docxGround) under() colour {
 	if n := len(g.boxes); n > 0 {
 		return g.boxes[n-1]
@@ -329,7 +328,7 @@ func (g *docxGround) under() colour {
 	return g.page
 }
 
-// docxSettings reads whether a document shows the colour of its pages.
+// docxSettings determines whether a document displays its page colour.
 type docxSettings struct{ ground *docxGround }
 
 func (s *docxSettings) start(name string, a attrs) {

@@ -15,10 +15,10 @@ type eightBit interface {
 
 var _, _ eightBit = (*charmap.Charmap)(nil), (*dosPage)(nil)
 
-// dosPage holds the upper half of the characters of a DOS code page that package charmap lacks.
+// dosPage is the upper half of a DOS code page that package charmap lacks.
 type dosPage [128]rune
 
-// The Greek and the Turkish DOS page.
+// The Greek and Turkish DOS code pages.
 var (
 	codePage737 = newDOSPage("ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩαβγδεζηθικλμνξοπρσςτυφχψ░▒▓│┤╡╢╖╕╣║╗╝╜╛┐" +
 		"└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀ωάέήϊίόύϋώΆΈΉΊΌΎΏ±≥≤ΪΫ÷≈°∙·√ⁿ²■\u00a0")

@@ -17,15 +17,15 @@ import (
 type charset struct {
 	name string
 	enc  encoding.Encoding
-	bom  int  // bytes to skip
-	sure bool // the choice rests on a byte order mark, validity or a declaration; otherwise it is a guess
+	bom  int  // number of bytes to skip
+	sure bool // the choice is based on a byte order mark, validity or a declaration, rather than guessed
 }
 
-// detectWindow is how many bytes the detector reads.
+// detectWindow is the number of bytes examined by the detector.
 const detectWindow = 64 << 10
 
-// detectEncoding chooses the encoding by the byte order mark, then by validity as UTF-8, by a declaration, by
-// the pattern of zero bytes, and last by letter statistics. It fails with code Binary or Encoding.
+// detectEncoding chooses the encoding by byte order mark, then by validity as UTF-8, by declaration, by the pattern of zero bytes, and
+// finally by letter statistics. It fails with code Binary or Encoding.
 func detectEncoding(data []byte) (charset, error) {
 	if c, ok := byteOrderMark(data); ok {
 		return c, nil
@@ -82,9 +82,9 @@ func byteOrderMark(b []byte) (charset, bool) {
 	return charset{}, false
 }
 
-// wideWithoutMark recognises UTF-16 and UTF-32 without a byte order mark. In both the bytes of one parity
-// take far fewer values than those of the other: zero for Latin text, a few blocks for any other alphabet; in
-// addition, the decoded text must not contain unpaired surrogates or controls.
+// wideWithoutMark recognises UTF-16 and UTF-32 without a byte order mark. In both, the bytes of one parity take far fewer values than
+// those of the other: zero for Latin text, a few blocks for any other alphabet. In addition, the decoded text must not contain unpaired
+// surrogates or controls.
 func wideWithoutMark(b []byte) (charset, bool) {
 	if len(b) < 8 {
 		return charset{}, false
@@ -118,7 +118,7 @@ func wideWithoutMark(b []byte) (charset, bool) {
 	return charset{}, false
 }
 
-// plausibleUTF16 reads b as UTF-16 whose high bytes are at parity high.
+// plausibleUTF16 decodes b as UTF-16 with high bytes at the given parity.
 func plausibleUTF16(b []byte, high int) bool {
 	units, spaces, bad, swapped := len(b)/2, 0, 0, 0
 	for i := 0; i+1 < len(b); i += 2 {
@@ -136,17 +136,16 @@ func plausibleUTF16(b []byte, high int) bool {
 			}
 		}
 	}
-	// In 8-bit text read as UTF-16, a space is hardly ever a whole unit, so spaces decide. The
-	// other byte order turns them into U+2000, and line ends into U+0A00, which do not occur in
-	// text.
+	// In 8-bit text decoded as UTF-16, a space is hardly ever a whole unit, so spaces decide. The other byte order turns spaces into
+	// U+2000 and line ends into U+0A00, which do not occur in text.
 	return bad*200 <= units && spaces*100 >= units && swapped*50 <= spaces
 }
 
-// looksBinary reports whether more than 1 in 200 bytes are controls that text does not use. 8-bit text never
-// contains NUL bytes, but files that merely look like text may contain isolated ones.
+// looksBinary reports whether more than 1 in 200 bytes are controls that text does not use. 8-bit text never contains NUL bytes, but
+// files that merely resemble text can contain isolated ones.
 func looksBinary(head []byte) bool {
 	bad := 0
-	head = bytes.TrimRight(head, "\x00") // padding written by some editors
+	head = bytes.TrimRight(head, "\x00") // padding added by some editors
 	for _, c := range head {
 		if c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != 0x1b && c != '\v' && c != 0x08 && c != 0x1a {
 			bad++
@@ -155,7 +154,7 @@ func looksBinary(head []byte) bool {
 	return bad*200 > len(head)
 }
 
-// escapeEncoding recognises the 7-bit encodings that use escape sequences to switch.
+// escapeEncoding recognises 7-bit encodings that switch by escape sequences.
 func escapeEncoding(b []byte) (charset, bool) {
 	if !isASCII(b) {
 		return charset{}, false
@@ -208,8 +207,8 @@ func declared(head []byte) (charset, bool) {
 	return c, ok && c.enc != nil
 }
 
-// byName returns the charset of an IANA or common name. Everything called GB2312 or GBK is decoded
-// as GB18030, a superset of both, because real files use characters of the larger set.
+// byName returns the charset of an IANA or common name. Anything called GB2312 or GBK is decoded as GB18030, a superset of both, because
+// real files use characters of the larger set.
 func byName(name string) (charset, bool) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	switch name {
@@ -247,12 +246,12 @@ func byName(name string) (charset, bool) {
 func mustEncoding(name string) encoding.Encoding {
 	enc, err := htmlindex.Get(name)
 	if err != nil {
-		panic("extract: no encoding " + name) // a constant of ours, met by every test
+		panic("extract: no encoding " + name) // one of our constants, covered by every test
 	}
 	return enc
 }
 
-// fits reports whether data decodes with at most 1 % replacement characters.
+// fits reports whether data decodes with no more than 1 % replacement characters.
 func (c charset) fits(data []byte) bool {
 	s, err := c.decode(data[:min(len(data), detectWindow)])
 	if err != nil {
@@ -262,8 +261,7 @@ func (c charset) fits(data []byte) bool {
 	return bad*100 <= all
 }
 
-// nearlyUTF8 accepts UTF-8 with a few broken bytes: at least 50 times as many whole multi-byte
-// sequences as broken ones.
+// nearlyUTF8 accepts UTF-8 with a few broken bytes: at least 50 times as many intact multi-byte sequences as broken ones.
 func nearlyUTF8(data []byte) (charset, bool) {
 	good, bad := 0, 0
 	for b := data; len(b) > 0; {
@@ -310,8 +308,8 @@ func (b *builder) decodeText(data []byte) (string, error) {
 }
 
 func (b *builder) decodeAs(data []byte, c charset) (string, error) {
-	// Four bytes of input give at most one character of text (UTF-32), so reading more than four
-	// times the limit cannot add to the text.
+	// Four bytes of input yield at least one character of text (UTF-32), so reading more than four times the limit cannot add to the
+	// text.
 	if most := 4 * b.opt.MaxText; int64(len(data)) > most {
 		b.missing(Flag{Code: FlagTextLimit, Bytes: int64(len(data)) - most,
 			Detail: fmt.Sprintf("text ends after %d bytes; raise %s to read on", b.opt.MaxText, SettingOf("MaxText"))})

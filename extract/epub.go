@@ -58,15 +58,15 @@ func readEPUB(b *builder, data []byte) error {
 	return nil
 }
 
-// epubBook is a book whose chapters are read one after the other.
+// epubBook is a book whose chapters are read one at a time.
 type epubBook struct {
 	*parts
 	opf    *epubSpine
 	styles string
-	locked map[string]bool // parts that are encrypted
+	locked map[string]bool // encrypted parts
 }
 
-// chapter reads one chapter; what identifies the chapter.
+// chapter reads one chapter; what describes it.
 func (e *epubBook) chapter(name, what string) {
 	b := e.b
 	if e.locked[partName(name)] {
@@ -90,7 +90,7 @@ func (e *epubBook) chapter(name, what string) {
 	})
 }
 
-// beside reads content that a reading program shows next to the text, if the text lacks it.
+// beside reads content that a reading program displays alongside the text, if the text lacks it.
 func (e *epubBook) beside(name, what string) {
 	if e.locked[partName(name)] {
 		e.used[partName(name)] = true
@@ -113,7 +113,7 @@ func (e *epubBook) beside(name, what string) {
 	e.b.label = ""
 }
 
-// epubLocks finds the parts that are encrypted (EPUB Open Container Format 3.3, section 4.2.5).
+// epubLocks finds encrypted parts (EPUB Open Container Format 3.3, section 4.2.5).
 type epubLocks struct{ parts map[string]bool }
 
 func (r *epubLocks) start(name string, a attrs) {
@@ -153,17 +153,17 @@ func (r *epubRoot) chars(string) {}
 
 // epubSpine reads the manifest and the reading order.
 type epubSpine struct {
-	root   string // the package document's own path
+	root   string // path of the package document itself
 	item   map[string]string
 	kind   map[string]string // media types
 	nav    map[string]bool   // tables of contents
-	files  map[string]bool   // the parts of items that are not text
-	all    []string          // the items in the order of the manifest
+	files  map[string]bool   // parts of items other than text
+	all    []string          // items in manifest order
 	order  []string
 	styles []string
 }
 
-// path returns the name of an item's part.
+// path returns the part name of an item.
 func (r *epubSpine) path(id string) string {
 	href := r.item[id]
 	if plain, err := url.PathUnescape(href); err == nil {

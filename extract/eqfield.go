@@ -5,13 +5,13 @@ import (
 	"unicode"
 )
 
-// The code of an EQ field contains the text that the field shows (Word's field codes, "EQ"): readings above Chinese and Japanese
-// words, letters in circles, fractions.
+// The code of an EQ field contains the text it displays (Word's field codes, "EQ"): readings above Chinese and Japanese words, circled
+// letters, fractions.
 
-// eqPiece is a text that an EQ field shows, with the reading above it.
+// eqPiece is text displayed by an EQ field, with the reading above it.
 type eqPiece struct{ text, reading string }
 
-// maxEQ bounds the code of an EQ field, in bytes, and maxEQDepth the nesting of its groups.
+// maxEQ is the maximum length of an EQ field's code in bytes, and maxEQDepth the maximum nesting of its groups.
 const (
 	maxEQ      = 4 << 10
 	maxEQDepth = 16
@@ -26,7 +26,7 @@ func (f *fieldCode) add(s string) {
 	}
 }
 
-// writeEQ writes what the field shows, if it is an EQ field; write writes text to the paragraph.
+// writeEQ writes what the field displays if it is an EQ field, passing paragraph text to write.
 func (f *fieldCode) writeEQ(b *builder, write func(string)) {
 	for _, p := range eqPieces(string(f.code)) {
 		write(p.text)
@@ -36,7 +36,7 @@ func (f *fieldCode) writeEQ(b *builder, write func(string)) {
 	}
 }
 
-// eqPieces returns what the code of an EQ field shows, or nil if it is not an EQ field.
+// eqPieces returns what the code of an EQ field displays, or nil if it is not one.
 func eqPieces(code string) []eqPiece {
 	code = strings.TrimSpace(code)
 	if len(code) < 3 || !strings.EqualFold(code[:2], "EQ") || code[2] != ' ' && code[2] != '\\' {
@@ -51,7 +51,7 @@ type eqParser struct {
 	i int
 }
 
-// list reads text and elements up to the end, a separator or a closing bracket of the outer element.
+// list parses text and elements up to the end, a separator or the closing bracket of the outer element.
 func (p *eqParser) list(depth int) []eqPiece {
 	var out []eqPiece
 	text := func(s string) {
@@ -106,8 +106,8 @@ func (p *eqParser) format() {
 	}
 }
 
-// element reads switches with their numbers, and the arguments in brackets. If letters are set above one another, the raised
-// ones are the reading; signs that enclose a letter are left out.
+// element parses switches with their numbers, and bracketed arguments. If letters are stacked, the raised ones are the reading; signs
+// that enclose a letter are left out.
 func (p *eqParser) element(depth int) []eqPiece {
 	from := p.i
 	for p.i < len(p.s) && p.s[p.i] != '(' {
@@ -150,7 +150,7 @@ func (p *eqParser) element(depth int) []eqPiece {
 	return []eqPiece{one}
 }
 
-// joinEQ joins the text of arguments; an argument that is only a reading is left out.
+// joinEQ joins the text of arguments, leaving out an argument that is only a reading.
 func joinEQ(args [][]eqPiece, sep string) string {
 	var out []string
 	for _, a := range args {

@@ -7,31 +7,31 @@ import (
 
 // Codes of Error.
 const (
-	NoTextLayer = "no_text_layer" // pages are pictures
-	Empty       = "empty"         // no bytes, or no character of text
-	Encrypted   = "encrypted"     // a password is needed
-	Damaged     = "damaged"       // the file breaks its own format's rules
+	NoTextLayer = "no_text_layer" // the pages are images
+	Empty       = "empty"         // no bytes, or no text
+	Encrypted   = "encrypted"     // a password is required
+	Damaged     = "damaged"       // the file violates the rules of its format
 	Unsupported = "unsupported"   // a known format without a reader
 	Limit       = "limit"         // a limit of Options was exceeded
 	Timeout     = "timeout"       // the time limit was exceeded (sandbox)
 	Crashed     = "crashed"       // the child process ended without answering (sandbox)
 	Binary      = "binary"        // not text, and no known format
 	Encoding    = "encoding"      // text, but its encoding could not be determined
-	Archive     = "archive"       // several files; use Members
+	Archive     = "archive"       // contains several files; use Members
 	Unreadable  = "unreadable"    // the operating system refused to open or read it (sandbox)
 	Invalid     = "invalid"       // the caller's options are out of range
 )
 
-// Error says why a file gave no text. Find it with errors.As.
+// Error explains why a file yielded no text. Find it with errors.As.
 type Error struct {
 	Code   string `json:"code"`             // one of the constants above
-	Detail string `json:"detail,omitempty"` // what is wrong in this file
-	Advice string `json:"advice,omitempty"` // what to do; empty: the code's general advice
-	// NoEngine says that the file is a PDF but Options.PDF is nil.
+	Detail string `json:"detail,omitempty"` // what is wrong with this file
+	Advice string `json:"advice,omitempty"` // what to do; empty for the code's general advice
+	// NoEngine means that the file is a PDF but Options.PDF is nil.
 	NoEngine bool `json:"-"`
 }
 
-// Error says what happened and what to do about it.
+// Error describes what happened and what to do about it.
 func (e *Error) Error() string {
 	s := e.Code
 	if e.Detail != "" {
@@ -43,8 +43,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Reason returns the code, the detail and the advice of the error as Error writes them; a task records them as
-// the cause of its failure.
+// Reason returns the error's code, detail and advice in the wording of Error; a task records them as the cause of its failure.
 func (e *Error) Reason() (code, detail, advice string) { return e.Code, e.Detail, e.advice() }
 
 func (e *Error) advice() string {
@@ -76,15 +75,14 @@ func (e *Error) advice() string {
 	return ""
 }
 
-// WithAdvice returns e with its advice filled in, for callers that show the parts separately.
+// WithAdvice returns e with its advice filled in, for callers that display the parts separately.
 func (e *Error) WithAdvice() *Error {
 	c := *e
 	c.Advice = e.advice()
 	return &c
 }
 
-// LimitError returns the error for exceeding the named limit of Options. Its advice names the configuration
-// key that sets the limit.
+// LimitError returns the error for exceeding the named limit of Options. Its advice names the configuration key for the limit.
 func LimitError(what, option, detail string) *Error {
 	return &Error{Code: Limit, Detail: what + ": " + detail, Advice: "raise " + SettingOf(option) + " to allow it"}
 }

@@ -6,31 +6,30 @@ import (
 	"strings"
 )
 
-// Options bound the work. A zero field means its default.
+// Options limit the work. A zero field selects its default.
 type Options struct {
-	// MaxInput is the largest file, in bytes; default 256 MiB.
+	// MaxInput is the maximum size of a file, in bytes; default 256 MiB.
 	MaxInput int64
-	// MaxText is the maximum length of the text, in bytes of UTF-8; default 32 MiB. Text beyond it is cut
-	// off, and the result is partial.
+	// MaxText is the maximum length of the text, in bytes of UTF-8; default 32 MiB. Any further text is cut off, and the result is
+	// partial.
 	MaxText int64
-	// MaxPages is the maximum number of pages of a PDF that are read; default 5000. Further pages make the
-	// result partial.
+	// MaxPages is the maximum number of PDF pages read; default 5000. Further pages make the result partial.
 	MaxPages int
-	// MaxEntries is the maximum number of entries of a zip or tar archive, including nested ones; default 10000.
+	// MaxEntries is the maximum number of entries in a zip or tar archive, including nested archives; default 10000.
 	MaxEntries int
-	// MaxUnpacked is the maximum unpacked size of all parts of one file together, in bytes; default 512 MiB.
+	// MaxUnpacked is the maximum total unpacked size of all parts of one file, in bytes; default 512 MiB.
 	MaxUnpacked int64
-	// MaxRatio is the largest ratio of unpacked to packed size of an archive; default 200.
-	// It does not apply to archives that unpack to less than 4 MiB.
+	// MaxRatio is the maximum ratio of unpacked to packed size of an archive; default 200. It does not apply to archives that unpack to
+	// less than 4 MiB.
 	MaxRatio int
-	// MaxDepth is the deepest nesting of XML or HTML elements and RTF groups; default 256.
+	// MaxDepth is the maximum nesting of XML or HTML elements and RTF groups; default 256.
 	MaxDepth int
-	// MaxNesting is the maximum depth to which archives may be nested; default 3.
+	// MaxNesting is the maximum nesting of archives; default 3.
 	MaxNesting int
-	// MaxScans is the maximum number of pages without a text layer that Members keeps as pictures for
-	// character recognition; default 0, none.
+	// MaxScans is the maximum number of pages without a text layer that Members keeps as images for character recognition; default 0,
+	// none.
 	MaxScans int
-	// PDF reads PDF files; if it is nil, they are refused as unsupported.
+	// PDF reads PDF files; if nil, they are refused as unsupported.
 	PDF *PDF `json:"-"`
 }
 
@@ -54,7 +53,7 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// WithDefaults returns o with every zero limit replaced by its default.
+// WithDefaults returns o with zero limits replaced by their defaults.
 func (o Options) WithDefaults() Options {
 	def64 := func(p *int64, v int64) {
 		if *p == 0 {
@@ -91,10 +90,10 @@ type Result struct {
 	Time    string  `json:"time,omitempty"`
 	Places  []Place `json:"places,omitempty"` // in order of Offset
 	Flags   []Flag  `json:"flags,omitempty"`
-	Partial bool    `json:"partial,omitempty"` // some part is missing; a flag says which
+	Partial bool    `json:"partial,omitempty"` // some part is missing, as stated by a flag
 }
 
-// Place says where in the file the text starting at Offset is.
+// Place describes where in the file the text starting at Offset is.
 type Place struct {
 	Offset int    `json:"offset"` // in bytes of Result.Text
 	Label  string `json:"label"`  // for example "page 3" or "slide 2"
@@ -112,26 +111,25 @@ func (r *Result) PlaceAt(offset int) string {
 	return label
 }
 
-// Flag is something about the file that a reader of its report should know.
+// Flag is something that a reader of the report should know about the file.
 type Flag struct {
 	Code   string `json:"code"`             // stable; one of the Flag constants
 	Detail string `json:"detail,omitempty"` // a plain sentence
 	Count  int    `json:"count,omitempty"`
-	// Missing says that something a reader may see is not in the text because it could not be read. Otherwise, a rule left out
-	// the characters that Letters counts.
+	// Missing means that something visible to a reader is not in the text because it could not be read. Otherwise, a rule left out the
+	// characters counted by Letters.
 	Missing bool `json:"missing,omitempty"`
-	// Letters counts the letters, marks and digits of the file that are not in the text for this reason. Bytes is the size of
-	// missing content whose letters cannot be counted. Both are 0 if nothing is missing or the number is unknown.
+	// Letters counts the letters, marks and digits of the file that are not in the text for this reason. Bytes is the size of missing
+	// content with uncountable letters. Both are 0 if nothing is missing or the number is unknown.
 	Letters int   `json:"letters,omitempty"`
 	Bytes   int64 `json:"bytes,omitempty"`
-	// Start and End delimit bytes of Result.Text, half-open; both are 0 if the flag has no place.
+	// Start and End are a half-open range of bytes in Result.Text; both are 0 if the flag has no place.
 	Start int `json:"start,omitempty"`
 	End   int `json:"end,omitempty"`
 }
 
-// Bytes returns the text of one file. name helps to choose the format if the content leaves it
-// open, and may be empty. For an archive of several files it fails with code [Archive]; use
-// Members. Every error is an *Error. data is not kept, and not changed.
+// Bytes returns the text of one file. name helps to determine the format if the content is ambiguous, and can be empty. For an archive of
+// several files, it fails with code [Archive]; use Members instead. Every error is an *Error. data is neither retained nor modified.
 func Bytes(name string, data []byte, o Options) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, &Error{Code: Invalid, Detail: err.Error()}
@@ -159,15 +157,15 @@ func checkInput(name string, data []byte, o Options) (Format, error) {
 	return Sniff(name, data)
 }
 
-// read runs the reader for one format and completes the result, a member without a path.
+// read runs the reader for a format and completes the result, a member without a path.
 func read(f Format, data []byte, o Options, lim *budget) Member {
 	return readWith(f, readers(f), data, o, lim)
 }
 
 func readWith(f Format, reader func(*builder, []byte) error, data []byte, o Options, lim *budget) (m Member) {
 	b := newBuilder(f, o, lim)
-	// Third-party parsers are used on hostile bytes; if they panic, only this one file counts as
-	// damaged. Our own parsers are fuzzed and do not rely on it.
+	// Third-party parsers run on hostile bytes; if one panics, only this file counts as damaged. Our own parsers are fuzzed and do not
+	// rely on it.
 	defer func() {
 		if p := recover(); p != nil {
 			m = Member{Err: &Error{Code: Damaged, Detail: fmt.Sprintf("%s: the reader stopped: %v", f, p)}}
@@ -175,7 +173,7 @@ func readWith(f Format, reader func(*builder, []byte) error, data []byte, o Opti
 	}()
 	if err := reader(b, data); err != nil {
 		e := asError(err)
-		// The text before the damage is worth showing, but the damage must not be hidden.
+		// The text before the damage is worth presenting, but the damage must not be hidden.
 		if !b.any() || e.Code == Encrypted || e.Code == Binary || e.Code == Unsupported {
 			return Member{Err: e, Scans: b.scans, attached: b.attached}
 		}
@@ -246,7 +244,7 @@ func readers(f Format) func(*builder, []byte) error {
 	}
 }
 
-// cleanTitle turns a title or author into a single line.
+// cleanTitle converts a title or author to a single line.
 func cleanTitle(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 	s = strings.ReplaceAll(s, "\x00", "")

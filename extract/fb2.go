@@ -26,7 +26,7 @@ type fb2Reader struct {
 	path    []string
 	title   bool // inside a section's title
 	section string
-	dates   [3]string // dates of the work, of its publication and of the file
+	dates   [3]string // dates of the work, its publication and the file
 }
 
 func local(name string) string { return name[strings.LastIndexByte(name, ':')+1:] }

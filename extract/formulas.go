@@ -10,20 +10,20 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A page shows a formula once but contains it two or three times: as MathML, drawn letter by letter with aria-hidden
-// (KaTeX, MathJax), as a picture with its TeX (MediaWiki), and as TeX again in an annotation, which no browser shows.
+// A page displays a formula once but contains it two or three times: as MathML, drawn letter by letter with aria-hidden (KaTeX, MathJax),
+// as a picture with its TeX source (MediaWiki), and again as TeX in an annotation, which no browser displays.
 
-// formulas records the last formula of a paragraph, in text or as a drawing.
+// formulas tracks the last formula of a paragraph, as text or as a drawing.
 type formulas struct {
-	from, to int  // bytes of the paragraph
-	math     bool // MathML, not a drawing
+	from, to int  // bytes in the paragraph
+	math     bool // MathML rather than a drawing
 	letters  []rune
 }
 
-// isAnnotation reports whether an element holds the source of a formula.
+// isAnnotation reports whether an element contains the source of a formula.
 func isAnnotation(name string) bool { return name == "annotation" || name == "annotation-xml" }
 
-// isFormula reports whether an element may hold one of several forms of a formula.
+// isFormula reports whether an element can contain one of several forms of a formula.
 func isFormula(t html.Token) bool {
 	if t.DataAtom == atom.Math {
 		return true
@@ -36,8 +36,7 @@ func isFormula(t html.Token) bool {
 	return false
 }
 
-// ended removes a formula that begins at byte from of the paragraph, if another form of the same formula
-// precedes it.
+// ended removes a formula that starts at byte from of the paragraph, if another form of it precedes it.
 func (t *formulas) ended(b *builder, from int, math bool) {
 	if from >= len(b.para) {
 		return
@@ -51,7 +50,7 @@ func (t *formulas) ended(b *builder, from int, math bool) {
 	*t = formulas{from, len(b.para), math, letters}
 }
 
-// pictured reports whether the alternative text of a picture says the same as the formula before it.
+// pictured reports whether the alternative text of a picture repeats the formula before it.
 func (t *formulas) pictured(b *builder, alt string) bool {
 	if !t.before(b, len(b.para)) || !slices.Equal(formulaLetters(alt), t.letters) {
 		return false
@@ -60,13 +59,13 @@ func (t *formulas) pictured(b *builder, alt string) bool {
 	return true
 }
 
-// before reports whether there are only blanks between the formula and byte from of the paragraph.
+// before reports whether only blanks separate the formula from byte from of the paragraph.
 func (t *formulas) before(b *builder, from int) bool {
 	return len(t.letters) > 0 && t.to <= from && len(bytes.TrimSpace(b.para[t.to:from])) == 0
 }
 
-// formulaLetters returns the letters and digits of a formula in order of their codes, since its forms write
-// them in different orders. It leaves out TeX commands.
+// formulaLetters returns a formula's letters and digits sorted by code, since its forms write them in different orders. It leaves out TeX
+// commands.
 func formulaLetters(s string) []rune {
 	var out []rune
 	command := false

@@ -15,8 +15,7 @@ import (
 
 var hzEncoding encoding.Encoding = simplifiedchinese.HZGB2312
 
-// singleBytes lists the 8-bit encodings that guessEncoding considers, the likelier first in case of equal
-// results.
+// singleBytes lists the 8-bit encodings considered by guessEncoding, likelier ones first to break ties.
 var singleBytes = []struct {
 	name string
 	enc  *charmap.Charmap
@@ -32,9 +31,8 @@ var singleBytes = []struct {
 	{"ibm852", charmap.CodePage852}, {"ibm437", charmap.CodePage437},
 }
 
-// guessEncoding guesses the encoding of bytes without a declaration. Multi-byte encodings are
-// recognised by ICU's method (package chardet); if none of them fits, the 8-bit encodings are
-// compared by how well the resulting letter pairs match a language.
+// guessEncoding guesses the encoding of bytes without a declaration. Multi-byte encodings are recognised by ICU's method (package
+// chardet); if none fits, 8-bit encodings are compared by how well the resulting letter pairs match a language.
 func guessEncoding(data []byte) (charset, error) {
 	if c, ok := multiByte(data); ok {
 		return c, nil
@@ -66,17 +64,17 @@ func multiByte(data []byte) (charset, bool) {
 	return charset{}, false
 }
 
-// lettersFile has one line for each language: its name, and letter pairs, each followed by a letter for the
-// pair's frequency (letters_gen.go).
+// lettersFile has one line per language: its name, then letter pairs, each followed by a letter for the pair's frequency
+// (letters_gen.go).
 //
 //go:embed letters.txt
 var lettersFile string
 
-// language has the frequencies of one language's letter pairs.
+// language is the frequencies of one language's letter pairs.
 type language struct {
 	name  string
 	pairs map[[2]rune]float64 // bits of surprise
-	knows map[rune]bool       // letters in its pairs
+	knows map[rune]bool       // letters that occur in its pairs
 }
 
 var languages = sync.OnceValue(func() []language {
@@ -101,18 +99,18 @@ func spaceFor(r rune) rune {
 	return r
 }
 
-// Bits of surprise for pairs that the model has not seen.
+// Bits of surprise for pairs unknown to the model.
 const (
-	unseenPair   = 13.0 // two letters that the language's sample never puts together
-	unseenLetter = 20.0 // a letter that the language does not have
+	unseenPair   = 13.0 // two letters never adjacent in the language's sample
+	unseenLetter = 20.0 // a letter foreign to the language
 	unseenSymbol = 14.0 // a sign that is rare in text
 	commonSign   = 9.0  // quotation marks, dashes and the like
-	wrongCase    = 6.0  // a capital after a small letter, in addition
-	unlike       = 12.0 // per pair, above which a reading is not language
-	rareEncoding = 30.0 // for the whole text, if the encoding is one of DOS or of the old Macintosh
+	wrongCase    = 6.0  // added for a capital after a lower-case letter
+	unlike       = 12.0 // per pair; above this, the result is not language
+	rareEncoding = 30.0 // added for the whole text if the encoding is that of DOS or the old Macintosh
 )
 
-// bytePairs counts pairs of neighbouring bytes, at least one of which is not ASCII.
+// bytePairs counts pairs of adjacent bytes in which at least one is not ASCII.
 func bytePairs(data []byte) map[[2]byte]int {
 	pairs := map[[2]byte]int{}
 	prev := byte(' ')
@@ -135,7 +133,7 @@ func singleByte(data []byte) (charset, bool) {
 			letters++
 		}
 	}
-	latin := high*50 < letters // a text in another script has more than 2 % of its own letters
+	latin := high*50 < letters // more than 2 % of the letters in text of another script are its own
 	best, at := 0.0, -1
 	for i, s := range singleBytes {
 		cost, ok := readingCost(pairs, s.enc)
@@ -150,22 +148,21 @@ func singleByte(data []byte) (charset, bool) {
 	for _, n := range pairs {
 		total += n
 	}
-	// A Latin text in a language whose letters we do not know has few bytes that are not ASCII;
-	// if there are many and they match no language, the encoding is unknown to us.
+	// A Latin text in an unknown language has few non-ASCII bytes; if there are many and they match no language, the encoding is unknown.
 	if at < 0 || best > unlike*float64(max(total, 20)) && high*4 > letters {
 		return charset{}, false
 	}
 	return charset{name: singleBytes[at].name, enc: singleBytes[at].enc}, true
 }
 
-// readingCost is the lowest surprise, in bits, of the pairs in encoding c, over all languages. It fails if
-// some bytes of the pairs are undefined in c.
+// readingCost returns the minimum surprise, in bits, over all languages, of the pairs decoded as c. It fails if some bytes in the pairs
+// are undefined in c.
 func readingCost(pairs map[[2]byte]int, c eightBit) (float64, bool) {
 	type pair struct {
 		key [2]rune
 		n   float64
 	}
-	fixed := 0.0 // the part of the cost that is the same for all languages
+	fixed := 0.0 // the part of the cost common to all languages
 	var letters []pair
 	undefined, total := 0, 0
 	for p, n := range pairs {
@@ -215,8 +212,7 @@ func (l *language) cost(pair [2]rune) float64 {
 	return unseenPair
 }
 
-// pairRune returns r in the form that the model uses: a small letter or, for every sign, a space. It also
-// returns the cost of a sign.
+// pairRune returns r in the model's form: a lower-case letter or, for every sign, a space. It also returns the cost of a sign.
 func pairRune(r rune) (rune, float64) {
 	switch {
 	case unicode.IsLetter(r), unicode.IsMark(r):

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// readHTML returns everything that a browser would show, without filtering boilerplate: text
-// left out is text not checked. Text hidden by markup is kept and flagged.
+// readHTML returns everything that a browser would display, without filtering boilerplate: text left out would be text not checked. Text
+// hidden by markup is kept and flagged.
 func readHTML(b *builder, data []byte) error {
 	s, err := b.decodeText(data)
 	if err != nil {
@@ -22,35 +22,35 @@ func readHTML(b *builder, data []byte) error {
 	return nil
 }
 
-// htmlState is the state of reading one HTML text.
+// htmlState is the state while reading one HTML text.
 type htmlState struct {
 	b       *builder
-	skip    int // nesting depth inside elements whose text is not content
+	skip    int // nesting depth in elements whose text is not content
 	pre     int
-	stack   []htmlTag    // open elements, at most MaxDepth deep
-	nodes   []*html.Node // the same elements, in the form that selectors need
+	stack   []htmlTag    // open elements, up to MaxDepth deep
+	nodes   []*html.Node // the same elements in the form needed by selectors
 	styles  *styleSheet  // nil if the page has none
 	title   bool
 	tooDeep bool
 
 	ruby    readings
 	forms   formulas
-	turns   int  // open elements whose text needs a direction control
-	dropped bool // the paragraph is one letter so far, set large before its word
+	turns   int  // number of open elements whose text needs a direction control
+	dropped bool // the paragraph so far is one letter, an enlarged initial
 
-	outer textStyle // how text outside all elements is shown
+	outer textStyle // style of text outside all elements
 }
 
 type htmlTag struct {
 	name    atom.Atom
 	raw     string
 	style   textStyle
-	turned  bool // the direction control is in the paragraph
+	turned  bool // the direction control was written to the paragraph
 	skipped bool // its text is not content
-	from    int  // byte of the paragraph where a formula, or its visible form, began; -1: not a formula
+	from    int  // start in the paragraph of a formula, or of its visible form; -1 if not a formula
 }
 
-// style returns how text at this place is shown.
+// style returns how text at this point is displayed.
 func (st *htmlState) style() textStyle {
 	if n := len(st.stack); n > 0 {
 		return st.stack[n-1].style
@@ -72,7 +72,7 @@ func (b *builder) styledText(s, styles string) {
 	st.read(z)
 }
 
-// read writes the text of the tokens that the tokenizer returns.
+// read writes the text of the tokenizer's tokens.
 func (st *htmlState) read(z *html.Tokenizer) {
 	b := st.b
 	for !b.full {
@@ -96,7 +96,7 @@ func (st *htmlState) read(z *html.Tokenizer) {
 	}
 }
 
-// ownStyles returns the style sheets from anywhere in a page, since they apply to the whole page.
+// ownStyles returns the style sheets from anywhere in a page, since they apply to all of it.
 func ownStyles(s string) string {
 	if !strings.Contains(s, "<style") && !strings.Contains(s, "<STYLE") && !strings.Contains(s, "<Style") {
 		return ""
@@ -126,15 +126,14 @@ func ownStyles(s string) string {
 	return out.String()
 }
 
-// leaveHead ends a head, as browsers do, when something appears that can only be in a body (HTML,
-// 13.2.6.4.4).
+// leaveHead ends a head, as browsers do, when something appears that can occur only in a body (HTML, 13.2.6.4.4).
 func (st *htmlState) leaveHead() {
 	if n := len(st.stack); n > 0 && st.stack[n-1].name == atom.Head {
 		st.pop(n - 1)
 	}
 }
 
-// standsInHead reports whether an element does not end the head.
+// standsInHead reports whether an element can occur in a head without ending it.
 func standsInHead(a atom.Atom) bool {
 	switch a {
 	case atom.Base, atom.Basefont, atom.Bgsound, atom.Link, atom.Meta, atom.Title, atom.Noscript, atom.Noframes, atom.Style, atom.Script,
@@ -190,7 +189,7 @@ func (st *htmlState) end() {
 	}
 }
 
-// turn writes the direction controls of the open elements before text s, if they are not yet in the paragraph.
+// turn writes the open elements' direction controls before text s, unless they are already in the paragraph.
 func (st *htmlState) turn(s string) {
 	if strings.TrimSpace(s) == "" {
 		return
@@ -203,13 +202,13 @@ func (st *htmlState) turn(s string) {
 	}
 }
 
-// ordersText reports whether the direction of an element changes the order of its text. The direction of a block only
-// sets that of the paragraph, which people still read in the direction of its letters.
+// ordersText reports whether an element's direction changes the order of its text. The direction of a block sets only that of the
+// paragraph, which people still read in the direction of its letters.
 func (t *htmlTag) ordersText() bool {
 	return isInline(t.name) || t.style.turn == bidiRLO || t.style.turn == bidiLRO
 }
 
-// mark flags the text after byte from of the paragraph, if its look requires that.
+// mark flags the text from byte from of the paragraph on, if its style requires that.
 func (st *htmlState) mark(from int) {
 	l := st.style()
 	code := l.code()
@@ -246,7 +245,7 @@ func isVoid(a atom.Atom) bool {
 	return false
 }
 
-// isInline reports whether an element does not end a paragraph.
+// isInline reports whether an element leaves the paragraph open.
 func isInline(a atom.Atom) bool {
 	switch a {
 	case atom.A, atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data, atom.Del, atom.Dfn, atom.Em,
@@ -259,7 +258,7 @@ func isInline(a atom.Atom) bool {
 	return a == 0 // unknown elements are inline, as in browsers
 }
 
-// isSkipped reports whether a browser does not show an element's text.
+// isSkipped reports whether a browser does not display an element's text.
 func isSkipped(a atom.Atom) bool {
 	switch a {
 	case atom.Script, atom.Style, atom.Head, atom.Template, atom.Rt, atom.Rp, atom.Rtc, atom.Noframes, atom.Iframe, atom.Datalist,
@@ -269,7 +268,7 @@ func isSkipped(a atom.Atom) bool {
 	return false
 }
 
-// unshown records text that no current program shows; it may differ from what is shown.
+// unshown records text that no current program displays; it can differ from what is displayed.
 func (st *htmlState) unshown(s string) {
 	for i := len(st.stack) - 1; i >= 0; i-- {
 		if !st.stack[i].skipped {
@@ -340,7 +339,7 @@ func (st *htmlState) start(t html.Token) {
 	}
 }
 
-// push opens an element and determines its look.
+// push opens an element and determines its style.
 func (st *htmlState) push(t html.Token) {
 	outer := st.style()
 	n := &html.Node{Type: html.ElementNode, Data: t.Data, DataAtom: t.DataAtom, Attr: t.Attr}
@@ -365,7 +364,7 @@ func (st *htmlState) push(t html.Token) {
 	}
 }
 
-// closeImplied closes an open element with one of the names that the new element ends (<li>a<li>b).
+// closeImplied closes an open element with one of the given names, which the new element ends (<li>a<li>b).
 func (st *htmlState) closeImplied(names ...atom.Atom) {
 	if n := len(st.stack); n > 0 && slices.Contains(names, st.stack[n-1].name) {
 		st.pop(n - 1)
@@ -394,8 +393,8 @@ func (st *htmlState) close(t html.Token) {
 	}
 }
 
-// endBlock ends the paragraph of a block, but not that of a division that is a single capital: if set large, it may begin a
-// word that continues after the division.
+// endBlock ends a block's paragraph, unless the block is a division with a single capital, which can be the enlarged initial of a word
+// that continues after it.
 func (st *htmlState) endBlock(a atom.Atom) {
 	if r, n := utf8.DecodeRune(st.b.para); a == atom.Div && n == len(st.b.para) && unicode.IsUpper(r) && len(st.b.spans.open) == 0 {
 		st.dropped = true
@@ -404,7 +403,7 @@ func (st *htmlState) endBlock(a atom.Atom) {
 	st.end()
 }
 
-// pop closes all elements at and after index i.
+// pop closes all elements from index i on.
 func (st *htmlState) pop(i int) {
 	for j := len(st.stack) - 1; j >= i; j-- {
 		st.ended(&st.stack[j])
@@ -418,7 +417,7 @@ func (st *htmlState) pop(i int) {
 	st.stack, st.nodes = st.stack[:i], st.nodes[:i]
 }
 
-// ended handles what is left to do at the end of an element.
+// ended performs the remaining work at the end of an element.
 func (st *htmlState) ended(t *htmlTag) {
 	if t.style.turn != 0 {
 		st.turns--
@@ -436,7 +435,7 @@ func (st *htmlState) ended(t *htmlTag) {
 	st.ruby.stop(st.b, t.name)
 }
 
-// meta takes the author from a meta element; the encoding was determined earlier.
+// meta reads the author from a meta element; the encoding was determined earlier.
 func (st *htmlState) meta(t html.Token) {
 	var name, content string
 	for _, a := range t.Attr {
@@ -457,7 +456,7 @@ func (st *htmlState) meta(t html.Token) {
 	}
 }
 
-// alternative writes the alternative text of a picture, which readers see if pictures are not shown.
+// alternative writes a picture's alternative text, which readers see if pictures are not displayed.
 func (st *htmlState) alternative(t html.Token) {
 	if st.skip > 0 {
 		return

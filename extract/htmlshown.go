@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// within reads a piece of HTML inside the page, and raises the flag code for its text unless code is empty.
+// within reads HTML embedded in the page and, unless code is empty, raises that flag for its text.
 func (st *htmlState) within(s, code string) {
 	if st.skip > 0 || st.b.nested >= st.b.opt.MaxNesting {
 		if st.skip == 0 && strings.TrimSpace(s) != "" {
@@ -31,7 +31,7 @@ func (st *htmlState) within(s, code string) {
 	st.b.res.Title = title
 }
 
-// isShadowRoot reports whether a template is the content of the element around it.
+// isShadowRoot reports whether a template is the content of its parent element.
 func isShadowRoot(t html.Token) bool {
 	for _, a := range t.Attr {
 		if (a.Key == "shadowrootmode" || a.Key == "shadowroot") && t.DataAtom == atom.Template {
@@ -88,7 +88,7 @@ func (st *htmlState) frame(t html.Token) {
 	}
 }
 
-// own reads a page that is embedded in this one.
+// own reads a page embedded in this one.
 func (st *htmlState) own(s string) {
 	if st.b.nested >= st.b.opt.MaxNesting {
 		st.b.partial(FlagPart, "pages in pages, too deep to be read")
@@ -101,7 +101,7 @@ func (st *htmlState) own(s string) {
 	st.b.res.Title = title
 }
 
-// formValue writes what a form control shows in addition to its content.
+// formValue writes what a form control displays besides its content.
 func (st *htmlState) formValue(t html.Token) {
 	if st.skip > 0 {
 		return
@@ -139,7 +139,7 @@ func (st *htmlState) formValue(t html.Token) {
 	st.b.space()
 }
 
-// generated writes what the style sheets put before or after the content of the innermost element.
+// generated writes what the style sheets insert before or after the content of the innermost element.
 func (st *htmlState) generated(at pseudo) {
 	if st.skip > 0 || len(st.nodes) == 0 {
 		return

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// invisible reports whether r is invisible and only affects how its neighbours join or look.
+// invisible reports whether r is invisible and affects only how its neighbours join or look.
 func invisible(r rune) bool {
 	switch {
 	case r < 0x34f:
@@ -21,11 +21,11 @@ func invisible(r rune) bool {
 		r >= 0x1bca0 && r <= 0x1bca3 || r >= 0x1d173 && r <= 0x1d17a || r >= 0xe0001 && r <= 0xe007f || r >= 0xe0100 && r <= 0xe01ef
 }
 
-// ordinary reports whether an invisible character between two others is normal in their scripts. Scripts without
-// spaces mark where a line may break, others mark how letters join, and formulas mark products.
+// ordinary reports whether an invisible character between two others is normal in their scripts. Scripts without spaces mark possible
+// line breaks, others mark how letters join, and formulas mark products.
 func ordinary(r, before, after rune) bool {
 	switch {
-	case r == 0xad: // where a word may be divided, in scripts that divide words
+	case r == 0xad: // possible hyphenation, in scripts that hyphenate
 		return !unicode.In(before, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao)
 	case r == 0x200b:
 		return unicode.In(before, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan, unicode.Javanese,
@@ -47,13 +47,12 @@ func ordinary(r, before, after rune) bool {
 	return false
 }
 
-// conjoining reports whether r is a part of a Korean syllable.
+// conjoining reports whether r is part of a Korean syllable.
 func conjoining(r rune) bool {
 	return r >= 0x1100 && r <= 0x11ff || r >= 0xa960 && r <= 0xa97f || r >= 0xd7b0 && r <= 0xd7ff
 }
 
-// scanControls flags invisible characters inside words. It flags direction controls if no text is written
-// from right to left.
+// scanControls flags invisible characters inside words. It flags direction controls unless some text runs from right to left.
 func scanControls(b *builder, s string) {
 	if strings.IndexFunc(s, func(r rune) bool { return invisible(r) || isBidi(r) }) < 0 {
 		return
@@ -68,7 +67,7 @@ func scanControls(b *builder, s string) {
 			if inLetters(before, after) && !ordinary(r, before, after) {
 				b.flag(Flag{Code: FlagZeroWidth, Start: i, End: i + n, Detail: fmt.Sprintf("invisible U+%04X inside a word", r)})
 			}
-			continue // the letter before stays
+			continue // the letter before remains
 		case isBidi(r):
 			after := nextVisible(s[i+n:])
 			override := r == bidiLRO || r == bidiRLO

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// readLaTeX returns what LaTeX prints as running text: headings, paragraphs, captions, notes, and the text of
-// the document's own simple macros. It does not evaluate TeX arithmetic. If a command is unknown, it drops
-// the name and keeps the argument.
+// readLaTeX returns what LaTeX prints as running text: headings, paragraphs, captions, notes, and the text of the document's own simple
+// macros. It does not evaluate TeX arithmetic. It drops the name of an unknown command and keeps the argument.
 func readLaTeX(b *builder, data []byte) error {
 	s, err := b.decodeText(data)
 	if err != nil {
@@ -31,22 +30,22 @@ type macro struct {
 	body string
 }
 
-// latex is the state of reading one document.
+// latex is the state while reading one document.
 type latex struct {
 	b       *builder
 	macros  map[string]macro
-	notes   []string // footnotes of the paragraph
+	notes   []string // footnotes in the paragraph
 	missing []string
-	fuel    int // number of characters that macros and includes may still add
+	fuel    int // number of characters that macros and includes can still add
 	body    bool
 	depth   int
 }
 
-// maxLatexDepth bounds groups in groups, macros in macros and includes in includes.
+// maxLatexDepth is the maximum nesting of groups, macros and includes.
 const maxLatexDepth = 100
 
-// whole reads a file: its preamble for title, author and macros, and its body as text. A file
-// without \begin{document} is all body.
+// whole reads a file: the preamble for title, author and macros, and the body as text. A file without \begin{document} consists entirely
+// of body.
 func (x *latex) whole(s string, depth int) {
 	s = dropComments(s)
 	if i := strings.Index(s, `\begin{document}`); i >= 0 && depth == 0 {
@@ -60,7 +59,7 @@ func (x *latex) whole(s string, depth int) {
 	x.text(s)
 }
 
-// dropComments removes each comment with its line end and the blanks that begin the next line, as TeX does.
+// dropComments removes each comment with its line end and the leading blanks of the next line, as TeX does.
 func dropComments(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
@@ -86,7 +85,7 @@ func dropComments(s string) string {
 	return out.String()
 }
 
-// preamble takes title, author and the document's own macros.
+// preamble reads title, author and the document's own macros.
 func (x *latex) preamble(s string) {
 	p := &latexScan{s: s}
 	for p.i < len(s) {
@@ -109,7 +108,7 @@ func (x *latex) preamble(s string) {
 	}
 }
 
-// includeMacros reads the definitions of a file that the preamble includes.
+// includeMacros reads the definitions in a file included by the preamble.
 func (x *latex) includeMacros(name string) {
 	if x.b.include == nil || x.depth >= maxLatexDepth {
 		return
@@ -236,7 +235,7 @@ func (x *latex) command(p *latexScan) {
 			p.argument()
 		}
 		if k := len(x.b.para); p.i < len(p.s) && strings.IndexByte(",.;:)", p.s[p.i]) >= 0 && k > 0 && x.b.para[k-1] == ' ' {
-			x.b.para = x.b.para[:k-1] // drops the space before a reference that is left out completely
+			x.b.para = x.b.para[:k-1] // drops the space before a reference that is left out entirely
 		}
 		return
 	}
@@ -335,7 +334,7 @@ func (x *latex) expand(m macro, p *latexScan) {
 	x.text(body)
 }
 
-// accent puts a mark over the next letter.
+// accent puts a mark on the next letter.
 func (x *latex) accent(mark rune, p *latexScan) {
 	p.space()
 	base := ""
@@ -386,7 +385,7 @@ func (x *latex) environment(p *latexScan) {
 	}
 }
 
-// isPlacement distinguishes the optional argument of a floating figure from the title of a theorem.
+// isPlacement distinguishes the optional argument of a float from the title of a theorem.
 func isPlacement(s string) bool { return strings.Trim(s, "htbpH!,.=0123456789cmin ") == "" }
 
 func (x *latex) includeFile(name string, p *latexScan) {

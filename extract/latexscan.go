@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// latexScan reads the syntax of TeX from a text.
+// latexScan parses TeX syntax.
 type latexScan struct {
 	s string
 	i int
@@ -13,7 +13,7 @@ type latexScan struct {
 
 func isTeXLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '@' }
 
-// command reads a control sequence at \ and the blanks after a named one.
+// command parses a control sequence at \ and the blanks after a named one.
 func (p *latexScan) command() string {
 	p.i++
 	if p.i >= len(p.s) {
@@ -47,7 +47,7 @@ func (p *latexScan) star() {
 	}
 }
 
-// argument reads a group in braces, without them, or one character or command.
+// argument parses a group in braces, without the braces, or one character or command.
 func (p *latexScan) argument() string {
 	p.space()
 	if p.i >= len(p.s) {
@@ -66,7 +66,7 @@ func (p *latexScan) argument() string {
 	return p.balanced('{', '}')
 }
 
-// optional reads an argument in square brackets, if there is one.
+// optional parses an argument in square brackets, if present.
 func (p *latexScan) optional() (string, bool) {
 	at := p.i
 	for p.i < len(p.s) && (p.s[p.i] == ' ' || p.s[p.i] == '\t') {
@@ -76,7 +76,7 @@ func (p *latexScan) optional() (string, bool) {
 		p.i = at
 		return "", false
 	}
-	// Brackets need not come in pairs; one without a closing bracket nearby is text.
+	// Brackets need not be paired; one without a closing bracket nearby is text.
 	if j := strings.IndexByte(p.s[p.i:min(len(p.s), p.i+4096)], ']'); j < 0 {
 		p.i = at
 		return "", false
@@ -84,7 +84,7 @@ func (p *latexScan) optional() (string, bool) {
 	return p.balanced('[', ']'), true
 }
 
-// balanced reads from an opening bracket to its closing one, or to the end.
+// balanced parses from an opening bracket to its closing one, or to the end.
 func (p *latexScan) balanced(open, close byte) string {
 	p.i++
 	from, level := p.i, 1
@@ -111,7 +111,7 @@ func (p *latexScan) balanced(open, close byte) string {
 	return p.s[from:]
 }
 
-// until reads to the end of the next occurrence of mark, or to the end of the text.
+// until parses to the end of the next occurrence of mark, or to the end of the text.
 func (p *latexScan) until(mark string) string {
 	rest := p.s[p.i:]
 	if j := strings.Index(rest, mark); j >= 0 {
@@ -122,7 +122,7 @@ func (p *latexScan) until(mark string) string {
 	return rest
 }
 
-// dollars reads a formula at $ or $$.
+// dollars parses a formula at $ or $$.
 func (p *latexScan) dollars() (string, bool) {
 	if strings.HasPrefix(p.s[p.i:], "$$") {
 		p.i += 2
@@ -141,7 +141,7 @@ func (p *latexScan) dollars() (string, bool) {
 	return p.s[from:to], false
 }
 
-// blankLine reports whether an empty line follows, and if so skips it.
+// blankLine reports whether an empty line follows, and skips it if so.
 func (p *latexScan) blankLine() bool {
 	j := p.i + 1
 	for j < len(p.s) && (p.s[j] == ' ' || p.s[j] == '\t' || p.s[j] == '\r') {
@@ -154,7 +154,7 @@ func (p *latexScan) blankLine() bool {
 	return false
 }
 
-// ligature reads the dashes and quotation marks that TeX makes from several signs.
+// ligature parses dashes and quotation marks that TeX composes from several signs.
 func (p *latexScan) ligature() string {
 	for _, l := range []struct{ from, to string }{{"---", "—"}, {"--", "–"}, {"``", "“"}, {"''", "”"}, {"`", "‘"}, {"'", "’"}} {
 		if strings.HasPrefix(p.s[p.i:], l.from) {
@@ -166,7 +166,7 @@ func (p *latexScan) ligature() string {
 	return p.s[p.i-1 : p.i]
 }
 
-// verb reads the argument of \verb, between two identical delimiters.
+// verb parses the argument of \verb, between two identical delimiters.
 func (p *latexScan) verb() string {
 	p.star()
 	if p.i >= len(p.s) {
@@ -194,7 +194,7 @@ func latexKnown(name string) bool {
 	return dropped || sign || name == "section" || name == "item" || name == "begin" || name == "end"
 }
 
-// latexDropped holds, for each command, the number of its arguments that are not printed.
+// latexDropped maps commands to the number of their arguments that are not printed.
 var latexDropped = map[string]int{
 	"label": 1, "ref": 1, "eqref": 1, "pageref": 1, "autoref": 1, "cref": 1, "Cref": 1, "cite": 1, "citep": 1, "citet": 1, "citealp": 1,
 	"citeauthor": 1, "citeyear": 1, "nocite": 1, "parencite": 1, "textcite": 1, "footcite": 1, "index": 1, "vspace": 1, "hspace": 1,
@@ -207,7 +207,7 @@ var latexDropped = map[string]int{
 	"let": 2, "newlength": 1, "hyphenation": 1, "centering": 0, "raggedright": 0, "date": 1, "hskip": 0, "vskip": 0,
 }
 
-// latexSigns are commands that print a sign.
+// latexSigns maps commands to the signs they print.
 var latexSigns = map[string]string{
 	"%": "%", "$": "$", "&": "&", "#": "#", "_": "_", "{": "{", "}": "}", " ": " ", "\n": " ", ",": " ", ";": " ", ":": " ", "!": "", "/": "",
 	"-": "", "@": "", "quad": " ", "qquad": " ", "ldots": "…", "dots": "…", "textellipsis": "…", "ss": "ß", "ae": "æ", "AE": "Æ",
@@ -218,13 +218,13 @@ var latexSigns = map[string]string{
 	"guillemotleft": "«", "guillemotright": "»", "textdegree": "°", "slash": "/", "nobreakspace": " ", "textbullet": "•", "space": " ",
 }
 
-// latexAccents are commands that put a mark on a letter.
+// latexAccents maps commands to the marks they put on a letter.
 var latexAccents = map[string]rune{
 	"'": 0x301, "`": 0x300, "^": 0x302, `"`: 0x308, "~": 0x303, "=": 0x304, ".": 0x307,
 	"u": 0x306, "v": 0x30c, "H": 0x30b, "c": 0x327, "k": 0x328, "r": 0x30a, "d": 0x323, "b": 0x331,
 }
 
-// latexMath holds the signs of formulas that occur in text too.
+// latexMath maps formula commands that also occur in text to their signs.
 var latexMath = map[string]string{
 	"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "zeta": "ζ", "eta": "η", "theta": "θ",
 	"iota": "ι", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ",

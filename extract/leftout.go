@@ -8,8 +8,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// leftDetail lists the codes of the flags for letters that a rule leaves out of the text, in the order of reporting,
-// each with a description of what was left out.
+// leftDetail lists the flag codes for letters that rules leave out of the text, in reporting order, with descriptions.
 var leftDetail = []struct{ code, detail string }{
 	{FlagHeaders, "page headers, footers and page numbers left out"},
 	{FlagComments, "comments are left out"},
@@ -20,8 +19,7 @@ var leftDetail = []struct{ code, detail string }{
 	{FlagAlternatives, "text for programs that cannot show the rest is left out: it has other words"},
 }
 
-// characters returns the number of letters, marks and digits in s, which are the characters that reports
-// count.
+// characters returns the number of letters, marks and digits in s, the characters that reports count.
 func characters(s string) int {
 	n := 0
 	for _, r := range s {
@@ -32,7 +30,7 @@ func characters(s string) int {
 	return n
 }
 
-// leave counts the letters of s, which the rule named by code leaves out of the text.
+// leave counts the letters of s, which the rule with the given code leaves out of the text.
 func (b *builder) leave(code, s string) {
 	if n := characters(s); n > 0 {
 		if b.left == nil {
@@ -42,7 +40,7 @@ func (b *builder) leave(code, s string) {
 	}
 }
 
-// tellLeft adds the letters that were left out to the flags that report them, and raises flags that are missing.
+// tellLeft adds the letters left out to the flags that report them, raising flags where necessary.
 func (b *builder) tellLeft() {
 	b.compareAlternatives()
 	for _, d := range leftDetail {
@@ -59,10 +57,10 @@ func (b *builder) tellLeft() {
 	}
 }
 
-// maxAlternatives bounds the alternative text that is compared with what was read, in bytes.
+// maxAlternatives is the maximum amount of alternative text compared with the text read, in bytes.
 const maxAlternatives = 4 << 20
 
-// alternative records text of the file that replaces other text for programs that cannot show it.
+// alternative records text that replaces other text in programs that cannot display the latter.
 func (b *builder) alternative(s string) {
 	if strings.TrimSpace(s) != "" && b.altSize+len(s) <= maxAlternatives {
 		b.altSize += len(s)
@@ -72,7 +70,7 @@ func (b *builder) alternative(s string) {
 	}
 }
 
-// compareAlternatives counts the letters of alternatives with words that the text lacks. If the words are the same, the text was
+// compareAlternatives counts the letters of alternatives with words missing from the text. If the words are the same, the text was
 // already read.
 func (b *builder) compareAlternatives() {
 	if len(b.alts) == 0 {
@@ -89,7 +87,7 @@ func (b *builder) compareAlternatives() {
 	b.alts = nil
 }
 
-// takeLeft adds the counts of what was left out of a piece of the file that was read separately.
+// takeLeft adds the counts of letters left out from a part of the file that was read separately.
 func (b *builder) takeLeft(apart *builder) {
 	apart.res.Text = apart.out.String()
 	apart.compareAlternatives()
@@ -101,7 +99,7 @@ func (b *builder) takeLeft(apart *builder) {
 	}
 }
 
-// onlyCharacters returns the letters, marks and digits of s in one case.
+// onlyCharacters returns the letters, marks and digits of s in a single case.
 func onlyCharacters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) {
@@ -111,7 +109,7 @@ func onlyCharacters(s string) string {
 	}, s)
 }
 
-// htmlWords returns the character data of a piece of HTML, with one line for each stretch.
+// htmlWords returns the character data of HTML, one line per stretch.
 func htmlWords(s string) string {
 	var out strings.Builder
 	z := html.NewTokenizer(strings.NewReader(s))

@@ -1,8 +1,7 @@
 //go:build ignore
 
-// This program makes letters.txt, the letter pairs with which guess.go distinguishes 8-bit encodings,
-// from the Universal Declaration of Human Rights (public domain). Run it with go run letters_gen.go
-// UDHR-FOLDER.
+// This program generates letters.txt, the letter pairs by which guess.go distinguishes 8-bit encodings, from the Universal Declaration of
+// Human Rights (public domain). Run it with go run letters_gen.go UDHR-FOLDER.
 package main
 
 import (
@@ -20,7 +19,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// sources are the languages that are written in 8-bit encodings, with their files.
+// sources lists the languages written in 8-bit encodings, with their files.
 var sources = []struct {
 	lang, file string
 	enc        encoding.Encoding
@@ -41,7 +40,7 @@ var sources = []struct {
 	{"ar", "udhr2/arb.txt", nil}, {"fa", "udhr2/pes_1.txt", nil},
 }
 
-// samples are everyday words of languages that the folder lacks.
+// samples contains everyday words of languages missing from the folder.
 var samples = []struct{ lang, text string }{
 	{"it", `è perché già più può così là lì giù sarà farà città libertà verità età società qualità possibilità università
 		metà novità realtà attività volontà papà caffè però ciò andò parlò disse che è vero, non è così, c'è, cioè, né lui né lei,

@@ -7,31 +7,31 @@ import (
 	"unicode/utf8"
 )
 
-// Text copied from a draft or a transcript brings its line numbers along, before or after the words of each line. They are
-// not words of the text, but would be in every sentence. Lines of lists, tables and chronicles also begin with rising
-// numbers, but there the words of a line do not run on into the next.
+// Text copied from a draft or transcript includes its line numbers, before or after the words of each line. They are not part of the
+// text, but would end up in its sentences. Lines of lists, tables and chronicles also start with increasing numbers, but there the words
+// of a line do not continue on the next.
 const (
-	leastNumberedWidth = 24 // mean width of a line of running text, in characters; an East Asian one counts twice
+	leastNumberedWidth = 24 // minimum mean width of a line of running text, in characters; an East Asian one counts twice
 	runsOnShare        = 0.5
-	sameStartShare     = 0.34 // share of lines with the same first word that makes the text a list
+	sameStartShare     = 0.34 // share of lines with the same first word at which the text is a list
 	mostNumberDigits   = 5
 )
 
-// lineNumber is a number at the edge of a line, with what separates it from the words.
+// lineNumber is a number at the edge of a line, with the separator between it and the words.
 type lineNumber struct {
 	line, value int
-	from, to    int  // bytes of the text
+	from, to    int  // in bytes of the text
 	alone       bool // the line has no words
 }
 
-// numberedLines holds the lines of a text that are not empty.
+// numberedLines contains the nonempty lines of a text.
 type numberedLines struct {
 	s     string
 	lines [][2]int
-	words []int // for each line, how many before it have more than a number
+	words []int // for each line, the number of earlier lines with more than a number
 }
 
-// lineNumbers finds the line numbers that were copied with the text.
+// lineNumbers finds line numbers that were copied with the text.
 func lineNumbers(s string) []edit {
 	n := &numberedLines{s: s}
 	var left, right []lineNumber
@@ -65,7 +65,7 @@ func lineNumbers(s string) []edit {
 	return edits
 }
 
-// leading reads the number before the words of a line.
+// leading parses the number before the words of a line.
 func (n *numberedLines) leading(line int) (lineNumber, bool) {
 	from, to := n.lines[line][0], n.lines[line][1]
 	text := n.s[from:to]
@@ -93,7 +93,7 @@ func (n *numberedLines) leading(line int) (lineNumber, bool) {
 	return lineNumber{line, value, from, to - len(words), false}, true
 }
 
-// trailing reads the number after the words of a line and a gap.
+// trailing parses the number after the words of a line and a gap.
 func (n *numberedLines) trailing(line int) (lineNumber, bool) {
 	from, to := n.lines[line][0], n.lines[line][1]
 	text := strings.TrimRightFunc(n.s[from:to], unicode.IsSpace)
@@ -106,11 +106,11 @@ func (n *numberedLines) trailing(line int) (lineNumber, bool) {
 	return lineNumber{line, value, from + len(bare), to, false}, true
 }
 
-// digitsValue returns the number written in digits of any script, if there are not too many.
+// digitsValue returns the number written in digits of any script, unless there are too many.
 func digitsValue(digits string) (value int, ok bool) {
 	n := 0
 	for _, r := range digits {
-		d := 0 // digits of a script follow one another, starting with zero (Unicode 15, section 4.6)
+		d := 0 // the digits of a script are consecutive, starting with zero (Unicode 15, section 4.6)
 		for d < 9 && unicode.IsDigit(r-rune(d)-1) {
 			d++
 		}
@@ -122,7 +122,7 @@ func digitsValue(digits string) (value int, ok bool) {
 	return value, n > 0
 }
 
-// runs returns the edits for numbers that count the lines of running text.
+// runs returns edits for the numbers that count lines of running text.
 func (n *numberedLines) runs(numbers []lineNumber) []edit {
 	var out []edit
 	for at := 0; at < len(numbers); {
@@ -140,19 +140,19 @@ func (n *numberedLines) runs(numbers []lineNumber) []edit {
 	return out
 }
 
-// follows reports whether b counts the lines since a, either those with words or all of them.
+// follows reports whether b counts the lines since a, either all lines or those with words.
 func (n *numberedLines) follows(a, b lineNumber) bool {
 	step := b.value - a.value
 	return step > 0 && (step == b.line-a.line || step == n.words[b.line]-n.words[a.line])
 }
 
-// counts reports whether the numbers of a run are line numbers.
+// counts reports whether the numbers in a run are line numbers.
 func (n *numberedLines) counts(run []lineNumber) bool {
 	first, last := run[0], run[len(run)-1]
 	if len(run) < leastLineNumbers || last.line-first.line+1 < leastNumbered {
 		return false
 	}
-	if step := run[1].value - run[0].value; step > 1 { // every fifth line, for example: nothing else is numbered like that
+	if step := run[1].value - run[0].value; step > 1 { // for example every fifth line: nothing else is numbered like that
 		return !slices.ContainsFunc(run[2:], func(x lineNumber) bool { return (x.value-run[0].value)%step != 0 })
 	}
 	var texts []string
@@ -176,7 +176,7 @@ func (n *numberedLines) counts(run []lineNumber) bool {
 	return runOn(texts)
 }
 
-// runOn reports whether lines are those of running text, which are broken where they are full.
+// runOn reports whether lines are running text, which is broken where lines are full.
 func runOn(lines []string) bool {
 	total, widest := 0, 0
 	starts := map[string]int{}
@@ -233,7 +233,7 @@ func isWideRune(r rune) bool {
 		r >= 0xff01 && r <= 0xff60)
 }
 
-// sentenceEnds reports whether s ends like a sentence.
+// sentenceEnds reports whether s ends the way a sentence does.
 func sentenceEnds(s string) bool {
 	r, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s, `"'”’»)`))
 	return strings.ContainsRune(".!?…:;。！？；：؟۔।", r)

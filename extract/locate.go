@@ -7,44 +7,42 @@ import (
 	"sort"
 )
 
-// PageSpan is a stretch of the letters of a page, in runes of [PDF.Letters], half-open.
+// PageSpan is a stretch of a page's letters, half-open, in runes of [PDF.Letters].
 type PageSpan struct {
 	Page       int // from 1
 	Start, End int
 }
 
-// Located is the place of a passage on the pages of its original.
+// Located is where a passage is on the pages of its original.
 type Located struct {
-	Spans []PageSpan // in the order of the passage
-	Share float64    // 0 to 1: share of the passage's letters that were found there
+	Spans []PageSpan // in passage order
+	Share float64    // 0 to 1: share of the passage's letters found there
 }
 
-// SureShare is the share from which a passage counts as found: letters can differ because
-// extraction treated them differently, for example a page header within the passage.
+// SureShare is the share at which a passage counts as found: letters can differ because of extraction, for example a page header within
+// the passage.
 const SureShare = 0.8
 
-// Sure reports whether the place is certain enough to be shown as that of the passage.
+// Sure reports whether the location is certain enough to be displayed.
 func (l Located) Sure() bool { return l.Share >= SureShare }
 
 const (
-	// anchorRunes is the minimum number of letters in a piece of a passage that can be found by itself.
+	// anchorRunes is the minimum number of letters in a separately findable piece of a passage.
 	anchorRunes = 12
-	// maxGap is how many letters there may be between two pieces on the pages: a header, a
-	// footnote, a table.
+	// maxGap is the maximum number of letters between two pieces on the pages: a header, a footnote, a table.
 	maxGap = 3000
-	// maxAnchors bounds the pieces that are put in order, which takes time quadratic in their number.
+	// maxAnchors is the maximum number of pieces put in order, which takes quadratic time.
 	maxAnchors = 2000
-	// maxPlacerAnchors is the same bound for a Placer, which has to find thousands of passages.
+	// maxPlacerAnchors is the corresponding limit for a Placer, which has to find thousands of passages.
 	maxPlacerAnchors = 400
 )
 
-// anchor is a run of letters that the passage and the pages share.
+// anchor is a run of letters common to the passage and the pages.
 type anchor struct{ here, there, n int }
 
-// Locate finds a passage, folded as Fold does, among the letters of pages. near, 0 to 1, is where in the
-// whole text the passage is; it decides between places that match equally well. Letters that are only on
-// the pages, or only in the passage, are skipped: the answer is the chain of common runs, in the same
-// order on both sides, that covers the most of the passage. The cost is linear in the pages.
+// Locate finds a passage, folded by Fold, among the letters of pages. near, 0 to 1, is the position of the passage in the whole text; it
+// decides between equally good matches. It skips letters that occur only on the pages or only in the passage: the result is the chain of
+// common runs, in the same order on both sides, that covers most of the passage. The cost is linear in the pages.
 func Locate(pages []string, passage string, near float64) Located {
 	p := joined(pages)
 	want := []rune(passage)
@@ -58,18 +56,18 @@ func Locate(pages []string, passage string, near float64) Located {
 // Placer finds many passages among the letters of one document. It is safe for concurrent use.
 type Placer struct {
 	all    []rune
-	starts []int  // start of each page in all, and the end of the last
-	grams  []gram // letters of all pages, in order
+	starts []int  // start of each page in all, followed by the end of the last
+	grams  []gram // letters of all pages in order
 }
 
-// gram is a place of anchorRunes letters, with their hash.
+// gram is a position of anchorRunes letters, with their hash.
 type gram struct{ hash, at uint32 }
 
-// maxGrams bounds the letters among which a Placer finds passages: a thousand pages of dense print.
+// maxGrams is the maximum number of letters among which a Placer finds passages: 1,000 pages of dense print.
 const maxGrams = 4 << 20
 
-// NewPlacer prepares the letters of pages; see PDF.Letters. It takes about twelve bytes per letter; letters beyond maxGrams are
-// not found.
+// NewPlacer prepares the letters of pages; see PDF.Letters. It uses about twelve bytes per letter; passages beyond maxGrams are not
+// found.
 func NewPlacer(pages []string) *Placer {
 	p := joined(pages)
 	eachHash(p.all[:min(len(p.all), maxGrams)], anchorRunes, func(i int, h uint64) {
@@ -93,12 +91,10 @@ func shortHash(h uint64) uint32 { return uint32(h ^ h>>32) }
 // Bytes returns approximately how much memory p takes.
 func (p *Placer) Bytes() int { return 4*len(p.all) + 8*len(p.starts) + 8*len(p.grams) }
 
-// mostPlaces is the maximum number of places with the same letters that are examined for one passage: those nearest to
-// where it is expected.
+// mostPlaces is the maximum number of positions with the same letters examined for one passage: those closest to where it is expected.
 const mostPlaces = 8
 
-// Locate finds a passage as the function Locate does, at a cost that is linear in the passage. Passages of fewer than
-// anchorRunes letters are not found.
+// Locate is like the function Locate, at a cost linear in the passage. Passages of fewer than anchorRunes letters are not found.
 func (p *Placer) Locate(passage string, near float64) Located {
 	want := []rune(passage)
 	if len(want) < anchorRunes {
@@ -106,7 +102,7 @@ func (p *Placer) Locate(passage string, near float64) Located {
 	}
 	expected := near * float64(len(p.all))
 	var out []anchor
-	end := map[int]int{} // by diagonal: where its last run ends in all
+	end := map[int]int{} // by diagonal: end of its last run in all
 	eachHash(want, anchorRunes, func(i int, h uint64) {
 		for _, g := range p.nearest(shortHash(h), expected+float64(i)) {
 			j := int(g.at)
@@ -124,7 +120,7 @@ func (p *Placer) Locate(passage string, near float64) Located {
 	return p.located(best(longest(out, maxPlacerAnchors), expected, len(p.all)), len(want))
 }
 
-// nearest returns the grams of a hash that are nearest to a place, at most mostPlaces.
+// nearest returns up to mostPlaces grams with a hash, closest to a position.
 func (p *Placer) nearest(hash uint32, place float64) []gram {
 	from, _ := slices.BinarySearchFunc(p.grams, hash, func(g gram, h uint32) int { return cmp.Compare(g.hash, h) })
 	to := from
@@ -142,7 +138,7 @@ func (p *Placer) nearest(hash uint32, place float64) []gram {
 	return same[first : first+mostPlaces]
 }
 
-// located turns a chain of common runs into stretches of pages; letters is how many the passage has.
+// located converts a chain of common runs to stretches of pages; letters is the number in the passage.
 func (p *Placer) located(chain []anchor, letters int) Located {
 	var out Located
 	found := 0
@@ -159,16 +155,16 @@ func (p *Placer) located(chain []anchor, letters int) Located {
 	return out
 }
 
-// anchors returns the longest common runs of at least k letters, by their place in all.
+// anchors returns the longest common runs of at least k letters, ordered by position in all.
 func anchors(want, all []rune, k int) []anchor {
 	at := map[uint64][]int{}
 	eachHash(want, k, func(i int, h uint64) {
-		if len(at[h]) < 8 { // for a passage that repeats itself, some anchors are enough
+		if len(at[h]) < 8 { // for a repetitive passage, some anchors suffice
 			at[h] = append(at[h], i)
 		}
 	})
 	var out []anchor
-	end := map[int]int{} // by diagonal: where its last run ends in all
+	end := map[int]int{} // by diagonal: end of its last run in all
 	eachHash(all, k, func(j int, h uint64) {
 		for _, i := range at[h] {
 			if end[j-i] > j || !same(want[i:i+k], all[j:j+k]) {
@@ -185,7 +181,7 @@ func anchors(want, all []rune, k int) []anchor {
 	return longest(out, maxAnchors)
 }
 
-// longest returns at most the given number of runs, the longest, by their place in all.
+// longest returns up to the given number of the longest runs, ordered by position in all.
 func longest(out []anchor, most int) []anchor {
 	if len(out) > most {
 		sort.Slice(out, func(a, b int) bool { return out[a].n > out[b].n })
@@ -222,14 +218,14 @@ func eachHash(s []rune, k int, visit func(i int, h uint64)) {
 	}
 }
 
-// best returns the chain of anchors, ascending on both sides, that holds the most letters; among equal ones, the
-// one that begins nearest to a place. Runs that overlap are cut.
+// best returns the chain of anchors, ascending on both sides, with the most letters; ties go to the one that starts closest to a
+// position. Overlapping runs are cut.
 func best(as []anchor, near float64, size int) []anchor {
 	score := make([]float64, len(as))
 	before := make([]int, len(as))
 	top := -1
 	for x, a := range as {
-		// The distance counts less than one letter: it only decides between equal scores.
+		// The distance counts less than one letter, so it decides only ties.
 		d := (float64(a.there) - near) / float64(size+1)
 		score[x], before[x] = float64(a.n)-d*d/2, -1
 		for y := range x {
@@ -262,7 +258,7 @@ func best(as []anchor, near float64, size int) []anchor {
 	return out
 }
 
-// Marks returns the places of a stretch of the page's letters, one box for each line.
+// Marks returns the boxes of a stretch of the page's letters, one per line.
 func (p *Page) Marks(start, end int) []Box {
 	var out []Box
 	for i := max(start, 0); i < min(end, len(p.Boxes)); i++ {

@@ -20,11 +20,11 @@ import (
 type mailPart struct {
 	kind, charset, name, location string
 	attached                      bool
-	alternative                   bool // another part has the same content, and is shown instead
+	alternative                   bool // another part has the same content and is displayed instead
 	data                          []byte
 }
 
-// readMail reads the subject, the sender and the bodies of a message. Attachments are members.
+// readMail reads the subject, sender and bodies of a message. Attachments are members.
 func readMail(b *builder, data []byte) error {
 	msg, err := readMessage(data)
 	if err != nil {
@@ -58,7 +58,7 @@ func readMail(b *builder, data []byte) error {
 	return nil
 }
 
-// readMessage parses a message; for a mailbox, the first one, without the line "From ".
+// readMessage parses a message or, for a mailbox, the first one without its "From " line.
 func readMessage(data []byte) (*mail.Message, error) {
 	if bytes.HasPrefix(data, []byte("From ")) {
 		if rest := nextMessage(data); rest != nil {
@@ -145,8 +145,8 @@ func multiParts(kind, boundary string, body io.Reader, o Options, lim *budget, d
 	return all, nil
 }
 
-// preferred marks which of two alternatives is not shown. Of those that can be read, the later one is shown,
-// which according to RFC 2046 is the richer one.
+// preferred marks which of two alternatives is not displayed. Of those that can be read, the later one is displayed, which is the richer
+// one according to RFC 2046.
 func preferred(old, next []mailPart) []mailPart {
 	if len(old) == 0 {
 		return next
@@ -190,7 +190,7 @@ func (c *base64Cleaner) Read(p []byte) (int, error) {
 	}
 }
 
-// shownParts drops pictures, text that belongs to the layout of a page, and alternatives, and records their content.
+// shownParts drops pictures, text that belongs to a page's layout, and alternatives, and records their content.
 func (b *builder) shownParts(parts []mailPart) []mailPart {
 	var out []mailPart
 	for _, p := range parts {
@@ -207,7 +207,7 @@ func (b *builder) shownParts(parts []mailPart) []mailPart {
 	return out
 }
 
-// alternativePart records the text of a part that another part replaces.
+// alternativePart records the text of a part replaced by another one.
 func (b *builder) alternativePart(p mailPart) {
 	if !strings.HasPrefix(p.kind, "text/") {
 		return
@@ -221,7 +221,7 @@ func (b *builder) alternativePart(p mailPart) {
 	b.alternative(probe.out.String())
 }
 
-// bodyText writes a text part in the encoding that its header names, if that matches.
+// bodyText writes a text part in the encoding named in its header, if the encoding fits.
 func (b *builder) bodyText(p mailPart) error {
 	if len(bytes.TrimSpace(p.data)) == 0 {
 		return nil
@@ -251,7 +251,7 @@ func (b *builder) bodyText(p mailPart) error {
 	return nil
 }
 
-// plainParagraphs writes plain text that is part of another text; its empty lines end paragraphs.
+// plainParagraphs writes plain text inside another text; empty lines end paragraphs.
 func (b *builder) plainParagraphs(s string) {
 	for _, l := range strings.Split(cleanPlain(s), "\n") {
 		if strings.TrimSpace(l) == "" {

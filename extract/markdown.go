@@ -22,7 +22,7 @@ func readMarkdown(b *builder, data []byte) error {
 	return b.markdownText(b.frontMatter(cleanPlain(s)))
 }
 
-// markdownText writes a Markdown text without metadata in front.
+// markdownText writes Markdown text without leading metadata.
 func (b *builder) markdownText(s string) error {
 	src := []byte(s)
 	if deepMarkdown(src, b.opt.MaxDepth) {
@@ -34,8 +34,7 @@ func (b *builder) markdownText(s string) error {
 	})
 }
 
-// deepMarkdown reports whether a line opens more than depth levels, since the recursion of the parser, and
-// ours, would be equally deep.
+// deepMarkdown reports whether a line opens more than depth levels; the recursion of the parser, and ours, would be equally deep.
 func deepMarkdown(src []byte, depth int) bool {
 	level := 0
 	for _, c := range src {
@@ -101,8 +100,7 @@ func headingText(b *builder) string {
 	return s[strings.LastIndex(s, "\n\n")+1:]
 }
 
-// softBreak is the end of a source line inside a paragraph: a space, except after a character of a
-// script that is written without spaces.
+// softBreak is the end of a source line inside a paragraph: a space, except after a character of a script without spaces.
 func (b *builder) softBreak() {
 	if r, _ := utf8.DecodeLastRune(b.para); !isUnspaced(r) {
 		b.space()
@@ -116,8 +114,7 @@ func isUnspaced(r rune) bool {
 		r >= 0x3000 && r < 0x3020 || r >= 0xff00 && r < 0xff66)
 }
 
-// markdownLines writes the lines of a block without inline markup: code as it is, HTML as the HTML
-// reader reads it.
+// markdownLines writes the lines of a block without inline markup: code as is, and HTML by the HTML reader.
 func (b *builder) markdownLines(n ast.Node, src []byte) {
 	var s strings.Builder
 	for i := range n.Lines().Len() {
@@ -132,8 +129,8 @@ func (b *builder) markdownLines(n ast.Node, src []byte) {
 	b.end()
 }
 
-// frontMatter takes title and author from a block of metadata at the start of s (between lines of
-// three hyphens, or pandoc's lines that begin with %) and returns the rest.
+// frontMatter reads title and author from a block of metadata at the start of s (between lines of three hyphens, or pandoc's lines
+// starting with %) and returns the rest.
 func (b *builder) frontMatter(s string) string {
 	if !strings.HasPrefix(s, "---\n") {
 		return s

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxMarks bounds the marks over and under a letter that are put in order; no language has more.
+// maxMarks is the maximum number of marks over and under a letter that are put in order; no language has more.
 const maxMarks = 4
 
-// reordered returns the edits that put the marks of letters into the order in which they compose. Marks above and below a letter
-// look the same in either order (Unicode Standard Annex 15, "Canonical Ordering"). If two marks are above a letter, their order
-// shows which one is nearer to it; but if a letter with these marks exists in only one order, that order is meant.
+// reordered returns the edits that put marks of letters into the order in which they compose. Marks above and below a letter look the
+// same in either order (Unicode Standard Annex 15, "Canonical Ordering"). If two marks are above a letter, their order shows which is
+// closer to it; but if a letter with these marks exists in only one order, that order is meant.
 func reordered(s string) []edit {
 	var edits []edit
 	for at := 0; at < len(s); {
@@ -42,12 +42,12 @@ func reordered(s string) []edit {
 	return edits
 }
 
-// maybeMark reports whether s may begin with a mark; Latin and East Asian letters are not marks.
+// maybeMark reports whether s can start with a mark; Latin and East Asian letters are not marks.
 func maybeMark(s string) bool {
 	return len(s) > 1 && s[0] >= 0xcc && (s[0] < 0xe3 || s[0] == 0xef)
 }
 
-// inOrder returns a letter with its marks in the order in which they compose; empty: they are in order.
+// inOrder returns a letter with its marks in the order in which they compose; "" if they already are.
 func inOrder(letter string) string {
 	apart := norm.NFD.String(letter)
 	marks := []rune(apart)[1:]
@@ -69,7 +69,7 @@ func inOrder(letter string) string {
 	return best
 }
 
-// composedInTurn composes a letter with one mark after the other, in their present order, as folding words does.
+// composedInTurn composes a letter with its marks one at a time, in their present order, as the folding of words does.
 func composedInTurn(letter string) string {
 	var out strings.Builder
 	last := ""

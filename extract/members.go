@@ -11,25 +11,23 @@ import (
 	"concordat"
 )
 
-// Member is one file of an archive, or the file itself if it is not an archive. Exactly one of
-// Result and Err is set.
+// Member is one file in an archive, or the file itself if it is not an archive. Exactly one of Result and Err is set.
 type Member struct {
 	Path   string  `json:"path"` // for example work.zip!/chapter/one.docx
 	Result *Result `json:"result,omitempty"`
 	Err    *Error  `json:"error,omitempty"`
 	Scans  []Scan  `json:"scans,omitempty"` // pages without a text layer; see Options.MaxScans
 
-	// LeftOut lists lock files and system files near this member in its archive. Across all members, each such file is
-	// named once.
+	// LeftOut lists lock files and system files near this member in its archive. Each such file is named once across all members.
 	LeftOut concordat.LeftOut `json:"left_out,omitzero"`
 
 	attached []attachedFile
 }
 
-// Members yields every file inside an archive or message, in the archive's order, each with its text or its error. Archives inside
-// are opened too, up to MaxNesting: deeper ones are reported as one error at the end, under the path of the first. All members
-// together have at most eight times MaxText; one that exceeds it is an error. A file that contains no others is its own only member,
-// under name. Limits on entries and unpacked bytes apply to all members together. data must not change while the sequence is read.
+// Members yields every file in an archive or message, in archive order, each with its text or error. Archives inside are opened too, up
+// to MaxNesting; deeper ones are reported as one error at the end, under the path of the first. The texts of all members together are
+// limited to eight times MaxText; a member that exceeds it becomes an error. A file that contains no others is its own sole member, under
+// name. Limits on entries and unpacked bytes apply to all members together. data must not change during the iteration.
 func Members(name string, data []byte, o Options) iter.Seq[Member] {
 	return func(yield func(Member) bool) {
 		if err := o.Validate(); err != nil {
@@ -46,26 +44,26 @@ func Members(name string, data []byte, o Options) iter.Seq[Member] {
 	}
 }
 
-// membersText is the limit on the text of all members together, as a multiple of MaxText.
+// membersText is the limit on the text of all members, as a multiple of MaxText.
 const membersText = 8
 
-// walker is one walk over an archive and the archives in it.
+// walker walks an archive and the archives in it.
 type walker struct {
 	o     Options
 	lim   *budget
 	yield func(Member) bool
-	done  bool // the caller has stopped the iteration
+	done  bool // the caller stopped the iteration
 
-	deep   int    // number of archives that are nested too deeply to be opened
-	deepAt string // the first of them
+	deep   int    // number of archives nested too deeply to be opened
+	deepAt string // path of the first of them
 
 	paths   memberPaths
-	leftOut concordat.LeftOut // lock files and system files, not reported yet
+	leftOut concordat.LeftOut // lock files and system files not yet reported
 	holds   bool              // the last member is held back until the files left out after it are known
 	held    *Member
 }
 
-// give passes a member on under its path.
+// give passes on a member under its path.
 func (w *walker) give(path string, m Member) {
 	w.release()
 	if w.done {
@@ -126,9 +124,8 @@ func (w *walker) walk(path, name string, data []byte, depth int) {
 	w.attachments(f, path, data, depth)
 }
 
-// MayHoldPDF reports whether an archive or a message seems at first sight to contain a PDF, judging by the
-// names in a zip or by the signature of PDF, plain or in base64. If it returns false, there may be a PDF all
-// the same.
+// MayHoldPDF reports whether an archive or message appears to contain a PDF, judging by the names in a zip or by the signature of PDF,
+// plain or in base64. Even if it returns false, a PDF is possible.
 func MayHoldPDF(data []byte) bool {
 	if !bytes.HasPrefix(data, []byte("PK")) {
 		return bytes.Contains(data, []byte("%PDF-")) || bytes.Contains(data, []byte("JVBERi0"))

@@ -65,7 +65,7 @@ func readMSG(b *builder, data []byte) error {
 	b.text(b.res.Title)
 	b.end()
 	switch {
-	case len(p[msgHTML+"0102"]) > 0: // Outlook shows this; the plain text next to it may differ
+	case len(p[msgHTML+"0102"]) > 0: // Outlook displays this; the plain text next to it can differ
 		b.alternative(msgText(p, msgBody))
 		return b.bodyText(mailPart{kind: "text/html", data: p[msgHTML+"0102"]})
 	case msgText(p, msgHTML) != "":

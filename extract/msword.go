@@ -13,8 +13,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// oleStreams reads the wanted streams of a compound file, by their paths in lower case; each is at
-// most as long as the file.
+// oleStreams reads the wanted streams of a compound file, by lower-case path; none is longer than the file.
 func oleStreams(data []byte, want func(path []string, name string) bool) (map[string][]byte, error) {
 	doc, err := mscfb.New(bytes.NewReader(data))
 	if err != nil {
@@ -25,7 +24,7 @@ func oleStreams(data []byte, want func(path []string, name string) bool) (map[st
 	for n := 0; n < 100000; n++ {
 		e, err := doc.Next()
 		if err != nil {
-			break // the end, or damage; missing streams are noticed below
+			break // the end, or damage; missing streams are detected below
 		}
 		key := strings.ToLower(strings.Join(append(append([]string(nil), e.Path...), e.Name), "/"))
 		if !want(e.Path, e.Name) || got[key] != nil {
@@ -43,8 +42,7 @@ func oleStreams(data []byte, want func(path []string, name string) bool) (map[st
 	return got, nil
 }
 
-// readDOC reads the binary format of Word 97 and later, the pieces of its text in order
-// ([MS-DOC], sections 2.4.1 and 2.8.35).
+// readDOC reads the binary format of Word 97 and later: the pieces of its text in order ([MS-DOC], sections 2.4.1 and 2.8.35).
 func readDOC(b *builder, data []byte) error {
 	macro := false
 	streams, err := oleStreams(data, func(path []string, name string) bool {
@@ -117,7 +115,7 @@ func (w *wordFile) header() error {
 // wordPiece is a run of characters in the WordDocument stream.
 type wordPiece struct {
 	chars, at int
-	wide      bool // UTF-16; otherwise windows-1252, one byte per character
+	wide      bool // UTF-16 rather than windows-1252 with one byte per character
 }
 
 // pieces reads the piece table.
@@ -128,7 +126,7 @@ func (w *wordFile) pieces(table []byte) ([]wordPiece, error) {
 		return nil, &Error{Code: Damaged, Detail: "the Word file's piece table is missing"}
 	}
 	clx := table[at : at+n]
-	for len(clx) >= 3 && clx[0] == 1 { // the entry has the formatting of pieces
+	for len(clx) >= 3 && clx[0] == 1 { // this entry contains the formatting of pieces
 		skip := 3 + int(binary.LittleEndian.Uint16(clx[1:]))
 		if skip > len(clx) {
 			break
@@ -162,7 +160,7 @@ func (w *wordFile) pieces(table []byte) ([]wordPiece, error) {
 // Parts of the text, in their order in the file.
 var wordParts = [8]string{"", "footnotes", "header", "macro", "comments", "endnotes", "text boxes", "header"}
 
-// write decodes the pieces and writes the parts of the text that a reader sees.
+// write decodes the pieces and writes the parts of the text visible to a reader.
 func (w *wordFile) write(pieces []wordPiece) error {
 	part, left := 0, w.parts[0]
 	field := &wordField{b: w.b}
@@ -211,8 +209,7 @@ func (w *wordFile) write(pieces []wordPiece) error {
 	return damaged
 }
 
-// headers leaves out short page headers and footers. It keeps long ones, and those of a document without
-// other text.
+// headers leaves out short page headers and footers. It keeps long ones, and those of a document without other text.
 func (w *wordFile) headers(field *wordField, units []uint16) {
 	letters := 0
 	for _, u := range units {
@@ -251,11 +248,11 @@ func (w *wordFile) units(raw []byte, wide bool) []uint16 {
 	return u
 }
 
-// wordField writes characters, but only the result of a field.
+// wordField writes characters, reducing fields to their results.
 type wordField struct {
 	b     *builder
 	depth []bool       // for each open field, whether its instruction is being read
-	codes []*fieldCode // for each open field; nil: text was shown after its code
+	codes []*fieldCode // for each open field; nil if text followed its code
 	units []uint16
 }
 
@@ -288,7 +285,7 @@ func (f *wordField) unit(u uint16) {
 	}
 }
 
-// inCode reports whether the text that follows is part of an instruction.
+// inCode reports whether the following text is part of an instruction.
 func (f *wordField) inCode() bool { return slices.Contains(f.depth, true) }
 
 func (f *wordField) shown(u uint16) {
@@ -315,7 +312,7 @@ func (f *wordField) flush() {
 	f.units = f.units[:0]
 }
 
-// finish ends a part of the text, because fields do not extend beyond a part.
+// finish ends a part of the text, because fields do not extend beyond it.
 func (f *wordField) finish() {
 	f.flush()
 	f.b.end()

@@ -58,12 +58,11 @@ func readODF(b *builder, data []byte) error {
 	return nil
 }
 
-// odfHeaders collects the text of page headers and footers, and the text that is on all slides; the file
-// keeps both among the styles.
+// odfHeaders collects the text of page headers and footers, and the text common to all slides; the file stores both among the styles.
 type odfHeaders struct {
 	text   strings.Builder
 	inside int
-	holder int // open elements whose content each slide fills in
+	holder int // nesting depth in elements with content that each slide fills in
 }
 
 func (h *odfHeaders) start(name string, a attrs) {
@@ -77,7 +76,7 @@ func (h *odfHeaders) start(name string, a attrs) {
 		h.inside++
 	}
 	if name == "text:page-number" || name == "text:page-count" {
-		h.inside += 1 << 20 // the content is a number that changes
+		h.inside += 1 << 20 // the content is a changing number
 	}
 }
 
@@ -103,7 +102,7 @@ func (h *odfHeaders) chars(s string) {
 	}
 }
 
-// odfStyles collects how the text of each style is shown.
+// odfStyles collects how each style displays text.
 type odfStyles struct {
 	styles map[string]odfStyle
 	lists  map[string]map[string]odfLevel // by style and level
@@ -193,20 +192,20 @@ type odfReader struct {
 	b       *builder
 	styles  odfStyles
 	skip    int
-	left    string     // the flag for the skipped content; empty if it is not text
-	meta    bool       // the element says who wrote something and when
+	left    string     // flag for the skipped content; empty if it is not text
+	meta    bool       // the element records who wrote something and when
 	depth   int        // of open paragraphs
 	open    []runStyle // per open element
 	slide   int
 	heading bool
 	ruby    officeRuby
 
-	parts    *parts   // nil: a single XML document
-	after    []string // objects to read after the paragraph
-	within   int      // objects that are read as part of this one
+	parts    *parts   // nil for a single XML document
+	after    []string // objects to be read after the paragraph
+	within   int      // objects read as part of this one
 	lists    []odfList
-	outline  [10]int // numbers of the headings of each level
-	label    string  // label of the item or heading that begins
+	outline  [10]int // number of headings so far on each level
+	label    string  // label of the current item or heading
 	declared strings.Builder
 	declares bool
 }

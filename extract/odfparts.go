@@ -8,8 +8,7 @@ import (
 	"unicode"
 )
 
-// odfLevel describes how a level of a list or of headings is labelled (OpenDocument 1.3 part 3, section
-// 16.34).
+// odfLevel describes the labels for a level of a list or of headings (OpenDocument 1.3 part 3, section 16.34).
 type odfLevel struct {
 	prefix, suffix, format string
 	start                  int
@@ -21,7 +20,7 @@ type odfList struct {
 	count int
 }
 
-// outlineList is the numbering of headings among the list styles.
+// outlineList is the key for the numbering of headings among the list styles.
 const outlineList = "\x00"
 
 // level reads the label format of a level.
@@ -36,8 +35,8 @@ func (s *odfStyles) level(a attrs) {
 	s.lists[s.list][a.get("level")] = odfLevel{a.get("num-prefix"), a.get("num-suffix"), a.get("num-format"), start}
 }
 
-// labelOf returns the label of the n-th item of a level, followed by a blank, if the label contains a word; numbers and
-// bullets alone are not text.
+// labelOf returns the label of the n-th item on a level, followed by a blank, if the label contains a word; numbers and bullets alone are
+// not text.
 func (s *odfStyles) labelOf(style string, level, n int) string {
 	l, ok := s.lists[style][strconv.Itoa(level)]
 	if !ok || strings.IndexFunc(l.prefix+l.suffix, unicode.IsLetter) < 0 {
@@ -99,7 +98,7 @@ func (r *odfReader) other(name string, a attrs) {
 	}
 }
 
-// control writes what a form control shows.
+// control writes what a form control displays.
 func (r *odfReader) control(a attrs) {
 	value := a.get("current-value")
 	if value == "" {
@@ -114,7 +113,7 @@ func (r *odfReader) control(a attrs) {
 	}
 }
 
-// object records an object of the document that must be read after the paragraph.
+// object records an object of the document to be read after the paragraph.
 func (r *odfReader) object(href string) {
 	switch name := strings.TrimPrefix(path.Clean("/"+strings.TrimPrefix(href, "./")), "/"); {
 	case href == "" || r.parts == nil: // it is inside
@@ -134,7 +133,7 @@ func (r *odfReader) objectsAfter() {
 	r.after = r.after[:0]
 }
 
-// objects reads the objects to which nothing refers.
+// objects reads the objects that nothing refers to.
 func (r *odfReader) objects() {
 	r.objectsAfter()
 	for _, f := range r.parts.zip.File {
@@ -144,7 +143,7 @@ func (r *odfReader) objects() {
 	}
 }
 
-// read reads one object: a text, a chart, a formula, or a file of another program.
+// read reads one object: a text, a chart, a formula, or a file from another program.
 func (r *odfReader) read(name string) {
 	content := name + "/content.xml"
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/richardlehane/mscfb"
 )
 
-// sniffOLE distinguishes the formats that share Microsoft's compound file by their streams.
+// sniffOLE distinguishes the formats based on Microsoft's compound file by their streams.
 func sniffOLE(data []byte) (Format, error) {
 	doc, err := mscfb.New(bytes.NewReader(data))
 	if err != nil {

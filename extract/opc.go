@@ -11,14 +11,14 @@ import (
 	"unicode"
 )
 
-// relation is how one part of a package points to another (ECMA-376 part 2, section 6.5).
+// relation is a reference from one part of a package to another (ECMA-376 part 2, section 6.5).
 type relation struct {
-	id, kind string // kind is the last part of the type's address, for example footnotes
-	target   string // the name of a part or, if external, its address
+	id, kind string // kind is the last element of the type's address, for example footnotes
+	target   string // part name or, if external, address
 	external bool
 }
 
-// relations returns the relations of a part, in the order of its list; the part "" is the package itself.
+// relations returns a part's relations in list order; the part "" is the package itself.
 func (p *parts) relations(part string) []relation {
 	if known, ok := p.rels[part]; ok {
 		return known
@@ -43,7 +43,7 @@ func (p *parts) readRelations(part string) []relation {
 	return r.list
 }
 
-// resolve returns the name of the part that a target below dir means.
+// resolve returns the name of the part that a target relative to dir refers to.
 func (p *parts) resolve(dir, target string) string {
 	target = strings.ReplaceAll(target, `\`, "/")
 	join := func(target string) string {
@@ -70,8 +70,8 @@ func (r *relReader) start(name string, a attrs) {
 func (r *relReader) stop(string)  {}
 func (r *relReader) chars(string) {}
 
-// targets returns the parts of the given kinds to which a part points. If there are none, it returns the part
-// with the usual name, if that exists.
+// targets returns the parts of the given kinds that a part refers to. If there are none, it returns the part with the usual name, if that
+// exists.
 func (p *parts) targets(of string, usual string, kinds ...string) []string {
 	var out []string
 	for _, r := range p.relations(of) {
@@ -85,7 +85,7 @@ func (p *parts) targets(of string, usual string, kinds ...string) []string {
 	return out
 }
 
-// mainPart follows the package's own pointer to the main part, or uses the usual name.
+// mainPart returns the main part that the package refers to, or else the one with the usual name.
 func (p *parts) mainPart(usual string) string {
 	for _, name := range p.targets("", "", "officeDocument") {
 		if p.has(name) {
@@ -102,7 +102,7 @@ func (p *parts) coreProperties() {
 	}
 }
 
-// graphic reads the words of a chart, or of a diagram, unless they were read before.
+// graphic reads the words of a chart or diagram, unless they were read before.
 func (p *parts) graphic(kind, name string) {
 	if p.wasRead(name) {
 		return
@@ -122,7 +122,7 @@ func (p *parts) graphic(kind, name string) {
 	case "diagramData", "chartUserShapes":
 		b.place("diagram")
 		_ = p.part(name, false, func(d []byte) error { return walkSlide(b, d, slideSize{}) })
-	case "diagramDrawing": // the diagram as it was last drawn, with the same words or others
+	case "diagramDrawing": // the diagram as last drawn, whether with the same words or others
 		_ = p.part(name, false, func(d []byte) error {
 			probe := newBuilder(DOCX, b.opt, b.lim)
 			err := walkSlide(probe, d, slideSize{})
@@ -132,10 +132,10 @@ func (p *parts) graphic(kind, name string) {
 	}
 }
 
-// graphicKinds are the kinds of relations that graphic follows, a diagram's data before its drawing.
+// graphicKinds lists the kinds of relations that graphic follows, a diagram's data before its drawing.
 var graphicKinds = []string{"chart", "chartEx", "diagramData", "diagramDrawing", "chartUserShapes"}
 
-// graphics reads everything to which a part points and that graphic can read.
+// graphics reads everything that a part refers to and graphic can read.
 func (p *parts) graphics(part string) {
 	rels := p.relations(part)
 	for _, kind := range graphicKinds {
@@ -147,7 +147,7 @@ func (p *parts) graphics(part string) {
 	}
 }
 
-// unlessThere writes those paragraphs of s that are not in the text yet.
+// unlessThere writes the paragraphs of s that are not yet in the text.
 func (b *builder) unlessThere(s string) {
 	b.end()
 	for para := range strings.SplitSeq(s, "\n\n") {
@@ -158,14 +158,13 @@ func (b *builder) unlessThere(s string) {
 	}
 }
 
-// chartReader reads the words that a chart shows: titles, names of series and categories, and labels. It leaves out
-// numbers.
+// chartReader reads the words displayed in a chart: titles, names of series and categories, and labels. It leaves out numbers.
 type chartReader struct {
 	b           *builder
-	numbers     int // open elements of cached numbers
+	numbers     int // nesting depth in cached numbers
 	rich, value bool
-	word        strings.Builder // of the value being read
-	seen        map[string]bool // names that are repeated for each series
+	word        strings.Builder // text of the current value
+	seen        map[string]bool // names, which are repeated for each series
 }
 
 func (r *chartReader) start(name string, _ attrs) {
@@ -214,8 +213,7 @@ func (r *chartReader) chars(s string) {
 	}
 }
 
-// embeddedObjects passes on the documents that a part embeds, to be read as members, and names those that cannot
-// be read.
+// embeddedObjects passes on the documents embedded in a part, to be read as members, and names those that cannot be read.
 func (p *parts) embeddedObjects(part string) {
 	for _, r := range p.relations(part) {
 		switch {
@@ -228,7 +226,7 @@ func (p *parts) embeddedObjects(part string) {
 	}
 }
 
-// looseObjects does the same for objects to which no part points.
+// looseObjects does the same for objects that no part refers to.
 func (p *parts) looseObjects() {
 	charts := p.chartData()
 	for _, f := range p.zip.File {
@@ -259,7 +257,7 @@ func (p *parts) embeddedObject(name string) {
 	}
 }
 
-// oleObject returns the file inside an OLE object that holds one, or nil.
+// oleObject returns the file contained in an OLE object, or nil.
 func oleObject(data []byte) []byte {
 	if !bytes.HasPrefix(data, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")) {
 		return nil
@@ -274,8 +272,7 @@ func oleObject(data []byte) []byte {
 		if !strings.HasSuffix(name, "ole10native") {
 			return stream
 		}
-		// [MS-OLEDS] 2.3.6; the content was written by the packager: two names, a path, then the length of
-		// the file and the file.
+		// [MS-OLEDS] 2.3.6; written by the packager: two names, a path, then the length of the file and the file.
 		at := 6
 		for range 2 {
 			n := bytes.IndexByte(stream[min(at, len(stream)):], 0)
@@ -304,8 +301,8 @@ func uint32At(b []byte, at int) uint32 {
 // wasRead reports whether a part was read.
 func (p *parts) wasRead(name string) bool { return p.used[partName(name)] }
 
-// census names the parts that hold text and were not read, with their numbers of letters. silent lists names, or pieces of
-// names, of parts that hold no text of the document.
+// census names the unread parts that contain text, with their numbers of letters. silent reports whether a part contains no text of the
+// document.
 func (p *parts) census(silent func(name string) bool) {
 	for _, f := range p.zip.File {
 		name := partName(f.Name)
@@ -327,7 +324,7 @@ func (p *parts) census(silent func(name string) bool) {
 	}
 }
 
-// size returns the size of a part according to the directory, in bytes.
+// size returns the size of a part in bytes, according to the directory.
 func (p *parts) size(name string) int64 {
 	if f := p.byName[partName(name)]; f != nil {
 		return int64(min(f.UncompressedSize64, 1<<40)) // no archive unpacks to more
@@ -335,7 +332,7 @@ func (p *parts) size(name string) int64 {
 	return 0
 }
 
-// comments flags a part that holds comments.
+// comments flags a part that contains comments.
 func (p *parts) comments(name string) {
 	data, err := p.read(name)
 	if err != nil {
@@ -346,7 +343,7 @@ func (p *parts) comments(name string) {
 	}
 }
 
-// neverText reports whether a part holds no text, whatever the format of the package.
+// neverText reports whether a part contains no text, whatever the package's format.
 func neverText(name string) bool {
 	switch ext(name) {
 	case "rels", "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "emf", "wmf", "wdp", "ico", "webp", "odttf", "fntdata", "ttf",
@@ -356,16 +353,15 @@ func neverText(name string) bool {
 		return true
 	}
 	if strings.Contains(name, "/media/") && ext(name) != "svg" {
-		return true // pictures, which have their own flag
+		return true // pictures have a flag of their own
 	}
 	return name == "[content_types].xml" || name == "mimetype" || strings.HasPrefix(name, "docprops/") || strings.HasPrefix(name,
 		"customxml/") ||
 		strings.HasPrefix(name, "_xmlsignatures/") || strings.HasPrefix(name, "meta-inf/")
 }
 
-// lettersOf counts the letters, marks and digits of a part that a reader could show, which are those of plain text or of the
-// character data of XML and HTML. It returns 0 if none of them is a letter. For a separate document, it returns the size in
-// bytes.
+// lettersOf counts the letters, marks and digits of a part that a reader could see, which are those of plain text or of the character
+// data in XML and HTML. It returns 0 if none of them is a letter. For a separate document, it returns the size in bytes instead.
 func lettersOf(name string, data []byte) (letters, bytesOf int) {
 	s, err := decodeXML(data)
 	if err != nil || !strings.HasPrefix(strings.TrimLeft(s, "\ufeff \t\r\n"), "<") {
@@ -374,7 +370,7 @@ func lettersOf(name string, data []byte) (letters, bytesOf int) {
 			return 0, 0
 		}
 		if f != Text && f != RTF && f != EML && f != MHTML {
-			return 0, len(data) // a separate document, whose letters are not known
+			return 0, len(data) // a separate document with an unknown number of letters
 		}
 		return ifWords(string(data)), 0
 	}
@@ -391,7 +387,7 @@ func lettersOf(name string, data []byte) (letters, bytesOf int) {
 	}
 }
 
-// ifWords counts the characters of s if one of them is a letter.
+// ifWords counts the characters of s if any of them is a letter.
 func ifWords(s string) int {
 	if strings.IndexFunc(s, unicode.IsLetter) < 0 {
 		return 0
@@ -399,8 +395,7 @@ func ifWords(s string) int {
 	return characters(s)
 }
 
-// contentFormat recognises an Office package by its list of content types, whatever its parts are
-// called.
+// contentFormat recognises an Office package by its list of content types, whatever its parts are named.
 func contentFormat(f *zip.File) (Format, bool) {
 	r, err := f.Open()
 	if err != nil {
@@ -432,14 +427,14 @@ func contentFormat(f *zip.File) (Format, bool) {
 	return "", false
 }
 
-// countPictures flags pictures below dir: they may hold text that is not read.
+// countPictures flags pictures below dir: they can contain text that is not read.
 func (p *parts) countPictures(dir string) {
 	if n, bytes := p.countBelow(dir); n > 0 {
 		p.b.pictures(n, bytes)
 	}
 }
 
-// countBelow returns the number of files below dir, and their total size in bytes.
+// countBelow returns the number of files below dir and their total size in bytes.
 func (p *parts) countBelow(dir string) (n int, bytes int64) {
 	for name, f := range p.byName {
 		if strings.HasPrefix(name, strings.ToLower(dir)) && !strings.HasSuffix(name, "/") {

@@ -11,21 +11,19 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Page is one page of a PDF as people see it, with the places of its letters. Pages from the method Pages have no
-// picture.
+// Page is one page of a PDF as people see it, with the positions of its letters. Pages from the method Pages have no image.
 type Page struct {
 	Number int     `json:"number"` // from 1
-	Pages  int     `json:"pages"`  // of the document
-	Width  float64 `json:"width"`  // points, as shown
+	Pages  int     `json:"pages"`  // number of pages in the document
+	Width  float64 `json:"width"`  // in points, as displayed
 	Height float64 `json:"height"`
 	PNG    []byte  `json:"png,omitempty"`
-	// Letters are the letters of this page, in the order of the function Letters; boxes are nil beyond
-	// maxBoxes.
+	// Letters contains the letters of the page in the order of PDF.Letters; boxes are nil beyond maxBoxes.
 	Letters string `json:"letters"`
-	Boxes   []Box  `json:"boxes"` // of each rune of Letters
+	Boxes   []Box  `json:"boxes"` // one for each rune of Letters
 }
 
-// Box is a place on a page, in points from its upper left corner as shown.
+// Box is a position on a page, in points from its upper left corner as displayed.
 type Box struct {
 	Left   float32 `json:"l"`
 	Top    float32 `json:"t"`
@@ -34,17 +32,15 @@ type Box struct {
 }
 
 const (
-	// maxBoxes is the maximum number of letters of a page whose places are given; a page of dense print has
-	// 10,000.
+	// maxBoxes is the maximum number of letters per page with positions; a page of dense print has 10,000.
 	maxBoxes = 100_000
-	// maxPageSide and leastPageSide bound the sides of a page's picture, in pixels.
+	// maxPageSide and leastPageSide limit the sides of a page's image, in pixels.
 	maxPageSide   = 4000
 	leastPageSide = 8
 )
 
-// Fold returns a text in the form in which pages are compared: only its letters, marks and digits, with
-// compatibility forms resolved, in lower case. Extraction joins hyphenated words, drops headers and
-// orders columns, but does not change letters.
+// Fold returns text in the form used for comparing pages: only letters, marks and digits, with compatibility forms resolved, in lower
+// case. Extraction joins hyphenated words, drops headers and orders columns, but does not change letters.
 func Fold(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -70,8 +66,8 @@ func foldRune(b *strings.Builder, r rune) {
 	}
 }
 
-// Letters returns the folded letters of each page of a PDF, up to o.MaxPages pages and o.MaxText bytes.
-// They are in the order of the text layer. Errors are of type *Error.
+// Letters returns the folded letters of each page of a PDF, up to o.MaxPages pages and o.MaxText bytes. They are in text layer order.
+// Errors are of type *Error.
 func (p *PDF) Letters(data []byte, o Options) ([]string, error) {
 	o = o.WithDefaults()
 	f, doc, n, err := p.document(data)
@@ -94,7 +90,7 @@ func (p *PDF) Letters(data []byte, o Options) ([]string, error) {
 	return out, nil
 }
 
-// document opens a PDF in a separate instance, which the caller closes.
+// document opens a PDF in a separate instance, which the caller must close.
 func (p *PDF) document(data []byte) (*pdfium, uint64, int, error) {
 	_, data = newPDFObjects(data, Options{PDF: p}.WithDefaults()).asDrawn(func(Flag) {})
 	f, err := p.open()
@@ -115,7 +111,7 @@ func (p *PDF) document(data []byte) (*pdfium, uint64, int, error) {
 	return f, doc, n, nil
 }
 
-// letters returns the folded letters of a page without their places.
+// letters returns a page's folded letters without positions.
 func (f *pdfium) letters(doc uint64, index int) string {
 	page := f.call("FPDF_LoadPage", doc, uint64(index))
 	if page == 0 {
@@ -136,8 +132,8 @@ func (f *pdfium) letters(doc uint64, index int) string {
 	return b.String()
 }
 
-// Page draws page number n, from 1, at the given width in pixels. It fails with an *Error, whose
-// code is Unreadable if there is no such page.
+// Page renders page number n, from 1, at the given width in pixels. It fails with an *Error; the code is Unreadable if there is no such
+// page.
 func (p *PDF) Page(data []byte, n, width int) (*Page, error) {
 	f, doc, pages, err := p.document(data)
 	if err != nil {
@@ -163,11 +159,11 @@ func (p *PDF) Page(data []byte, n, width int) (*Page, error) {
 	return out, nil
 }
 
-// MaxPlaced is the maximum number of pages whose letters can be placed in one call.
+// MaxPlaced is the maximum number of pages whose letters can be positioned in one call.
 const MaxPlaced = 16
 
-// Pages returns up to n pages, at most MaxPlaced, from page number from, which counts from 1: their sizes and letters, without
-// pictures. It fails as Page does.
+// Pages returns sizes and letters, without images, of up to n pages, and at most MaxPlaced, starting with page number from, which counts
+// from 1. It fails like Page.
 func (p *PDF) Pages(data []byte, from, n int) ([]*Page, error) {
 	f, doc, pages, err := p.document(data)
 	if err != nil {
@@ -202,7 +198,7 @@ func placeLetters(f *pdfium, page uint64, out *Page) {
 	f.call("FPDFText_ClosePage", text)
 }
 
-// place records the letters of the page and their places.
+// place records the page's letters and their positions.
 func (p *Page) place(chars []pdfChar) {
 	var b strings.Builder
 	for _, c := range chars {

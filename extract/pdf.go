@@ -17,10 +17,10 @@ const (
 	pdfErrSecurity = 5
 )
 
-// maxPageChars bounds the characters of one page; a page of dense print has 10,000.
+// maxPageChars is the maximum number of characters on one page; a page of dense print has 10,000.
 const maxPageChars = 2_000_000
 
-// readPDF reads the text layer page by page. Pages without one are named, and make the result partial.
+// readPDF reads the text layer page by page. Pages without a text layer are named and make the result partial.
 func readPDF(b *builder, data []byte) error {
 	if b.opt.PDF == nil {
 		return &Error{Code: Unsupported, NoEngine: true, Detail: "PDF without an engine (Options.PDF)"}
@@ -55,7 +55,7 @@ func readPDF(b *builder, data []byte) error {
 	return nil
 }
 
-// load opens the document; the bytes stay in the instance's memory until it is closed.
+// load opens the document; the bytes remain in the instance's memory until it is closed.
 func (f *pdfium) load(data []byte) (uint64, error) {
 	at := f.malloc(len(data))
 	if f.err != nil {
@@ -82,41 +82,40 @@ func (f *pdfium) load(data []byte) (uint64, error) {
 	}
 }
 
-// metaText reads one entry of the document's information.
+// metaText reads an entry of the document's information dictionary.
 func (f *pdfium) metaText(doc uint64, key string) string {
 	return f.wideText(key, func(k, at, n uint64) int { return f.integer("FPDF_GetMetaText", doc, k, at, n) })
 }
 
-// pdfChar is one character as placed on the page. Coordinates are points from the lower left of
-// the page as shown.
+// pdfChar is a character as placed on the page. Coordinates are in points from the lower left corner of the page as displayed.
 type pdfChar struct {
 	r                        rune
-	index                    int     // index in PDFium's text of the page
-	left, right, low, high   float64 // loose box, which has the line's height for every letter
+	index                    int     // index in PDFium's text for the page
+	left, right, low, high   float64 // loose box, with the line's height for every letter
 	generated, bad           bool
 	white, invisible, hyphen bool
-	covered                  bool // covered by a box or a picture, or cut off
+	covered                  bool // covered by a box or picture, or clipped
 	squeezed                 bool
 }
 
-// pdfPage is the outcome of reading one page.
+// pdfPage is the result of reading one page.
 type pdfPage struct {
 	number        int
 	width, height float64
 	lines         []pdfLine
-	numberDigits  int      // digits of the line numbers that were left out
+	numberDigits  int      // number of digits in the line numbers left out
 	pictures      int      // picture objects
 	shapes        int      // filled or stroked paths
-	notes         []string // text of annotations and form fields, which is shown on the page
+	notes         []string // text of annotations and form fields that are displayed on the page
 	scan          bool     // one picture covers most of the page
 	failed        bool
-	files         bool // an annotation holds a file
+	files         bool // an annotation contains a file
 	chars         int
 	bad           int  // number of characters without a known meaning
 	objects       int  // number of objects counted
 	texts         int  // text objects that are drawn
-	numbers       int  // line numbers left out
-	astray        bool // drawn in an order other than that in which it is read
+	numbers       int  // number of line numbers left out
+	astray        bool // drawn in an order other than the reading order
 }
 
 type pdfDoc struct {
@@ -125,7 +124,7 @@ type pdfDoc struct {
 	doc    uint64
 	pages  []pdfPage
 	widens bool // see widen
-	// fileNotes lists the pages, counted from 0, with annotations that hold a file.
+	// fileNotes lists the pages, counted from 0, with annotations that contain a file.
 	fileNotes []int
 }
 
@@ -187,7 +186,7 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 	for i := range p.lines {
 		l := &p.lines[i]
 		x, y := (l.left+l.right)/2, (l.low+l.high)/2
-		const margin = 2 // points
+		const margin = 2 // in points
 		l.off = l.solid > 0 && p.width > 20 && p.height > 20 && (x < -margin || y < -margin || x > p.width+margin || y > p.height+margin)
 	}
 	for _, c := range chars {
@@ -204,8 +203,8 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 	return p
 }
 
-// mirror reverses a page that is read from right to left, so that its lines begin at the left edge: the
-// layout handles no other lines.
+// mirror reverses a page read from right to left, so that its lines start at the left edge, the only kind of lines supported by the
+// layout.
 func (p *pdfPage) mirror(chars []pdfChar) {
 	if !mostlyRightToLeft(chars) {
 		return
@@ -218,10 +217,10 @@ func (p *pdfPage) mirror(chars []pdfChar) {
 	}
 }
 
-// geometry converts coordinates of a page into those of the page as shown.
+// geometry converts page coordinates to those of the page as displayed.
 type geometry struct {
 	left, low     float64
-	width, height float64 // as shown
+	width, height float64 // as displayed
 	rotation      int     // quarter turns clockwise
 }
 
@@ -239,7 +238,7 @@ func (f *pdfium) pageGeometry(page uint64, w, h float64) geometry {
 	return g
 }
 
-// shown converts a box on the page into one on the page as shown.
+// shown converts a box on the page to one on the page as displayed.
 func (g geometry) shown(l, r, lo, hi float64) (float64, float64, float64, float64) {
 	l, r, lo, hi = l-g.left, r-g.left, lo-g.low, hi-g.low
 	switch g.rotation {
@@ -253,11 +252,11 @@ func (g geometry) shown(l, r, lo, hi float64) (float64, float64, float64, float6
 	return l, r, lo, hi
 }
 
-// lowHalf marks the second half of a character given as two (UTF-16).
+// lowHalf marks the second half of a character represented by two (UTF-16).
 const lowHalf = -1
 
-// unicode returns character i of a page. PDFium returns characters above U+FFFF as two halves; unicode
-// returns the whole character for the first one.
+// unicode returns character i of a page. PDFium returns characters above U+FFFF as two halves; for the first one, unicode returns the
+// whole character.
 func (f *pdfium) unicode(text, i uint64) rune {
 	r := rune(uint32(f.call("FPDFText_GetUnicode", text, i)))
 	if !utf16.IsSurrogate(r) {
@@ -272,7 +271,7 @@ func (f *pdfium) unicode(text, i uint64) rune {
 	return utf16.DecodeRune(r, rune(uint32(f.call("FPDFText_GetUnicode", text, i+1))))
 }
 
-// pageChars reads every character with its box, and whether it can be seen on its background.
+// pageChars reads every character with its box, and whether it is visible against its background.
 func (f *pdfium) pageChars(text uint64, g geometry, ground *pdfGround) []pdfChar {
 	n := f.integer("FPDFText_CountChars", text)
 	if n <= 0 {
@@ -297,7 +296,7 @@ func (f *pdfium) pageChars(text uint64, g geometry, ground *pdfGround) []pdfChar
 			continue
 		}
 		if c.r > ' ' || c.hyphen {
-			// Neighbouring characters mostly belong to one text object.
+			// Adjacent characters usually belong to one text object.
 			if o := f.call("FPDFText_GetTextObject", text, i); o != object {
 				object, cut = o, clip{}
 				if invisible = o != 0 && f.drawnWithoutInk(o); o != 0 {
@@ -340,7 +339,7 @@ const (
 	maxObjects      = 5000
 )
 
-// faint is the opacity, out of 255, below which text cannot be distinguished from its background.
+// faint is the opacity, out of 255, below which text is indistinguishable from its background.
 const faint = 8
 
 // drawnWithoutInk reports whether a text object leaves no mark on the page.
@@ -349,15 +348,14 @@ func (f *pdfium) drawnWithoutInk(object uint64) bool {
 	return mode == renderInvisible || mode == renderClip
 }
 
-// pictures counts the page's objects and reports whether one picture covers most of the page.
+// pictures counts the page's objects and reports whether a single picture covers most of the page.
 func (f *pdfium) pictures(page uint64, p *pdfPage) {
 	f.countObjects(p, 0, f.integer("FPDFPage_CountObjects", page), func(i uint64) uint64 {
 		return f.call("FPDFPage_GetObject", page, i)
 	})
 }
 
-// countObjects counts n objects, including those inside forms, since scanners put the picture of a page into
-// a form.
+// countObjects counts n objects, including those in forms, since scanners put the picture of a page into a form.
 func (f *pdfium) countObjects(p *pdfPage, depth, n int, object func(i uint64) uint64) {
 	for i := range max(min(n, maxObjects-p.objects), 0) {
 		o := object(uint64(i))
@@ -374,8 +372,7 @@ func (f *pdfium) countObjects(p *pdfPage, depth, n int, object func(i uint64) ui
 			p.shapes++
 		case pdfObjectImage:
 			p.pictures++
-			// Bounds inside a form are in the form's own coordinates, so only the count of characters decides
-			// there.
+			// Bounds inside a form are in the form's own coordinates, so there only the number of characters decides.
 			p.scan = p.scan || depth == 0 && f.area(o) > 0.5*p.width*p.height
 		case pdfObjectForm:
 			p.scan = p.scan || depth == 0 && p.pictures == 0 && f.area(o) > 0.9*p.width*p.height && f.formIsPicture(o)
@@ -388,10 +385,10 @@ func (f *pdfium) countObjects(p *pdfPage, depth, n int, object func(i uint64) ui
 	}
 }
 
-// maxForms bounds the nesting of forms.
+// maxForms is the maximum nesting of forms.
 const maxForms = 4
 
-// formIsPicture reports whether a form consists of one picture.
+// formIsPicture reports whether a form consists of a single picture.
 func (f *pdfium) formIsPicture(form uint64) bool {
 	if f.integer("FPDFFormObj_CountObjects", form) != 1 {
 		return false
@@ -413,15 +410,14 @@ func (f *pdfium) area(object uint64) float64 {
 	return math.Abs((f32(m[8:]) - f32(m)) * (f32(m[12:]) - f32(m[4:])))
 }
 
-// Subtypes of annotations whose text is shown on the page, fpdf_annot.h.
+// Subtypes of annotations with text displayed on the page, fpdf_annot.h.
 const (
 	annotFreeText  = 3
 	annotWidget    = 20
 	maxAnnotations = 2000
 )
 
-// annotations takes the text of free-text annotations and the values of form fields: both are
-// visible on the page but in no text layer.
+// annotations reads the text of free-text annotations and the values of form fields: both are visible on the page but in no text layer.
 func (f *pdfium) annotations(page uint64, p *pdfPage) {
 	n := min(f.integer("FPDFPage_GetAnnotCount", page), maxAnnotations)
 	for i := range max(n, 0) {
@@ -450,7 +446,7 @@ func (f *pdfium) annotations(page uint64, p *pdfPage) {
 	}
 }
 
-// wideText reads a UTF-16 string of the given name; get is as in wideResult.
+// wideText reads a UTF-16 string with the given name; get is as in wideResult.
 func (f *pdfium) wideText(key string, get func(key, at, n uint64) int) string {
 	k := f.malloc(len(key) + 1)
 	f.write(k, append([]byte(key), 0))
@@ -458,8 +454,8 @@ func (f *pdfium) wideText(key string, get func(key, at, n uint64) int) string {
 	return f.wideResult(func(at, n uint64) int { return get(uint64(k), at, n) })
 }
 
-// wideResult reads a UTF-16 string: get writes at most n bytes at an address and returns the length in
-// bytes, with the closing zero.
+// wideResult reads a UTF-16 string: get writes up to n bytes at an address and returns the length in bytes, including the terminating
+// zero.
 func (f *pdfium) wideResult(get func(at, n uint64) int) string {
 	n := get(0, 0)
 	if n <= 2 || n > 1<<20 {
@@ -476,7 +472,7 @@ func (f *pdfium) wideResult(get func(at, n uint64) int) string {
 	return string(utf16.Decode(units))
 }
 
-// pageList writes page numbers for people, for example "3, 7 to 9".
+// pageList formats page numbers for display, for example "3, 7 to 9".
 func pageList(pages []int) string {
 	var s strings.Builder
 	for i := 0; i < len(pages); {

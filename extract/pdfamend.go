@@ -16,21 +16,21 @@ var (
 	pdfHead      = regexp.MustCompile(`^\s*\d+\s+\d+\s+obj`)
 )
 
-// pdfEnd is the last table of objects of a file.
+// pdfEnd is the last object table of a file.
 type pdfEnd struct {
-	dictionary []byte // of the trailer
-	place      int    // of the table
-	isTable    bool   // the table is not a stream
-	size       int    // of all tables: every object number is smaller. It is 0 if there is no table on which an update could build
+	dictionary []byte // dictionary of the trailer
+	place      int    // position of the table
+	isTable    bool   // the table is a plain one rather than a stream
+	size       int    // size over all tables: every object number is smaller. 0 if there is no table that an update could build on
 }
 
-// fromHeader returns the file from its header on, where the counting of offsets starts.
+// fromHeader returns the file starting with its header, where offsets are counted from.
 func (p *pdfObjects) fromHeader() []byte {
 	const within = 1024
 	return p.data[max(bytes.Index(p.data[:min(len(p.data), within)], []byte("%PDF")), 0):]
 }
 
-// lastTrailer finds the last table of objects.
+// lastTrailer finds the last object table.
 func (p *pdfObjects) lastTrailer() pdfEnd {
 	const tail = 2048
 	data := p.fromHeader()
@@ -56,18 +56,18 @@ func (p *pdfObjects) lastTrailer() pdfEnd {
 		}
 	}
 	if size := pdfSize.FindSubmatch(end.dictionary); size != nil {
-		end.size, _ = strconv.Atoi(string(size[1])) // the match consists of digits; a number that is too large is beyond PDFium's range
+		end.size, _ = strconv.Atoi(string(size[1])) // the match consists of digits; a number that is too large is outside PDFium's range
 	}
 	return end
 }
 
-// amended returns the file with objects replaced or added, as an update after its end (ISO 32000-1, section 7.5.6). If there is no
-// table on which the update can build, the file ends without one, and PDFium searches for objects; of several with the same
-// number, the last one counts.
+// amended returns the file with objects replaced or added, as an update appended to it (ISO 32000-1, section 7.5.6). If there is no table
+// that the update can build on, the file ends without one, and PDFium searches for objects; of several with the same number, the last
+// counts.
 func (p *pdfObjects) amended(objects map[int][]byte) []byte {
 	end := p.lastTrailer()
 	places, numbers := map[int]int{}, slices.Sorted(maps.Keys(objects))
-	const each = 128 // bytes around an object and for its table entry; growth would copy a large file again
+	const each = 128 // bytes around an object and for its table entry; growing would copy a large file again
 	size := len(p.data) + maxPDFObject + each*(len(numbers)+1)
 	for _, o := range objects {
 		size += len(o)

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// attachedFile is a file inside another one, which Members reads after it.
+// attachedFile is a file inside another, which Members reads after it.
 type attachedFile struct {
 	name string
 	data []byte
 }
 
-// attachFileAnnotation is the subtype of annotations that hold a file, fpdf_annot.h.
+// attachFileAnnotation is the subtype of annotations that contain a file, fpdf_annot.h.
 const attachFileAnnotation = 17
 
-// attachments takes the files that the document holds, both those in its list and those of annotations.
+// attachments takes the files contained in the document, both in its list and in annotations.
 func (d *pdfDoc) attachments(data []byte) {
 	f := d.f
 	n := max(f.integer("FPDFDoc_GetAttachmentCount", d.doc), 0)
@@ -38,14 +38,14 @@ func (d *pdfDoc) attachments(data []byte) {
 	}
 }
 
-// scripts flags programs in the document: they can change what a reader sees.
+// scripts flags programs in the document, because they can change what a reader sees.
 func (d *pdfDoc) scripts() {
 	if n := d.f.integer("FPDFDoc_GetJavaScriptActionCount", d.doc); n > 0 {
 		d.b.flag(Flag{Code: FlagMacro, Detail: "the document contains scripts, which can change what is shown", Count: n})
 	}
 }
 
-// pageAttachments takes the files of one page's annotations, and reports whether to continue.
+// pageAttachments takes the files from one page's annotations, and reports whether to continue.
 func (d *pdfDoc) pageAttachments(index int) bool {
 	f := d.f
 	page := f.call("FPDF_LoadPage", d.doc, uint64(index))
@@ -71,7 +71,7 @@ func (d *pdfDoc) pageAttachments(index int) bool {
 	return true
 }
 
-// attach takes one file within the limits, and reports whether to continue. It flags a file that it cannot take.
+// attach takes one file if the limits allow, and reports whether to continue. It flags files that it cannot take.
 func (d *pdfDoc) attach(file uint64) bool {
 	f, b := d.f, d.b
 	if f.err != nil {
@@ -114,7 +114,7 @@ func (d *pdfDoc) attach(file uint64) bool {
 	return true
 }
 
-// fileSize is the length of an attached file in bytes.
+// fileSize returns the length of an attached file in bytes.
 func (f *pdfium) fileSize(file uint64) (uint32, bool) {
 	s := uint64(f.scratch)
 	if f.integer("FPDFAttachment_GetFile", file, 0, 0, s) == 0 {

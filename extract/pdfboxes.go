@@ -6,11 +6,11 @@ import (
 	"sort"
 )
 
-// PDFium's loose box of a character has the height that its font states; if a font states none, for example a
-// font drawn by procedures, it is the box of the glyph. The boxes in a line of such a font differ in height.
+// PDFium's loose box for a character has the height stated by the font; if the font states none, for example because procedures draw it,
+// it is the glyph's box. In such a font, boxes on one line differ in height.
 const (
-	tightSpread = 1.3 // ratio of the ninth decile to the first of the heights of a line's characters
-	tightLeast  = 10  // minimum number of characters of a line that is judged
+	tightSpread = 1.3 // ratio of the ninth to the first decile of character heights on a line
+	tightLeast  = 10  // minimum number of characters on a line for it to be judged
 )
 
 // tightBoxes reports whether most lines have characters of many heights.
@@ -38,8 +38,7 @@ func tightBoxes(chars []pdfChar) bool {
 	return tight*2 > lines
 }
 
-// loosen gives all characters of one type size the height that covers nearly all of them, above and below
-// their base line.
+// loosen gives all characters of one type size the height that covers nearly all of them, above and below the baseline.
 func (f *pdfium) loosen(text uint64, g geometry, chars []pdfChar) {
 	type size struct {
 		above, below []float64

@@ -5,22 +5,22 @@ import (
 	"unicode"
 )
 
-// The distance between two characters of a line that may separate cells of a table, in type sizes. The gap
-// separates cells if it is a multiple of the line's other blanks, since justified lines have wide ones, or if
-// the line before or after has gaps at the same places.
+// The minimum distance, in type sizes, between two characters on a line that can belong to different table cells. The gap separates cells
+// if it is a multiple of the line's other blanks, since justified lines have wide ones, or if an adjacent line has gaps in the same
+// places.
 const (
 	cellGap    = 2.0
 	cellBlanks = 3.0
 )
 
-// wideGap is a gap in a line, before chars[at] and after chars[from].
+// wideGap is a gap on a line, before chars[at] and after chars[from].
 type wideGap struct {
 	at, from    int
 	left, right float64
 	sure        bool
 }
 
-// wideGaps finds the gaps of a line that may separate cells.
+// wideGaps finds the gaps on a line that can separate cells.
 func wideGaps(chars []pdfChar) []wideGap {
 	if isSpread(chars) {
 		return nil
@@ -37,7 +37,7 @@ func wideGaps(chars []pdfChar) []wideGap {
 			p := chars[last]
 			if size := max(c.high-c.low, p.high-p.low); size > 0 {
 				left, right := p.right, c.left
-				if c.right < p.left { // the text is written from right to left
+				if c.right < p.left { // the text runs from right to left
 					left, right = c.right, p.left
 				}
 				gap := (right - left) / size
@@ -60,8 +60,7 @@ func wideGaps(chars []pdfChar) []wideGap {
 	return gaps
 }
 
-// meet reports whether every gap is at the same place as one of the gaps others. The latter must be sure,
-// unless there are equally many.
+// meet reports whether every gap is in the same place as one of others. The latter must be certain, unless their number is the same.
 func meet(gaps, others []wideGap) bool {
 	for _, g := range gaps {
 		found := false
@@ -76,8 +75,7 @@ func meet(gaps, others []wideGap) bool {
 	return true
 }
 
-// cutCells cuts a line at its gaps, given those of the lines before and after, but not after an item's
-// number.
+// cutCells cuts a line at its gaps, given those of the adjacent lines, but not after an item's number.
 func cutCells(chars []pdfChar, gaps, before, after []wideGap) [][]pdfChar {
 	if len(gaps) == 0 {
 		return [][]pdfChar{chars}
@@ -93,7 +91,7 @@ func cutCells(chars []pdfChar, gaps, before, after []wideGap) [][]pdfChar {
 	return append(out, chars[start:])
 }
 
-// isLabel reports whether characters are the number or the bullet of an item.
+// isLabel reports whether characters are an item's number or bullet.
 func isLabel(chars []pdfChar) bool {
 	if len(chars) > 8 {
 		return false

@@ -9,16 +9,16 @@ import (
 	"unicode/utf16"
 )
 
-// maxCodes bounds the codes of a ToUnicode table: they have two bytes.
+// maxCodes is the maximum number of codes in a ToUnicode table: codes have two bytes.
 const maxCodes = 1 << 16
 
-// toUnicode is the ToUnicode table of a font (ISO 32000-1, section 9.10.3): what each code means.
+// toUnicode is a font's ToUnicode table (ISO 32000-1, section 9.10.3): the meaning of each code.
 type toUnicode map[int]string
 
-// readToUnicode reads a table, leaving out what cannot be read. room is the number of codes that ranges may still name.
+// readToUnicode parses a table, skipping anything it cannot parse. room is the number of codes that ranges can still cover.
 func readToUnicode(data []byte, room *int) toUnicode {
 	t := toUnicode{}
-	var operands [][]byte // operands since the last operator; nil: a bracket
+	var operands [][]byte // operands since the last operator; nil for a bracket
 	for len(data) > 0 {
 		token, rest := cmapToken(data)
 		data = rest
@@ -44,7 +44,7 @@ func readToUnicode(data []byte, room *int) toUnicode {
 	return t
 }
 
-// cmapToken splits the first token off: a string, a bracket, or a word. Comments end with their line.
+// cmapToken splits off the first token: a string, a bracket or a word. Comments end at the end of the line.
 func cmapToken(data []byte) (token, rest []byte) {
 	for {
 		data = bytes.TrimLeft(data, " \t\r\n\f\x00")
@@ -79,7 +79,7 @@ func cmapToken(data []byte) (token, rest []byte) {
 	return data[:n], data[n:]
 }
 
-// literalEnd returns where a string in parentheses ends, or 0.
+// literalEnd returns the end of a string in parentheses, or 0.
 func literalEnd(data []byte) int {
 	depth := 0
 	for i := 0; i < len(data); i++ {
@@ -97,7 +97,7 @@ func literalEnd(data []byte) int {
 	return 0
 }
 
-// cmapDigits returns the digits of a string; an odd number of digits is completed with a zero.
+// cmapDigits returns the digits of a string; an odd number of digits is padded with a zero.
 func cmapDigits(token []byte) []byte {
 	var out []byte
 	for _, c := range token {
@@ -111,7 +111,7 @@ func cmapDigits(token []byte) []byte {
 	return out
 }
 
-// ranges reads the operands of bfrange: the first and the last code, and the meaning of the first or a list of meanings.
+// ranges parses the operands of bfrange: the first and last codes, and the meaning of the first or a list of meanings.
 func (t toUnicode) ranges(operands [][]byte, room *int) {
 	for len(operands) >= 3 && operands[0] != nil && operands[1] != nil {
 		first, last := operands[0], operands[1]
@@ -139,7 +139,7 @@ func (t toUnicode) ranges(operands [][]byte, room *int) {
 	}
 }
 
-// codeOf returns the code in one or two bytes as a number, or -1.
+// codeOf returns a code of one or two bytes as a number, or -1.
 func codeOf(code []byte) int {
 	switch len(code) {
 	case 1:
@@ -150,9 +150,9 @@ func codeOf(code []byte) int {
 	return -1
 }
 
-// set gives code + add a meaning in UTF-16, with add added to its last unit.
+// set assigns code + add a meaning in UTF-16, with add added to its last unit.
 func (t toUnicode) set(code []byte, add int, meaning []byte, increase int) {
-	const longest = 32 // bytes
+	const longest = 32 // in bytes
 	c := codeOf(code) + add
 	if codeOf(code) < 0 || c >= maxCodes || len(meaning) > longest {
 		return
@@ -170,18 +170,18 @@ func (t toUnicode) set(code []byte, add int, meaning []byte, increase int) {
 	t[c] = string(utf16.Decode(units))
 }
 
-// stream returns the table as a stream object for codes of the given number of bytes.
+// stream returns the table as a stream object, for codes of the given number of bytes.
 func (t toUnicode) stream(width int) []byte {
 	body := t.write(width)
 	return fmt.Appendf(nil, "<</Length %d>>stream\n%s\nendstream", len(body), body)
 }
 
-// write returns the content of the stream that stream returns.
+// write returns the content of that stream.
 func (t toUnicode) write(width int) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /Seen def /CMapType 2 def\n"+
 		"1 begincodespacerange <%0*X> <%0*X> endcodespacerange\n", 2*width, 0, 2*width, 1<<(8*width)-1)
-	const most = 100 // of one block
+	const most = 100 // per block
 	for block := range slices.Chunk(slices.Sorted(maps.Keys(t)), most) {
 		fmt.Fprintf(&out, "%d beginbfchar\n", len(block))
 		for _, c := range block {

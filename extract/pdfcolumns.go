@@ -6,19 +6,19 @@ import (
 	"unicode"
 )
 
-// Columns are separated by blanks that are at least as wide as a letter, are at the same place in this many
-// consecutive rows, and have lines of text on both sides.
+// Columns are separated by blanks that are at least as wide as a letter, in the same place on this many consecutive rows, with lines of
+// text on both sides.
 const (
 	columnRows  = 5
-	columnWidth = 10.0 // type sizes
-	gutterWidth = 0.75 // type sizes
-	fullLines   = 0.5  // share of the lines that fill their column
-	runningText = 0.25 // share of the lines that continue on the next one
+	columnWidth = 10.0 // in type sizes
+	gutterWidth = 0.75 // in type sizes
+	fullLines   = 0.5  // minimum share of lines that fill their column
+	runningText = 0.25 // minimum share of lines that continue on the next one
 )
 
-// findColumns divides the rows into bands and finds the columns of each.
+// findColumns divides the rows into bands and finds the columns in each.
 func (o *pageOrder) findColumns() {
-	plain := 0 // first row that is not in a band yet
+	plain := 0 // first row not in a band yet
 	for k := 0; k < len(o.rows); {
 		to, gutters := o.bandFrom(k)
 		if len(gutters) == 0 {
@@ -51,8 +51,8 @@ func (o *pageOrder) findColumns() {
 // blank is a stretch of a row without words.
 type blank struct{ left, right float64 }
 
-// bandFrom follows the blanks of row k downwards. It returns the row at which the last blank that separates
-// columns ends, and the blanks that do so.
+// bandFrom follows the blanks on row k downwards. It returns the row where the last blank that separates columns ends, and the blanks
+// that separate them.
 func (o *pageOrder) bandFrom(k int) (to int, gutters []float64) {
 	blanks := o.blanks(k)
 	var best []float64
@@ -75,7 +75,7 @@ func (o *pageOrder) bandFrom(k int) (to int, gutters []float64) {
 	return to, best
 }
 
-// blanks returns the blanks of a row, including those outside its first and last word.
+// blanks returns the blanks on a row, including those before its first and after its last word.
 func (o *pageOrder) blanks(k int) []blank {
 	r := &o.rows[k]
 	size := r.high - r.low
@@ -91,7 +91,7 @@ func (o *pageOrder) blanks(k int) []blank {
 	return append(out, blank{left, math.Inf(1)})
 }
 
-// shared returns the common parts of the blanks of two rows, of at least the given width.
+// shared returns the overlaps between blanks on two rows that have at least the given width.
 func shared(a, b []blank, least float64) []blank {
 	var out []blank
 	for _, x := range a {
@@ -104,7 +104,7 @@ func shared(a, b []blank, least float64) []blank {
 	return out
 }
 
-// gutters returns the middles of those blanks of rows [from, to) that have running text on both sides.
+// gutters returns the middles of those blanks on rows [from, to) that have running text on both sides.
 func (o *pageOrder) gutters(from, to int, blanks []blank) []float64 {
 	var at []float64
 	for _, b := range blanks {
@@ -123,8 +123,7 @@ func (o *pageOrder) gutters(from, to int, blanks []blank) []float64 {
 	return nil
 }
 
-// badColumn returns the first column, among those divided at the given places, that is not a column of running
-// text, or -1.
+// badColumn returns the first column, as divided at the given positions, that is not running text, or -1.
 func (o *pageOrder) badColumn(from, to int, at []float64) int {
 	for c := 0; c <= len(at); c++ {
 		left, right := math.Inf(-1), math.Inf(1)
@@ -141,7 +140,7 @@ func (o *pageOrder) badColumn(from, to int, at []float64) int {
 	return -1
 }
 
-// isColumn reports whether the words of rows [from, to) between two edges are a column of running text.
+// isColumn reports whether the words on rows [from, to) between two edges are a column of running text.
 func (o *pageOrder) isColumn(from, to int, left, right float64) bool {
 	var lines [][2]int // first and last word
 	start, end, size := math.Inf(1), math.Inf(-1), 0.0
@@ -177,7 +176,7 @@ func (o *pageOrder) isColumn(from, to int, left, right float64) bool {
 	return float64(full) >= fullLines*float64(len(lines)) && float64(goesOn) >= runningText*float64(len(lines)-1)
 }
 
-// runsOn reports whether word b may continue the sentence of word a.
+// runsOn reports whether word b can continue the sentence of word a.
 func (o *pageOrder) runsOn(a, b int) bool {
 	first, last := o.chars[o.words[b].from].r, o.chars[o.words[a].to-1].r
 	return (unicode.IsLower(first) || isUnspaced(first)) && !endsSentence(string(last))

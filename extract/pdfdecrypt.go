@@ -11,18 +11,18 @@ import (
 	"github.com/tetratelabs/wazero/imports/emscripten"
 )
 
-// Many PDFs are encrypted only to prevent printing or changes, and can be read without a password. PDFium reads them; tables
-// of fonts and metadata, which this package finds by itself, are read from a decrypted copy.
+// Many PDFs are encrypted only to prevent printing or changes, and can be read without a password. PDFium reads them directly; font
+// tables and metadata, which this package finds itself, are read from a decrypted copy.
 
-// pdfCopy takes the bytes of a document that PDFium writes.
+// pdfCopy receives the bytes of a document written by PDFium.
 type pdfCopy struct {
 	out  bytes.Buffer
 	room int
 }
 
-type pdfCopyKey struct{} // key of the pdfCopy in the context of a call
+type pdfCopyKey struct{} // context key for the pdfCopy of a call
 
-// importHost gives the module the functions that it needs from its host.
+// importHost provides the module with the functions that it needs from its host.
 func importHost(ctx context.Context, rt wazero.Runtime, m wazero.CompiledModule) error {
 	host := rt.NewHostModuleBuilder("env")
 	exporter, err := emscripten.NewFunctionExporterForModule(m)
@@ -38,7 +38,7 @@ func importHost(ctx context.Context, rt wazero.Runtime, m wazero.CompiledModule)
 	return err
 }
 
-// writeCopy is FPDF_FILEWRITE.WriteBlock of fpdf_save.h: this, data, size. It returns 0 to stop.
+// writeCopy implements FPDF_FILEWRITE.WriteBlock of fpdf_save.h: this, data, size. It returns 0 to stop.
 func writeCopy(ctx context.Context, m api.Module, stack []uint64) {
 	at, size := api.DecodeU32(stack[1]), api.DecodeU32(stack[2])
 	stack[0] = 0
@@ -53,8 +53,7 @@ func writeCopy(ctx context.Context, m api.Module, stack []uint64) {
 	}
 }
 
-// decrypted returns a copy of the document without encryption, or the document itself if it is not encrypted
-// or needs a password.
+// decrypted returns an unencrypted copy of the document, or the document itself if it is not encrypted or requires a password.
 func (p *pdfObjects) decrypted() (*pdfObjects, error) {
 	if !bytes.Contains(p.data, []byte("/Encrypt")) {
 		return p, nil
@@ -66,7 +65,7 @@ func (p *pdfObjects) decrypted() (*pdfObjects, error) {
 	defer f.close()
 	doc, err := f.load(p.data)
 	if err != nil || f.integer("FPDF_GetSecurityHandlerRevision", doc) < 0 {
-		return p, nil // the reader of the document reports why
+		return p, nil // the document reader reports why
 	}
 	c := &pdfCopy{room: len(p.data) + maxPDFPacked}
 	c.out.Grow(len(p.data))

@@ -13,13 +13,13 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// pdfDefined finds those predefined encodings of East Asian fonts (ISO 32000-1, section 9.7.5.2) whose one- and two-byte codes
+// pdfDefined matches the predefined encodings of East Asian fonts (ISO 32000-1, section 9.7.5.2) with one- and two-byte codes that
 // definedLetters can decode.
 var pdfDefined = regexp.MustCompile(`/Encoding\s*/(Uni(?:GB|CNS|JIS|JISX0213|KS)-(?:UCS2|UTF16)|` +
 	`GB-EUC|GBpc-EUC|GBK-EUC|GBKp-EUC|GBK2K|B5pc|ETen-B5|ETenms-B5|(?:83pv|90ms|90msp|90pv|Add|Ext)-RKSJ|EUC|KSC-EUC|KSCms-UHC|KSCpc-EUC)` +
 	`(?:-HW)?-[HV]\b`)
 
-// definedLetters returns the letter of each code of such an encoding, given its name as found by pdfDefined.
+// definedLetters returns a function from codes to letters for such an encoding, given its name as matched by pdfDefined.
 func definedLetters(name string) func(code int) []rune {
 	var page encoding.Encoding
 	switch {

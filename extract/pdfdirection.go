@@ -7,12 +7,12 @@ import (
 	"unicode"
 )
 
-// isRightToLeft reports whether r is a letter of a script that is written from right to left.
+// isRightToLeft reports whether r is a letter of a right-to-left script.
 func isRightToLeft(r rune) bool {
 	return r >= 0x590 && r <= 0x8ff && unicode.IsLetter(r) || r >= 0xfb1d && r <= 0xfdff || r >= 0xfe70 && r <= 0xfefc
 }
 
-// mostlyRightToLeft reports whether most letters of a line belong to such a script.
+// mostlyRightToLeft reports whether most letters on a line belong to such a script.
 func mostlyRightToLeft(chars []pdfChar) bool {
 	right, left := 0, 0
 	for _, c := range chars {
@@ -26,9 +26,8 @@ func mostlyRightToLeft(chars []pdfChar) bool {
 	return right > left
 }
 
-// rightToLeft puts the pieces of a line into the order in which they are read. PDFium returns each stretch of
-// letters of one direction in its own order, but may misjudge the line's direction: then a full stop at the
-// left end comes first.
+// rightToLeft puts the pieces of a line into reading order. PDFium returns each stretch of letters with one direction in its own order,
+// but can misjudge the line's direction: a full stop at the left end then comes first.
 func rightToLeft(chars []pdfChar) []pdfChar {
 	if !mostlyRightToLeft(chars) {
 		return chars
@@ -38,7 +37,7 @@ func rightToLeft(chars []pdfChar) []pdfChar {
 	for i := 0; i < len(chars); {
 		n := directionRun(chars[i:])
 		p := newPiece(chars[i : i+n])
-		if last := len(pieces) - 1; p.right == 0 && last >= 0 { // blanks that PDFium inserted have no place
+		if last := len(pieces) - 1; p.right == 0 && last >= 0 { // blanks inserted by PDFium have no position
 			pieces[last].chars = append(slices.Clip(pieces[last].chars), p.chars...)
 		} else {
 			pieces = append(pieces, p)
@@ -60,8 +59,8 @@ func rightToLeft(chars []pdfChar) []pdfChar {
 	return out
 }
 
-// turnLigatures corrects the order of letters in ligatures: PDFium reverses a stretch letter by letter,
-// including letters that share one glyph.
+// turnLigatures corrects the order of letters in ligatures: PDFium reverses a stretch letter by letter, including letters that share a
+// glyph.
 func turnLigatures(chars []pdfChar) []pdfChar {
 	out := slices.Clone(chars)
 	for i := 0; i < len(out); {
@@ -75,10 +74,10 @@ func turnLigatures(chars []pdfChar) []pdfChar {
 	return out
 }
 
-// oneGlyph reports whether two neighbouring letters share one glyph: both have the glyph's box, or each has a
-// part of it, with the part of the later letter on the right.
+// oneGlyph reports whether two adjacent letters share a glyph: both have the glyph's box, or each has part of it, with the later letter's
+// part on the right.
 func oneGlyph(a, b pdfChar) bool {
-	const play = 0.02 // points
+	const play = 0.02 // in points
 	if b.right <= b.left || a.low != b.low || a.high != b.high {
 		return false
 	}
@@ -86,10 +85,10 @@ func oneGlyph(a, b pdfChar) bool {
 		math.Abs(b.left-a.right) < play && math.Abs((b.right-b.left)-(a.right-a.left)) < play
 }
 
-// blankShare is the distance between two pieces of a line that counts as a blank, as a share of the line's height.
+// blankShare is the distance between two pieces of a line that counts as a blank, as a fraction of the line's height.
 const blankShare = 0.12
 
-// piece is a stretch of a line whose letters have one direction.
+// piece is a stretch of a line with letters of one direction.
 type piece struct {
 	chars               []pdfChar
 	left, right, height float64
@@ -110,8 +109,7 @@ func newPiece(chars []pdfChar) piece {
 	return p
 }
 
-// directionRun returns the length of the first piece: letters of one direction with the signs between
-// them, or signs alone.
+// directionRun returns the length of the first piece: letters of one direction with any signs between them, or signs alone.
 func directionRun(chars []pdfChar) int {
 	kind := directionOf(chars[0].r)
 	end := 1
@@ -126,8 +124,8 @@ func directionRun(chars []pdfChar) int {
 	return end
 }
 
-// directionOf returns 1 for letters and digits written from left to right, 2 for letters written from
-// right to left, and 0 for signs, which take the direction of their surroundings.
+// directionOf returns 1 for left-to-right letters and digits, 2 for right-to-left letters, and 0 for signs, which take the direction of
+// their surroundings.
 func directionOf(r rune) int {
 	switch {
 	case isRightToLeft(r), r >= 0x590 && r <= 0x8ff && unicode.IsMark(r):
@@ -138,12 +136,12 @@ func directionOf(r rune) int {
 	return 0
 }
 
-// stand rotates the places of the characters of a page whose lines run up or down, so that they run from the left as the
-// layout expects: text on a rotated page, and Chinese or Japanese in columns from the right. It reports whether width and
-// height are swapped, which is not so for a page that is upside down or mirrored.
+// stand rotates the characters of a page whose lines run up or down, so that lines run from the left as the layout expects: text on a
+// rotated page, and Chinese or Japanese in columns from the right. It reports whether width and height are swapped, which does not apply
+// to a page that is upside down or mirrored.
 func stand(chars []pdfChar, width, height float64) bool {
 	along, back, up, down := 0, 0, 0, 0
-	rise := 0 // number of lines that follow one another upwards, less those downwards
+	rise := 0 // lines that follow one another upwards, minus those downwards
 	var last pdfChar
 	for _, c := range chars {
 		if c.r <= ' ' || c.right <= c.left {
@@ -171,7 +169,7 @@ func stand(chars []pdfChar, width, height float64) bool {
 		}
 		last = c
 	}
-	if back >= standing && 4*back > 3*(along+up+down) { // upside down, or seen in a mirror
+	if back >= standing && 4*back > 3*(along+up+down) { // upside down or mirrored
 		for i := range chars {
 			c := &chars[i]
 			if c.right <= c.left {
@@ -193,7 +191,7 @@ func stand(chars []pdfChar, width, height float64) bool {
 			continue
 		}
 		if w, h := c.right-c.left, c.high-c.low; up <= down && w > 1.5*h && isWideRune(c.r) {
-			c.left = c.right - h // PDFium gives some letters of vertical fonts the box of two letters
+			c.left = c.right - h // PDFium gives some letters in vertical fonts the box of two letters
 		}
 		if up > down {
 			c.left, c.right, c.low, c.high = c.low, c.high, width-c.right, width-c.left
@@ -204,5 +202,5 @@ func stand(chars []pdfChar, width, height float64) bool {
 	return true
 }
 
-// standing is the number of characters from which the lines of a page are taken to run up or down.
+// standing is the number of characters at which the lines of a page are considered to run up or down.
 const standing = 20

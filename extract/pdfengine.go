@@ -16,17 +16,17 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
-// packedWasm is PDFium compiled to WebAssembly, as go-pdfium carries it, packed: 2 MB instead of 5 (data/README.md). go-pdfium's
-// own wrapper looks every function up by name and allocates four times for one character's box, which makes geometry by
-// character too slow to use; so this package calls the module directly, and takes only its bytes from go-pdfium.
+// packedWasm is PDFium compiled to WebAssembly, as distributed with go-pdfium, compressed: 2 MB instead of 5 (data/README.md).
+// go-pdfium's own wrapper looks up every function by name and allocates four times for one character's box, too slow for geometry by
+// character; so this package calls the module directly, and uses only its bytes from go-pdfium.
 //
 //go:embed data/pdfium.wasm.zst
 var packedWasm []byte
 
-// maxWasm bounds what packedWasm unpacks to.
+// maxWasm is the maximum decompressed size of packedWasm.
 const maxWasm = 64 << 20
 
-// pdfiumWasm unpacks PDFium, which takes a few hundredths of a second.
+// pdfiumWasm decompresses PDFium, which takes a few hundredths of a second.
 func pdfiumWasm() ([]byte, error) {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxWasm))
 	if err != nil {
@@ -36,22 +36,21 @@ func pdfiumWasm() ([]byte, error) {
 	return d.DecodeAll(packedWasm, nil)
 }
 
-// PDFOptions configure NewPDF. A zero field means its default.
+// PDFOptions configure NewPDF. A zero field selects its default.
 type PDFOptions struct {
-	// Cache keeps the compiled PDFium; without it every NewPDF compiles for about two seconds. Make
-	// it with wazero.NewCompilationCacheWithDir; the caller closes it, after the PDF.
+	// Cache stores the compiled PDFium; without it, every NewPDF spends about two seconds on compilation. Create it with
+	// wazero.NewCompilationCacheWithDir; the caller must close it, after the PDF.
 	Cache wazero.CompilationCache
-	// MemoryPages is the maximum memory that one document may use, in pages of 64 KiB; default 8192 (512
-	// MiB).
+	// MemoryPages is the maximum memory for one document, in pages of 64 KiB; default 8192 (512 MiB).
 	MemoryPages uint32
 }
 
-// PDF is a PDFium ready to read documents. Each document gets its own instance without
-// files, network or clock. Safe for concurrent use.
+// PDF is a PDFium ready to read documents. Each document gets its own instance, without files, network or clock. It is safe for
+// concurrent use.
 type PDF struct {
 	runtime wazero.Runtime
 	module  wazero.CompiledModule
-	spare   atomic.Pointer[pdfium] // an instance made ahead by Warm
+	spare   atomic.Pointer[pdfium] // an instance prepared by Warm
 }
 
 // NewPDF prepares PDFium.
@@ -90,20 +89,20 @@ func (p *PDF) load(ctx context.Context) error {
 	return importHost(ctx, p.runtime, m)
 }
 
-// Close frees the engine. No documents may be read afterwards.
+// Close frees the engine. No documents can be read afterwards.
 func (p *PDF) Close() error { return p.runtime.Close(context.Background()) }
 
-// pdfium is one instance of the module, for one document and one goroutine.
+// pdfium is an instance of the module for one document and one goroutine.
 type pdfium struct {
 	ctx     context.Context
 	mod     api.Module
 	fn      map[string]api.Function
 	stack   [8]uint64
-	scratch uint32 // 64 bytes for results by pointer
-	err     error  // error of the first call that failed; later calls do nothing
+	scratch uint32 // 64 bytes for results returned by pointer
+	err     error  // error of the first failed call; later calls do nothing
 }
 
-// Warm makes the instance for the next document ahead of time.
+// Warm creates the instance for the next document in advance.
 func (p *PDF) Warm() error {
 	f, err := p.start()
 	if err != nil {
@@ -139,8 +138,8 @@ func (p *PDF) start() (*pdfium, error) {
 
 func (f *pdfium) close() { _ = f.mod.Close(f.ctx) }
 
-// call runs an exported function. After a failure (a trap: memory exhausted, an assertion of
-// PDFium) it returns 0 and does nothing more, because the instance's memory is not to be trusted.
+// call calls an exported function. After a failure (a trap: memory exhausted, a PDFium assertion), it returns 0 and does nothing more,
+// because the instance's memory cannot be trusted.
 func (f *pdfium) call(name string, args ...uint64) uint64 {
 	if f.err != nil {
 		return 0
@@ -162,7 +161,7 @@ func (f *pdfium) call(name string, args ...uint64) uint64 {
 	return f.stack[0]
 }
 
-// firstLine drops the stack trace that wazero puts into its errors.
+// firstLine removes the stack trace that wazero includes in its errors.
 func firstLine(err error) error {
 	s := err.Error()
 	for i := range len(s) {
@@ -179,7 +178,7 @@ func (f *pdfium) float(name string, args ...uint64) float64 {
 	return float64(math.Float32frombits(uint32(f.call(name, args...))))
 }
 
-// malloc returns memory inside the instance, or 0 and an error.
+// malloc allocates memory inside the instance, or returns 0 and sets the error.
 func (f *pdfium) malloc(n int) uint32 {
 	p := uint32(f.call("malloc", uint64(n)))
 	if p == 0 && f.err == nil {

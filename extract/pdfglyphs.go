@@ -9,17 +9,17 @@ import (
 	"unicode"
 )
 
-// A font in a file may itself say which letters its glyphs show, either in the table by which programs choose glyphs (cmap)
-// or by the names of its glyphs (table post, CFF). PDFs need neither, and half of the fonts in them have neither.
+// A font in a file can itself say which letters its glyphs represent, either in the table that programs use to choose glyphs (cmap) or in
+// the glyph names (table post, CFF). PDFs need neither, and half of their fonts have neither.
 
-// fontLetters holds the characters of each glyph of a font. Several characters may share a glyph.
+// fontLetters maps the glyphs of a font to characters. Several characters can share a glyph.
 type fontLetters struct {
 	of map[int][]rune // by glyph
-	// glyph maps CIDs to glyphs in a CFF font with CIDs; nil if they are equal.
+	// glyph maps CIDs to glyphs in a CFF font with CIDs; nil for the identity.
 	glyph map[int]int
 }
 
-// Bounds on the bytes read from a font, and on the characters in its tables.
+// Limits on the bytes read from a font, and on the characters in its tables.
 const (
 	maxFont      = 16 << 20
 	maxFontChars = 1 << 18
@@ -35,7 +35,7 @@ func readFont(r io.Reader) (fontLetters, error) {
 		return f, err
 	}
 	if head[0] == 1 && head[1] == 0 && head[2] >= 4 && head[2] < 32 && head[3] >= 1 && head[3] <= 4 {
-		rest, _ := io.ReadAll(io.LimitReader(r, maxFont)) // the letters that can be read count
+		rest, _ := io.ReadAll(io.LimitReader(r, maxFont)) // use the letters that can be read
 		err := f.readCFF(append(head, rest...))
 		return f, err
 	}
@@ -47,7 +47,7 @@ func readFont(r io.Reader) (fontLetters, error) {
 	return f, errFont
 }
 
-// readTables reads a font that consists of tables, up to the last one needed (OpenType 1.9, "Table Directory").
+// readTables parses a font that consists of tables, up to the last one needed (OpenType 1.9, "Table Directory").
 func (f *fontLetters) readTables(head []byte, r io.Reader) error {
 	list := make([]byte, 16*int(binary.BigEndian.Uint16(head[4:])))
 	if _, err := io.ReadFull(r, list); err != nil {
@@ -66,7 +66,7 @@ func (f *fontLetters) readTables(head []byte, r io.Reader) error {
 		}
 	}
 	start := len(head) + len(list)
-	body, _ := io.ReadAll(io.LimitReader(r, int64(max(end-start, 0)))) // of a truncated font, the beginning counts
+	body, _ := io.ReadAll(io.LimitReader(r, int64(max(end-start, 0)))) // use the beginning of a truncated font
 	table := func(name string) []byte {
 		p, ok := places[name]
 		if from, to := p.from-start, min(p.to-start, len(body)); ok && from >= 0 && from < to {
@@ -82,21 +82,21 @@ func (f *fontLetters) readTables(head []byte, r io.Reader) error {
 	return nil
 }
 
-// add records that glyph shows r.
+// add records that glyph represents r.
 func (f *fontLetters) add(glyph int, r rune) {
 	if glyph > 0 && unicode.IsGraphic(r) {
 		f.of[glyph] = append(f.of[glyph], r)
 	}
 }
 
-// name records the name of a glyph, unless more is known about it.
+// name records a glyph's name, unless something more specific is known.
 func (f *fontLetters) name(glyph int, name string) {
 	if r := nameLetter(name); r != 0 && len(f.of[glyph]) == 0 {
 		f.add(glyph, r)
 	}
 }
 
-// u16 reads two bytes at i, or 0 beyond the end.
+// u16 returns two bytes at i as a number, or 0 beyond the end.
 func u16(b []byte, i int) int {
 	if i < 0 || i+2 > len(b) {
 		return 0
@@ -106,8 +106,7 @@ func u16(b []byte, i int) int {
 
 func u32(b []byte, i int) int { return u16(b, i)<<16 | u16(b, i+2) }
 
-// readCmap reads the Unicode subtables (OpenType 1.9, "cmap"), since those of other encodings give codes instead of
-// letters.
+// readCmap parses the Unicode subtables (OpenType 1.9, "cmap"); those of other encodings give codes instead of letters.
 func (f *fontLetters) readCmap(t []byte) {
 	room := maxFontChars
 	seen := map[int]bool{}
@@ -156,8 +155,7 @@ func (f *fontLetters) readCmap4(s []byte, room *int) {
 	}
 }
 
-// readPost reads the names of glyphs (OpenType 1.9, "post", version 2.0). Of the names that the format defines, it uses those of
-// letters.
+// readPost parses the glyph names (OpenType 1.9, "post", version 2.0). Of the predefined names, it uses those of letters.
 func (f *fontLetters) readPost(t []byte) {
 	if u32(t, 0) != 0x20000 {
 		return
@@ -172,7 +170,7 @@ func (f *fontLetters) readPost(t []byte) {
 		own = append(own, string(t[at+1:end]))
 		at = end
 	}
-	const standard, capitals, small = 258, 36, 68 // a name from the list of the Macintosh
+	const standard, capitals, small = 258, 36, 68 // a name from the Macintosh list
 	for glyph := range n {
 		switch i := u16(t, 34+2*glyph); {
 		case i >= standard && i-standard < len(own):
@@ -185,7 +183,7 @@ func (f *fontLetters) readPost(t []byte) {
 	}
 }
 
-// readCFF reads the names of the glyphs of a CFF font, or their CIDs (Adobe technical note 5176).
+// readCFF parses the glyph names of a CFF font, or its CIDs (Adobe technical note 5176).
 func (f *fontLetters) readCFF(d []byte) error {
 	if len(d) < 4 {
 		return errFont
@@ -222,9 +220,9 @@ func (f *fontLetters) readCFF(d []byte) error {
 	return nil
 }
 
-// cffCharset calls set with the name or CID of each glyph but the first.
+// cffCharset calls set with the name or CID of every glyph but the first.
 func cffCharset(d []byte, at, glyphs int, set func(glyph, id int)) {
-	if at <= 2 { // predefined: the ISO Adobe charset has the order of the standard strings
+	if at <= 2 { // predefined: the ISO Adobe charset follows the order of the standard strings
 		for g := 1; at == 0 && g < min(glyphs, 229); g++ {
 			set(g, g)
 		}
@@ -253,7 +251,7 @@ func cffCharset(d []byte, at, glyphs int, set func(glyph, id int)) {
 	}
 }
 
-// cffIndex reads an index and returns where it ends.
+// cffIndex parses an index and returns its end.
 func cffIndex(d []byte, at int) (items [][]byte, end int) {
 	n := u16(d, at)
 	if n == 0 || at+3 > len(d) {
@@ -283,7 +281,7 @@ func cffIndex(d []byte, at int) (items [][]byte, end int) {
 	return items, offset(n)
 }
 
-// cffDict reads the last operand of each operator; those of two bytes are 1200 and more.
+// cffDict returns the last operand of each operator; two-byte operators are 1200 and up.
 func cffDict(d []byte) map[int]int {
 	out, last := map[int]int{}, 0
 	for i := 0; i < len(d); i++ {
@@ -300,7 +298,7 @@ func cffDict(d []byte) map[int]int {
 		case b == 29:
 			last = int(int32(u32(d, i+1)))
 			i += 4
-		case b == 30: // a real number, in half-bytes that end with 15
+		case b == 30: // a real number, in half-bytes ending with 15
 			for i++; i < len(d) && d[i]&15 != 15 && d[i]>>4 != 15; i++ {
 				continue
 			}
@@ -317,10 +315,10 @@ func cffDict(d []byte) map[int]int {
 	return out
 }
 
-// greekNames are the names of Greek letters, starting with alpha, in the order of Unicode.
+// greekNames lists the names of Greek letters from alpha in Unicode order.
 const greekNames = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma1 sigma tau upsilon phi chi psi omega"
 
-// nameLetter returns the letter that a glyph's name denotes (Adobe Glyph List, "Specification"), or 0.
+// nameLetter returns the letter denoted by a glyph name (Adobe Glyph List, "Specification"), or 0.
 func nameLetter(name string) rune {
 	name, _, _ = strings.Cut(name, ".")
 	if len(name) == 1 && unicode.IsLetter(rune(name[0])) {

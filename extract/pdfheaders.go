@@ -8,18 +8,17 @@ import (
 	"unicode"
 )
 
-// edgeShare is the part of the page height, at top and bottom, where running headers are.
+// edgeShare is the fraction of the page height, at top and bottom, that can contain running headers.
 const edgeShare = 0.12
 
-// edgePlay is how far, in points, a running header may be from its usual height, since first pages differ.
+// edgePlay is how far, in points, a running header can deviate from its usual height, since first pages differ.
 const edgePlay = 24
 
 // edgeLine is a line in a margin.
 type edgeLine struct{ page, line int }
 
-// dropHeaders marks lines in the same margin of many pages, at about the same height, with the same
-// words apart from digits: running headers, footers, page numbers. Each page contributes at most
-// edgeLines lines per margin, so a body that repeats itself is not lost.
+// dropHeaders marks lines in the same margin of many pages, at about the same height, with the same words apart from digits: running
+// headers, footers, page numbers. Each page contributes at most edgeLines lines per margin, so a repetitive body is not lost.
 func (d *pdfDoc) dropHeaders() {
 	const edgeLines = 3
 	same := map[string][]edgeLine{}
@@ -35,8 +34,8 @@ func (d *pdfDoc) dropHeaders() {
 			same[k] = append(same[k], edgeLine{i, j})
 		}
 	}
-	// Left and right pages of a book differ, and chapters change their titles: a quarter of the
-	// pages is enough, but never fewer than three, so short documents lose nothing.
+	// Left and right pages of a book differ, and titles change with chapters: a quarter of the pages suffices, but never fewer than
+	// three, so short documents lose nothing.
 	least := max(3, (len(d.pages)+3)/4)
 	dropped := 0
 	for _, lines := range same {
@@ -65,17 +64,17 @@ func (d *pdfDoc) dropHeaders() {
 	}
 }
 
-// A stamp is a line in smaller type than the page's text that occurs at least this often, with the same words, among
-// the lines of the page. It says who fetched the file and when.
+// A stamp is a line in smaller type than the page's text that occurs at least this often, with the same words, among the lines of the
+// page. It records who downloaded the file and when.
 const (
 	leastStamps  = 3
 	stampLetters = 16
 )
 
-// lineUnit is the number of letters for which a line counts once more when the usual type size of a page is determined.
+// lineUnit is the number of letters for which a line counts once when determining a page's usual type size.
 const lineUnit = 8
 
-// dropStamps marks stamps and counts them, for each page separately.
+// dropStamps marks and counts stamps, page by page.
 func (d *pdfDoc) dropStamps() int {
 	dropped := 0
 	for i := range d.pages {
@@ -116,7 +115,7 @@ func (d *pdfDoc) dropStamps() int {
 	return dropped
 }
 
-// pagesOf counts the different pages of lines that are in order of pages.
+// pagesOf counts the distinct pages of lines, which must be in page order.
 func pagesOf(lines []edgeLine) int {
 	n, last := 0, -1
 	for _, e := range lines {
@@ -128,7 +127,7 @@ func pagesOf(lines []edgeLine) int {
 	return n
 }
 
-// edgeLines returns the lines in the top and bottom margin, the outermost first, at most n of each.
+// edgeLines returns up to n lines each in the top and bottom margins, outermost first.
 func (p *pdfPage) edgeLines(n int) (top, bottom []int) {
 	for j := range p.lines {
 		l := &p.lines[j]
@@ -143,7 +142,7 @@ func (p *pdfPage) edgeLines(n int) (top, bottom []int) {
 	return top, bottom
 }
 
-// insertBy inserts a line into list, which stays ordered and at most n lines long.
+// insertBy inserts a line into list, which remains ordered and at most n lines long.
 func insertBy(list []int, v, n int, less func(a, b int) bool) []int {
 	at := len(list)
 	for at > 0 && less(v, list[at-1]) {
@@ -179,7 +178,7 @@ func headerKey(text string) string {
 	return s.String()
 }
 
-// isRoman reports whether s is a small roman number, as on the first pages of a book.
+// isRoman reports whether s is a lower-case Roman numeral, as on the first pages of a book.
 func isRoman(s string) bool {
 	return s != "" && len(s) <= 6 && strings.Trim(s, "ivxlc") == ""
 }

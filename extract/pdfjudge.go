@@ -12,9 +12,9 @@ import (
 	"unicode"
 )
 
-// Codes of a Type0 font are mostly numbers of glyphs, and only ToUnicode says what they mean. If the font itself knows its letters
-// and disagrees, one of the two is wrong. Then the file is read both ways, and the font's version counts if it is at least as much
-// like a language.
+// Codes in a Type0 font are usually glyph numbers, and only ToUnicode says what they mean. If the font itself knows its letters and
+// disagrees, one of the two is wrong. The file is then read both ways, and the font's version is used if it is at least as much like a
+// language.
 
 var (
 	pdfIdentity    = regexp.MustCompile(`/Encoding\s*/Identity-[HV]\b`)
@@ -25,8 +25,8 @@ var (
 	pdfGlyphMap    = regexp.MustCompile(`/CIDToGIDMap\s+(\d+)\s+\d+\s+R`)
 )
 
-// Bounds for each document: on the number of fonts that are examined, on the unpacked bytes of fonts and of tables, and on the
-// codes that ranges of tables name.
+// Limits per document: on the number of fonts examined, on the decompressed bytes of fonts and tables, and on the codes covered by ranges
+// in tables.
 const (
 	maxPDFFonts      = 2000
 	maxPDFFontBytes  = 128 << 20
@@ -34,7 +34,7 @@ const (
 	maxPDFCodes      = 4 << 20
 )
 
-// fontRoom holds how many fonts, bytes and codes of a document may still be read.
+// fontRoom tracks how many fonts, bytes and codes of a document can still be read.
 type fontRoom struct {
 	fonts, bytes, tableBytes, codes int
 }
@@ -43,12 +43,12 @@ func newFontRoom() fontRoom {
 	return fontRoom{fonts: maxPDFFonts, bytes: maxPDFFontBytes, tableBytes: maxPDFTableBytes, codes: maxPDFCodes}
 }
 
-// isSpent reports whether the room is used up, so that fonts may have been left out.
+// isSpent reports whether a limit was reached, so that fonts may have been skipped.
 func (r *fontRoom) isSpent() bool {
 	return r.fonts < 0 || r.bytes <= 0 || r.tableBytes <= 0 || r.codes <= 0
 }
 
-// roomReader reads while there is room left.
+// roomReader reads while the limit allows.
 type roomReader struct {
 	r    io.Reader
 	room *int
@@ -63,21 +63,19 @@ func (r roomReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// meanings returns a ToUnicode table, unpacked.
+// meanings returns a decompressed ToUnicode table.
 func (p *pdfObjects) meanings(table string) []byte {
-	out, _ := io.ReadAll(io.LimitReader(roomReader{p.reader(table), &p.fonts.tableBytes}, maxPDFStream)) // what precedes the damage counts
+	out, _ := io.ReadAll(io.LimitReader(roomReader{p.reader(table), &p.fonts.tableBytes}, maxPDFStream)) // use whatever precedes any damage
 	p.cut = p.cut || len(out) == maxPDFStream
 	return out
 }
 
-// trueTables returns the file with corrected ToUnicode tables for the fonts whose letters contradict theirs, or
-// nil if there are none.
+// trueTables returns the file with corrected ToUnicode tables for fonts whose own letters contradict them, or nil if there are none.
 func (p *pdfObjects) trueTables() []byte {
 	return p.corrected(pdfIdentity, func(said toUnicode, font []byte) bool { return said.correct(p.glyphLetters(font)) })
 }
 
-// definedTables does the same as trueTables for fonts whose encoding the PDF format defines, so that the letter of
-// each code is certain.
+// definedTables is like trueTables for fonts with encodings defined by the PDF format, where the letter for each code is certain.
 func (p *pdfObjects) definedTables() []byte {
 	return p.corrected(pdfDefined, func(said toUnicode, font []byte) bool {
 		shown := definedLetters(string(pdfDefined.FindSubmatch(font)[1]))
@@ -90,9 +88,9 @@ func (p *pdfObjects) definedTables() []byte {
 	})
 }
 
-// corrected returns the file with the ToUnicode tables that correct changes, for each font of an encoding by itself, or nil.
+// corrected returns the file with the ToUnicode tables changed by correct, separately for each font with a matching encoding, or nil.
 func (p *pdfObjects) corrected(encoding *regexp.Regexp, correct func(said toUnicode, font []byte) bool) []byte {
-	objects, tables := map[int][]byte{}, map[string]string{} // new objects by number; the numbers of new tables by font
+	objects, tables := map[int][]byte{}, map[string]string{} // new objects by number; numbers of new tables by font
 	next := p.lastTrailer().size
 	for _, holder := range p.fontHolders() {
 		var out []byte
@@ -112,7 +110,7 @@ func (p *pdfObjects) corrected(encoding *regexp.Regexp, correct func(said toUnic
 					break
 				}
 				if said := readToUnicode(p.meanings(table), &p.fonts.codes); correct(said, font) {
-					p.fonts.codes -= len(said) // correct may have given every code a meaning
+					p.fonts.codes -= len(said) // correct may have assigned every code a meaning
 					for next = max(next, 1); p.place(next) >= 0 || p.packed[next].body != nil; next++ {
 						continue
 					}
@@ -160,7 +158,7 @@ func (p *pdfObjects) fontHolders() []int {
 	return slices.Compact(out)
 }
 
-// dictionaryAt returns the innermost dictionary around a place in an object or, if there is none, the object.
+// dictionaryAt returns the innermost dictionary around a position in an object or, failing that, the object.
 func dictionaryAt(object []byte, at int) []byte {
 	var open []int
 	for i := 0; i < len(object); i++ {
@@ -187,8 +185,7 @@ func dictionaryAt(object []byte, at int) []byte {
 	return object
 }
 
-// glyphLetters returns the letters of each code of a Type0 font according to the font in the file, and how many
-// glyphs it knows.
+// glyphLetters returns the letters for each code of a Type0 font according to the embedded font, and the number of glyphs it knows.
 func (p *pdfObjects) glyphLetters(font []byte) (shown func(code int) []rune, glyphs int) {
 	if m := pdfDescendants.FindSubmatch(font); m != nil {
 		font = p.object(string(m[1]))
@@ -224,15 +221,14 @@ func (p *pdfObjects) glyphLetters(font []byte) (shown func(code int) []rune, gly
 	}, len(letters.of)
 }
 
-// leastFalse is the number of letters to which a table must give another meaning to be suspected. A font with only some of the
-// letters is suspected too if its table gives fewer than half of them a meaning.
+// leastFalse is the number of letters with a different meaning at which a table is suspect. A font with only some of the letters is also
+// suspect if its table gives fewer than half of them a meaning.
 const (
 	leastFalse = 2
-	partFont   = 256 // glyphs
+	partFont   = 256 // in glyphs
 )
 
-// correct gives codes the meaning of the letters shown if enough letters contradict the table, and reports whether it
-// did.
+// correct gives codes the meaning of the letters shown if enough of these contradict the table, and reports whether it did.
 func (t toUnicode) correct(shown func(code int) []rune, glyphs int) bool {
 	if wrong, _ := t.against(shown); wrong < leastFalse && (glyphs > partFont || len(t)*2 >= glyphs) {
 		return false
@@ -241,8 +237,8 @@ func (t toUnicode) correct(shown func(code int) []rune, glyphs int) bool {
 	return true
 }
 
-// against returns how many letters a table gives a meaning other than the letter shown, and how many it gives that letter. Letters
-// that look alike count as the same, and so do compatibility forms.
+// against returns how many letters a table gives a meaning other than the letter shown, and how many it gives that letter.
+// Similar-looking letters and compatibility forms count as the same.
 func (t toUnicode) against(shown func(code int) []rune) (wrong, right int) {
 	for code, meaning := range t {
 		switch letters := shown(code); {
@@ -265,8 +261,8 @@ func (t toUnicode) replace(shown func(code int) []rune) {
 	}
 }
 
-// means reports whether a meaning holds one of the letters shown, ignoring differences that folding removes. It may hold more
-// letters if the font draws them as a group.
+// means reports whether a meaning contains one of the letters shown, ignoring differences removed by folding. It can contain more letters
+// if the font draws them as a group.
 func means(meaning string, shown []rune, fold func(string) string) bool {
 	said := fold(meaning)
 	for _, r := range shown {
@@ -282,7 +278,7 @@ func means(meaning string, shown []rune, fold func(string) string) bool {
 
 func isLetterOrDigit(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// lookedAt folds s and replaces letters of other scripts with the Latin letters that they look like.
+// lookedAt folds s and replaces letters of other scripts with similar-looking Latin letters.
 func lookedAt(s string) string {
 	return Fold(strings.Map(func(r rune) rune {
 		if l := lookAlikes[r]; l != 0 {
@@ -292,15 +288,15 @@ func lookedAt(s string) string {
 	}, s))
 }
 
-// Sentences of flags about fonts that were not compared with what they draw.
+// Flag details about fonts that were not compared with the letters they draw.
 const (
 	unreadDetail   = "fonts contradict the stored letters, but what they draw could not be read; the stored letters are compared"
 	uncheckedFonts = "some fonts were not checked for letters other than the stored ones"
 	uncheckedPages = "pages %d to %d were not checked for letters other than the stored ones"
 )
 
-// asDrawn returns the objects of the document, without encryption, and the document with the words that it draws. It reports where
-// these words differ from the stored ones, and what was not checked.
+// asDrawn returns the document's objects, without encryption, and the document with the words that it draws. It reports where these words
+// differ from the stored ones, and what was not checked.
 func (p *pdfObjects) asDrawn(tell func(Flag)) (plain *pdfObjects, document []byte) {
 	say := func(detail string) { tell(Flag{Code: FlagGlyphs, Detail: detail}) }
 	lied, document := false, p.data
@@ -345,8 +341,8 @@ func (p *pdfObjects) asDrawn(tell func(Flag)) (plain *pdfObjects, document []byt
 	return p, document
 }
 
-// judge reports whether the words of the amended document are those that can be seen, and returns the first and the last page
-// that could not be compared. It reads both documents in a separate instance, which may run out of memory.
+// judge reports whether the words of the amended document are those that are visible, and returns the first and last pages that could not
+// be compared. It reads both documents in a separate instance, which can run out of memory.
 func (p *pdfObjects) judge(amended []byte) (isSeen bool, unchecked []int, err error) {
 	f, err := p.opt.PDF.open()
 	if err != nil {
@@ -372,11 +368,11 @@ func (p *pdfObjects) judge(amended []byte) (isSeen bool, unchecked []int, err er
 	return isSeen, unchecked, f.err
 }
 
-// seenIn reports whether reading the first pages of the document by the letters of its fonts yields words that differ from the
-// file's text and are as much like a language. It also returns the number of pages after which that is certain.
+// seenIn reports whether reading the document's first pages by the letters of its fonts yields words that differ from the file's text and
+// are as much like a language. It also returns the number of pages after which that is certain.
 func (f *pdfium) seenIn(drawn, said uint64, pages int) (isSeen bool, compared int) {
-	var a, b strings.Builder // of pages that differ
-	const enough = 20_000    // bytes
+	var a, b strings.Builder // text of pages that differ
+	const enough = 20_000    // in bytes
 	compared = min(pages, maxJudged)
 	for i := range compared {
 		x, y := f.letters(drawn, i), f.letters(said, i)
@@ -392,22 +388,22 @@ func (f *pdfium) seenIn(drawn, said uint64, pages int) (isSeen bool, compared in
 	return a.Len() > 0 && believable(a.String(), b.String()), compared
 }
 
-// Bounds: of the pages that are read twice, and of the bytes of a document, of which an instance holds two.
+// Limits on the pages read twice, and on the size of a document, since an instance contains two.
 const (
 	maxJudged      = 1000
 	maxJudgedBytes = 128 << 20
 )
 
-// The text that a font shows must be like language to a degree of at least leastLike, and as much as the text of the file, minus
-// the variation of short texts. In 203 texts of udhr in Latin letters, 300 letters of each, likeLanguage returns 0.52 or more;
-// with the letters of each exchanged at random, 0.54 or less in 95 of 100, and at least 0.07 less than before in 99 of 100.
+// Text according to a font must resemble language to a degree of at least leastLike, and as much as the file's text does, minus the
+// variation of short texts. In 203 texts of udhr in Latin letters, 300 letters of each, likeLanguage returns 0.52 or more; with the
+// letters of each exchanged at random, 0.54 or less in 95 of 100, and at least 0.07 less than before in 99 of 100.
 const (
 	leastLike = 0.5
 	likePlay  = 0.07
 )
 
-// believable reports whether the text that a font shows is as much like language as the text of the file. If neither can be
-// judged, the font is believed.
+// believable reports whether the text according to a font is as much like language as the file's text. If neither can be judged, the font
+// is believed.
 func believable(drawn, said string) bool {
 	d, dLatin := likeLanguage(drawn)
 	s, sLatin := likeLanguage(said)
@@ -420,9 +416,8 @@ func believable(drawn, said string) bool {
 	return d >= max(leastLike, s-likePlay)
 }
 
-// likeLanguage returns how similar folded text is to language, from 0 to 1, or -1 if it cannot be judged. For Latin letters, it
-// is the share of neighbouring pairs with one vowel; for others, it is how far the letter pairs of a language reduce a surprise
-// of 20 bits.
+// likeLanguage returns how much folded text resembles language, from 0 to 1, or -1 if it cannot be judged. For Latin letters, it is the
+// share of adjacent pairs with one vowel; for others, it is how much a language's letter pairs reduce a surprise of 20 bits.
 func likeLanguage(s string) (share float64, isLatin bool) {
 	pairs, latinLetters, total, turns := map[[2]rune]int{}, 0, 0, 0
 	last := ' '
@@ -459,5 +454,5 @@ func likeLanguage(s string) (share float64, isLatin bool) {
 	return best, false
 }
 
-// isVowel reports whether r is a vowel of the Latin alphabet; a letter outside ASCII may be one with a mark.
+// isVowel reports whether r is a Latin vowel; a non-ASCII letter can be a vowel with a mark.
 func isVowel(r rune) bool { return r >= 0x80 || strings.ContainsRune("aeiou", r) }

@@ -12,31 +12,31 @@ import (
 	"concordat/segment/spaced"
 )
 
-// pdfLine is one line of print.
+// pdfLine is a printed line.
 type pdfLine struct {
 	text                   string
 	left, right, low, high float64
 	white                  bool         // most of its letters are white
 	invisible              bool         // most of its letters are drawn invisibly
-	covered                bool         // most of its letters are covered by a box or a picture, or cut off
+	covered                bool         // most of its letters are covered by a box or picture, or clipped
 	squeezed               bool         // most of its letters are too narrow to read
 	off                    bool         // outside the visible page
-	hyphen                 bool         // ends in a hyphen that PDFium took for that of a divided word
-	full                   bool         // the line reaches the right edge of a column of running text
-	indented               bool         // the line begins to the right of its column's left edge
+	hyphen                 bool         // ends in a hyphen that PDFium attributes to a divided word
+	full                   bool         // it reaches the right edge of a column of running text
+	indented               bool         // it starts to the right of its column's left edge
 	drop                   bool         // a running header, footer or page number
-	solid                  int          // characters that are not spaces
+	solid                  int          // characters other than spaces
 	spread                 bool         // its letters are spaced apart
 	parts                  []unseenPart // invisible stretches of a visible line
 }
 
-// unseenPart is an invisible stretch of a line's text.
+// unseenPart is an invisible stretch in a line's text.
 type unseenPart struct {
 	from, to int // bytes of text
 	code     string
 }
 
-// unseen returns the flag that a character needs, or "".
+// unseen returns the flag required for a character, or "".
 func (c *pdfChar) unseen() string {
 	switch {
 	case c.covered, c.invisible:
@@ -51,8 +51,8 @@ func (c *pdfChar) unseen() string {
 
 func (l *pdfLine) size() float64 { return l.high - l.low }
 
-// splitLines cuts the characters of a page at the line ends that PDFium found. If PDFium took a
-// hyphen for that of a divided word, it returns U+0002 instead of hyphen and line end.
+// splitLines cuts the characters of a page at the line ends found by PDFium. If PDFium attributes a hyphen to a divided word, it returns
+// U+0002 in place of the hyphen and line end.
 func splitLines(chars []pdfChar) []pdfLine {
 	type printed struct {
 		chars  []pdfChar
@@ -99,8 +99,8 @@ func splitLines(chars []pdfChar) []pdfLine {
 	return lines
 }
 
-// beside reports whether m is to the right of l on the same line. Raised signs and marks above letters make
-// PDFium end a line where a reader sees no line end.
+// beside reports whether m is on the same line as l, to its right. Raised signs and marks above letters make PDFium end a line where a
+// reader sees none.
 func (l *pdfLine) beside(m *pdfLine) bool {
 	if l.solid == 0 || m.solid == 0 || l.hyphen || l.size() <= 0 || m.size() <= 0 {
 		return false
@@ -111,7 +111,7 @@ func (l *pdfLine) beside(m *pdfLine) bool {
 	return overlap > 0.5*min(l.size(), m.size()) && gap > -0.6*em && gap < 0.6*em && l.left < m.left
 }
 
-// extend adds m, which is next to l.
+// extend appends m, which must be next to l.
 func (l *pdfLine) extend(m *pdfLine) {
 	r, _ := utf8.DecodeRuneInString(m.text)
 	if m.left-l.right > 0.2*l.size() && !unicode.Is(unicode.Mn, r) {
@@ -204,10 +204,10 @@ func splitLigatures(s string) string {
 	return ligatures.Replace(s)
 }
 
-// manyShapes is the number of drawn shapes from which a page without a text layer is assumed to show text.
+// manyShapes is the number of drawn shapes at which a page without a text layer is assumed to display text.
 const manyShapes = 100
 
-// write turns the pages into paragraphs.
+// write converts the pages to paragraphs.
 func (d *pdfDoc) write() {
 	d.dropHeaders()
 	words := d.vocabulary()
@@ -275,8 +275,7 @@ func (d *pdfDoc) write() {
 	}
 }
 
-// writePage writes one page. prev is the last line of the previous page; its paragraph may continue on this
-// one.
+// writePage writes one page. prev is the last line of the previous page, whose paragraph can continue on this one.
 func (d *pdfDoc) writePage(p *pdfPage, prev *pdfLine, words *vocabulary) *pdfLine {
 	b := d.b
 	p.lines = slices.DeleteFunc(p.lines, func(l pdfLine) bool { return l.drop })
@@ -297,8 +296,7 @@ func (d *pdfDoc) writePage(p *pdfPage, prev *pdfLine, words *vocabulary) *pdfLin
 			b.end()
 		}
 		if first {
-			// A paragraph that runs over the page end belongs to the page on which it began; the
-			// place is then the byte where the new page's words begin.
+			// A paragraph that continues from the previous page belongs to that page; the place is then where the new page's words begin.
 			d.placePage(label, prev, joined)
 			first = false
 		}
@@ -316,7 +314,7 @@ func (d *pdfDoc) writePage(p *pdfPage, prev *pdfLine, words *vocabulary) *pdfLin
 	return prev
 }
 
-// placePage records where a page begins, inside a continued paragraph or before a new one.
+// placePage records where a page begins, either inside a continued paragraph or before a new one.
 func (d *pdfDoc) placePage(label string, prev *pdfLine, joined bool) {
 	if !joined {
 		d.b.label = label
@@ -325,7 +323,7 @@ func (d *pdfDoc) placePage(label string, prev *pdfLine, joined bool) {
 	d.b.places = append(d.b.places, paraPlace{len(d.b.para), label})
 }
 
-// writeLine appends a line to the paragraph: after a space, after nothing, or joining a divided word.
+// writeLine appends a line to the paragraph, either after a space or directly, or rejoining a divided word.
 func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words *vocabulary) {
 	b := d.b
 	if joined {
@@ -351,7 +349,7 @@ func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words *voc
 	switch {
 	case l.off:
 		b.spans.add(FlagOffPage, "text outside the visible page", from, len(b.para))
-	case l.invisible && !p.scan: // over the picture of a page, invisible text is the output of character recognition
+	case l.invisible && !p.scan: // invisible text over the image of a page is the output of character recognition
 		b.spans.add(FlagHidden, "text drawn without ink", from, len(b.para))
 	case l.covered && !p.scan:
 		b.spans.add(FlagHidden, "text under a box or a picture, or cut off", from, len(b.para))
@@ -364,14 +362,14 @@ func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words *voc
 	}
 }
 
-// pdfDetail explains the flag of a stretch of a line.
+// pdfDetail explains the flags for stretches of a line.
 var pdfDetail = map[string]string{
 	FlagHidden: "text without ink, under a box or a picture, or cut off",
 	FlagWhite:  "text in the colour of its ground",
 	FlagTiny:   "letters too narrow to read",
 }
 
-// endsDivided recognises a divided word whose hyphen PDFium left unchanged.
+// endsDivided recognises a divided word with a hyphen that PDFium left unchanged.
 func endsDivided(para []byte, before, after rune) bool {
 	if before == 0xad {
 		return true
@@ -384,9 +382,9 @@ func endsDivided(para []byte, before, after rune) bool {
 	return unicode.IsLetter(r)
 }
 
-// joinWord decides about the hyphen at a line end: "" if the joined word occurs elsewhere in the
-// document or in the dictionary; "-" if the hyphenated word does, if a part has a capital or digit, or
-// if both parts are words of the dictionary; otherwise like most line ends of the document.
+// joinWord decides on the hyphen at a line end: "" if the joined word occurs elsewhere in the document or in the dictionary; "-" if the
+// hyphenated word does, if a part has a capital or digit, or if both parts are dictionary words; otherwise, it follows most line ends in
+// the document.
 func (d *pdfDoc) joinWord(next string, words *vocabulary) {
 	b := d.b
 	for {
@@ -432,14 +430,14 @@ func firstWord(s string) string {
 	return s[:i]
 }
 
-// vocabulary decides what a hyphen at a line end means.
+// vocabulary determines the meaning of a hyphen at a line end.
 type vocabulary struct {
-	have    map[string]bool // words, including hyphenated ones, that are complete within a line of the document
+	have    map[string]bool // words, including hyphenated ones, that occur within a line of the document
 	divided bool            // the document divides words at line ends
 }
 
-// A document divides words if at least one in dividedLines of its lines ends in a hyphen; if only hyphens
-// that belong to words end lines, it is one in 60 or fewer.
+// A document divides words if at least one line in dividedLines ends in a hyphen; if only words with hyphens of their own are at line
+// ends, it is one in 60 or fewer.
 const dividedLines = 40
 
 func (d *pdfDoc) vocabulary() *vocabulary {

@@ -10,11 +10,11 @@ import (
 const (
 	leastLineNumbers = 3
 	leastNumbered    = 5
-	copiedNumber     = 0.7 // share of the width of the widest number that shorter ones leave free before the words
+	copiedNumber     = 0.7 // fraction of the widest number's width that shorter ones leave free before the words
 )
 
-// dropLineNumbers removes line numbers in the margins from the page's characters. It returns how many line numbers it removed
-// and how many digits they had.
+// dropLineNumbers removes line numbers in the margins from the page's characters. It returns the number of line numbers removed and their
+// number of digits.
 func (o *pageOrder) dropLineNumbers() (numbers, digits int) {
 	var drop []int
 	for _, side := range []int{-1, 1} {
@@ -35,8 +35,8 @@ func (o *pageOrder) dropLineNumbers() (numbers, digits int) {
 	return len(drop), digits
 }
 
-// lineNumbers finds the words at the left (-1) or right (1) end of rows that are numbers next to the text and count
-// its lines, every line or every nth.
+// lineNumbers finds words at the left (-1) or right (1) end of rows that are numbers beside the text and count its lines, either all or
+// every nth.
 func (o *pageOrder) lineNumbers(side int) []int {
 	type number struct{ word, row, value int }
 	var all []number
@@ -71,7 +71,7 @@ func (o *pageOrder) lineNumbers(side int) []int {
 	return out
 }
 
-// number reads a word of digits.
+// number parses a word of digits.
 func (o *pageOrder) number(i int) (int, bool) {
 	w := &o.words[i]
 	var digits []rune
@@ -85,7 +85,7 @@ func (o *pageOrder) number(i int) (int, bool) {
 	return n, err == nil && len(digits) <= 5
 }
 
-// textRows counts the rows after row a up to row b that hold more than a number.
+// textRows counts the rows after row a, up to row b, that contain more than a number.
 func (o *pageOrder) textRows(a, b int) int {
 	n := 0
 	for k := a + 1; k <= b; k++ {
@@ -106,7 +106,7 @@ func (o *pageOrder) sameEdge(a, b int) bool {
 	return math.Abs(x.right-y.right) < play || math.Abs(x.left-y.left) < play
 }
 
-// inMargin reports whether numbers are next to lines of running text that do not extend to them.
+// inMargin reports whether numbers are beside lines of running text that do not extend to them.
 func (o *pageOrder) inMargin(numbers []int, side int) bool {
 	if len(numbers) < leastLineNumbers || o.words[numbers[len(numbers)-1]].row-o.words[numbers[0]].row < leastNumbered {
 		return false
@@ -125,7 +125,7 @@ func (o *pageOrder) inMargin(numbers []int, side int) bool {
 		}
 		first, end := &o.words[r[0]], &o.words[r[len(r)-1]]
 		for _, i := range numbers {
-			n := &o.words[i] // numbers that were copied with the lines are where the words began, and have pushed the words aside
+			n := &o.words[i] // numbers copied with the lines are where the words began, and have shifted the words
 			if play := copiedNumber * (n.right - n.left); side < 0 && n.right-play > first.left || side > 0 && n.left+play < end.right {
 				return false
 			}

@@ -15,28 +15,28 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// pdfObjects finds objects of a PDF without PDFium, which exposes neither the tables of fonts nor metadata. It searches
-// for the marks of objects instead of following cross-references, so it finds them in damaged files too; of several with
-// the same number the last one counts, as after an update.
+// pdfObjects finds objects in a PDF without PDFium, which exposes neither font tables nor metadata. It searches for the marks of objects
+// instead of following cross-references, so it finds them in damaged files too; of several with the same number, the last counts, as
+// after an update.
 type pdfObjects struct {
 	data   []byte
 	opt    Options
-	places []uint32             // where the bodies of objects begin, by number; 0 if nowhere; nil if not searched yet
-	packed map[int]packedObject // objects inside streams, by number; nil if not read yet
-	order  []int                // the numbers in packed, in order
+	places []uint32             // start of each object's body, by number; 0 if not found; nil before searching
+	packed map[int]packedObject // objects inside streams, by number; nil before reading
+	order  []int                // numbers in packed, in order
 	fonts  fontRoom
-	cut    bool // objects inside streams were left out
-	// tooLarge says that tables of fonts contradict their letters in a document that is too large to be copied.
+	cut    bool // objects inside streams were skipped
+	// tooLarge means that font tables contradict their letters in a document that is too large to copy.
 	tooLarge bool
 }
 
 // packedObject is an object inside a stream.
 type packedObject struct {
 	body []byte
-	at   int // place of its stream
+	at   int // position of its stream
 }
 
-// Bounds on an object, on the unpacked size of a stream, on all object streams together and the objects in them, and on object
+// Limits on an object, on the decompressed size of a stream, on all object streams together and the objects in them, and on object
 // numbers, as in PDFium.
 const (
 	maxPDFObject  = 1 << 16
@@ -56,7 +56,7 @@ func newPDFObjects(data []byte, o Options) *pdfObjects {
 	return &pdfObjects{data: data, opt: o, fonts: newFontRoom()}
 }
 
-// catalog returns the root of the document, or nil.
+// catalog returns the document's root, or nil.
 func (p *pdfObjects) catalog() []byte {
 	at := bytes.LastIndex(p.data, []byte("/Root"))
 	if at < 0 {
@@ -69,7 +69,7 @@ func (p *pdfObjects) catalog() []byte {
 	return p.object(string(m[1]))
 }
 
-// find returns where the body of an object begins, or -1.
+// find returns the start of an object's body, or -1.
 func (p *pdfObjects) find(number string) int {
 	n, err := strconv.Atoi(number)
 	if err != nil {
@@ -78,7 +78,7 @@ func (p *pdfObjects) find(number string) int {
 	return p.place(n)
 }
 
-// place is like find, for a number given as an integer.
+// place is like find, for an integer.
 func (p *pdfObjects) place(number int) int {
 	if p.places == nil {
 		p.places = []uint32{0}
@@ -101,8 +101,7 @@ func (p *pdfObjects) place(number int) int {
 	return -1
 }
 
-// objectNumber returns the number of the object whose head, for example "12 0 obj", is at the end of before, or -1
-// if there is none.
+// objectNumber returns the number of the object whose header, for example "12 0 obj", is at the end of before, or -1 if there is none.
 func objectNumber(before []byte) int {
 	head := before[max(len(before)-24, 0):]
 	var number []byte
@@ -120,7 +119,7 @@ func objectNumber(before []byte) int {
 	return n
 }
 
-// object returns an object without the content of a stream, or nil.
+// object returns an object without the content of its stream, or nil.
 func (p *pdfObjects) object(number string) []byte {
 	n, err := strconv.Atoi(number)
 	if err != nil {
@@ -129,7 +128,7 @@ func (p *pdfObjects) object(number string) []byte {
 	return p.numbered(n)
 }
 
-// numbered is like object, for a number given as an integer.
+// numbered is like object, for an integer.
 func (p *pdfObjects) numbered(number int) []byte {
 	p.unpack()
 	at := p.place(number)
@@ -145,7 +144,7 @@ func (p *pdfObjects) numbered(number int) []byte {
 	return body
 }
 
-// payload returns where the bytes of a stream object are; from equals to if it is not a stream.
+// payload returns the range of bytes of a stream object; from equals to if it is not a stream.
 func (p *pdfObjects) payload(number string) (from, to int) {
 	at := p.find(number)
 	if at < 0 {
@@ -172,13 +171,13 @@ func (p *pdfObjects) payloadAt(at int) (from, to int) {
 	return from, from + n
 }
 
-// stream returns the unpacked content of a stream object.
+// stream returns the decompressed content of a stream object.
 func (p *pdfObjects) stream(number string) []byte {
-	out, _ := io.ReadAll(io.LimitReader(p.reader(number), maxPDFStream)) // the bytes unpacked before the damage count
+	out, _ := io.ReadAll(io.LimitReader(p.reader(number), maxPDFStream)) // use the bytes decompressed before any damage
 	return out
 }
 
-// reader unpacks a stream object.
+// reader decompresses a stream object.
 func (p *pdfObjects) reader(number string) io.Reader {
 	at := p.find(number)
 	if at < 0 {
@@ -191,7 +190,7 @@ func (p *pdfObjects) reader(number string) io.Reader {
 	return unpackPDF(p.data[at:from], p.data[from:to])
 }
 
-// unpackPDF unpacks the bytes of a stream with the given dictionary.
+// unpackPDF decompresses the bytes of a stream with the given dictionary.
 func unpackPDF(dictionary, body []byte) io.Reader {
 	var r io.Reader = bytes.NewReader(body)
 	switch {
@@ -212,7 +211,7 @@ func unpackPDF(dictionary, body []byte) io.Reader {
 	return z
 }
 
-// packedObjects returns the objects inside streams (ISO 32000-1, section 7.5.7), in the order of their numbers.
+// packedObjects returns the objects inside streams (ISO 32000-1, section 7.5.7), ordered by number.
 func (p *pdfObjects) packedObjects() iter.Seq2[int, []byte] {
 	p.unpack()
 	return func(yield func(int, []byte) bool) {
@@ -224,7 +223,7 @@ func (p *pdfObjects) packedObjects() iter.Seq2[int, []byte] {
 	}
 }
 
-// unpack reads the objects inside streams, the first time that it is called.
+// unpack reads the objects inside streams on its first call.
 func (p *pdfObjects) unpack() {
 	if p.packed != nil {
 		return
@@ -255,7 +254,7 @@ func (p *pdfObjects) unpack() {
 		if m == nil {
 			continue
 		}
-		first, _ := strconv.Atoi(string(m[1])) // these are digits; a number that is too large is beyond the end
+		first, _ := strconv.Atoi(string(m[1])) // digits; a number that is too large is beyond the end
 		body, _ := io.ReadAll(io.LimitReader(unpackPDF(dictionary, p.data[begin:end]), int64(room)))
 		if room -= len(body); first <= 0 || first >= len(body) {
 			continue
@@ -266,7 +265,7 @@ func (p *pdfObjects) unpack() {
 	p.order = slices.Sorted(maps.Keys(p.packed))
 }
 
-// take records the objects of the stream at a place: heads are pairs of a number and a place in body.
+// take records the objects in the stream at a position: heads consists of pairs of a number and an offset in body.
 func (p *pdfObjects) take(heads, body []byte, at int) {
 	last, from := -1, 0
 	note := func(to int) {

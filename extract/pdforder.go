@@ -2,47 +2,47 @@ package extract
 
 import "sort"
 
-// pdfWord holds the characters of a page that the file draws between two blanks.
+// pdfWord is the characters on a page that the file draws between two blanks.
 type pdfWord struct {
-	from, to               int // of the page's characters
+	from, to               int // range of the page's characters
 	left, right, low, high float64
-	row, at                int // number of the row, and of the word within the row from the left
-	column                 int // of the row's band, from 0
+	row, at                int // number of the row, and of the word within it from the left
+	column                 int // column in the row's band, from 0
 }
 
 func (w *pdfWord) size() float64 { return w.high - w.low }
 
-// pdfRow holds the words at one height, from left to right.
+// pdfRow is the words at one height, from left to right.
 type pdfRow struct {
 	words     []int
 	low, high float64
 }
 
-// Shares of the steps from word to word, and from line to line, that may contradict the layout of a page before
-// the layout decides the order: programs draw figures and tables in any order, but lines of text in order.
+// Maximum shares of the steps from word to word, and from line to line, that contradict a page's layout before the layout determines the
+// order: programs draw figures and tables in any order, but lines of text in sequence.
 const (
 	oddSteps  = 0.2
 	oddLines  = 0.3
 	fewSteps  = 10
 	fewLines  = 6
-	wordBlank = 0.12 // share of the type size: the minimum distance that separates words
+	wordBlank = 0.12 // fraction of the type size: the minimum distance that separates words
 )
 
-// pageOrder holds the words of a page and their places.
+// pageOrder contains the words of a page and their positions.
 type pageOrder struct {
 	chars []pdfChar
-	words []pdfWord // in the order in which they are drawn
-	rows  []pdfRow  // from the top
+	words []pdfWord // in drawing order
+	rows  []pdfRow  // from top to bottom
 	bands []pdfBand
-	// standing says that the lines run up or down. PDFium then returns them from left to right, so Chinese and Japanese
-	// lines come in reverse order.
+	// standing means that lines run up or down. PDFium then returns them from left to right, so Chinese and Japanese lines come in
+	// reverse order.
 	standing bool
 }
 
 // pdfBand is a stretch of rows with the same columns.
 type pdfBand struct {
-	from, to int       // rows
-	gutters  []float64 // the middle of each blank between two columns; empty if there is one column
+	from, to int       // range of rows
+	gutters  []float64 // the middle of each blank between two columns; empty for a single column
 }
 
 func newPageOrder(chars []pdfChar) *pageOrder {
@@ -52,13 +52,12 @@ func newPageOrder(chars []pdfChar) *pageOrder {
 	return o
 }
 
-// findWords divides the characters at blanks, at line ends, and wherever a character is not next to the
-// previous one.
+// findWords splits the characters at blanks, at line ends, and wherever a character is not adjacent to the previous one.
 func (o *pageOrder) findWords() {
 	open := false
 	for i, c := range o.chars {
 		if c.r <= ' ' && !c.hyphen || c.right <= c.left {
-			open = open && c.r > ' ' // a sign without a place belongs to the current word
+			open = open && c.r > ' ' // a sign without a position belongs to the current word
 			if open {
 				o.words[len(o.words)-1].to = i + 1
 			}
@@ -82,12 +81,11 @@ func (o *pageOrder) findWords() {
 	}
 }
 
-// smallType is the share of the usual type size below which a word may be a raised or lowered sign, or a word between
-// lines.
+// smallType is the fraction of the usual type size below which a word can be a raised or lowered sign, or a word between lines.
 const smallType = 0.85
 
-// findRows puts words that overlap by half of their height into one row: first those of the usual size, and then
-// smaller ones, which join a row if it has room for them.
+// findRows combines words that overlap by half of their height into rows: first those of the usual size, and then smaller ones, which
+// join a row with enough space.
 func (o *pageOrder) findRows() {
 	order := make([]int, len(o.words))
 	sizes := make([]float64, len(o.words))
@@ -133,7 +131,7 @@ func (o *pageOrder) findRows() {
 	}
 }
 
-// join puts word i into one of the rows, starting with the given one, or into a new one.
+// join adds word i to one of the rows, starting with the given one, or to a new one.
 func (o *pageOrder) join(rows []pdfRow, from, i int) []pdfRow {
 	w := &o.words[i]
 	for k := len(rows) - 1; k >= max(0, from); k-- {
@@ -148,8 +146,7 @@ func (o *pageOrder) join(rows []pdfRow, from, i int) []pdfRow {
 	return append(rows, pdfRow{words: []int{i}, low: w.low, high: w.high})
 }
 
-// fits reports whether a word is at the height of a row and, if room is requested, whether there is room for
-// it next to the words of the row.
+// fits reports whether a word is at the height of a row and, if room is requested, whether there is space for it beside the row's words.
 func (o *pageOrder) fits(r *pdfRow, w *pdfWord, room bool) bool {
 	if min(r.high, w.high)-max(r.low, w.low) <= 0.5*min(r.high-r.low, w.size()) {
 		return false
@@ -270,7 +267,7 @@ func (o *pageOrder) linesAstray() (astray, backwards bool) {
 	return steps >= few && float64(odd) > oddLines*float64(steps), 4*back >= 3*steps
 }
 
-// read calls f for the words in the order in which the page is read: band by band, column by column, row by row.
+// read calls f for the words in reading order: band by band, column by column, row by row.
 func (o *pageOrder) read(f func(i int)) {
 	for _, b := range o.bands {
 		for c := 0; c <= len(b.gutters); c++ {
@@ -285,8 +282,7 @@ func (o *pageOrder) read(f func(i int)) {
 	}
 }
 
-// asRead writes the characters in the order in which the page is read, with blanks and line ends according to
-// their places.
+// asRead writes the characters in reading order, with blanks and line ends according to their positions.
 func (o *pageOrder) asRead() []pdfChar {
 	out := make([]pdfChar, 0, len(o.chars)+len(o.chars)/4)
 	var last *pdfWord
@@ -317,8 +313,7 @@ func (o *pageOrder) blankAfter(w *pdfWord) bool {
 	return w.to < len(o.chars) && o.chars[w.to].r == ' ' && !o.chars[w.to].generated
 }
 
-// order removes line numbers and, if the characters are drawn in a different order, puts them into the order of
-// the page.
+// order removes line numbers and, if the characters are drawn in another order, puts them into reading order.
 func (p *pdfPage) order(chars []pdfChar) []pdfChar {
 	if mostlyRightToLeft(chars) {
 		return chars

@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// layout decides which lines of a page belong to one paragraph.
+// layout determines which lines of a page belong to one paragraph.
 type layout struct {
 	lines []pdfLine
-	edge  []float64       // right edge of the column of each line
-	start []float64       // left edge of it
-	pitch map[int]float64 // usual distance between lines of one paragraph, in line heights, by class of type size
+	edge  []float64       // right edge of each line's column
+	start []float64       // left edge of each line's column
+	pitch map[int]float64 // usual distance between lines of a paragraph, in line heights, by type size class
 }
 
 func newLayout(lines []pdfLine) *layout {
@@ -41,11 +41,11 @@ func newLayout(lines []pdfLine) *layout {
 	return y
 }
 
-// sizeClass is equal, or one apart, for type sizes that differ by 6 % or less.
+// sizeClass is the same, or differs by one, for type sizes that differ by 6 % or less.
 func sizeClass(size float64) int { return int(math.Round(math.Log(size) / math.Log(1.06))) }
 
-// usualPitch is the smallest common distance between lines of one size. The median would be the distance
-// between paragraphs if most paragraphs have one line.
+// usualPitch is the smallest common distance between lines of one size. The median would be the distance between paragraphs if most
+// paragraphs have one line.
 func usualPitch(pitches []float64) float64 {
 	sort.Float64s(pitches)
 	least := max(2, len(pitches)/10)
@@ -60,11 +60,11 @@ func usualPitch(pitches []float64) float64 {
 	return pitches[0] // the page has at least one such distance
 }
 
-// near is how many lines before and after are examined to find a column's edges.
+// near is the number of lines before and after that are examined to find a column's edges.
 const near = 60
 
-// column returns the right and left edges of the lines around line i that are in the same column: they
-// overlap with line i and begin at about the same place.
+// column returns the right and left edges of the lines around line i in the same column: they overlap line i and begin at about the same
+// position.
 func (y *layout) column(i int) (right, left float64) {
 	l := &y.lines[i]
 	right, left = l.right, l.left
@@ -82,7 +82,7 @@ func (y *layout) column(i int) (right, left float64) {
 	return right, left
 }
 
-// sameSize is the difference in type size, as a share, up to which lines may belong to one paragraph.
+// sameSize is the maximum relative difference in type size between lines of a paragraph.
 const sameSize = 0.12
 
 func (y *layout) sameColumn(i, j int) bool {
@@ -90,7 +90,7 @@ func (y *layout) sameColumn(i, j int) bool {
 	return a.left < b.right && b.left < a.right
 }
 
-// continues reports whether line i continues the paragraph of the line before it.
+// continues reports whether line i continues the previous line's paragraph.
 func (y *layout) continues(i int) bool {
 	j := i - 1
 	if j < 0 {
@@ -109,14 +109,14 @@ func (y *layout) continues(i int) bool {
 	}
 	em := size * 0.8
 	if startsItem(b.text) && (startsItem(a.text) || !a.full || endsSentence(a.text) || endsInDigit(a.text) || math.Abs(a.left-b.left) > em/2) {
-		return false // otherwise this is a number in the middle of a sentence
+		return false // otherwise, a number in mid-sentence
 	}
 	drop := (a.low - b.low) / size
 	switch {
 	case math.Abs(drop) < 0.3 && !a.hyphen:
-		return false // next to line a: cells of a table
+		return false // beside line a: cells of a table
 	case drop < -1 || !y.sameColumn(j, i):
-		// The next column, or adjacent text: the paragraph continues only if the words show it.
+		// The next column, or adjacent text: the paragraph continues only if the words show that.
 		return goesOn(a, b) && a.right-a.left > 0.6*(y.edge[j]-y.start[j]) || drop < -1 && runsOn(a, b)
 	}
 	pitch, known := y.pitch[sizeClass(b.size())]
@@ -152,8 +152,8 @@ func (y *layout) continues(i int) bool {
 	return goesOn(a, b) && !isUnspaced(last) && a.right-a.left > 0.5*width
 }
 
-// uniform reports whether the lines before a or after b are as far apart as a and b: then that is the
-// distance within their paragraph, which is wider than elsewhere on the page.
+// uniform reports whether the lines before a or after b are as far apart as a and b: that is then the distance within their paragraph,
+// wider than elsewhere on the page.
 func (y *layout) uniform(a, b int, drop float64) bool {
 	same := func(i, j int) bool {
 		if i < 0 || j >= len(y.lines) || y.lines[i].solid == 0 || y.lines[j].size() <= 0 || !y.sameColumn(i, j) {
@@ -165,8 +165,8 @@ func (y *layout) uniform(a, b int, drop float64) bool {
 	return drop < 2.5 && (same(a-1, a) || same(b, b+1))
 }
 
-// firstWidth returns approximately the width of the first word of l: if it had fitted on the previous
-// line, it would be there. Scripts without spaces break anywhere except before closing marks.
+// firstWidth returns the approximate width of the first word of l: had it fitted on the previous line, it would be there. Scripts without
+// spaces break anywhere except before closing marks.
 func firstWidth(l *pdfLine) float64 {
 	all := utf8.RuneCountInString(l.text)
 	word := strings.TrimLeft(l.text, " ")
@@ -180,8 +180,8 @@ func firstWidth(l *pdfLine) float64 {
 	return (l.right - l.left) * float64(n) / float64(max(all, 1))
 }
 
-// goesOn reports whether the words alone say that b continues a: a does not end a sentence and b
-// begins in lower case, or both are in a script without case and spaces.
+// goesOn reports whether the words alone show that b continues a: a does not end a sentence and b begins in lower case, or both are in a
+// script without case and spaces.
 func goesOn(a, b *pdfLine) bool {
 	if a.hyphen {
 		return true
@@ -206,8 +206,8 @@ func continuesAcross(a, b *pdfLine) bool {
 	return goesOn(a, b) || runsOn(a, b)
 }
 
-// runsOn reports whether the shape alone says that the paragraph of a continues with b, in the next
-// column or on the next page: a fills its line, and b is not indented and has about the same width.
+// runsOn reports whether the shape alone shows that a's paragraph continues with b, in the next column or on the next page: a fills its
+// line, and b is not indented and about as wide.
 func runsOn(a, b *pdfLine) bool {
 	return a.full && !b.indented && !startsItem(b.text) && b.right-b.left > 0.6*(a.right-a.left)
 }
@@ -217,7 +217,7 @@ func startsUpper(s string) bool {
 	return unicode.IsUpper(r) || unicode.IsDigit(r)
 }
 
-// endsSentence reports whether s ends like a sentence, apart from closing quotes and brackets.
+// endsSentence reports whether s ends the way a sentence does, apart from closing quotes and brackets.
 func endsSentence(s string) bool {
 	s = strings.TrimRightFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune("\"')]}»”’」』）】》", r)
@@ -231,7 +231,7 @@ func endsInDigit(s string) bool {
 	return unicode.IsDigit(r)
 }
 
-// startsItem reports whether s begins like an item of a list.
+// startsItem reports whether s begins the way a list item does.
 func startsItem(s string) bool {
 	r, n := utf8.DecodeRuneInString(s)
 	if strings.ContainsRune("•◦▪‣●○■□–—∙·\uf0b7", r) {

@@ -11,21 +11,20 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// A PDF draws one thing and may say that it means another: by ActualText, which replaces what a stretch draws when it
-// is copied, and by a font's ToUnicode, which gives the meaning of its codes. Both have honest uses, for ligatures and
-// fonts without names. If they turn drawn letters into others, what is drawn is read.
+// A PDF can draw one thing and claim to mean another: by ActualText, which replaces what a stretch draws when it is copied, and by a
+// font's ToUnicode, which defines the meaning of its codes. Both have legitimate uses, for ligatures and fonts without names. If they
+// turn drawn letters into others, this package reads what is drawn.
 
-// saidDetail is the sentence of the flag.
+// saidDetail is the detail of the flag.
 const saidDetail = "the stored letters differ from those drawn; the drawn ones are compared"
 
-// otherWords is the share of a page's groups of three letters in which the text that it states may differ from
-// the text that it draws.
+// otherWords is the maximum share of a page's groups of three letters in which its stated text can differ from the drawn text.
 const otherWords = 0.05
 
-// leastOther is the number of groups of letters below which nothing is concluded.
+// leastOther is the minimum number of letter groups for drawing conclusions.
 const leastOther = 20
 
-// undoActualText removes the ActualText of a page's objects and reports whether they had any.
+// undoActualText removes the ActualText of a page's objects and reports whether there was any.
 func (f *pdfium) undoActualText(page uint64) bool {
 	const name = "ActualText"
 	key := f.malloc(len(name) + 1)
@@ -48,8 +47,7 @@ func (f *pdfium) undoActualText(page uint64) bool {
 	return found
 }
 
-// drawnWords reads the page again, without ActualText, if its ActualText differs from what it draws; otherwise it
-// returns nil.
+// drawnWords rereads the page without ActualText if that differs from what is drawn; otherwise, it returns nil.
 func (f *pdfium) drawnWords(page uint64, said []pdfChar, g geometry, ground *pdfGround) []pdfChar {
 	if !f.undoActualText(page) {
 		return nil
@@ -71,7 +69,7 @@ func (f *pdfium) drawnWords(page uint64, said []pdfChar, g geometry, ground *pdf
 	return drawn
 }
 
-// differ reports whether two folded readings of a page have different words.
+// differ reports whether two folded readings of a page differ in their words.
 func differ(a, b string) bool {
 	left, all := map[string]int{}, 0
 	for _, t := range threes(a) {
@@ -90,7 +88,7 @@ func differ(a, b string) bool {
 	return other >= leastOther && float64(other) > otherWords*float64(max(all, allB))
 }
 
-// threes returns the groups of three letters of a page.
+// threes returns the groups of three letters on a page.
 func threes(folded string) []string {
 	letters := []rune(folded)
 	var out []string
@@ -100,7 +98,7 @@ func threes(folded string) []string {
 	return out
 }
 
-// folded returns the letters of a page in the form of Fold.
+// folded returns the letters of a page as folded by Fold.
 func folded(chars []pdfChar) string {
 	var out strings.Builder
 	for _, c := range chars {
@@ -111,8 +109,7 @@ func folded(chars []pdfChar) string {
 	return out.String()
 }
 
-// Fonts with an encoding that the format defines need no ToUnicode; a ToUnicode that gives their letters other
-// meanings is false.
+// Fonts with an encoding defined by the format need no ToUnicode; one that gives their letters other meanings is false.
 var (
 	pdfToUnicode   = regexp.MustCompile(`/ToUnicode\s+(\d+)\s+\d+\s+R`)
 	pdfEncoding    = regexp.MustCompile(`/(WinAnsi|MacRoman|Standard)Encoding\b`)
@@ -124,8 +121,8 @@ var (
 	cmapRange      = regexp.MustCompile(`<([0-9A-Fa-f]{2})>\s*<([0-9A-Fa-f]{2})>\s*<([0-9A-Fa-f]{4})>`)
 )
 
-// falseMappings returns the file without those ToUnicode tables that give letters of a defined encoding the
-// meaning of other letters, or nil if no font has such a table.
+// falseMappings returns the file without those ToUnicode tables that give letters of a defined encoding the meaning of other letters, or
+// nil if there are none.
 func (p *pdfObjects) falseMappings() []byte {
 	var out []byte
 	change := func() []byte {
@@ -141,7 +138,7 @@ func (p *pdfObjects) falseMappings() []byte {
 	}
 	for _, object := range p.packedObjects() {
 		if bytes.Contains(object, []byte("/ToUnicode")) {
-			if table, lies := p.liesAbout(object); lies { // its font cannot be changed where it is
+			if table, lies := p.liesAbout(object); lies { // its font cannot be changed in place
 				if from, to := p.payload(table); from < to {
 					copy(change()[from:to], bytes.Repeat([]byte(" "), to-from))
 				}
@@ -151,7 +148,7 @@ func (p *pdfObjects) falseMappings() []byte {
 	return out
 }
 
-// tables returns the objects outside streams that name a ToUnicode table, and the places where they do.
+// tables returns the objects outside streams that name a ToUnicode table, and the positions where they do.
 func (p *pdfObjects) tables() iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		for from := 0; ; {
@@ -173,8 +170,7 @@ func (p *pdfObjects) tables() iter.Seq2[int, []byte] {
 	}
 }
 
-// liesAbout reports whether the ToUnicode table of a font gives letters other than its encoding's, and where the
-// table is.
+// liesAbout reports whether a font's ToUnicode table gives letters other than those of its encoding, and where the table is.
 func (p *pdfObjects) liesAbout(font []byte) (table string, lies bool) {
 	m := pdfToUnicode.FindSubmatch(font)
 	if m == nil || !bytes.Contains(font, []byte("/Font")) || bytes.Contains(font, []byte("/Type0")) || bytes.Contains(font, []byte("/Type3")) {
@@ -201,7 +197,7 @@ func (p *pdfObjects) liesAbout(font []byte) (table string, lies bool) {
 				code, _ = strconv.Atoi(item) // digits
 				continue
 			}
-			delete(letters, byte(code)) // a name that says nothing about its letter
+			delete(letters, byte(code)) // a name that does not identify its letter
 			if name := item[1:]; len(name) == 1 && unicode.IsLetter(rune(name[0])) {
 				letters[byte(code)] = rune(name[0])
 			}
@@ -215,7 +211,7 @@ func (p *pdfObjects) liesAbout(font []byte) (table string, lies bool) {
 	return table, contradicts(p.meanings(table), letters)
 }
 
-// contradicts reports whether a ToUnicode table gives codes of letters the meaning of other letters.
+// contradicts reports whether a ToUnicode table gives the codes of letters the meaning of other letters.
 func contradicts(table []byte, letters map[byte]rune) bool {
 	wrong, right := 0, 0
 	check := func(code byte, meaning rune) {
@@ -240,7 +236,7 @@ func contradicts(table []byte, letters map[byte]rune) bool {
 	return wrong >= leastFalse && wrong*20 > right
 }
 
-// hexNumber reads up to four digits, which must be valid.
+// hexNumber parses up to four digits, which must be valid.
 func hexNumber(digits []byte) int {
 	n, _ := strconv.ParseInt(string(digits), 16, 32)
 	return int(n)

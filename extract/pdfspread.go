@@ -6,16 +6,14 @@ import (
 	"unicode"
 )
 
-// A line whose letters are spaced apart has at least this many characters, followed by a blank in four of
-// five places.
+// A line with spaced-out letters has at least this many characters, followed by a blank in four of five places.
 const (
 	spreadLeast = 8
 	spreadShare = 0.8
 	wordGap     = 1.5 // a gap between words, as a multiple of the gap between letters
 )
 
-// isSpread reports whether the letters of a line are spaced apart, by blanks in the file or by their
-// distance on the page.
+// isSpread reports whether a line's letters are spaced out, by blanks in the file or by their distance on the page.
 func isSpread(chars []pdfChar) bool {
 	solid, alone := 0, 0
 	for i, c := range chars {
@@ -30,8 +28,8 @@ func isSpread(chars []pdfChar) bool {
 	return solid >= spreadLeast && float64(alone) >= spreadShare*float64(solid)
 }
 
-// spreadText writes such a line with two blanks wherever a gap is wider than those between letters, since
-// such gaps are the only trace of word boundaries.
+// spreadText writes such a line with two blanks wherever a gap is wider than those between letters, since such gaps are the only trace of
+// word boundaries.
 func spreadText(chars []pdfChar) string {
 	var gaps []float64
 	var solid []pdfChar
@@ -57,7 +55,7 @@ func spreadText(chars []pdfChar) string {
 				out.WriteByte(' ')
 			}
 		}
-		// Two letters of one glyph were set as one.
+		// Two letters that share a glyph were typeset as one.
 		for k, r := range []rune(splitLigatures(string(c.r))) {
 			if k > 0 && unicode.IsLetter(r) {
 				out.WriteByte(' ')

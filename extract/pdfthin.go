@@ -5,12 +5,11 @@ import (
 	"regexp"
 )
 
-// PDFium leaves a text object out if its box has no width. The box of a single letter, or of a line that runs down, has none if
-// the font is not in the file and no available font has the letter, as with the East Asian fonts that every viewer supplies. A
-// drawn outline widens the box; so such objects are given an outline before the text is read, and lose it afterwards.
+// PDFium omits a text object if its box has no width. The box of a single letter, or of a line that runs down, has none if the font is
+// not in the file and no available font has the letter, as with the East Asian fonts supplied by every viewer. A drawn outline widens the
+// box, so such objects are given an outline before the text is read, which is removed afterwards.
 
-// pdfOrdering matches the names by which fonts refer to collections of East Asian characters (ISO 32000-1,
-// section 9.7.3).
+// pdfOrdering matches the names by which fonts refer to collections of East Asian characters (ISO 32000-1, section 9.7.3).
 var pdfOrdering = regexp.MustCompile(`/Ordering\s*\(\s*(?:Japan1|Japan2|GB1|CNS1|Korea1|KR)\s*\)`)
 
 // widens reports whether the file has such fonts.
@@ -59,14 +58,14 @@ func (f *pdfium) widen(depth, n int, object func(i uint64) uint64) []thinObject 
 			f.call("FPDFTextObj_SetTextRenderMode", o, renderStroke)
 			f.call("FPDFPageObj_SetStrokeWidth", o, uint64(math.Float32bits(1)))
 			one, none := math.Float64bits(1), math.Float64bits(0)
-			f.call("FPDFPageObj_Transform", o, one, none, none, one, none, none) // by nothing, but the box is recomputed
+			f.call("FPDFPageObj_Transform", o, one, none, none, one, none, none) // by nothing, but this recomputes the box
 			out = append(out, thin)
 		}
 	}
 	return out
 }
 
-// restore restores the original render mode of objects.
+// restore restores the objects' original render mode.
 func (f *pdfium) restore(objects []thinObject) {
 	for _, t := range objects {
 		f.call("FPDFTextObj_SetTextRenderMode", t.object, uint64(t.mode))

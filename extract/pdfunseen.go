@@ -4,28 +4,28 @@ import (
 	"slices"
 )
 
-// pdfBox is a filled shape or a picture of a page.
+// pdfBox is a filled shape or a picture on a page.
 type pdfBox struct {
 	left, right, low, high float64
-	at                     int  // its position among the page's objects, in the order in which they are drawn
+	at                     int  // position among the page's objects, in drawing order
 	known                  bool // it has a single colour
 	colour                 [3]byte
 	opaque                 bool
 }
 
-// pdfGround holds what is drawn under and over the letters of a page.
+// pdfGround tracks what is drawn under and over the letters of a page.
 type pdfGround struct {
 	boxes []pdfBox
-	drawn map[uint64]int // for each text object, its position among the page's objects
+	drawn map[uint64]int // position of each text object among the page's objects
 }
 
-// leastBox is the minimum side, in points, of a box on which letters can be; thinner boxes are lines.
+// leastBox is the minimum side, in points, of a box that can be behind letters; thinner boxes are lines.
 const leastBox = 2
 
-// maxBoxesDrawn bounds the boxes of a page that are examined.
+// maxBoxesDrawn is the maximum number of boxes examined on a page.
 const maxBoxesDrawn = 500
 
-// readGround finds the page's boxes and text objects. For forms, only the place is known.
+// readGround finds the page's boxes and text objects. For forms, it finds only the position.
 func (f *pdfium) readGround(page uint64, g geometry) *pdfGround {
 	gr := &pdfGround{drawn: map[uint64]int{}}
 	n := min(f.integer("FPDFPage_CountObjects", page), maxObjects)
@@ -87,13 +87,13 @@ func (f *pdfium) box(o uint64, kind int, g geometry) (pdfBox, bool) {
 	return b, true
 }
 
-// isRectangle reports whether a path is one rectangle: only that fills its bounds.
+// isRectangle reports whether a path is a single rectangle: only that fills its bounds.
 func (f *pdfium) isRectangle(o uint64) bool {
 	n := f.integer("FPDFPath_CountSegments", o)
 	return n == 4 || n == 5
 }
 
-// settle decides whether a character, drawn by a text object in the given colour, can be seen on its background.
+// settle determines whether a character, drawn by a text object in the given colour, is visible against its background.
 func (gr *pdfGround) settle(c *pdfChar, object uint64, red, green, blue byte) {
 	ground := pdfBox{known: true, colour: [3]byte{0xff, 0xff, 0xff}}
 	at, own := gr.drawn[object]
@@ -113,7 +113,7 @@ func (gr *pdfGround) settle(c *pdfChar, object uint64, red, green, blue byte) {
 	c.white = ground.known && nearColour(ground.colour, [3]byte{red, green, blue})
 }
 
-// nearColour reports whether two colours cannot be distinguished.
+// nearColour reports whether two colours are indistinguishable.
 func nearColour(a, b [3]byte) bool {
 	const play = 8
 	for i := range a {
@@ -124,7 +124,7 @@ func nearColour(a, b [3]byte) bool {
 	return true
 }
 
-// clip is a rectangle; the object to which it applies is invisible outside.
+// clip is a rectangle outside which the object is invisible.
 type clip struct {
 	left, right, low, high float64
 	set                    bool
@@ -183,5 +183,5 @@ func (c *clip) hides(x *pdfChar) bool {
 	return mx < c.left-play || mx > c.right+play || my < c.low-play || my > c.high+play
 }
 
-// squeezed is the width of a letter, as a share of its height, up to which it is unreadable.
+// squeezed is the ratio of a letter's width to its height up to which it is illegible.
 const squeezed = 0.06

@@ -15,8 +15,8 @@ func readText(b *builder, data []byte) error {
 	return nil
 }
 
-// cleanPlain makes line ends "\n" and drops the controls that nothing downstream can show. A form
-// feed ends a page and so a paragraph.
+// cleanPlain converts line ends to "\n" and drops controls that nothing downstream can display. A form feed ends a page and so a
+// paragraph.
 func cleanPlain(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool {
 		return r < 0x20 && r != '\n' && r != '\t' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 || r == 0xfeff

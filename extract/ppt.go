@@ -20,12 +20,11 @@ const (
 	pptPersist      = 6002
 )
 
-// pptEncrypted is the token of a protected file in the stream "Current User".
+// pptEncrypted is the token for a protected file in the stream "Current User".
 const pptEncrypted = 0xf3d1c4df
 
-// readPPT reads PowerPoint's binary format: slides in the order of the show, then their notes. The
-// newest state of an incrementally saved file is found through its directory of parts ([MS-PPT]
-// 2.1.2).
+// readPPT reads PowerPoint's binary format: slides in presentation order, then their notes. It finds the newest state of an incrementally
+// saved file through the file's directory of parts ([MS-PPT] 2.1.2).
 func readPPT(b *builder, data []byte) error {
 	streams, err := oleStreams(data, func(path []string, name string) bool {
 		return len(path) == 0 && (strings.ToLower(name) == "powerpoint document" || strings.ToLower(name) == "current user" ||
@@ -85,11 +84,10 @@ func (f *pptFile) recordAt(offset int) (pptRecord, bool) {
 	return r, ok
 }
 
-// maxEdits bounds the chain of saves.
+// maxEdits is the maximum number of saves in a chain.
 const maxEdits = 10000
 
-// directory follows the saves from the last to the first, and keeps the newest location of each part. It
-// returns the part number of the document.
+// directory follows the saves from last to first, keeping the newest location of each part. It returns the part number of the document.
 func (f *pptFile) directory(edit int) (uint32, error) {
 	document := uint32(0)
 	for n := 0; n < maxEdits; n++ {
@@ -115,7 +113,7 @@ func (f *pptFile) directory(edit int) (uint32, error) {
 	return document, nil
 }
 
-// parts reads runs of part numbers with their offsets.
+// parts parses runs of part numbers with their offsets.
 func (f *pptFile) parts(s []byte) {
 	for len(s) >= 4 {
 		head := binary.LittleEndian.Uint32(s)
@@ -148,13 +146,13 @@ func (f *pptFile) show(document uint32) error {
 	}
 }
 
-// list writes the slides, or the notes pages, of a list: the outline's text and that of the boxes.
+// list writes the slides, or notes pages, in a list: the text of the outline and of the boxes.
 func (f *pptFile) list(s []byte, notes bool) {
 	n := 0
 	part := uint32(0)
 	end := func() {
 		at, known := f.at[part]
-		delete(f.at, part) // a part is shown once, however often a hostile list names it
+		delete(f.at, part) // a part is written once, however often a hostile list names it
 		if r, ok := f.recordAt(at); ok && known && n > 0 && (r.kind == pptSlide || r.kind == pptNotes) {
 			f.boxes(r.body, 0)
 		}
@@ -184,7 +182,7 @@ func (f *pptFile) list(s []byte, notes bool) {
 	end()
 }
 
-// boxes writes the text of every box below a record.
+// boxes writes the text of every box in a record.
 func (f *pptFile) boxes(s []byte, depth int) {
 	if depth > 32 {
 		return

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// readPPTX reads PowerPoint's XML format: slides in the order of the show, each with its notes.
+// readPPTX reads PowerPoint's XML format: slides in presentation order, each with its notes.
 func readPPTX(b *builder, data []byte) error {
 	p, err := openZip(b, data)
 	if err != nil {
@@ -66,8 +66,8 @@ func walkSlide(b *builder, data []byte, size slideSize) error {
 	return err
 }
 
-// slideGrounds reads the text that layouts and masters put on every slide based on them, and leaves it out, like a page
-// header, if it is short.
+// slideGrounds reads the text that layouts and masters put on every slide based on them, and leaves it out, like a page header, if it is
+// short.
 func (p *parts) slideGrounds(slides []string, size slideSize) {
 	read := func(name string) {
 		_ = p.part(name, true, func(d []byte) error {
@@ -103,8 +103,7 @@ func (p *parts) slideGrounds(slides []string, size slideSize) {
 	}
 }
 
-// slideOrder returns the part names of the slides in the order of the show, or by number if the order of the
-// show is damaged.
+// slideOrder returns the part names of the slides in presentation order, or by number if that order is damaged.
 func (p *parts) slideOrder(main string) []string {
 	byID := map[string]string{}
 	for _, r := range p.relations(main) {
@@ -142,7 +141,7 @@ func partNumber(name string) int {
 	return n
 }
 
-// slideList reads the identities of the slides, in the order of the show.
+// slideList reads the ids of the slides in presentation order.
 type slideList struct {
 	use func(id string)
 }
@@ -166,10 +165,10 @@ type slideReader struct {
 	inText int
 	rPr    bool
 	tiny   bool
-	slide  bool // the slide is left out of the show
+	slide  bool // the slide is hidden in the presentation
 	shape  slideShape
-	groups int  // open groups of shapes, which have their own coordinates
-	ground bool // a layout or master, whose placeholders are not shown
+	groups int  // nesting depth in groups of shapes, which have their own coordinates
+	ground bool // a layout or master, whose placeholders are not displayed
 	holder bool // inside a placeholder
 	size   slideSize
 }
@@ -177,7 +176,7 @@ type slideReader struct {
 // slideSize is the size of all slides, in English Metric Units; 0 if unknown.
 type slideSize struct{ width, height int64 }
 
-// slideShape is the shape being read.
+// slideShape is the current shape.
 type slideShape struct {
 	hidden, off bool
 	x, y        int64

@@ -5,15 +5,14 @@ import (
 	"unicode"
 )
 
-// A quotation in strange marks is flagged if it has at least longQuotation bytes. If it has more than
-// maxQuotation bytes, its closing mark is taken to belong to another quotation. Reports do not treat such
-// text as a quotation either, nor text of several paragraphs.
+// A quotation in unusual marks is flagged if it has at least longQuotation bytes. If it has more than maxQuotation bytes, its closing
+// mark is assumed to belong to another quotation. Reports do not consider such text a quotation either, nor text of several paragraphs.
 const (
 	longQuotation = 300
 	maxQuotation  = 3000
 )
 
-// strangeQuote says in which texts a quotation mark is strange.
+// strangeQuote specifies in which texts a quotation mark is unusual.
 type strangeQuote struct {
 	closers string
 	to      quoteTo
@@ -22,13 +21,12 @@ type strangeQuote struct {
 type quoteTo uint8
 
 const (
-	toAll       quoteTo = iota // used like this in no typographic tradition
+	toAll       quoteTo = iota // not used like this in any typographic tradition
 	toAlphabets                // used only in Chinese, Japanese and Korean
-	toEnglish                  // used in other languages of Europe
+	toEnglish                  // used in other European languages
 )
 
-// strangeQuotes are marks that make a copied passage look quoted to a program, but not, or not at once, to
-// a reader.
+// strangeQuotes are marks that make a copied passage look quoted to a program but not, or not immediately, to a reader.
 var strangeQuotes = map[rune]strangeQuote{
 	'❝': {"❞", toAll}, '❛': {"❜", toAll}, '‟': {"”", toAll}, '‛': {"’", toAll}, '⹂': {"“”", toAll}, '🙶': {"🙷", toAll},
 	'〝': {"〞〟", toAlphabets}, '＂': {"＂", toAlphabets}, '「': {"」", toAlphabets}, '『': {"』", toAlphabets}, '﹁': {"﹂", toAlphabets},
@@ -36,7 +34,7 @@ var strangeQuotes = map[rune]strangeQuote{
 	'«': {"»", toEnglish}, '»': {"«", toEnglish}, '„': {"“”", toEnglish}, '‹': {"›", toEnglish},
 }
 
-// scanQuotes flags long passages between quotation marks that are strange in their text.
+// scanQuotes flags long passages between quotation marks that are unusual in their text.
 func scanQuotes(b *builder, s string) {
 	if !strings.ContainsFunc(s, func(r rune) bool { _, ok := strangeQuotes[r]; return ok }) {
 		return
@@ -62,7 +60,7 @@ func scanQuotes(b *builder, s string) {
 	}
 }
 
-// strange reports whether the mark is strange in the passage q; english says whether the text is English.
+// strange reports whether the mark is unusual in passage q; english reports whether the text is English.
 func (m strangeQuote) strange(q string, english bool) bool {
 	switch m.to {
 	case toAlphabets:
@@ -75,8 +73,7 @@ func (m strangeQuote) strange(q string, english bool) bool {
 	return true
 }
 
-// isEnglish reports whether one word in eight of s is one of the commonest English words; in other
-// European languages hardly any word is.
+// isEnglish reports whether one word in eight of s is among the commonest English words; in other European languages, hardly any word is.
 func isEnglish(s string) bool {
 	words, common := 0, 0
 	for _, w := range strings.FieldsFunc(s[:min(len(s), 100_000)], func(r rune) bool { return !unicode.IsLetter(r) }) {

@@ -7,15 +7,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// A reading has at most this many letters for each letter of its base, and a few more: pinyin has six for a character.
-// Longer text is not a reading.
+// A reading has at most this many letters per letter of its base, plus a few: pinyin has six per character. Anything longer is not a
+// reading.
 const (
 	readingLetters = 8
 	readingMore    = 12
 )
 
-// reading leaves out the reading of base and counts its letters. Text that is too long for a reading becomes a
-// paragraph after this one.
+// reading leaves out the reading of base and counts its letters. Text too long for a reading becomes a paragraph after this one.
 func (b *builder) reading(base, s string) {
 	n := countLetters(s)
 	if n == 0 {
@@ -44,11 +43,11 @@ func countLetters(s string) int {
 // readings collects the readings of an HTML page.
 type readings struct {
 	base string          // the paragraph's text up to the ruby, or up to its last reading
-	text strings.Builder // text of the reading that is open
-	open int             // elements rt and rtc
+	text strings.Builder // text of the open reading
+	open int             // nesting depth in elements rt and rtc
 }
 
-// start begins a ruby or a reading, with the paragraph so far.
+// start begins a ruby or a reading, given the paragraph so far.
 func (r *readings) start(a atom.Atom, para []byte) {
 	switch a {
 	case atom.Ruby:
@@ -58,7 +57,7 @@ func (r *readings) start(a atom.Atom, para []byte) {
 	}
 }
 
-// add collects text that is not shown in the line.
+// add collects text that is not displayed inline.
 func (r *readings) add(s string) {
 	if r.open > 0 && r.text.Len() < 1<<16 {
 		r.text.WriteString(s)
@@ -79,11 +78,11 @@ func (r *readings) stop(b *builder, a atom.Atom) {
 	r.text.Reset()
 }
 
-// officeRuby is a reading in a Word or OpenDocument file; one element contains it and its base.
+// officeRuby is a reading in a Word or OpenDocument file, in one element with its base.
 type officeRuby struct {
 	text strings.Builder
-	open bool // the reading is being read
-	base int  // byte of the paragraph where the base begins
+	open bool // currently inside the reading
+	base int  // offset in the paragraph where the base begins
 }
 
 // start begins a reading or its base, at byte at of the paragraph.
@@ -104,7 +103,7 @@ func (r *officeRuby) take(s string) bool {
 	return r.open
 }
 
-// stop ends a reading, or the element around it and its base.
+// stop ends a reading, or the element that contains it and its base.
 func (r *officeRuby) stop(name string, b *builder) {
 	r.open = false
 	if name == "w:ruby" || name == "text:ruby" {

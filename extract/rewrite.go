@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// edit is a change to the finished text: bytes [from, to) become text, with a flag unless code is empty.
+// edit is a change to the finished text: bytes [from, to) are replaced with text, with a flag unless code is empty.
 type edit struct {
 	from, to           int
 	text, code, detail string
 }
 
-// asSeen replaces what the file stores with what a reader sees, if the two differ in more than looks: letters
-// under a direction override, and letters and blanks that look like others.
+// asSeen replaces what the file stores with what a reader sees if they differ in more than appearance: letters under a direction
+// override, and letters and blanks that resemble others.
 func (b *builder) asSeen() {
 	if isASCII([]byte(b.res.Text)) {
 		return
@@ -21,12 +21,12 @@ func (b *builder) asSeen() {
 		b.rewrite(reordered(b.res.Text))
 	}
 	b.rewrite(turned(b.res.Text, b.directed))
-	if !b.garbled { // otherwise the characters are not the letters that they seem to be
+	if !b.garbled { // otherwise, the characters are not the letters they appear to be
 		b.rewrite(undisguised(b.res.Text))
 	}
 }
 
-// rewrite applies the edits, which are in order and disjoint, and moves places and flags with the text.
+// rewrite applies the edits, which must be in text order without overlaps, and moves places and flags with the text.
 func (b *builder) rewrite(edits []edit) {
 	if len(edits) == 0 {
 		return
@@ -44,7 +44,7 @@ func (b *builder) rewrite(edits []edit) {
 	}
 	out.WriteString(s[at:])
 	moved := func(p int, end bool) int {
-		i := sort.Search(len(edits), func(i int) bool { return edits[i].to > p }) // the first edit that ends after p
+		i := sort.Search(len(edits), func(i int) bool { return edits[i].to > p }) // first edit that ends after p
 		if i < len(edits) && (p > edits[i].from || p == edits[i].from && !end && edits[i].to > p) {
 			if end {
 				return starts[i] + len(edits[i].text)
@@ -63,7 +63,7 @@ func (b *builder) rewrite(edits []edit) {
 	for i := range b.res.Flags {
 		if f := &b.res.Flags[i]; f.End > 0 {
 			f.Start, f.End = moved(f.Start, false), moved(f.End, true)
-			if f.Start >= f.End { // nothing is left of the text that it concerned
+			if f.Start >= f.End { // nothing remains of the text it concerned
 				f.Start, f.End = 0, 0
 			}
 		}

@@ -27,15 +27,15 @@ func readRTF(b *builder, data []byte) error {
 	return err
 }
 
-// rtfState is the state that a group inherits and its end restores.
+// rtfState is the state inherited by a group and restored at its end.
 type rtfState struct {
 	dest   rtfDest
-	uc     int // number of replacement characters that follow a \u
+	uc     int // number of replacement characters after a \u
 	enc    encoding.Encoding
 	hidden bool
 	white  bool
-	size   int    // half points; 0: default
-	aside  string // the flag of text that is left out, such as headers, comments and deletions; empty if it is not left out
+	size   int    // in half points; 0 for the default
+	aside  string // flag of text left out, such as headers, comments and deletions; empty if the text is not left out
 }
 
 type rtfDest int
@@ -49,10 +49,10 @@ const (
 	rtfAuthor
 	rtfInfo // other fields of the information group
 	rtfCreated
-	rtfObject // an object, which shows only its result
-	rtfLabel  // of a list
-	rtfCode   // of a field
-	rtfTwice  // text in two forms, of which the second, in Unicode, is shown
+	rtfObject // an object, which displays only its result
+	rtfLabel  // label of a list
+	rtfCode   // code of a field
+	rtfTwice  // text in two forms, of which the second, in Unicode, is displayed
 )
 
 type rtfReader struct {
@@ -62,19 +62,19 @@ type rtfReader struct {
 	st      rtfState
 	stack   []rtfState
 	fonts   map[int]encoding.Encoding
-	font    int // being defined
+	font    int // font being defined
 	deff    int
-	page    encoding.Encoding // of the document
+	page    encoding.Encoding // code page of the document
 	pending []byte            // bytes not yet decoded
 	units   []uint16          // UTF-16 not yet paired
 	drop    int               // characters to drop after \u
 	star    bool              // \* was read
-	colours []bool            // true: white
+	colours []bool            // true for white
 	white   [3]int
 	created [3]int          // year, month, day
-	code    fieldCode       // of the field being read
-	headers []string        // of pages, in the order read
-	header  strings.Builder // the one being read
+	code    fieldCode       // code of the current field
+	headers []string        // page headers in reading order
+	header  strings.Builder // the current header
 }
 
 func (r *rtfReader) read() error {
@@ -104,7 +104,7 @@ func (r *rtfReader) read() error {
 				r.code = fieldCode{}
 			}
 			r.stack = r.stack[:len(r.stack)-1]
-			if len(r.stack) == 0 && isRTF(r.data) { // a piece of RTF may consist of several groups
+			if len(r.stack) == 0 && isRTF(r.data) { // an RTF fragment can consist of several groups
 				return nil
 			}
 		case '\\':
@@ -142,7 +142,7 @@ func (r *rtfReader) literal(c byte) {
 	r.pending = append(r.pending, c)
 }
 
-// flush decodes the pending bytes and writes the text to the destination of the group.
+// flush decodes the pending bytes and writes the text to the group's destination.
 func (r *rtfReader) flush() {
 	if len(r.units) > 0 {
 		r.write(string(utf16.Decode(r.units)))
@@ -273,7 +273,7 @@ func (r *rtfReader) paragraph() {
 	}
 }
 
-// rtfDestinations are groups whose text is not part of the document as shown.
+// rtfDestinations are groups with text that is not part of the document as displayed.
 var rtfDestinations = map[string]rtfDest{
 	"fonttbl": rtfFonts, "colortbl": rtfColours, "stylesheet": rtfSkip, "info": rtfInfo, "pict": rtfSkip, "object": rtfObject,
 	"result": rtfBody,
@@ -285,7 +285,7 @@ var rtfDestinations = map[string]rtfDest{
 	"ftnsep": rtfSkip, "ftnsepc": rtfSkip, "ftncn": rtfSkip, "aftnsep": rtfSkip, "aftnsepc": rtfSkip, "aftncn": rtfSkip,
 }
 
-// rtfShown are destinations marked optional whose text is shown all the same.
+// rtfShown are destinations marked optional whose text is nevertheless displayed.
 var rtfShown = map[string]bool{"shptxt": true, "shpinst": true, "shp": true, "footnote": true, "fldrslt": true,
 	"moMath": true, "shppict": false}
 
@@ -294,7 +294,7 @@ var rtfSigns = map[string]string{
 	"emspace": " ", "enspace": " ", "qmspace": " ", "zwj": "\u200d", "zwnj": "\u200c", "ltrmark": "\u200e", "rtlmark": "\u200f",
 }
 
-// word carries out a control word. n is valid only if has is true.
+// word executes a control word. n is valid only if has is true.
 func (r *rtfReader) word(w string, n int, has bool) {
 	star := r.star
 	r.star = false
@@ -374,7 +374,7 @@ func (r *rtfReader) word(w string, n int, has bool) {
 	}
 }
 
-// group handles control words that name the destination of the group's text, and colours.
+// group handles control words for the destination of the group's text, and for colours.
 func (r *rtfReader) group(w string, n int) {
 	switch w {
 	case "red":
@@ -484,7 +484,7 @@ func rtfCharset(n int) encoding.Encoding {
 	return nil
 }
 
-// isRTF reports whether data begins like RTF after any blanks.
+// isRTF reports whether data begins as RTF after any blanks.
 func isRTF(data []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n\xef\xbb\xbf"), []byte(`{\rtf`))
 }

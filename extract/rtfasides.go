@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// rtfAsides lists the destinations whose text is counted, and kept if it is long.
+// rtfAsides lists destinations whose text is counted, and kept if it is long.
 var rtfAsides = map[string]string{"annotation": FlagComments, "header": FlagHeaders, "headerl": FlagHeaders, "headerr": FlagHeaders,
 	"headerf": FlagHeaders, "footer": FlagHeaders, "footerl": FlagHeaders, "footerr": FlagHeaders, "footerf": FlagHeaders}
 
-// pageHeaders leaves out short headers and footers of pages. It keeps long ones, and those of a document without other text.
+// pageHeaders leaves out short page headers and footers. It keeps long ones, and those of a document without other text.
 func (r *rtfReader) pageHeaders() {
 	for _, s := range r.headers {
 		if utf8.RuneCountInString(s) <= shortHeader && r.b.any() {
@@ -22,7 +22,7 @@ func (r *rtfReader) pageHeaders() {
 	}
 }
 
-// aside keeps text that is left out.
+// aside records text that is left out.
 func (r *rtfReader) aside(s string) {
 	if r.st.aside != FlagHeaders {
 		r.b.leave(r.st.aside, s)

@@ -7,13 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// scanText looks in the finished text for means of deceiving a comparison: look-alike letters, invisible
-// characters, letters spaced out, rare quotation marks. It changes nothing: matching normalises the text, and
-// the flags are evidence for people.
+// scanText searches the finished text for ways to deceive a comparison: look-alike letters, invisible characters, spaced-out letters,
+// rare quotation marks. It changes nothing: matching normalises the text, and the flags are evidence for people.
 func scanText(b *builder) {
 	s := b.res.Text
 	if !isASCII([]byte(s)) {
-		if b.counts[FlagGuess] == 0 { // a wrongly guessed encoding would mix scripts by itself
+		if b.counts[FlagGuess] == 0 { // a wrongly guessed encoding would itself mix scripts
 			scanWords(b, s)
 		}
 		scanControls(b, s)
@@ -24,13 +23,12 @@ func scanText(b *builder) {
 	scanLanguage(b, s)
 }
 
-// A text layer whose characters differ from what is seen consists of words that no language has.
-// Every language written in Latin letters puts a vowel into nearly every longer word, and a third of
-// its letters are vowels or have a mark (the least in the Universal Declaration's 280 Latin texts is
-// given in doc/evaluation/extract.md); after most permutations of the letters, fewer are. Private
+// A text layer with characters that differ from those displayed consists of words that exist in no language. Every language in Latin
+// letters has a vowel in nearly every longer word, and a third of its letters are vowels or have a mark (doc/evaluation/extract.md states
+// the minimum among the 280 Latin texts of the Universal Declaration); after most permutations of the letters, fewer are. Private
 // characters have no meaning at all.
 const (
-	leastWords   = 200 // number of Latin words of three letters or more, below which nothing is concluded
+	leastWords   = 200 // minimum Latin words of three letters or more for drawing conclusions
 	maxVowelless = 30  // per cent of them without a vowel
 	leastVowels  = 28  // per cent of their letters
 	maxPrivate   = 5   // per cent of characters that have no public meaning
@@ -79,7 +77,7 @@ func scanLanguage(b *builder, s string) {
 	}
 }
 
-// script is one of the scripts that are distinguished, or 0 for any other.
+// script is one of the scripts distinguished here, or 0 for any other.
 type script byte
 
 const (
@@ -122,9 +120,8 @@ func scriptOf(r rune) script {
 	return 0
 }
 
-// lookAlikes maps letters of other scripts that a reader takes for Latin ones to those Latin letters. The
-// pairs are from Unicode Technical Standard 39, confusables.txt, reduced to letters that print alike in
-// common fonts.
+// lookAlikes maps letters of other scripts to the Latin letters that a reader would take them for. The pairs are from Unicode Technical
+// Standard 39, confusables.txt, restricted to letters that look the same in common fonts.
 var lookAlikes = func() map[rune]rune {
 	m := map[rune]rune{}
 	for _, p := range []string{
@@ -147,15 +144,14 @@ var lookAlikes = func() map[rune]rune {
 type word struct {
 	from, to  int
 	count     [allScripts]int // letters by script
-	alike     [allScripts]int // of these, letters that look like Latin ones
+	alike     [allScripts]int // number of these that look like Latin letters
 	firstRune [allScripts]rune
 }
 
-// scanWords flags words in which look-alike letters of another script are among the word's own. A word
-// written entirely in look-alikes is flagged only if the text has no real word of that script, because the
-// same letters spell ordinary Russian and Greek words. In some languages, people commonly type a borrowed
-// letter for one that the keyboard lacks; if the text never uses the twin of a letter, that letter is such a
-// habit and not a disguise.
+// scanWords flags words in which look-alike letters of another script are mixed with the word's own. A word entirely in look-alikes is
+// flagged only if the text contains no genuine word in that script, because the same letters spell ordinary Russian and Greek words. In
+// some languages, people commonly type a borrowed letter in place of one missing from the keyboard; if the text never uses a letter's
+// twin, that letter is such a habit rather than a disguise.
 func scanWords(b *builder, s string) {
 	k := &wordScan{s: s, runes: map[rune]int{}}
 	for _, r := range s {
@@ -186,11 +182,11 @@ func scanWords(b *builder, s string) {
 	}
 }
 
-// leastGreek is the number of different words that must hold Greek letters in place of Latin ones:
-// one or two may be a formula that lost its spaces.
+// leastGreek is the minimum number of different words with Greek letters in place of Latin ones: one or two can be formulas that lost
+// their spaces.
 const leastGreek = 5
 
-// maxSuspects bounds the words that are remembered.
+// maxSuspects is the maximum number of suspect words recorded.
 const maxSuspects = 10000
 
 // wordScan collects the suspect words of a text.
@@ -198,7 +194,7 @@ type wordScan struct {
 	s       string
 	runes   map[rune]int
 	letters [allScripts]int  // by script
-	real    [allScripts]bool // scripts with words that no Latin letters could spell
+	real    [allScripts]bool // scripts with words that Latin letters could not spell
 	mixed   []word
 	whole   []word // words entirely of look-alikes
 }
@@ -236,10 +232,10 @@ func rarer(w word, main script) script {
 	return 0
 }
 
-// borrowed reports whether the text does not use the twins of the odd letters of w.
+// borrowed reports whether the text never uses the twins of the odd letters of w.
 func (k *wordScan) borrowed(w word) bool {
 	if k.letters[latin] >= k.letters[foreign(w)] {
-		return false // no Latin text does without a, e, o or c
+		return false // no Latin text lacks a, e, o and c
 	}
 	for _, r := range k.s[w.from:w.to] {
 		if scriptOf(r) != latin {
@@ -254,7 +250,7 @@ func (k *wordScan) borrowed(w word) bool {
 	return true
 }
 
-// foreign returns the script in w that is not Latin.
+// foreign returns the non-Latin script in w.
 func foreign(w word) script {
 	for sc := cyrillic; sc < allScripts; sc++ {
 		if w.count[sc] > 0 {
@@ -264,9 +260,8 @@ func foreign(w word) script {
 	return 0
 }
 
-// mixedWord reports whether letters of two scripts look like a single word: there are letters of
-// the main script, and every letter of the other script has a twin in it. Formulas and names
-// such as “λx” or “βcell” have letters without one.
+// mixedWord reports whether letters of two scripts look like a single word: it has letters of the main script, and every letter of the
+// other script has a twin in it. Formulas and names like “λx” or “βcell” contain letters without one.
 func mixedWord(w *word, main, other script, text string) bool {
 	least := 3
 	if w.count[cyrillic] > 0 {
@@ -295,7 +290,7 @@ func mixedWord(w *word, main, other script, text string) bool {
 	return false
 }
 
-// twins are the Latin letters that have a look-alike in a script.
+// twins are the Latin letters that have look-alikes in each script.
 var twins = func() map[script]map[rune]bool {
 	m := map[script]map[rune]bool{cyrillic: {}, greek: {}, armenian: {}, rare: {}, latin: {}}
 	for k, v := range lookAlikes {
@@ -306,9 +301,8 @@ var twins = func() map[script]map[rune]bool {
 
 func hasTwin(r rune, sc script) bool { return twins[sc][r] }
 
-// mathematical reports whether a word of two scripts is more likely to be a formula: it has capitals, or
-// single letters of both scripts alternate. A disguised word is in lower case with at most one capital, or
-// all in capitals.
+// mathematical reports whether a word in two scripts is more likely a formula: it has capitals, or single letters of both scripts
+// alternate. A disguised word is in lower case with at most one capital, or entirely in capitals.
 func mathematical(s string) bool {
 	upper, lower, changes := 0, 0, 0
 	first := true
@@ -329,11 +323,11 @@ func mathematical(s string) bool {
 		}
 		first, last = false, sc
 	}
-	// Letters at only one end (“xα”, “νcell”) may just as well be a variable with an index.
+	// Letters at only one end (“xα”, “νcell”) are just as likely a variable with an index.
 	return upper > 0 && lower > 0 || changes < 2 && strings.ContainsAny(s, "αβγδεζηθικλμνξπρστυφχψωΑΒΓΔΕΖΗΘΙΚΛΜΝΞΠΡΣΤΥΦΧΨΩ")
 }
 
-// eachWord yields every word of s that contains a letter outside ASCII.
+// eachWord yields every word of s that contains a non-ASCII letter.
 func eachWord(s string, use func(word)) {
 	w, open, plain := word{}, false, true
 	for i, r := range s {
@@ -363,7 +357,7 @@ func eachWord(s string, use func(word)) {
 	}
 }
 
-// kanaTwins pairs letters of katakana with the Chinese characters that look like them.
+// kanaTwins maps katakana letters to similar-looking Chinese characters.
 var kanaTwins = map[rune]rune{'ロ': '口', 'ニ': '二', 'カ': '力', 'エ': '工', 'ト': '卜', 'ハ': '八', 'タ': '夕', 'チ': '千', 'ヌ': '又', 'オ': '才',
 	'ミ': '三', 'ヒ': '匕'}
 
@@ -375,7 +369,7 @@ var hanTwins = func() map[rune]bool {
 	return m
 }()
 
-// leastTwins is the minimum number of such letters in a text, since fewer may be mere slips.
+// leastTwins is the minimum number of such letters in a text, since fewer can be mere slips.
 const leastTwins = 3
 
 // scanTwins flags katakana among the characters of a Chinese text, and Chinese characters inside words of katakana.
@@ -405,7 +399,7 @@ func scanTwins(b *builder, s string) {
 	}
 }
 
-// amongOthers reports whether the neighbours of a letter belong to the script that it only seems to belong to.
+// amongOthers reports whether a letter's neighbours belong to the script that it merely appears to belong to.
 func amongOthers(japanese bool, before, after rune) bool {
 	if japanese {
 		return isKatakana(before) && isKatakana(after)

@@ -8,8 +8,8 @@ import (
 	"image/png"
 )
 
-// Scan is a page without a text layer, or a picture submitted as a file, as a grey PNG for character
-// recognition. This package encodes the picture itself, whatever the file contained.
+// Scan is a page without a text layer, or an image submitted as a file, as a grey PNG for character recognition. This package encodes the
+// image itself, whatever the file contained.
 type Scan struct {
 	Page int    `json:"page"` // from 1
 	PNG  []byte `json:"png"`
@@ -21,14 +21,14 @@ const (
 	maxScanBytes = 64 << 20 // total size of all pages of a file, as PNG
 )
 
-// keepScan adds a picture if there is still room for it.
+// keepScan adds an image if there is still space for it.
 func (b *builder) keepScan(page int, img image.Image) {
 	if len(b.scans) >= b.opt.MaxScans {
 		return
 	}
 	var buf bytes.Buffer
 	if err := png.Encode(&buf, img); err != nil {
-		return // there is one picture less to recognise, but the page is still named as one without text
+		return // one image less to recognise, but the page is still named as lacking text
 	}
 	total := buf.Len()
 	for _, s := range b.scans {
@@ -39,7 +39,7 @@ func (b *builder) keepScan(page int, img image.Image) {
 	}
 }
 
-// renderScan draws a page of a PDF.
+// renderScan renders a page of a PDF.
 func (d *pdfDoc) renderScan(index int) {
 	if d.b.opt.MaxScans <= len(d.b.scans) || d.f.err != nil {
 		return
@@ -77,7 +77,7 @@ func (d *pdfDoc) renderScan(index int) {
 	d.b.keepScan(p.number, &image.Gray{Pix: raw, Stride: stride, Rect: image.Rect(0, 0, w, h)})
 }
 
-// readImage finds no text; it keeps the picture for character recognition.
+// readImage finds no text; it keeps the image for character recognition.
 func readImage(b *builder, data []byte) error {
 	conf, _, err := image.DecodeConfig(bytes.NewReader(data))
 	if err == nil && b.opt.MaxScans > 0 && conf.Width > 8 && conf.Height > 8 && conf.Width <= 2*maxScanSide && conf.Height <= 2*maxScanSide {

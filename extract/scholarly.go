@@ -4,14 +4,14 @@ import (
 	"strings"
 )
 
-// scholarly reads the two vocabularies for articles and editions: JATS (ANSI/NISO Z39.96) and TEI (P5). Their metadata gives
-// title, authors and date; sections and references are places; each block is a paragraph.
+// scholarly reads the two vocabularies for articles and editions: JATS (ANSI/NISO Z39.96) and TEI (P5). Their metadata provides title,
+// authors and date; sections and references are places; each block is a paragraph.
 type scholarly struct {
 	b    *builder
 	path []string
-	skip int // nesting depth inside elements whose content is not text of the document
+	skip int // nesting depth in elements with content that is not text of the document
 
-	heading strings.Builder // of the section that begins
+	heading strings.Builder // heading of the current section
 	author  strings.Builder
 	date    [3]string // year, month, day
 }
@@ -23,7 +23,7 @@ func isScholarly(head string) bool {
 			strings.Contains(head, "<journal-meta") || strings.Contains(head, "<article-meta"))
 }
 
-// The elements of both vocabularies, by how they are treated.
+// The elements of both vocabularies, grouped by treatment.
 var (
 	scholarlySkipped = map[string]bool{"journal-meta": true, "article-id": true, "permissions": true, "history": true, "related-article": true,
 		"article-categories": true, "self-uri": true, "counts": true, "custom-meta-group": true, "aff": true, "author-notes": true,
@@ -77,8 +77,7 @@ func (r *scholarly) start(name string, a attrs) {
 	}
 }
 
-// inCitation reports whether the innermost element is in a reference, which is a single paragraph whatever its
-// elements.
+// inCitation reports whether the innermost element is in a reference, which is a single paragraph whatever its elements.
 func (r *scholarly) inCitation() bool {
 	n := len(r.path) - 1
 	for _, p := range r.path[:max(n, 0)] {
@@ -113,7 +112,7 @@ func (r *scholarly) stop(name string) {
 		r.b.end()
 		r.b.resume()
 	case r.inCitation():
-		if r.inside("element-citation", "biblStruct") { // elements whose parts have no signs between them
+		if r.inside("element-citation", "biblStruct") { // elements whose parts are not separated by signs
 			r.b.space()
 		}
 	case scholarlyBlocks[n]:
@@ -136,7 +135,7 @@ func (r *scholarly) chars(s string) {
 	front := r.inside("front", "teiHeader")
 	switch {
 	case r.skip > 0:
-		if !r.inside("tex-math") { // the source of a formula that has been read
+		if !r.inside("tex-math") { // source of a formula that was already read
 			r.b.leave(FlagMetadata, s)
 		}
 	case r.inside("contrib") || front && r.inside("author"):

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Format names a kind of file.
+// Format identifies a file format.
 type Format string
 
 // The formats. Those without a reader are recognised so that the error can name them.
@@ -49,7 +49,7 @@ const (
 	Other     Format = "binary"
 )
 
-// magics are the first bytes of formats in which these are fixed.
+// magics lists the first bytes of formats that have fixed ones.
 var magics = []struct {
 	magic  string
 	format Format
@@ -61,7 +61,7 @@ var magics = []struct {
 	{"OggS", Other}, {"ID3", Other}, {"%!PS", Other},
 }
 
-// Sniff returns the format of a file, by content first. It fails with code Binary or Damaged.
+// Sniff returns a file's format, judging by content first. It fails with code Binary or Damaged.
 func Sniff(name string, data []byte) (Format, error) {
 	head := data[:min(len(data), 1024)]
 	for _, m := range magics {
@@ -94,7 +94,7 @@ func sniffZip(name string, data []byte) (Format, error) {
 	}
 	zr, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
-		// It is more useful to name a damaged office file than to call it a damaged archive.
+		// Naming a damaged office file is more useful than calling it a damaged archive.
 		if f, ok := byExtension[ext(name)]; ok {
 			return f, nil
 		}
@@ -153,8 +153,7 @@ func mimeFormat(f *zip.File) (Format, bool) {
 	return "", false
 }
 
-// byExtension holds the formats for which file extensions stand; they decide only if the content leaves the
-// format open.
+// byExtension maps file extensions to formats; they decide only if the content is ambiguous.
 var byExtension = map[string]Format{
 	"txt": Text, "text": Text, "md": Markdown, "markdown": Markdown, "html": HTML, "htm": HTML, "xhtml": HTML,
 	"docx": DOCX, "docm": DOCX, "dotx": DOCX, "doc": DOC, "pptx": PPTX, "odt": ODT, "odp": ODP, "rtf": RTF,
@@ -200,7 +199,7 @@ func sniffText(name string, data []byte) (Format, error) {
 		}
 		return JSON, nil
 	case f == RTF && strings.HasPrefix(head, "{\\"):
-		return RTF, nil // a piece of RTF without its header
+		return RTF, nil // an RTF fragment without a header
 	case known && (f == Text || f == Markdown || f == HTML || f == LaTeX || f == XML || f == MHTML || f == EML || f == FB2):
 		return f, nil
 	case strings.Contains(head, "\\documentclass"), strings.Contains(head, "\\begin{document}"):
@@ -209,11 +208,11 @@ func sniffText(name string, data []byte) (Format, error) {
 	return Text, nil
 }
 
-// otherRoot finds the first element of XML without a declaration, which names its namespace.
+// otherRoot matches the first element of XML without a declaration, which names its namespace.
 var otherRoot = regexp.MustCompile(`^<[a-z_][\w.-]*(?::[\w.-]+)?\s[^<>]*xmlns(?::[\w.-]+)?\s*=`)
 
-// isXML reports whether lower-cased text that is not HTML begins like XML: with an XML declaration, a document type, or an
-// element in a namespace.
+// isXML reports whether lower-cased non-HTML text begins as XML does: with an XML declaration, a document type, or an element in a
+// namespace.
 func isXML(head string) bool {
 	return strings.HasPrefix(head, "<?xml") || strings.HasPrefix(head, "<!doctype ") || otherRoot.MatchString(head)
 }

@@ -7,15 +7,15 @@ import (
 	"concordat/segment/spaced"
 )
 
-// Typography spaces words out too, and so do figures read by a program: text is flagged if one in
-// fifty of its characters is such a letter, or if a run is as long as a sentence.
+// Typography also spaces out words, as do figures read by a program: text is flagged if one in fifty of its characters is such a letter,
+// or if a run is as long as a sentence.
 const (
-	leastSpacedAll = 24 // minimum number of letters of all runs together, if the dictionary does not know their words
-	spacedSentence = 40 // minimum number of letters of a run that is flagged whatever the length of the text
+	leastSpacedAll = 24 // minimum total letters of all runs if the dictionary does not know their words
+	spacedSentence = 40 // minimum letters of a run that is flagged whatever the length of the text
 	spacedShare    = 50 // together, shorter runs must make up one in this many characters
 )
 
-// scanSpaced flags words whose letters are written apart. Matching joins the same runs.
+// scanSpaced flags words with spaced-out letters. Matching joins the same runs.
 func scanSpaced(b *builder, s string) {
 	runs := spaced.Find(s)
 	if len(runs) == 0 {
@@ -34,7 +34,7 @@ func scanSpaced(b *builder, s string) {
 	}
 }
 
-// shortened returns the beginning of s, for a message about it.
+// shortened returns the beginning of s, for use in a message.
 func shortened(s string) string {
 	const most = 60
 	if cut := cutString(s, most); len(cut) < len(s) {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// spanFlags remembers which stretches of the paragraph being written need a flag, and raises the
-// flags when the paragraph's place in the text is known.
+// spanFlags tracks which stretches of the current paragraph need a flag, and raises the flags once the paragraph's place in the text is
+// known.
 type spanFlags struct {
 	open []paraSpan
 }
@@ -17,7 +17,7 @@ type paraSpan struct {
 	from, to     int // bytes of builder.para
 }
 
-// write appends s to the paragraph; code "" needs no flag. Neighbouring stretches with the same code are joined.
+// write appends s to the paragraph; code "" means no flag. Adjacent stretches with the same code are joined.
 func (f *spanFlags) write(b *builder, s, code, detail string) {
 	from := len(b.para)
 	b.text(s)
@@ -38,18 +38,16 @@ func (f *spanFlags) add(code, detail string, from, to int) {
 	}
 }
 
-// show removes the flags from the text after byte from of the paragraph, because a copy of that text is
-// visible.
+// show removes the flags from the paragraph's text after byte from, because a copy of that text is visible.
 func (f *spanFlags) show(from int) {
 	f.open = slices.DeleteFunc(f.open, func(s paraSpan) bool { return s.from >= from })
 }
 
-// raise raises the flags of a paragraph at offset at of the text, from which lead bytes before the first
-// letter were removed.
+// raise raises the flags for a paragraph at offset at of the text, from which lead bytes before the first letter were removed.
 func (f *spanFlags) raise(b *builder, at, lead, end int) {
 	for _, s := range f.open {
 		from, to := max(at+s.from-lead, at), min(at+s.to-lead, end)
-		// White space dropped inside the paragraph shifts what follows by some bytes.
+		// White space dropped inside the paragraph shifts the following text by some bytes.
 		for text := b.out.String(); from > at && from < end && !utf8.RuneStart(text[from]); {
 			from--
 		}
@@ -63,15 +61,15 @@ func (f *spanFlags) raise(b *builder, at, lead, end int) {
 	f.open = f.open[:0]
 }
 
-// unseenText is the invisible text of one kind in a paragraph.
+// unseenText is invisible text of one kind in a paragraph.
 type unseenText struct {
 	code, detail string
 	text         []byte
 }
 
-// takeUnseen removes the flagged stretches from the paragraph being written, unless they are all of it.
+// takeUnseen removes the flagged stretches from the current paragraph, unless they are all of it.
 func (b *builder) takeUnseen() []unseenText {
-	for i := range b.spans.open { // a line break may have removed blanks from the end
+	for i := range b.spans.open { // a line break may have removed blanks at the end
 		s := &b.spans.open[i]
 		s.to = min(s.to, len(b.para))
 		s.from = min(s.from, s.to)
@@ -94,7 +92,7 @@ func (b *builder) takeUnseen() []unseenText {
 		}
 		kept = append(kept, b.para[at:s.from]...)
 		if s.code == FlagWhite && len(kept) > 0 && kept[len(kept)-1] > ' ' && s.to < len(b.para) && b.para[s.to] > ' ' {
-			kept = append(kept, ' ') // white letters separate words like a blank
+			kept = append(kept, ' ') // white letters separate words as a blank does
 		}
 		for i := range b.places {
 			if p := &b.places[i]; p.at > at && p.at <= s.from {

@@ -12,10 +12,10 @@ var (
 	cueTag  = regexp.MustCompile(`</?[a-zA-Z0-9][^<>]*>|\{\\[^}]*\}`)
 )
 
-// paragraphOfCues is the length, in characters, from which the end of a sentence in subtitles ends a paragraph.
+// paragraphOfCues is the length, in characters, at which the end of a sentence in subtitles ends a paragraph.
 const paragraphOfCues = 400
 
-// readSubtitles reads SubRip and WebVTT: the words of the cues as running text, without numbers, times, marks and notes.
+// readSubtitles reads SubRip and WebVTT: the words in the cues as running text, without numbers, times, marks and notes.
 func readSubtitles(b *builder, data []byte) error {
 	s, err := b.decodeText(data)
 	if err != nil {
@@ -31,7 +31,7 @@ func readSubtitles(b *builder, data []byte) error {
 			continue
 		}
 		words := strings.Join(strings.Fields(cueTag.ReplaceAllString(strings.Join(lines[1:], " "), "")), " ")
-		if words == "" || words == last { // a cue that continues to be shown
+		if words == "" || words == last { // a cue that remains displayed
 			continue
 		}
 		last = words

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// hidingProperties are the properties of style sheets that can hide text or reverse it.
+// hidingProperties are the style sheet properties that can hide text or reverse it.
 var hidingProperties = map[string]bool{
 	"display": true, "visibility": true, "opacity": true, "font": true, "font-size": true, "color": true, "-webkit-text-fill-color": true,
 	"background": true, "background-color": true, "background-image": true, "position": true, "left": true, "top": true, "right": true,
@@ -18,24 +18,24 @@ var hidingProperties = map[string]bool{
 	"direction": true, "unicode-bidi": true,
 }
 
-// textStyle holds those properties of an element that affect whether its text can be read.
+// textStyle contains the properties of an element that affect whether its text is legible.
 type textStyle struct {
 	gone       string // flag code of an enclosing element that hides everything in it, or ""
-	invisible  bool   // visibility, which an element inside may reset
+	invisible  bool   // visibility, which an inner element can reset
 	size       float64
 	foreground colour
 	background colour
 	fromRight  bool // direction: rtl
-	turn       rune // the direction control for the direction that the element itself requests; 0 if it requests none
+	turn       rune // direction control for the direction requested by the element itself; 0 if it requests none
 }
 
-// colour is a colour in a form that can be compared, or "" if it is unknown.
+// colour is a colour in comparable form, or "" if unknown.
 type colour string
 
-// pageStyle is the style of a page without any style: black on white, 16 pixels.
+// pageStyle is the style of an unstyled page: black on white, 16 pixels.
 var pageStyle = textStyle{size: 16, foreground: "#000000", background: "#ffffff"}
 
-// code returns the flag that text in this style needs, or "".
+// code returns the flag required for text in this style, or "".
 func (l *textStyle) code() string {
 	switch {
 	case l.gone != "":
@@ -53,7 +53,7 @@ func (l *textStyle) code() string {
 // tinyPixels is tinyPoints at 96 pixels per inch.
 const tinyPixels = tinyPoints * 96 / 72.0
 
-// htmlDetail explains a flag of a page's text.
+// htmlDetail explains the flags for a page's text.
 var htmlDetail = map[string]string{
 	FlagHidden:  "text that a browser does not show",
 	FlagWhite:   "text in the colour of its ground",
@@ -61,15 +61,14 @@ var htmlDetail = map[string]string{
 	FlagOffPage: "text placed outside the page",
 }
 
-// box holds the non-inherited properties of one element.
+// box contains the non-inherited properties of one element.
 type box struct {
 	none, faint, placed, cut, clipped bool
 	order                             string // unicode-bidi
 	away, small                       sides
 }
 
-// sides is a set of properties, as bits; several of them together can move a box out of sight or make it
-// small.
+// sides is a bit set of properties; combinations of them can move a box out of sight or make it small.
 type sides uint8
 
 var (
@@ -83,7 +82,7 @@ func (s *sides) note(bit int, on bool) {
 	}
 }
 
-// of returns the look of an element inside l to which the declarations sets apply, the strongest last.
+// of returns the style of an element inside l to which the declarations sets apply, strongest last.
 func (l textStyle) of(n *html.Node, sets []setting) textStyle {
 	var b box
 	outer := l
@@ -124,7 +123,7 @@ func (b *box) control(fromRight bool) rune {
 	return 0
 }
 
-// attributes reads the old attributes that colour and hide text; any style overrides them.
+// attributes applies the old attributes that colour and hide text; any style overrides them.
 func (l *textStyle) attributes(n *html.Node, b *box) {
 	for _, a := range n.Attr {
 		switch a.Key {
@@ -204,7 +203,7 @@ func (l *textStyle) set(b *box, d setting, outer *textStyle) {
 	}
 }
 
-// setBackground reads a background; a picture may be of any colour.
+// setBackground applies a background; a picture can have any colour.
 func (l *textStyle) setBackground(name, v string, outer *textStyle) {
 	if strings.Contains(v, "url(") || strings.Contains(v, "gradient(") {
 		l.background = ""
@@ -223,7 +222,7 @@ func (l *textStyle) setBackground(name, v string, outer *textStyle) {
 	}
 }
 
-// splitValue cuts a value at its blanks outside brackets.
+// splitValue splits a value at blanks outside brackets.
 func splitValue(v string) []string {
 	depth := 0
 	return strings.FieldsFunc(v, func(r rune) bool {
@@ -243,8 +242,7 @@ func isFar(v string) bool {
 	return n <= -900 || n >= 9000
 }
 
-// readSize returns the length v in pixels, taking relative lengths as relative to base. If v is not a length,
-// it returns otherwise.
+// readSize returns the length v in pixels, with relative lengths relative to base. If v is not a length, it returns otherwise.
 func readSize(v string, base, otherwise float64) float64 {
 	switch v {
 	case "xx-small":
@@ -292,7 +290,7 @@ func readSize(v string, base, otherwise float64) float64 {
 	return otherwise
 }
 
-// colourNames holds the colour names of CSS 1 and the near-white ones; others are compared by name.
+// colourNames contains the colour names of CSS 1 and the near-white ones; others are compared by name.
 var colourNames = map[string]colour{
 	"white": "#ffffff", "black": "#000000", "red": "#ff0000", "lime": "#00ff00", "blue": "#0000ff", "yellow": "#ffff00", "aqua": "#00ffff",
 	"cyan":    "#00ffff",
@@ -362,8 +360,7 @@ func readRGB(v string) colour {
 	return out
 }
 
-// alike reports whether two colours cannot be distinguished on a page: no channel differs by more than
-// 10 of 255.
+// alike reports whether two colours are indistinguishable on a page: no channel differs by more than 10 of 255.
 func alike(a, b colour) bool {
 	x, errX := strconv.ParseUint(strings.TrimPrefix(string(a), "#"), 16, 32)
 	y, errY := strconv.ParseUint(strings.TrimPrefix(string(b), "#"), 16, 32)

@@ -13,16 +13,15 @@ const (
 	bidiLRI, bidiRLI, bidiFSI, bidiPDI          = '\u2066', '\u2067', '\u2068', '\u2069'
 )
 
-// turnedDetail is the sentence of the flag of a stretch that is shown in an order other than the stored one.
+// turnedDetail is the flag detail for a stretch displayed in an order other than the stored one.
 const turnedDetail = "stored in an order other than the one shown; what is seen is compared"
 
-// maxTurns bounds the nesting of controls; the Annex allows 125.
+// maxTurns is the maximum nesting of controls; the Annex allows 125.
 const maxTurns = 125
 
-// turned returns the stretches of s that direction controls show in an order other than the stored one, in the order
-// in which they are read: letters under an override are reversed, and isolated stretches within a stretch of the
-// other direction change places. Text that continues over lines is reordered line by line. If clean is set, controls
-// without effect are removed too.
+// turned returns the stretches of s that direction controls display in an order other than the stored one, in reading order: letters
+// under an override are reversed, and isolated stretches inside a stretch of the other direction swap places. Text that continues over
+// lines is reordered line by line. If clean is set, it also removes controls without effect.
 func turned(s string, clean bool) []edit {
 	if !clean && !strings.Contains(s, string(bidiRLO)) && !strings.Contains(s, string(bidiLRO)) && !strings.Contains(s, string(bidiRLI)) &&
 		!strings.Contains(s, string(bidiRLE)) {
@@ -55,16 +54,16 @@ func (b *builder) turn(override, fromRight bool) {
 	}
 }
 
-// bidiStretch holds the content between an opening control and its end: text and further stretches.
+// bidiStretch is the content between an opening control and its end: text and further stretches.
 type bidiStretch struct {
-	opener   rune // 0: the line itself
-	from, to int  // bytes with the controls
+	opener   rune // 0 for the line itself
+	from, to int  // bytes including the controls
 	parts    []bidiPart
 }
 
 type bidiPart struct {
 	text  string
-	inner *bidiStretch // nil: text
+	inner *bidiStretch // nil for text
 }
 
 // turnedLine appends the edits of one line, bytes [from, to) of s.
@@ -92,7 +91,7 @@ func turnedLine(s string, from, to int, clean bool, edits []edit) []edit {
 // parseBidi finds the stretches of a line that begins at byte at.
 func parseBidi(line string, at int) *bidiStretch {
 	open := []*bidiStretch{{from: at, to: at + len(line)}}
-	text := 0 // first byte of the text that is not in a part yet
+	text := 0 // first byte of text not in a part yet
 	put := func(i int) {
 		if t := open[len(open)-1]; i > text {
 			t.parts = append(t.parts, bidiPart{text: line[text:i]})
@@ -141,7 +140,7 @@ func parseBidi(line string, at int) *bidiStretch {
 
 func (t *bidiStretch) isolate() bool { return t.opener >= bidiLRI && t.opener <= bidiFSI }
 
-// stored returns the text of the stretch in the order of the file, without the controls.
+// stored returns the text of the stretch in file order, without the controls.
 func (t *bidiStretch) stored() string {
 	var out strings.Builder
 	for _, p := range t.parts {
@@ -154,8 +153,8 @@ func (t *bidiStretch) stored() string {
 	return out.String()
 }
 
-// seen returns the text of the stretch in the order in which people read it on the screen: from the left, unless all
-// its letters belong to scripts that are read from the right.
+// seen returns the text of the stretch in the order in which people read it on screen: from the left, unless all its letters belong to
+// right-to-left scripts.
 func (t *bidiStretch) seen() string {
 	left, right := directions(t.stored())
 	parts := make([]string, 0, len(t.parts))
@@ -179,7 +178,7 @@ func (t *bidiStretch) seen() string {
 	return strings.Join(parts, "")
 }
 
-// directions counts the letters of s that are read from the left and from the right.
+// directions counts the left-to-right and right-to-left letters in s.
 func directions(s string) (left, right int) {
 	for _, r := range s {
 		switch {

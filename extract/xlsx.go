@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// readXLSX reads Excel's XML format: the cells with words, sheet by sheet and row by row, then the text boxes and charts of each
+// readXLSX reads Excel's XML format: the cells that contain words, sheet by sheet and row by row, then the text boxes and charts of each
 // sheet. Cells that are numbers, dates or formulas without words are left out.
 func readXLSX(b *builder, data []byte) error {
 	p, err := openZip(b, data)
@@ -74,7 +74,7 @@ func (p *parts) sheetParts(sheet string) {
 	p.embeddedObjects(sheet)
 }
 
-// workbook reads the list of sheets, in the order of their tabs.
+// workbook reads the list of sheets in tab order.
 type workbook struct {
 	sheets []struct {
 		name, id string
@@ -100,12 +100,12 @@ func (w *workbook) start(name string, a attrs) {
 func (w *workbook) stop(string)  {}
 func (w *workbook) chars(string) {}
 
-// sharedStrings reads the strings to which cells refer by number.
+// sharedStrings reads the strings that cells refer to by number.
 type sharedStrings struct {
 	list     []string
 	one      strings.Builder
 	inText   bool
-	phonetic int // open readings of Japanese words
+	phonetic int // nesting depth in readings of Japanese words
 	readings strings.Builder
 }
 
@@ -145,7 +145,7 @@ type sheetReader struct {
 	b                 *builder
 	words             []string
 	hidden, hiddenRow bool
-	kind              string // of the cell
+	kind              string // type of the cell
 	value             strings.Builder
 	inValue, inText   bool
 	phonetic          int
@@ -197,7 +197,7 @@ func (r *sheetReader) chars(s string) {
 	}
 }
 
-// cell writes the cell that has been read, if it holds a word.
+// cell writes the current cell if it contains a word.
 func (r *sheetReader) cell() {
 	s := r.value.String()
 	switch r.kind {

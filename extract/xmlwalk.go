@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// xmlReader receives the elements of an XML part. Names are "prefix:local" with the prefix from
-// namespaces below, whatever prefix the file uses.
+// xmlReader receives the elements of an XML part. Names are "prefix:local" with the prefix from namespaces below, whatever prefix the
+// file uses.
 type xmlReader interface {
 	start(name string, attr attrs)
 	stop(name string)
@@ -31,8 +31,7 @@ func (a attrs) get(local string) string {
 	return ""
 }
 
-// namespaces holds the short prefix of each namespace that the readers know. Strict and
-// transitional OOXML differ only in these addresses.
+// namespaces maps each namespace known to the readers to its short prefix. Strict and transitional OOXML differ only in these addresses.
 var namespaces = map[string]string{
 	"http://schemas.openxmlformats.org/wordprocessingml/2006/main":              "w",
 	"http://purl.oclc.org/ooxml/wordprocessingml/main":                          "w",
@@ -80,11 +79,11 @@ var namespaces = map[string]string{
 	"http://schemas.openxmlformats.org/officeDocument/2006/extended-properties": "ep",
 }
 
-// unknownNamespace stands for a namespace that is in none of the tables here.
+// unknownNamespace represents any namespace missing from the tables here.
 const unknownNamespace = "?"
 
-// officeExtensions lists the namespaces beyond the standard that today's office programs understand, so that they show a
-// Choice that requires one (ECMA-376 part 3, section 7.6; [MS-DOCX] and [MS-PPTX], section 2.1).
+// officeExtensions lists the namespaces beyond the standard that current office programs understand, so that they display a Choice that
+// requires one (ECMA-376 part 3, section 7.6; [MS-DOCX] and [MS-PPTX], section 2.1).
 var officeExtensions = func() map[string]bool {
 	out := map[string]bool{"urn:schemas-microsoft-com:office:office": true, "urn:schemas-microsoft-com:office:word": true,
 		"urn:schemas-microsoft-com:office:powerpoint": true, "urn:schemas-microsoft-com:office:excel": true}
@@ -108,7 +107,7 @@ var officeExtensions = func() map[string]bool {
 
 // xmlScope resolves prefixes.
 type xmlScope struct {
-	short map[string]string   // file's prefix -> ours
+	short map[string]string   // the file's prefix -> ours
 	names map[xml.Name]string // names resolved since the last change of short
 	undo  []scopeChange
 	depth int
@@ -173,9 +172,8 @@ func (sc *xmlScope) name(n xml.Name) string {
 	return s
 }
 
-// walkXML passes the elements of data to r. Entities of a document type are not expanded and
-// nothing external is fetched, so entity bombs are plain text here. Depth is bounded by
-// MaxDepth.
+// walkXML passes the elements of data to r. Entities of a document type are not expanded and nothing external is fetched, so entity bombs
+// are plain text here. Depth is limited by MaxDepth.
 func walkXML(b *builder, data []byte, r xmlReader) error {
 	s, err := decodeXML(data)
 	if err != nil {
@@ -184,7 +182,7 @@ func walkXML(b *builder, data []byte, r xmlReader) error {
 	return walkDecoded(b, s, r)
 }
 
-// decodeXML decodes a part in the encoding that its byte order mark or declaration states, otherwise in UTF-8.
+// decodeXML decodes a part in the encoding stated by its byte order mark or declaration, or else in UTF-8.
 func decodeXML(data []byte) (string, error) {
 	c, ok := byteOrderMark(data)
 	if !ok {
@@ -201,7 +199,7 @@ func walkDecoded(b *builder, s string, r xmlReader) error {
 	sc := &xmlScope{short: map[string]string{}, names: map[xml.Name]string{}}
 	alt := &alternatives{scope: sc}
 	var names []string
-	skipped := 0 // number of open elements up to the outermost one that no program shows; 0 if there is none
+	skipped := 0 // depth of the outermost element that no program displays; 0 if there is none
 	for !b.full {
 		kind, err := x.next()
 		if errors.Is(err, io.EOF) {
@@ -254,19 +252,18 @@ func walkDecoded(b *builder, s string, r xmlReader) error {
 	return nil
 }
 
-// alternatives decides which of several alternatives for the same content a current program shows (ECMA-376 part 3,
-// sections 7 and 9): the first Choice whose requirements it understands, otherwise the Fallback. Elements in an
-// ignorable namespace that is not understood are left out, unless their content is to be processed.
+// alternatives decides which of several alternatives for the same content a current program displays (ECMA-376 part 3, sections 7 and 9):
+// the first Choice with requirements that it understands, or else the Fallback. Elements in an ignorable namespace that is not understood
+// are left out, unless their content is to be processed.
 type alternatives struct {
 	scope   *xmlScope
-	taken   []bool // for each open AlternateContent, whether one of its alternatives was shown
+	taken   []bool // for each open AlternateContent, whether one of its alternatives was displayed
 	ignored map[string]bool
-	process map[string]bool // prefix:name or prefix:*, as the file writes them
-	lost    strings.Builder // text of the alternative that is not shown
+	process map[string]bool // prefix:name or prefix:*, as written in the file
+	lost    strings.Builder // text of the alternative that is not displayed
 }
 
-// skips reports whether the element that is the last of names, called raw in the file, is not shown, and neither is
-// anything in it.
+// skips reports whether the last element of names, called raw in the file, is not displayed, including everything in it.
 func (a *alternatives) skips(name string, raw xml.Name, list []xml.Attr, names []string) bool {
 	for _, x := range list {
 		switch {
@@ -306,7 +303,7 @@ func (a *alternatives) understands(required string) bool {
 	return len(prefixes) > 0
 }
 
-// leave closes the last of the elements names.
+// leave closes the last element of names.
 func (a *alternatives) leave(names []string) {
 	if n := len(a.taken); n > 0 && names[len(names)-1] == "mc:AlternateContent" {
 		a.taken = a.taken[:n-1]

@@ -21,11 +21,11 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// zipPages are the code pages in which programs write names into zip files, with a handicap in bits: Windows itself
-// uses the DOS code page, and other programs use the Windows one.
+// zipPages are the code pages that programs use for names in zip files, each with a handicap in bits: Windows itself uses the DOS code
+// page, and other programs the Windows one.
 var zipPages = []struct {
 	enc  encoding.Encoding
-	wide *wideScript // nil for an 8-bit page, which is judged by pairs of letters
+	wide *wideScript // nil for an 8-bit page, which is judged by letter pairs
 	odd  float64
 }{
 	{charmap.CodePage437, nil, 0}, {charmap.CodePage850, nil, 0}, {charmap.CodePage852, nil, 0}, {charmap.CodePage866, nil, 0},
@@ -38,10 +38,10 @@ var zipPages = []struct {
 	{traditionalchinese.Big5, &traditional, 0},
 }
 
-// wideScript describes how likely the characters of a script are in a name.
+// wideScript states how likely the characters of a script are in a name.
 type wideScript struct {
-	common   map[rune]bool      // the characters that are most frequent in names
-	ordinary func([2]byte) bool // reports whether two bytes are in the part of the page that schools teach
+	common   map[rune]bool      // characters most frequent in names
+	ordinary func([2]byte) bool // reports whether two bytes are in the part of the page taught at schools
 }
 
 func newWide(common string, ordinary func([2]byte) bool) wideScript {
@@ -64,7 +64,7 @@ var (
 		func(b [2]byte) bool { return b[0] >= 0xb0 && b[0] <= 0xc8 && b[1] >= 0xa1 })
 )
 
-// Bits of surprise of the characters of East Asian names.
+// Bits of surprise for the characters of East Asian names.
 const (
 	commonWide   = 7.0
 	ordinaryWide = 12.0
@@ -72,10 +72,10 @@ const (
 	halfKana     = 13.0 // of half width: one byte each
 	besideLatin  = 12.0 // a Latin letter next to it
 	undecodable  = 200.0
-	amongLatin   = 12.0 // one character between two Latin letters, in addition
+	amongLatin   = 12.0 // added for one character between two Latin letters
 )
 
-// cost returns the surprise, in bits, of a name in this script whose raw bytes read as s in a multi-byte code page.
+// cost returns the surprise, in bits, of a name in this script whose raw bytes decode to s in a multi-byte code page.
 func (w *wideScript) cost(raw []byte, enc encoding.Encoding) float64 {
 	s, err := enc.NewDecoder().Bytes(raw)
 	if err != nil {
@@ -111,7 +111,7 @@ func (w *wideScript) cost(raw []byte, enc encoding.Encoding) float64 {
 
 func isHalfKana(r rune) bool { return r >= 0xff61 && r <= 0xff9f }
 
-// character returns the surprise of a character that begins at byte at of raw.
+// character returns the surprise of a character at byte at of raw.
 func (w *wideScript) character(r rune, raw []byte, at int) float64 {
 	switch {
 	case isHalfKana(r):
@@ -130,9 +130,9 @@ func (w *wideScript) character(r rune, raw []byte, at int) float64 {
 	return rareWide
 }
 
-// zipNames returns the original names of the members of a zip, in the order of the archive: from the Unicode path field
-// (APPNOTE 6.3.10, 4.6.9), by the UTF-8 flag, as UTF-8 if that is valid, and otherwise in the code page that together
-// suits all remaining names best. Bytes undefined there are kept.
+// zipNames returns the original names of the members of a zip in archive order: from the Unicode path field (APPNOTE 6.3.10, 4.6.9), by
+// the UTF-8 flag, as UTF-8 if that is valid, and otherwise in the code page that best fits all the remaining names together. Bytes
+// undefined there are kept.
 func zipNames(files []*zip.File) []string {
 	names := make([]string, len(files))
 	var open []int
@@ -163,7 +163,7 @@ func zipNames(files []*zip.File) []string {
 	return names
 }
 
-// zipPage returns the code page that best suits names, which are separated by slashes.
+// zipPage returns the code page that best fits names, which are separated by slashes.
 func zipPage(names []byte) encoding.Encoding {
 	pairs := bytePairs(names)
 	var each []map[[2]byte]int
@@ -198,14 +198,13 @@ func zipPage(names []byte) encoding.Encoding {
 	return best
 }
 
-// Up to a number, names are also judged one by one; since each may then be in a language of its own, that costs
-// some bits per name.
+// Up to this number, names are also judged individually; since each can then be in a different language, that costs some bits per name.
 const (
 	maxNamesApart = 20
 	otherLanguage = 4.0
 )
 
-// surelyUTF8 reports whether a name is UTF-8 and could hardly be so by chance in any other code page.
+// surelyUTF8 reports whether a name is UTF-8 and is unlikely to be so by chance in any other code page.
 func surelyUTF8(name string) bool {
 	if !utf8.ValidString(name) {
 		return false
@@ -238,7 +237,7 @@ func unicodePath(f *zip.File) (string, bool) {
 // example, "essay (2).txt".
 type memberPaths struct{ taken map[string]bool }
 
-// path makes a name from an archive safe to show; it is never used to open a file.
+// path makes a name from an archive safe to display; it is never used to open a file.
 func (p *memberPaths) path(archive, name string) string {
 	if p.taken == nil {
 		p.taken = map[string]bool{}
@@ -253,8 +252,8 @@ func (p *memberPaths) path(archive, name string) string {
 	return unique
 }
 
-// IsClutter reports whether a file was written by a system and not by a person: lock files of word processors,
-// and files that operating systems add to folders.
+// IsClutter reports whether a file was written by a system rather than a person: lock files of word processors, and files that operating
+// systems add to folders.
 func IsClutter(name string) bool {
 	for _, part := range strings.Split(strings.ReplaceAll(name, `\`, "/"), "/") {
 		switch strings.ToLower(part) {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// budget holds the rest of the limits that the parts of one file share, including nested archives.
+// budget tracks what remains of the limits shared by the parts of one file, including nested archives.
 type budget struct {
 	entries  int
 	unpacked int64
@@ -27,7 +27,7 @@ type parts struct {
 	zip    *zip.Reader
 	byName map[string]*zip.File  // by lower-case name with forward slashes
 	used   map[string]bool       // parts that were read
-	rels   map[string][]relation // relations of the parts for which they were requested
+	rels   map[string][]relation // relations of the parts requested so far
 }
 
 // openZip checks the directory of a zip: number of entries, declared sizes. Headers may

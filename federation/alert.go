@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// In TLS 1.3 a client writes its request before the server has decided on its certificate. A site that does not know the key, because the
-// partner was revoked there, is pending or unknown, answers with an alert and closes. The client then writes to a closed connection, and
-// its caller sees whichever error is noticed first. alertedConn ensures that this error is the alert, which says that the request was
-// refused and not that the site is down.
+// In TLS 1.3, a client writes its request before the server has decided on its certificate. A site that does not know the key, because
+// the partner was revoked there, is pending or unknown, answers with an alert and closes the connection. The client then writes to a
+// closed connection, and its caller sees whichever error is noticed first. alertedConn ensures that this error is the alert, which means
+// that the request was refused rather than that the site is down.
 
-// alertFor is how long a failed write waits for anything that the other end sent before it closed the connection. A broken connection
-// causes no wait: reading fails at once.
+// alertFor is how long a failed write waits for data that the other end sent before closing the connection. A broken connection causes no
+// wait, because reading fails immediately.
 const alertFor = 2 * time.Second
 
 // alertedConn is a TLS connection that always has a reader, as in net/http.
 type alertedConn struct {
 	*tls.Conn
-	once  sync.Once // makes ended close only once
+	once  sync.Once // ensures that ended is closed only once
 	ended chan struct{}
 	err   error // error that ended reading; set before ended is closed
 }
@@ -66,7 +66,7 @@ func (c *alertedConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write returns the alert of the other end, if there is one, instead of the error from writing.
+// Write returns the other end's alert, if any, instead of the write error.
 func (c *alertedConn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	if err == nil {
@@ -84,7 +84,7 @@ func (c *alertedConn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// isAlert reports whether an error is an alert of the other end of a TLS connection.
+// isAlert reports whether an error is an alert from the other end of a TLS connection.
 func isAlert(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "remote error"

@@ -11,28 +11,26 @@ import (
 	"concordat/federation/wire"
 )
 
-// Epochs knows the epochs of the federations of which the site is a member. Its methods are safe for
-// concurrent use.
+// Epochs knows the epochs of the federations that the site belongs to. Its methods are safe for concurrent use.
 type Epochs interface {
 	// Scheme returns the scheme of the epoch's fingerprints, or false if the site does not currently serve it.
 	Scheme(e concordat.Epoch) (concordat.Scheme, bool)
-	// Grant returns the bytes of the crypto.FederationGrant for a member of a federation that the site
-	// leads, or a *concordat.Refusal.
+	// Grant returns the bytes of the crypto.FederationGrant for a member of a federation led by the site, or a *concordat.Refusal.
 	Grant(ctx context.Context, to concordat.SiteID, f concordat.FederationID) ([]byte, error)
 }
 
-// answers turns payloads of requests into payloads of replies.
+// answers converts payloads of requests to payloads of replies.
 type answers struct {
 	answerer concordat.Answerer
 	epochs   Epochs
 	order    [32]byte
 	card     func() []byte    // the site's own card, signed
-	head     func() wire.Head // of its audit
+	head     func() wire.Head // head of the site's audit log
 	others   func(to concordat.SiteID) []*crypto.Head
 }
 
-// answer returns the payload that answers a request of type t. Every failure is a *concordat.Refusal
-// that does not reveal its cause; the cause is the third result, for the log.
+// answer returns the payload that answers a request of type t. Every failure is a *concordat.Refusal that does not reveal its cause,
+// which is the third result, for the log.
 func (s *answers) answer(ctx context.Context, from concordat.SiteID, t crypto.MessageType,
 	payload []byte) ([]byte, *concordat.Refusal, error) {
 	body, err := s.dispatch(ctx, from, t, payload)
@@ -52,7 +50,7 @@ func (s *answers) answer(ctx context.Context, from concordat.SiteID, t crypto.Me
 	return nil, &concordat.Refusal{Reason: concordat.ReasonFault}, err
 }
 
-// malformed returns the refusal of an unreadable request.
+// malformed returns the refusal for an unreadable request.
 func malformed(err error) *concordat.Refusal {
 	if errors.Is(err, wire.ErrVersion) {
 		return &concordat.Refusal{Reason: concordat.ReasonFault,
@@ -119,7 +117,7 @@ func (s *answers) dispatch(ctx context.Context, from concordat.SiteID, t crypto.
 	return nil, fmt.Errorf("message of type %d: %w", t, wire.ErrFormat)
 }
 
-// answerEpoch handles one request about an epoch: it reads it, checks the epoch, answers, and writes the answer.
+// answerEpoch handles one request about an epoch: it parses it, checks the epoch, answers, and encodes the answer.
 func answerEpoch[A, R any](ctx context.Context, s *answers, from concordat.SiteID, payload []byte, read func([]byte) (*A, error),
 	answer func(context.Context, concordat.SiteID, *A) (*R, error), write func([]byte, *R) ([]byte, error),
 	epoch func(*A) concordat.Epoch) ([]byte, error) {
@@ -166,11 +164,11 @@ func (s *answers) ask(ctx context.Context, from concordat.SiteID, payload []byte
 	return appendFitting(&wire.EpochAnswer{Epoch: a.Epoch, Scheme: a.Scheme, Answer: *t})
 }
 
-// maxAnswer is the largest payload, in bytes, that fits into one reply together with the transport's own data.
+// maxAnswer is the maximum payload, in bytes, that fits in one reply together with the transport's own data.
 const maxAnswer = crypto.MaxPayload - 4096
 
-// appendFitting returns the payload of t. If it is too long for one message, each sentence keeps its nearest hits, and libraries whose
-// sentences lost some are marked as capped. It fails if even one hit per sentence is too much.
+// appendFitting returns the payload of t. If it is too long for one message, each sentence keeps its closest hits, and libraries whose
+// sentences lost some are marked as capped. If even one hit per sentence is too much, it fails.
 func appendFitting(t *wire.EpochAnswer) ([]byte, error) {
 	b, err := wire.AppendAnswer(nil, t)
 	most := 0
@@ -193,7 +191,7 @@ func hitsPerSentence(hits []concordat.Hit) map[int]int {
 	return n
 }
 
-// nearest returns t with at most limit hits for each sentence. The hits of a sentence are in order, the nearest first.
+// nearest returns t with up to limit hits per sentence. The hits of a sentence are in order, closest first.
 func nearest(t *concordat.SiteAnswer, limit int) concordat.SiteAnswer {
 	v := *t
 	v.Libraries, v.Hits = slices.Clone(t.Libraries), nil
@@ -212,8 +210,8 @@ func nearest(t *concordat.SiteAnswer, limit int) concordat.SiteAnswer {
 	return v
 }
 
-// notice gives the hits of an alert the numbers that the sentences had before they were shuffled. Hits of dummies have numbers from asked,
-// the number of sentences, on; only the receiver knows which they are.
+// notice restores in an alert's hits the numbers that the sentences had before they were shuffled. Hits of dummies have numbers from
+// asked, the number of sentences, on; only the receiver can tell which they are.
 func (s *answers) notice(ctx context.Context, from concordat.SiteID, payload []byte) ([]byte, error) {
 	n, err := wire.ParseNotice(payload)
 	if err != nil {

@@ -12,31 +12,30 @@ import (
 	"concordat/crypto"
 )
 
-// A message occupies no place for answering before all of it has arrived, but the part that has arrived takes up memory until the
-// message is answered. Each partner has a fixed allowance of memory. All unknown senders share another one; if it is full, the message
-// that began first gives way.
+// A message takes up no slot for answering until all of it has arrived, but the part that has arrived takes up memory until the message
+// is answered. Each partner has a fixed allowance of memory. All unknown senders share another one; when it is full, the message that
+// began first is dropped.
 
 const (
-	// leastRate is the number of bytes of a message that must arrive in each leastRateFor, counted from the
-	// beginning of the message.
+	// leastRate is the minimum number of bytes of a message that must arrive in each leastRateFor, measured from the start of the
+	// message.
 	leastRate    = 64 << 10
 	leastRateFor = 5 * time.Second
-	// firstRead is the number of bytes that are read before a message is checked at all; the shortest message has
-	// fewer.
+	// firstRead is the number of bytes read before any check of a message; the shortest message has fewer.
 	firstRead = 8 << 10
 )
 
-// errSlow means that a message from an unknown sender had to give way to others.
+// errSlow means that a message from an unknown sender was dropped in favour of others.
 var errSlow = errors.New("it gave way to other messages")
 
-// bodies bounds the bytes of messages that are arriving or waiting for their answers.
+// bodies limits the bytes of messages that are arriving or awaiting answers.
 type bodies struct {
-	perSite, unknown int // bytes for one partner, and for all unknown senders
+	perSite, unknown int // limits in bytes, per partner and for all unknown senders
 
-	mu        sync.Mutex // guards the fields below, and the bodies
+	mu        sync.Mutex // protects the fields below, and the bodies
 	sites     map[crypto.SiteID]int
-	strangers []*body // in the order in which they began
-	held      int     // by strangers
+	strangers []*body // in order of their start
+	held      int     // total of strangers
 }
 
 // body is one message.
@@ -45,14 +44,14 @@ type body struct {
 	site   crypto.SiteID
 	known  bool
 	held   int
-	giveUp func() // stops the reading of the message, without waiting; nil if reading has ended
+	giveUp func() // stops reading the message without waiting; nil if reading has ended
 }
 
 func newBodies(perSite, unknown int) *bodies {
 	return &bodies{perSite: perSite, unknown: unknown, sites: map[crypto.SiteID]int{}}
 }
 
-// begin returns a message that holds nothing yet. The caller must end it.
+// begin returns a message with no content yet. The caller must end it.
 func (b *bodies) begin(site crypto.SiteID, known bool, giveUp func()) *body {
 	x := &body{of: b, site: site, known: known, giveUp: giveUp}
 	if !known {
@@ -63,8 +62,7 @@ func (b *bodies) begin(site crypto.SiteID, known bool, giveUp func()) *body {
 	return x
 }
 
-// hold charges n more bytes to the message. It fails with errBusy if there is no room, and with errSlow for a
-// message that gave way.
+// hold charges n more bytes to the message. It fails with errBusy if there is no space, and with errSlow for a dropped message.
 func (x *body) hold(n int) error {
 	b := x.of
 	b.mu.Lock()
@@ -88,7 +86,7 @@ func (x *body) hold(n int) error {
 	return nil
 }
 
-// charge takes bytes from the partner's allowance. b.mu is held.
+// charge takes bytes from the partner's allowance. b.mu must be held.
 func (x *body) charge(n int) error {
 	if x.of.sites[x.site]+n > x.of.perSite {
 		return errBusy
@@ -98,7 +96,7 @@ func (x *body) charge(n int) error {
 	return nil
 }
 
-// recognise assigns a stranger's message to the partner that signed it.
+// recognise assigns an unknown sender's message to the partner that signed it.
 func (x *body) recognise(site crypto.SiteID) error {
 	b := x.of
 	b.mu.Lock()
@@ -115,7 +113,7 @@ func (x *body) recognise(site crypto.SiteID) error {
 	return x.charge(n)
 }
 
-// leave releases the bytes that x holds and ends it. b.mu is held.
+// leave releases the bytes charged to x and ends it. b.mu must be held.
 func (x *body) leave() {
 	b := x.of
 	if x.known {
@@ -135,8 +133,8 @@ func (x *body) end() {
 	x.leave()
 }
 
-// read reads the message of a request, up to the given number of bytes, as long as it arrives fast enough. After firstRead bytes, or all
-// bytes if there are fewer, it asks check whether to continue.
+// read reads a request's message, up to the given number of bytes, as long as it arrives fast enough. After firstRead bytes, or all if
+// there are fewer, it asks check whether to continue.
 func (x *body) read(w http.ResponseWriter, r *http.Request, most int, longest time.Duration,
 	check func(first []byte) error) (b []byte, err error) {
 	c := http.NewResponseController(w)
@@ -144,7 +142,7 @@ func (x *body) read(w http.ResponseWriter, r *http.Request, most int, longest ti
 		if err == nil {
 			_ = c.SetReadDeadline(time.Time{}) // without an HTTP connection, this fails harmlessly
 		} else {
-			endReading(w)() // no one waits for the rest
+			endReading(w)() // nobody is waiting for the rest
 		}
 	}()
 	began := time.Now()

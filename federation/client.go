@@ -14,21 +14,21 @@ import (
 	"concordat/federation/wire"
 )
 
-// Client is a partner as this site sees it. It is safe for concurrent use.
+// Client represents a partner at this site. It is safe for concurrent use.
 type Client struct {
 	site  concordat.SiteID
-	order [32]byte // key of the order of sentences
+	order [32]byte // key for the order of sentences
 	link  link
-	// journal receives the audit heads of other sites.
+	// journal receives other sites' audit heads.
 	journal Journal
-	// observe, which may be nil, receives the outcome of each call.
+	// observe, which can be nil, receives the outcome of each call.
 	observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
 }
 
 var _ concordat.Partner = (*Client)(nil)
 
-// A link carries one payload to a partner and brings back the payload that answers it, with the
-// partner's statement. It fails with *concordat.Refusal or *Error.
+// A link sends one payload to a partner and returns the payload that answers it, with the partner's statement. It fails with
+// *concordat.Refusal or *Error.
 type link interface {
 	exchange(ctx context.Context, t crypto.MessageType, payload []byte) ([]byte, concordat.Statement, error)
 	renew(ctx context.Context) (*crypto.Card, error)
@@ -38,13 +38,12 @@ type link interface {
 // Site returns the partner's identity.
 func (c *Client) Site() concordat.SiteID { return c.site }
 
-// garbage returns the error of a partner whose answer cannot be used.
+// garbage returns the error for an unusable answer from a partner.
 func (c *Client) garbage(what string, err error) error {
 	return &Error{Site: c.site, Kind: KindGarbage, Err: fmt.Errorf("%s: %w", what, err)}
 }
 
-// exchange sends a payload and reads the answer with read, which must also fail for an answer to a different
-// question.
+// exchange sends a payload and parses the answer with read, which must also reject answers to a different question.
 func exchange[T any](ctx context.Context, c *Client, t crypto.MessageType, payload []byte,
 	read func([]byte) (T, error)) (T, concordat.Statement, error) {
 	began := time.Now()
@@ -69,7 +68,7 @@ func exchanged[T any](ctx context.Context, c *Client, t crypto.MessageType, payl
 	return v, statement, nil
 }
 
-// answering returns a reader that accepts only answers that pass check.
+// answering returns a parser that accepts only answers that pass check.
 func answering[T any](read func([]byte) (T, error), check func(T) error) func([]byte) (T, error) {
 	return func(b []byte) (T, error) {
 		v, err := read(b)
@@ -107,7 +106,7 @@ func (c *Client) Catalogue(ctx context.Context) (*concordat.Catalogue, error) {
 	return v, nil
 }
 
-// Ask performs the first round. The question leaves padded and shuffled; the answer uses the caller's numbers.
+// Ask performs the first round. The question is sent padded and shuffled; the answer uses the caller's numbers.
 func (c *Client) Ask(ctx context.Context, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	padded, order, err := wire.Pad(a, orderKey(c.order, c.site, a.Job, concordat.Padded(len(a.Sentences))), rand.Reader)
 	if err != nil {
@@ -134,8 +133,8 @@ func (c *Client) Ask(ctx context.Context, a *concordat.Ask) (*concordat.SiteAnsw
 	return &v.Answer, nil
 }
 
-// orderKey returns the key of the order in which the n padded sentences of a job go to a partner. The key depends on nothing else, so
-// that the sentences of a later alert can still be identified.
+// orderKey returns the key for the order in which a job's n padded sentences are sent to a partner. The key depends on nothing else, so
+// that the sentences in a later alert can still be identified.
 func orderKey(key [32]byte, site concordat.SiteID, job concordat.JobID, n int) [32]byte {
 	mac := hmac.New(sha256.New, key[:])
 	mac.Write([]byte("concordat/order/1\x00"))
@@ -145,8 +144,7 @@ func orderKey(key [32]byte, site concordat.SiteID, job concordat.JobID, n int) [
 	return [32]byte(mac.Sum(nil))
 }
 
-// checkAnswer returns an error for an answer that does not fit a, or that shows more than its stated level
-// allows.
+// checkAnswer returns an error for an answer that does not fit a, or that discloses more than its stated level allows.
 func checkAnswer(a *concordat.Ask, t *concordat.SiteAnswer) error {
 	if len(t.Libraries) != len(a.Libraries) {
 		return fmt.Errorf("%d libraries answered, %d asked", len(t.Libraries), len(a.Libraries))
@@ -172,7 +170,7 @@ func checkAnswer(a *concordat.Ask, t *concordat.SiteAnswer) error {
 	return nil
 }
 
-// rank returns the place of a level, 0 to 5.
+// rank returns the index of a level, 0 to 5.
 func rank(s concordat.Show) int {
 	for i, l := range concordat.Levels() {
 		if l == s {
@@ -182,7 +180,7 @@ func rank(s concordat.Show) int {
 	return 0
 }
 
-// Outline performs the second round. The documents are returned in the order asked.
+// Outline performs the second round. It returns the documents in the order requested.
 func (c *Client) Outline(ctx context.Context, a *concordat.OutlineAsk) (*concordat.Outlines, error) {
 	payload, err := wire.AppendOutlineAsk(nil, a)
 	if err != nil {
@@ -215,7 +213,7 @@ func checkOutlines(a *concordat.OutlineAsk, v *concordat.Outlines) error {
 	return nil
 }
 
-// checkUnits returns an error for units that are not in the order of the text, or not within the text.
+// checkUnits returns an error for units out of text order, or outside the text.
 func checkUnits(o *concordat.Outline) error {
 	ordinal, end := -1, 0
 	for _, u := range o.Units {
@@ -227,7 +225,7 @@ func checkUnits(o *concordat.Outline) error {
 	return nil
 }
 
-// Edges performs the edge round. The passages are returned in the order asked.
+// Edges performs the edge round. It returns the passages in the order requested.
 func (c *Client) Edges(ctx context.Context, a *concordat.EdgesAsk) (*concordat.Edges, error) {
 	payload, err := wire.AppendEdgesAsk(nil, a)
 	if err != nil {
@@ -251,7 +249,7 @@ func (c *Client) Edges(ctx context.Context, a *concordat.EdgesAsk) (*concordat.E
 	return v, nil
 }
 
-// checkCopies returns an error for copies that are not within the passage of the question.
+// checkCopies returns an error for copies outside the passage in the question.
 func checkCopies(p *concordat.EdgePassage, copies []concordat.EdgeCopy) error {
 	if len(copies) > len(p.Words) {
 		return fmt.Errorf("%d copies of %d words", len(copies), len(p.Words))
@@ -266,7 +264,7 @@ func checkCopies(p *concordat.EdgePassage, copies []concordat.EdgeCopy) error {
 	return nil
 }
 
-// Reveal asks to see more of a match, or repeats such a request to learn of a later decision.
+// Reveal requests more of a match, or repeats such a request to learn of a later decision.
 func (c *Client) Reveal(ctx context.Context, a *concordat.RevealAsk) (*concordat.Revealed, error) {
 	payload, err := wire.AppendRevealAsk(nil, a)
 	if err != nil {
@@ -320,7 +318,7 @@ func (c *Client) Ship(ctx context.Context, a *concordat.ShipAsk) (*concordat.Shi
 	return v, nil
 }
 
-// Notify sends the partner a notice. On return the partner has received it.
+// Notify sends the partner a notice. On return, the partner has received it.
 func (c *Client) Notify(ctx context.Context, n *concordat.Notice) error {
 	payload, err := wire.AppendNotice(nil, n)
 	if err != nil {
@@ -330,7 +328,7 @@ func (c *Client) Notify(ctx context.Context, n *concordat.Notice) error {
 	return err
 }
 
-// Grant fetches the secrets of a federation from the site that leads it.
+// Grant fetches a federation's secrets from the site that leads it.
 func (c *Client) Grant(ctx context.Context, f concordat.FederationID) (*crypto.FederationGrant, error) {
 	payload, err := wire.AppendGrantAsk(nil, &wire.GrantAsk{Federation: f})
 	if err != nil {
@@ -350,7 +348,7 @@ func (c *Client) Grant(ctx context.Context, f concordat.FederationID) (*crypto.F
 	return g, err
 }
 
-// Head requests only the end of the partner's audit, and passes it to the client's journal.
+// Head requests only the head of the partner's audit log, and passes it to the client's journal.
 func (c *Client) Head(ctx context.Context) (*wire.Head, error) {
 	payload, err := wire.AppendHeadAsk(nil)
 	if err != nil {
@@ -360,8 +358,8 @@ func (c *Client) Head(ctx context.Context) (*wire.Head, error) {
 	return h, err
 }
 
-// Refresh fetches the partner's card and gives it to the roster if it is newer. It should be called about once a day. It fails if the
-// partner shows a card that does not succeed the one held.
+// Refresh fetches the partner's card and passes it to the roster if it is newer. It should be called about once a day. It fails if the
+// partner presents a card that does not succeed the current one.
 func (c *Client) Refresh(ctx context.Context) error {
 	began := time.Now()
 	_, err := c.link.renew(ctx)

@@ -13,21 +13,21 @@ import (
 	"concordat/webhook/outbound"
 )
 
-// Addresses of partners come from their cards and invitations, so a partner chooses where this site connects. It may name hosts on the
-// Internet. It may name hosts in a private network, or this machine, only if this site itself is reached there, as its own card shows, or
-// if an administrator allows the network. Link-local addresses, at which clouds serve secrets of their machines, are never called unless
+// Addresses of partners come from their cards and invitations, so a partner chooses where this site connects to. It can name hosts on the
+// Internet. It can name hosts in a private network, or this machine, only if this site itself is reached there, as its own card shows, or
+// if an administrator allows the network. Link-local addresses, where clouds serve secrets of their machines, are never contacted unless
 // an administrator allows them.
 
-// errPrivate means that a partner's card names an address that it may not name.
+// errPrivate means that a partner's card names a forbidden address.
 var errPrivate = errors.New("the address is not public; an administrator can allow its network with federation.allow")
 
-// reach says where connections to partners may go in addition to the Internet.
+// reach determines where partner connections can go besides the Internet.
 type reach struct {
 	allow             []netip.Prefix
-	loopback, private bool // this site itself is reached there
+	loopback, private bool // whether this site itself is reached there
 }
 
-// reachOf returns the addresses to which a site with the card may connect.
+// reachOf returns the addresses to which a site with the given card can connect.
 func reachOf(own *crypto.Card, allow []netip.Prefix) reach {
 	r := reach{allow: allow}
 	if own == nil {
@@ -52,7 +52,7 @@ func reachOf(own *crypto.Card, allow []netip.Prefix) reach {
 	return r
 }
 
-// allows reports whether a connection may go to an address.
+// allows reports whether a connection to an address is allowed.
 func (r reach) allows(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
 	for _, p := range r.allow {
@@ -63,8 +63,7 @@ func (r reach) allows(ip netip.Addr) bool {
 	return outbound.Public(ip) || r.loopback && ip.IsLoopback() || (r.private || r.loopback) && ip.IsPrivate()
 }
 
-// dial connects over TCP. It checks the very address that it dials, so a name cannot resolve to another address in
-// between.
+// dial connects over TCP. It checks the very address it dials, so a name cannot resolve to another address in between.
 func (r reach) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d := &net.Dialer{Timeout: dialTimeout, ControlContext: func(_ context.Context, _, at string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(at)

@@ -1,12 +1,12 @@
-// Package federation carries the messages of partners. It is the transport between a concordat.Partner, which [Client] implements for one
-// partner, and a concordat.Answerer, which [Server] serves to all of them. Other packages determine the content of answers (package
-// site/answer), keep the list of partners (package partners) and make the envelopes (package crypto). Open federation.go first, then
-// client.go and server.go, which are the two ends.
+// Package federation transports the messages of partners. It sits between a concordat.Partner, which [Client] implements for one partner,
+// and a concordat.Answerer, which [Server] serves to all of them. Other packages determine the content of answers (package site/answer),
+// keep the list of partners (package partners) and create the envelopes (package crypto). Open federation.go first, then client.go and
+// server.go for the two ends.
 //
-// A request is sealed to the partner's key and signed by the asking site. Its answer is sealed to a key that is used only for this request,
-// and is signed twice: as a message, and as a statement that others can keep and check. Both travel over mutual TLS 1.3 with pinned keys. A
-// partner is identified by its site card, never by its address; a [Roster] says who the partners are.
+// A request is sealed to the partner's key and signed by the asking site. Its answer is sealed to a key used only for this request, and
+// signed twice: as a message, and as a statement that others can keep and check. Both travel over mutual TLS 1.3 with pinned keys. A
+// partner is identified by its site card, never by its address; a [Roster] lists the partners.
 //
-// The data about a document that a partner sees are padded and shuffled (package wire). If a partner is down, is slow or sends
-// nonsense, only its own answer is lost: see [Gather].
+// Anything a partner sees about a document is padded and shuffled (package wire). If a partner is down, is slow or sends nonsense, only
+// its own answer is lost: see [Gather].
 package federation

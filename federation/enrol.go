@@ -12,8 +12,8 @@ import (
 	"concordat/crypto"
 )
 
-// unverifiedClient fetches a site's card from an unverified server: it accepts any TLS key and remembers it until the card says which keys
-// are valid. The signature of its site's root key proves the card. The caller's identity is not revealed.
+// unverifiedClient fetches a site's card from an unverified server: it accepts any TLS key and remembers it until the card shows which
+// keys are valid. The card is authenticated by the signature of its site's root key. The caller's identity is not revealed.
 type unverifiedClient struct {
 	http *http.Client
 
@@ -32,8 +32,7 @@ func newUnverifiedClient(to crypto.SiteID, o ClientOptions) *unverifiedClient {
 	return v
 }
 
-// check fails if the card does not name the key of the server from which it was fetched, which means that
-// someone is in between.
+// check fails if the card does not contain the key of the server it was fetched from, which indicates someone in the middle.
 func (v *unverifiedClient) check(c *crypto.Card) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -45,8 +44,8 @@ func (v *unverifiedClient) check(c *crypto.Card) error {
 	return nil
 }
 
-// Reach fetches the card of a site from its first address, as any holder of the card can. It fails with an Error if no site, or another
-// site, answers there. The sites need not be partners. own is the card of this site.
+// Reach fetches a site's card from its first address, as any holder of the card can. If no site, or another site, answers there, it fails
+// with an Error. The sites need not be partners. own is the card of this site.
 func Reach(ctx context.Context, card, own *crypto.Card, o ClientOptions) error {
 	o.defaults(own)
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
@@ -80,15 +79,15 @@ func fetchCard(ctx context.Context, c *http.Client, url string) ([]byte, error) 
 	return b, err
 }
 
-// Redeemed is an enrolment that waits for the two administrators.
+// Redeemed is an enrolment that awaits confirmation by the two administrators.
 type Redeemed struct {
 	Inviter *crypto.Card
-	Words   [6]string // words to compare with those that the inviting site shows
+	Words   [6]string // words to compare with those displayed by the inviting site
 }
 
-// Redeem redeems an invitation for the site of the roster: it fetches the inviting site's card, checks it against the invitation, and sends
-// its own card. The caller keeps the inviting site as pending until its administrator confirms that both screens show the same words. The
-// same invitation cannot be redeemed again.
+// Redeem redeems an invitation for the site of the roster: it fetches the inviting site's card, checks it against the invitation, and
+// sends its own card. The caller keeps the inviting site as pending until its administrator confirms that both screens display the same
+// words. The same invitation cannot be redeemed again.
 func Redeem(ctx context.Context, i *crypto.Invitation, roster Roster, o ClientOptions) (*Redeemed, error) {
 	_, own := roster.Self()
 	o.defaults(own)
@@ -126,7 +125,7 @@ func redeem(ctx context.Context, i *crypto.Invitation, roster Roster, o ClientOp
 	return &Redeemed{Inviter: card, Words: crypto.Words(card.Site, own.Site, i.Digest(), redemption.Nonce)}, nil
 }
 
-// inviter fetches the card of the site that made an invitation.
+// inviter fetches the card of the site that issued an invitation.
 func inviter(ctx context.Context, i *crypto.Invitation, o ClientOptions) (*crypto.Card, error) {
 	v := newUnverifiedClient(i.Site, o)
 	defer v.http.CloseIdleConnections()

@@ -8,19 +8,19 @@ import (
 	"concordat"
 )
 
-// Kind is the way in which a partner failed to answer.
+// Kind is the way a partner failed to answer.
 type Kind string
 
 // The kinds of failure.
 const (
-	KindDown     Kind = "down"     // there was no connection, or it broke
-	KindSilent   Kind = "silent"   // there was no answer in time
-	KindStranger Kind = "stranger" // another site answered, whose key is not on the partner's card
-	KindRejected Kind = "rejected" // the partner does not take messages from this site, without giving a reason
+	KindDown     Kind = "down"     // the connection could not be made, or broke
+	KindSilent   Kind = "silent"   // no timely answer
+	KindStranger Kind = "stranger" // another site answered, with a key that is not on the partner's card
+	KindRejected Kind = "rejected" // the partner does not accept messages from this site, without giving a reason
 	KindGarbage  Kind = "garbage"  // the answer breaks the protocol, or answers a different question
 )
 
-// Error is the failure of one partner. It wraps concordat.ErrUnavailable and the cause, and concordat.ErrInvalid too if the kind is
+// Error is the failure of one partner. It wraps concordat.ErrUnavailable and the cause, and also concordat.ErrInvalid if the kind is
 // KindGarbage. A well-formed refusal is not an Error but a *concordat.Refusal.
 type Error struct {
 	Site concordat.SiteID
@@ -37,8 +37,8 @@ func (e *Error) Unwrap() []error {
 	return []error{concordat.ErrUnavailable, e.Err}
 }
 
-// failure converts err, from a call to site, into the error for the caller. A refusal, an Error, and the end of the caller's own ctx
-// stay unchanged; a deadline becomes KindSilent, and anything else the given kind.
+// failure converts err, from a call to site, to the error for the caller. A refusal, an Error, and the end of the caller's own ctx are
+// returned unchanged; a deadline becomes KindSilent, and anything else becomes the given kind.
 func failure(ctx context.Context, site concordat.SiteID, kind Kind, err error) error {
 	var known *Error
 	var refusal *concordat.Refusal

@@ -9,10 +9,10 @@ import (
 	"concordat"
 )
 
-// Group holds the partners that one check asks.
+// Group is the set of partners that one check asks.
 type Group struct {
 	Partners []concordat.Partner
-	Timeout  time.Duration // time limit of each answer; 0 means a minute
+	Timeout  time.Duration // time limit per answer; 0 means a minute
 	Parallel int           // maximum number of partners asked at once; 0 means sixteen
 }
 
@@ -21,16 +21,16 @@ const (
 	defaultParallel = 16
 )
 
-// Answered is the answer of one partner of a Group.
+// Answered is the answer of one partner in a Group.
 type Answered[T any] struct {
 	Site  concordat.SiteID
 	Value T // zero if there was an error
 	Took  time.Duration
 }
 
-// Gather calls ask for each partner of g, for many concurrently, and yields each outcome, with that partner's own error, as it arrives.
-// If a partner does not answer in time, its error wraps concordat.ErrUnavailable. When the loop is left or ctx ends, Gather cancels the
-// calls under way and waits for them. ask must return when its context ends.
+// Gather calls ask for each partner of g, many at a time, and yields each outcome, with that partner's own error, as it arrives. If a
+// partner does not answer in time, its error wraps concordat.ErrUnavailable. If the loop is left or ctx ends, Gather cancels the running
+// calls and waits for them. ask must return when its context ends.
 func Gather[T any](ctx context.Context, g Group, ask func(context.Context, concordat.Partner) (T, error)) iter.Seq2[Answered[T], error] {
 	return func(yield func(Answered[T], error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

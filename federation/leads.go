@@ -10,8 +10,8 @@ import (
 	"concordat/federation/wire"
 )
 
-// Leads asks with cells of meaning, which the caller pads. If the partner's version does not know the question, the partner rejects the
-// message; the error then wraps errors.ErrUnsupported.
+// Leads asks with cells of meaning, which the caller must pad. If the partner's version does not support the question, the partner
+// rejects the message; the error then wraps errors.ErrUnsupported.
 func (c *Client) Leads(ctx context.Context, a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
 	payload, err := wire.AppendLeadAsk(nil, a)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// boundedListener is a listener that bounds the number of connections, in total and per address, and the rate of new connections per
-// address. Connections above these bounds are closed at once, before a byte is read or a key is used.
+// boundedListener is a listener that limits the number of connections, in total and per address, and the rate of new connections per
+// address. Connections beyond these limits are closed immediately, before a byte is read or a key is used.
 type boundedListener struct {
 	net.Listener
 	most, each int
-	rate       float64 // new connections of an address per second; ten times as many at once
+	rate       float64 // new connections per second and address; ten times as many at once
 	now        func() time.Time
 
 	mu    sync.Mutex // guards the fields below
@@ -21,15 +21,14 @@ type boundedListener struct {
 	peers map[string]*caller
 }
 
-// caller holds the connections of one address, and the number that it could open at the time at.
+// caller is an address with its number of connections, and the number that it could open at time at.
 type caller struct {
 	open   int
 	tokens float64
 	at     time.Time
 }
 
-// callersKept is the number of addresses above which those without connections are forgotten as soon as they have their full allowance
-// again.
+// callersKept is the number of addresses above which those without connections are forgotten as soon as they regain their full allowance.
 const callersKept = 4096
 
 func newBoundedListener(l net.Listener, most, each, rate int) *boundedListener {
@@ -52,8 +51,7 @@ func (b *boundedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// callerOf returns the name of a caller: its address or, for IPv6, its /64 network, which usually belongs to one household
-// or machine.
+// callerOf returns the name of a caller: its address or, for IPv6, its /64 network, which usually belongs to one household or machine.
 func callerOf(a net.Addr) string {
 	p, err := netip.ParseAddrPort(a.String())
 	if err != nil {

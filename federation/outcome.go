@@ -11,8 +11,8 @@ type Outcome string
 
 // Outcomes other than the kinds of failure.
 const (
-	OutcomeAnswered Outcome = "answered" // also with a sealed refusal by the partner asked
-	OutcomeRefused  Outcome = "refused"  // by the partner asked
+	OutcomeAnswered Outcome = "answered" // including a sealed refusal by the partner asked
+	OutcomeRefused  Outcome = "refused"  // refused by the partner asked
 	OutcomeRejected Outcome = "rejected" // not from an active partner, or malformed
 	OutcomeBusy     Outcome = "busy"
 	OutcomeFailed   Outcome = "failed"

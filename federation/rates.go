@@ -7,10 +7,10 @@ import (
 	"concordat/crypto"
 )
 
-// A partner may make the requests of rateBurst seconds at once.
+// A partner can make the requests of rateBurst seconds at once.
 const rateBurst = 500
 
-// rates bounds the rate of each partner's requests, since each request leaves a permanent record. Only partners whose signature was checked
+// rates limits the rate of each partner's requests, since each request leaves a permanent record. Only partners with a verified signature
 // are counted, so there are no more than in the roster.
 type rates struct {
 	each, most float64 // maximum number of requests per second, and at once
@@ -19,7 +19,7 @@ type rates struct {
 	sites map[crypto.SiteID]allowance
 }
 
-// allowance is the number of requests that a partner could make at the time at.
+// allowance is the number of requests that a partner could make at time at.
 type allowance struct {
 	left float64
 	at   time.Time
@@ -29,7 +29,7 @@ func newRates(each, most float64) *rates {
 	return &rates{each: each, most: most, sites: map[crypto.SiteID]allowance{}}
 }
 
-// take counts a request, or returns how long to wait for it.
+// take counts a request, or returns how long the request must wait.
 func (r *rates) take(site crypto.SiteID, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

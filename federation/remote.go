@@ -21,20 +21,20 @@ import (
 	"concordat/federation/wire"
 )
 
-// ClientOptions are the settings of a Client.
+// ClientOptions configure a Client.
 type ClientOptions struct {
-	Timeout  time.Duration    // time limit of a call, retries included; 0 means two minutes; at most crypto.MaxTTL
-	Tries    int              // for one message, with the same bytes; 0: three
-	Parallel int              // maximum number of calls under way at once; others wait; 0 means eight
-	Journal  Journal          // nil: none
-	Now      func() time.Time // nil: time.Now
-	// Observe, if not nil, receives the outcome of each call. It is KindGarbage if the partner's answer or card is impossible or belongs to
-	// something else.
+	Timeout  time.Duration    // time limit for a call including retries; 0 means two minutes; at most crypto.MaxTTL
+	Tries    int              // attempts to send one message, with the same bytes; 0 means three
+	Parallel int              // maximum number of concurrent calls; others wait; 0 means eight
+	Journal  Journal          // nil for none
+	Now      func() time.Time // nil means time.Now
+	// Observe, if not nil, receives the outcome of each call. That is KindGarbage if the partner's answer or card is impossible or
+	// belongs to something else.
 	Observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
-	// Allow lists private networks in which partners may be; see reach.
+	// Allow lists private networks where partners can be; see reach.
 	Allow []netip.Prefix
-	// Dial replaces the way connections are made, for tests. If it is nil, they use TCP, with a limit of ten
-	// seconds, to addresses that reach allows.
+	// Dial replaces the way connections are made, for tests. If nil, connections use TCP, with a limit of ten seconds, to addresses
+	// allowed by reach.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -49,8 +49,8 @@ const (
 	followFor      = 5 * time.Second
 )
 
-// NewClient returns the partner of the roster with this identity. order is a secret of this site that must not change while answers to the
-// site's asks may still arrive. Close ends idle connections.
+// NewClient returns the partner in the roster with this identity. order is a secret of this site that must not change while answers to
+// the site's asks can still arrive. Close ends idle connections.
 func NewClient(site crypto.SiteID, roster Roster, order [32]byte, o ClientOptions) *Client {
 	_, own := roster.Self()
 	o.defaults(own)
@@ -62,7 +62,7 @@ func NewClient(site crypto.SiteID, roster Roster, order [32]byte, o ClientOption
 	return &Client{site: r.name, order: order, link: r, journal: o.Journal, observe: o.Observe}
 }
 
-// defaults fills in unset options for the site with the card, or for an unknown site if it is nil.
+// defaults fills in unset options for the site with the given card, or for an unknown site if it is nil.
 func (o *ClientOptions) defaults(own *crypto.Card) {
 	if o.Timeout <= 0 || o.Timeout > crypto.MaxTTL {
 		o.Timeout = clientTimeout
@@ -91,10 +91,10 @@ type remote struct {
 	roster Roster
 	http   *http.Client
 	o      ClientOptions
-	slots  chan struct{} // holds one element per call under way
+	slots  chan struct{} // contains one element per running call
 
 	mu       sync.Mutex
-	followed time.Time // when follow last tried; guarded by mu
+	followed time.Time // when follow last tried; protected by mu
 }
 
 var _ link = (*remote)(nil)
@@ -105,7 +105,7 @@ func (r *remote) failed(kind Kind, err error) *Error {
 	return &Error{Site: r.name, Kind: kind, Err: err}
 }
 
-// member returns the partner's entry in the roster if this site may ask the partner.
+// member returns the partner's roster entry if this site is allowed to ask it.
 func (r *remote) member() (Member, error) {
 	m, ok := r.roster.Member(r.site)
 	if !ok || m.State != StateActive {
@@ -114,8 +114,8 @@ func (r *remote) member() (Member, error) {
 	return m, nil
 }
 
-// exchange seals the payload, sends it, and opens the reply. If the partner's card has changed, exchange fetches it. If the partner could
-// not open the message, it does so at once, since the message did not run.
+// exchange seals the payload, sends it, and opens the reply. If the partner's card has changed, it fetches the new one. If the partner
+// could not open the message, it does so immediately, since the message did not run.
 func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []byte) ([]byte, concordat.Statement, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.Timeout)
 	defer cancel()
@@ -147,8 +147,8 @@ func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []b
 // errKey means that the partner could not open the message.
 var errKey = errors.New("the partner cannot open what is sealed to the key in its card")
 
-// outdated reports whether an error may be due to a change of the partner's keys: the partner shows another TLS key or cannot open the
-// message, or the card held has no key for this week. In each case, the message did not run.
+// outdated reports whether an error can be due to a change of the partner's keys: the partner presents another TLS key or cannot open the
+// message, or the known card has no key for this week. In each case, the message did not run.
 func outdated(err error) bool {
 	var e *Error
 	return errors.Is(err, errKey) || errors.Is(err, crypto.ErrNoKey) || errors.As(err, &e) && e.Kind == KindStranger
@@ -169,8 +169,7 @@ func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageTyp
 	}
 	answer, opened, err := r.deliver(ctx, id, card, pending, env, replyType(t))
 	if errors.Is(err, crypto.ErrSignature) {
-		// The partner may have replaced its signing key. Asking again gives the same answer, and does not run the
-		// request twice.
+		// The partner may have replaced its signing key. Asking again returns the same answer, without running the request twice.
 		if newer, renewed := r.renew(ctx); renewed == nil && newer.Serial > card.Serial {
 			card = newer
 			opened, err = r.open(id, answer, pending, card, replyType(t))
@@ -199,7 +198,7 @@ func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageTyp
 	return nil, none, refusal
 }
 
-// follow fetches the newer card that the partner says it has. The answer that said so is valid even if the fetch fails, so follow delays
+// follow fetches a newer card announced by the partner. The answer that announced it is valid even if the fetch fails, so follow delays
 // it only briefly and rarely.
 func (r *remote) follow(ctx context.Context) {
 	now := r.o.Now()
@@ -217,7 +216,7 @@ func (r *remote) follow(ctx context.Context) {
 	_, _ = r.renew(ctx)
 }
 
-// record enters an exchange that this site began in the journal.
+// record enters an exchange started by this site in the journal.
 func (r *remote) record(e Exchange, refusal *concordat.Refusal) {
 	e.Partner, e.Asked, e.Took = r.name, true, r.o.Now().Sub(e.At)
 	if refusal != nil {
@@ -277,7 +276,7 @@ func (r *remote) open(id *crypto.Identity, answer []byte, p *crypto.Pending, car
 	return opened, nil
 }
 
-// isBusy reports whether the reply says that the message was not run and may be sent again, and returns when.
+// isBusy reports whether the reply means that the message was not run and can be sent again, and returns when.
 func isBusy(o *crypto.Reply) (bool, time.Time) {
 	if o.Type != crypto.TypeError {
 		return false, time.Time{}
@@ -293,7 +292,7 @@ func isBusy(o *crypto.Reply) (bool, time.Time) {
 	return true, refusal.Retry
 }
 
-// passing reports whether an error may be temporary, so that a retry may help.
+// passing reports whether an error can be temporary, so that a retry might help.
 func passing(err error) bool {
 	var e *Error
 	return !errors.As(err, &e) || e.Kind == KindDown
@@ -323,7 +322,7 @@ func (r *remote) post(ctx context.Context, card *crypto.Card, env []byte) ([]byt
 
 func address(base, path string) string { return strings.TrimSuffix(base, "/") + path }
 
-// call makes one HTTP request and returns the body of a successful answer, which may have at most most bytes.
+// call makes one HTTP request and returns the body of a successful answer, up to most bytes.
 func (r *remote) call(ctx context.Context, method, url string, body []byte, most int) ([]byte, error) {
 	answer, date, err := callHTTP(ctx, r.http, method, url, body, most)
 	var e *Error
@@ -340,7 +339,7 @@ func (r *remote) call(ctx context.Context, method, url string, body []byte, most
 	return answer, nil
 }
 
-// callHTTP is like call, without a check of the answering site. date is the Date header of the answer.
+// callHTTP is like call, without checking the answering site. date is the Date header of the answer.
 func callHTTP(ctx context.Context, c *http.Client, method, url string, body []byte, most int) (answer []byte, date time.Time, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -419,8 +418,8 @@ func present(b []byte) []byte {
 	return b
 }
 
-// renew fetches the partner's card and gives it to the roster if it is newer. It accepts any TLS key that the new card names, because the
-// partner may have had to replace all of its keys.
+// renew fetches the partner's card and passes it to the roster if it is newer. It accepts any TLS key named in the new card, because the
+// partner may have had to replace all its keys.
 func (r *remote) renew(ctx context.Context) (*crypto.Card, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.Timeout)
 	defer cancel()
@@ -446,7 +445,7 @@ func (r *remote) renew(ctx context.Context) (*crypto.Card, error) {
 	return nil, failure(ctx, r.name, KindDown, last)
 }
 
-// fetch fetches the card at an address. If the card held names the key that answers, fetch connects as a partner. Otherwise it connects as
+// fetch fetches the card at an address. If the known card names the answering key, fetch connects as a partner. Otherwise, it connects as
 // a guest, so that an impostor does not learn from this site's key who is asking.
 func (r *remote) fetch(ctx context.Context, url string, held *crypto.Card) (*crypto.Card, error) {
 	b, err := fetchCard(ctx, r.http, url)
@@ -470,8 +469,7 @@ func (r *remote) fetch(ctx context.Context, url string, held *crypto.Card) (*cry
 	return card, nil
 }
 
-// httpClient returns a client that speaks HTTP/1.1 over TLS as configured, directly, without cookies or
-// redirects.
+// httpClient returns a client that uses HTTP/1.1 over TLS as configured, directly, without cookies or redirects.
 func httpClient(dial func(context.Context, string, string) (net.Conn, error), c *tls.Config) *http.Client {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)

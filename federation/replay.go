@@ -15,20 +15,20 @@ import (
 	"concordat/crypto"
 )
 
-// Replays remembers the requests that a site has taken, with their replies, until they are too old to be taken again. It runs each message
-// at most once: the same bytes get the same reply, and other bytes under the same name are refused. If a partner has too many replies, its
-// oldest are dropped, and their requests are refused if they arrive again; if there are too many in total, those of the partner with the
-// most are dropped. Entries are only appended to the file; when it has grown, it is rewritten without expired entries. Replays is safe for
-// concurrent use; only one process may have a file open.
+// Replays remembers the requests that a site has accepted, with their replies, until they are too old to be accepted again. It runs each
+// message at most once: the same bytes get the same reply, and different bytes under the same name are refused. If a partner has too many
+// replies, its oldest are dropped, and their requests are refused if they arrive again; if there are too many in total, the partner with
+// the most loses its oldest. The file is append-only; once it has grown, it is rewritten without expired entries. Replays is safe for
+// concurrent use; only one process can have a file open.
 //
-// A request is on disk before it runs, but a reply is on disk only when the system has written it. If a crash loses the reply, its
-// request is refused and does not run again.
+// A request is on disk before it runs, but a reply is on disk only once the operating system has written it. If a crash loses the reply,
+// its request is refused rather than run again.
 //
-// The processes of one site share the claim on a request (ServerOptions.Claim): commit asks for it before the request is written, so that
-// only one of them runs it. Replies stay in the file of the process that made them.
+// The processes of one site share the claim on a request (ServerOptions.Claim): commit makes the claim before the request is written, so
+// that only one of them runs it. Replies remain in the file of the process that made them.
 type Replays struct {
 	path  string
-	claim func(context.Context, crypto.SiteID, crypto.MessageID, time.Time) (bool, error) // nil: there is no other process
+	claim func(context.Context, crypto.SiteID, crypto.MessageID, time.Time) (bool, error) // nil if there is no other process
 	most  int64                                                                           // bytes of the entries; the file is rewritten when it has twice as many
 	disk  disk
 
@@ -37,14 +37,14 @@ type Replays struct {
 	size    int64
 	live    int64 // bytes of unexpired entries
 	entries map[replayKey]*replay
-	bytes   map[crypto.SiteID]int64     // of the entries of a partner
-	replies map[crypto.SiteID][]*replay // of a partner with replies, oldest first; some may be gone
+	bytes   map[crypto.SiteID]int64     // bytes of each partner's entries
+	replies map[crypto.SiteID][]*replay // replies to each partner, oldest first; some can be gone
 	swept   time.Time
 	trust   time.Time // requests issued up to this time are refused unless they are remembered
 
 	syncing sync.Mutex // held during a sync; never taken while mu is held
-	synced  mark       // end of the part on the disk; guarded by syncing
-	written int        // counts rewrites; guarded by mu
+	synced  mark       // end of the part on disk; protected by syncing
+	written int        // counts rewrites; protected by mu
 }
 
 // mark is a position in one of the successive files at the path.
@@ -58,14 +58,14 @@ type replayKey struct {
 	id   crypto.MessageID
 }
 
-// replay is a request that was taken.
+// replay is a request that was accepted.
 type replay struct {
 	key    replayKey
 	digest [32]byte
 	until  time.Time
-	cost   int64 // bytes in the file
-	offset int64 // of the reply in the file
-	length int   // of the reply; 0 if none was kept
+	cost   int64 // size in the file in bytes
+	offset int64 // offset of the reply in the file
+	length int   // length of the reply; 0 if none was kept
 	done   chan struct{}
 	state  replayState
 }
@@ -87,15 +87,15 @@ const (
 	recordTrust    = 3 // belongs to no request: requests issued up to its time are refused, because a file was lost
 
 	defaultReplayBytes = 512 << 20
-	// A partner may fill one eighth of the memory, so that no partner can displace the others.
+	// A partner can use one eighth of the memory, so that no partner can displace the others.
 	replayShare = 8
 	sweepEvery  = time.Minute
 )
 
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
-// CreateReplays makes the file for a site that has not taken any request yet. Without it, OpenReplays has to assume that a file was lost.
-// It fails with concordat.ErrExists if there is one.
+// CreateReplays creates the file for a site that has not accepted any requests. Without it, OpenReplays has to assume that a file was
+// lost. If the file exists, it fails with concordat.ErrExists.
 func CreateReplays(path string) error { return createReplays(path, realDisk()) }
 
 func createReplays(path string, on disk) error {
@@ -113,9 +113,9 @@ func createReplays(path string, on disk) error {
 	return on.syncDir(filepath.Dir(path))
 }
 
-// OpenReplays opens the file. If it is missing or damaged, requests that may have been taken before are refused: these are the requests
-// issued until crypto.Skew from now, since the sender's clock may be ahead. The new file records this time, so that such requests are
-// still refused after another start.
+// OpenReplays opens the file. If it is missing or damaged, requests that may have been accepted before are refused: those issued until
+// crypto.Skew from now, since the sender's clock can be fast. The new file records this time, so that such requests are still refused
+// after another start.
 func OpenReplays(path string, now time.Time) (*Replays, error) {
 	return openReplays(path, now, realDisk())
 }
@@ -153,7 +153,7 @@ func (r *Replays) drop(e *replay) {
 	}
 }
 
-// expire drops the requests that are too old to be taken again.
+// expire drops requests that are too old to be accepted again.
 func (r *Replays) expire(now time.Time) {
 	for _, e := range r.entries {
 		if e.state != replayRunning && now.After(e.until) {
@@ -177,12 +177,12 @@ const (
 	beginStored               // the reply is stored
 	beginLost                 // the request ran, but its reply is gone
 	beginRunning              // wait for entry.done and begin again
-	beginOther                // other bytes under the same name
+	beginOther                // different bytes under the same name
 	beginEarly                // the request may have run before a file was lost
 	beginFull                 // more requests than can be remembered
 )
 
-// begin looks up a request, and enters the request if it is new.
+// begin looks up a request, and adds it if it is new.
 func (r *Replays) begin(v *crypto.Verified, now time.Time) (*replay, begun) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,11 +223,11 @@ func (r *Replays) forget(e *replay) {
 	close(e.done)
 }
 
-// errTaken means that another process of the site has taken the request.
+// errTaken means that another process of the site has accepted the request.
 var errTaken = errors.New("another process of the site has taken it")
 
-// commit claims the request for this process and writes it to the disk; from then on it counts as run. It fails with errTaken if another
-// process of the site has it.
+// commit claims the request for this process and writes it to disk; from then on, it counts as run. If another process of the site has
+// it, commit fails with errTaken.
 func (r *Replays) commit(ctx context.Context, e *replay) error {
 	if r.claim != nil {
 		if ours, err := r.claim(ctx, e.key.from, e.key.id, e.until); err != nil {
@@ -252,7 +252,7 @@ func (r *Replays) commit(ctx context.Context, e *replay) error {
 	return r.sync(to)
 }
 
-// sync returns when the file is on disk up to the mark. One sync of the disk serves all waiting requests.
+// sync returns once the file is on disk up to the mark. One disk sync serves all waiting requests.
 func (r *Replays) sync(to mark) error {
 	r.syncing.Lock()
 	defer r.syncing.Unlock()
@@ -260,11 +260,11 @@ func (r *Replays) sync(to mark) error {
 	file, now := r.file, mark{r.written, r.size}
 	r.mu.Unlock()
 	if now.file != to.file || r.synced.file == to.file && r.synced.end >= to.end {
-		return nil // a rewrite puts everything on the disk
+		return nil // a rewrite puts everything on disk
 	}
 	err := r.disk.sync(file)
 	r.mu.Lock()
-	rewritten := r.written != to.file // the file was closed in the meantime, which does no harm
+	rewritten := r.written != to.file // the file was closed in the meantime, which is harmless
 	r.mu.Unlock()
 	if err != nil && !rewritten {
 		return fmt.Errorf("replay file: %w", err)
@@ -273,8 +273,8 @@ func (r *Replays) sync(to mark) error {
 	return nil
 }
 
-// finish stores the reply and wakes the calls that wait for it. If there is no reply, or if it cannot be stored, the request counts
-// as run all the same.
+// finish stores the reply and wakes the calls that wait for it. If there is no reply, or it cannot be stored, the request still counts as
+// run.
 func (r *Replays) finish(e *replay, reply []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -299,13 +299,13 @@ func (r *Replays) resize(e *replay, by int64) {
 	r.bytes[e.key.from] += by
 }
 
-// thin drops the oldest replies of a partner that has more than its share. r.mu is held.
+// thin drops the oldest replies of a partner that exceeds its share. r.mu must be held.
 func (r *Replays) thin(from crypto.SiteID) {
 	for r.bytes[from] > r.most/replayShare && r.dropOldest(from) {
 	}
 }
 
-// dropOldest drops the oldest reply of a partner and reports whether there was one. r.mu is held.
+// dropOldest drops a partner's oldest reply and reports whether there was one. r.mu must be held.
 func (r *Replays) dropOldest(from crypto.SiteID) bool {
 	for len(r.replies[from]) > 0 {
 		e := r.replies[from][0]
@@ -319,7 +319,7 @@ func (r *Replays) dropOldest(from crypto.SiteID) bool {
 	return false
 }
 
-// heaviest returns, among the partners with replies, the one whose entries take the most bytes. r.mu is held.
+// heaviest returns, among the partners with replies, the one with the most bytes of entries. r.mu must be held.
 func (r *Replays) heaviest() (from crypto.SiteID) {
 	most := int64(-1)
 	for site, es := range r.replies {

@@ -24,8 +24,8 @@ type disk struct {
 
 func realDisk() disk { return disk{sync: (*os.File).Sync, syncDir: syncDir, rename: os.Rename} }
 
-// load reads the file and reports whether it is intact. A record that was cut off while it was being written does not count as damage,
-// because its request did not run.
+// load reads the file and reports whether it is intact. A record cut off while being written does not count as damage, because its
+// request did not run.
 func (r *Replays) load() (bool, error) {
 	f, err := os.Open(r.path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -53,7 +53,7 @@ func (r *Replays) load() (bool, error) {
 	}
 }
 
-// loadRecord reads the record at the offset and returns its length.
+// loadRecord reads the record at an offset and returns its length.
 func (r *Replays) loadRecord(in *bufio.Reader, at int64) (int64, error) {
 	head := make([]byte, replayHead)
 	if _, err := io.ReadFull(in, head); err != nil {
@@ -93,7 +93,7 @@ func (r *Replays) loadRecord(in *bufio.Reader, at int64) (int64, error) {
 	return e.cost, nil
 }
 
-// append writes one record. r.mu is held.
+// append writes one record. r.mu must be held.
 func (r *Replays) append(kind byte, e *replay, reply []byte) error {
 	b := encodeReplay(kind, e, reply)
 	if _, err := r.file.WriteAt(b, r.size); err != nil {
@@ -112,7 +112,7 @@ func encodeReplay(kind byte, e *replay, reply []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, crcTable))
 }
 
-// rewrite replaces the file with one that contains only the remembered requests. r.mu is held.
+// rewrite replaces the file with one that contains only the remembered requests. r.mu must be held.
 func (r *Replays) rewrite() error {
 	next, err := os.CreateTemp(filepath.Dir(r.path), ".replays-*")
 	if err != nil {

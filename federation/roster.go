@@ -10,10 +10,10 @@ import (
 	"concordat/federation/wire"
 )
 
-// State is the state of a partner's relation to this site.
+// State is the status of a partner at this site.
 type State string
 
-// The states of a partner. Only an active one is asked and answered.
+// The states of a partner. Only an active partner is asked and answered.
 const (
 	StatePending State = "pending" // enrolled, but not yet confirmed by the administrators
 	StateActive  State = "active"
@@ -24,23 +24,23 @@ const (
 type Member struct {
 	Site  crypto.SiteID
 	State State
-	Card  *crypto.Card // the newest card that was accepted
+	Card  *crypto.Card // newest accepted card
 }
 
 // A Roster knows this site and its partners. It always returns the current state, so a revoked partner is refused from its next message
-// on. Its methods are safe for concurrent use, and must be fast, since each message needs several calls.
+// on. Its methods are safe for concurrent use and must be fast, since each message needs several calls.
 type Roster interface {
 	// Self returns the site's identity and its newest card.
 	Self() (*crypto.Identity, *crypto.Card)
 	// Member returns the partner, or false if there is no partner with this identity.
 	Member(site crypto.SiteID) (Member, bool)
-	// Pinned returns the active partner whose card shows the certificate (crypto.Card.Shows), or false.
+	// Pinned returns the active partner whose card contains the certificate (crypto.Card.Shows), or false.
 	Pinned(cert *x509.Certificate) (Member, bool)
-	// Renew stores a partner's newer card, which crypto.Accept has accepted.
+	// Renew stores a partner's newer card, after acceptance by crypto.Accept.
 	Renew(ctx context.Context, c *crypto.Card) error
 }
 
-// A Registrar keeps invitations and accepts whoever redeems one. Its methods are safe for concurrent use.
+// A Registrar manages invitations and accepts whoever redeems one. Its methods are safe for concurrent use.
 type Registrar interface {
 	// Inviting reports whether an invitation is open; only then can strangers reach the site at all.
 	Inviting() bool
@@ -51,18 +51,17 @@ type Registrar interface {
 	Enrol(ctx context.Context, e *crypto.Enrolment) error
 }
 
-// A Journal is the transport's view of the audit. Its methods are safe for concurrent use.
+// A Journal is the transport's view of the audit log. Its methods are safe for concurrent use.
 type Journal interface {
-	// Head returns the signed end of this site's audit. Its Seq is 0 if the site has no audit.
+	// Head returns the signed head of this site's audit log. Its Seq is 0 if the site has no audit log.
 	Head() wire.Head
-	// Heard stores the head of a partner's audit, whose signature has been checked, and compares it with those received before. A Seq of
-	// 0 means that the partner sent no head.
+	// Heard stores the head of a partner's audit log, with a verified signature, and compares it with earlier ones. A Seq of 0 means that
+	// the partner sent no head.
 	Heard(h *crypto.Head)
-	// Others returns the ends of those other sites' audits that the partner may know, at most wire.MaxHeads. The partner compares them
-	// with those that it has received itself.
+	// Others returns up to wire.MaxHeads audit heads of other sites that the partner might know. The partner compares them with those it
+	// has received itself.
 	Others(to concordat.SiteID) []*crypto.Head
-	// HeardOthers stores the ends of other sites' audits that a partner has received. None of them has been
-	// checked.
+	// HeardOthers stores the audit heads of other sites that a partner has received. None of them has been verified.
 	HeardOthers(from concordat.SiteID, hs []*crypto.Head)
 	// Exchanged records a completed exchange.
 	Exchanged(e Exchange)
@@ -71,14 +70,14 @@ type Journal interface {
 // Exchange is one request and its outcome.
 type Exchange struct {
 	Partner concordat.SiteID
-	Asked   bool   // this site asked; otherwise the partner did
-	Kind    string // of the answer, for example tell
+	Asked   bool   // this site asked, rather than the partner
+	Kind    string // kind of the answer, for example tell
 	At      time.Time
 	Took    time.Duration
 	Request [32]byte // SHA-256 of the request's envelope
-	Reply   [32]byte // of the reply's; zeros if there is none
+	Reply   [32]byte // SHA-256 of the reply's envelope; zeros if there is none
 	Refused concordat.Reason
-	Again   bool // the stored reply was sent again
+	Again   bool // the stored reply was resent
 }
 
 // noJournal is a Journal that stores nothing.
@@ -101,7 +100,7 @@ var kinds = map[crypto.MessageType]string{
 // kindError is the kind of a statement that is a refusal.
 const kindError = "error"
 
-// policy returns the suites and kinds of messages that this version accepts: nothing is negotiated.
+// policy returns the suites and kinds of messages accepted by this version: nothing is negotiated.
 var policy = func() crypto.Policy {
 	p := crypto.Policy{Suites: []crypto.Suite{crypto.SuiteXWing}}
 	for t := range kinds {

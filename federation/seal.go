@@ -9,11 +9,11 @@ import (
 	"concordat/federation/wire"
 )
 
-// answered is the payload of a request and the payload that answers it.
+// answered is a request's payload and the payload that answers it.
 type answered struct{ request, reply []byte }
 
 // content returns the content of a reply to the asker, including the signed answer. The signature of a refusal covers the request's
-// envelope, since the payload may not be known; a is then ignored.
+// envelope, since the payload can be unknown; a is then ignored.
 func (s *Server) content(t crypto.MessageType, asker crypto.SiteID, envelope [32]byte, a answered,
 	refusal *concordat.Refusal) ([]byte, error) {
 	var signed crypto.Answer
@@ -94,7 +94,7 @@ func (s *Server) refuse(v *crypto.Verified, m Member, refusal *concordat.Refusal
 	return reply, err
 }
 
-// refusal is like refuse, but makes no entry in the audit.
+// refusal is like refuse, but leaves no audit entry.
 func (s *Server) refusal(v *crypto.Verified, m Member, refusal *concordat.Refusal) ([]byte, error) {
 	content, err := s.content(v.Type, v.From, v.Digest, answered{}, refusal)
 	if err != nil {

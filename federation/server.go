@@ -17,38 +17,38 @@ import (
 	"concordat/federation/wire"
 )
 
-// ServerOptions are the settings of a Server.
+// ServerOptions configure a Server.
 type ServerOptions struct {
-	Parallel int // requests answered at once; 0: twice the processors
-	PerSite  int // requests of one partner answered at once; 0: half of Parallel, at least one
-	Waiting  int // requests of one partner that wait; more are refused for now; 0: 32
-	// Bytes limits the bytes of one partner's messages that are arriving or waiting for their answers; 0: 16 MiB. Strangers limits those of
-	// unknown callers, which include every caller behind a proxy until its message has arrived; 0: 64 MiB.
+	Parallel int // maximum concurrent requests; 0 means twice the number of processors
+	PerSite  int // maximum concurrent requests of one partner; 0 means half of Parallel, at least one
+	Waiting  int // maximum waiting requests of one partner; any more are refused for now; 0 means 32
+	// Bytes limits the bytes of one partner's messages that are arriving or awaiting answers; 0 means 16 MiB. Strangers is the
+	// corresponding limit for unknown callers, which include every caller behind a proxy until its message has arrived; 0 means 64 MiB.
 	Bytes, Strangers int
-	// Rate is the number of requests per second that one partner may make, with bursts of five hundred times as many; 0: 10. Further
-	// requests are refused for the time being, and leave no entry in the audit.
+	// Rate is the maximum number of requests per second from one partner, with bursts of five hundred times as many; 0 means 10. Further
+	// requests are refused for the time being and leave no audit entry.
 	Rate    int
-	Timeout time.Duration // time limit of answering; 0 means two minutes; at most crypto.MaxTTL
-	// Beat is an interval: an answer is sent a whole multiple of it after the arrival of the message, so that the time to an answer
-	// reveals little about the result. With 0, answers are sent at once.
+	Timeout time.Duration // time limit for answering; 0 means two minutes; at most crypto.MaxTTL
+	// Beat is an interval: an answer is sent a whole multiple of it after the message arrived, so that the response time reveals little
+	// about the result. With 0, answers are sent immediately.
 	Beat      time.Duration
-	Conns     int           // connections at once; 0: 1,024
-	ConnsPer  int           // of one address; 0: 64
-	ConnRate  int           // new ones of an address per second, ten times as many at once; 0: 50
+	Conns     int           // maximum concurrent connections; 0 means 1,024
+	ConnsPer  int           // maximum connections per address; 0 means 64
+	ConnRate  int           // new connections per second and address, ten times as many at once; 0 means 50
 	ReadFor   time.Duration // maximum time for a request to arrive; 0 means one minute
-	Behind    bool          // a proxy ends TLS: partners are identified only by their envelopes
-	Registrar Registrar     // nil: enrolment is closed
-	Journal   Journal       // nil: none
-	Log       *slog.Logger  // nil: none
-	// Claim is the part of the memory of requests that the processes of a site share; see Replays. It claims a request for this process and
-	// reports whether no other process had claimed it. A request claimed by another process is refused, since that process has the reply.
-	// Claim is nil if only this process answers.
+	Behind    bool          // a proxy terminates TLS: partners are identified only by their envelopes
+	Registrar Registrar     // nil if enrolment is closed
+	Journal   Journal       // nil for none
+	Log       *slog.Logger  // nil disables logging
+	// Claim is the part of the memory of requests shared by the processes of a site; see Replays. It claims a request for this process
+	// and reports whether no other process had claimed it. A request claimed by another process is refused, since that process has the
+	// reply. Claim is nil if only this process answers.
 	Claim func(ctx context.Context, from crypto.SiteID, id crypto.MessageID, until time.Time) (bool, error)
 	// Newer, if not nil, is called when a partner says that its card is newer than the one in the roster.
 	Newer func(site concordat.SiteID)
-	Now   func() time.Time // nil: time.Now
-	// Observe, if not nil, receives the outcome of each message; site is empty if the sender is not known for certain. The outcome is
-	// OutcomeBusy for a partner that sends more than it may, and OutcomeRejected if its message was malformed or arrived too slowly.
+	Now   func() time.Time // nil means time.Now
+	// Observe, if not nil, receives the outcome of each message; site is empty if the sender is not certain. The outcome is OutcomeBusy
+	// for a partner that exceeds its limits, and OutcomeRejected if a message was malformed or arrived too slowly.
 	Observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
 	// Panicked, if not nil, is called after each request whose handling panicked; the panic is logged and the request refused.
 	Panicked func()
@@ -94,22 +94,22 @@ func (o *ServerOptions) defaults() {
 
 // Server answers partners. It is an http.Handler for requests from Serve or a proxy, and safe for concurrent use.
 //
-// The checks of a message come in this order: length; first bytes; whether the sender is an active partner, and the one whose key was used
-// for the connection; version, suite and type; signature; time; whether the message arrived before; whether it decrypts. Up to the
-// signature, every failure gets the same answer, without a reason; after the signature, refusals are sealed.
+// A message is checked in this order: length; first bytes; whether the sender is an active partner, and the one whose key was used for
+// the connection; version, suite and type; signature; time; whether the message arrived before; whether it decrypts. Up to the signature,
+// every failure gets the same answer, without a reason; after it, refusals are sealed.
 type Server struct {
 	answers answers
 	roster  Roster
 	replays *Replays
 	o       ServerOptions
 	bodies  *bodies    // messages that are arriving
-	rates   *rates     // requests of each partner
+	rates   *rates     // request rate of each partner
 	running *turnstile // running requests
 	mux     *http.ServeMux
 }
 
-// NewServer returns a Server. order is the order of requests shared with this site's Clients. The caller must close replays after the
-// server has stopped.
+// NewServer returns a Server. order is the key for the order of requests, shared with this site's Clients. The caller must close replays
+// after the server has stopped.
 func NewServer(roster Roster, a concordat.Answerer, k Epochs, replays *Replays, order [32]byte, o ServerOptions) *Server {
 	o.defaults()
 	replays.claim = o.Claim
@@ -138,7 +138,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// reject sends the answer that everything not accepted gets.
+// reject sends the answer for everything that is not accepted.
 func reject(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/plain")
 	w.Header().Set("Cache-Control", "no-store")
@@ -166,8 +166,8 @@ func (s *Server) peer(r *http.Request) (Member, bool) {
 	return s.roster.Pinned(cert)
 }
 
-// card shows the site's card to partners, to guests, and to strangers while an invitation is open, so that they can compare the card with
-// the invitation. TLS admits no one else.
+// card sends the site's card to partners, to guests, and, while an invitation is open, to strangers, so that they can compare the card
+// with the invitation. TLS admits nobody else.
 func (s *Server) card(w http.ResponseWriter, r *http.Request) {
 	inviting := s.o.Registrar != nil && s.o.Registrar.Inviting()
 	if _, ok := s.peer(r); !ok && !inviting && !guest(s.roster, r.TLS) {
@@ -199,7 +199,7 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.o.Log.Info("message not taken", "site", m.Site.Short(), "err", err)
 		s.o.Observe(s.certain(peer, v, m), OutcomeRejected, time.Since(began))
-		w.Header().Set("Connection", "close") // no one waits for the rest of the message
+		w.Header().Set("Connection", "close") // nobody is waiting for the rest of the message
 		reject(w)
 		return
 	}
@@ -217,8 +217,8 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 	deliver(w, reply)
 }
 
-// certain returns the partner whose message was not accepted, if that partner is known: the one whose key was used for the connection,
-// or the one that signed the message.
+// certain returns the partner whose message was not accepted, if known: the one whose key was used for the connection, or the one that
+// signed the message.
 func (s *Server) certain(peer Member, v *crypto.Verified, m Member) concordat.SiteID {
 	switch {
 	case !s.o.Behind:
@@ -240,7 +240,7 @@ func (s *Server) beat(ctx context.Context, came time.Time) {
 	}
 }
 
-// endReading returns a function that another goroutine can call to end the reading of a request.
+// endReading returns a function that another goroutine can call to stop reading a request.
 func endReading(w http.ResponseWriter) func() {
 	c := http.NewResponseController(w)
 	return func() { _ = c.SetReadDeadline(time.Unix(1, 0)) }
@@ -260,8 +260,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, peer Member, bo
 			return fmt.Errorf("no active partner: %w", concordat.ErrRefused)
 		}
 		sender = m
-		// The card of the partner that the message names decides, not the card found by the key of the
-		// connection.
+		// The card of the partner named in the message decides, not the card found by the connection's key.
 		if cert, err := certificateOf(r.TLS); !s.o.Behind && (err != nil || !m.Card.Shows(cert)) {
 			return fmt.Errorf("it came over a connection of %s: %w", peer.Site.Short(), concordat.ErrRefused)
 		}
@@ -278,9 +277,8 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, peer Member, bo
 	return v, sender, body.recognise(sender.Site)
 }
 
-// respond returns the reply to a verified message and the outcome. Meanwhile it occupies one of the partner's places, so that a
-// partner that sends many messages delays only itself. If a partner sends too many messages, these are refused and leave no entry in
-// the audit.
+// respond returns the reply to a verified message and the outcome. Meanwhile, the request occupies one of the partner's slots, so that a
+// partner that sends many messages delays only itself. If a partner sends too many messages, they are refused and leave no audit entry.
 func (s *Server) respond(ctx context.Context, v *crypto.Verified, m Member) ([]byte, Outcome, error) {
 	busy := func(words string, wait time.Duration) ([]byte, Outcome, error) {
 		reply, err := s.refusal(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: words, Retry: s.o.Now().Add(wait)})
@@ -301,7 +299,7 @@ func (s *Server) respond(ctx context.Context, v *crypto.Verified, m Member) ([]b
 	return reply, outcomeOf(err), err
 }
 
-// once returns the reply to a message: the stored one if the message arrived before.
+// once returns the reply to a message, which is the stored one if the message arrived before.
 func (s *Server) once(ctx context.Context, v *crypto.Verified, m Member) ([]byte, error) {
 	for {
 		e, found := s.replays.begin(v, s.o.Now())
@@ -333,11 +331,11 @@ func (s *Server) once(ctx context.Context, v *crypto.Verified, m Member) ([]byte
 	}
 }
 
-// fresh opens a new message and runs it. It ends the entry e on every path.
+// fresh opens a new message and runs it. It ends entry e on every path.
 func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Member) ([]byte, error) {
 	opened, err := v.Open()
 	if err != nil {
-		// The message is not remembered, since an honest one with the same bytes may still arrive.
+		// The message is not remembered, since an honest one with the same bytes can still arrive.
 		s.replays.forget(e)
 		s.o.Log.Info("message does not open", "site", m.Site.Short(), "err", err)
 		return s.refuse(v, m, &concordat.Refusal{Reason: wire.ReasonKey})
@@ -370,8 +368,8 @@ func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Mem
 	return reply, err
 }
 
-// run answers a request. It continues to the end even if the asker hangs up: a request that ran is charged, and the asker will fetch
-// the answer by sending the same bytes.
+// run answers a request. It runs to completion even if the asker hangs up: a request that ran is charged, and the asker will fetch the
+// answer by sending the same bytes.
 func (s *Server) run(ctx context.Context, o *crypto.Opened, m Member, payload []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.Timeout)
 	defer cancel()
@@ -414,7 +412,7 @@ func (s *Server) guarded(ctx context.Context, from concordat.SiteID, t crypto.Me
 func (s *Server) http() *http.Server {
 	return &http.Server{
 		Handler:           s,
-		ReadHeaderTimeout: min(10*time.Second, s.o.ReadFor), // also for the TLS handshake
+		ReadHeaderTimeout: min(10*time.Second, s.o.ReadFor), // also covers the TLS handshake
 		ReadTimeout:       s.o.ReadFor,
 		WriteTimeout:      s.o.Timeout + 2*time.Minute,
 		IdleTimeout:       2 * time.Minute,
@@ -423,8 +421,8 @@ func (s *Server) http() *http.Server {
 	}
 }
 
-// Serve answers requests that arrive at l, over TLS unless a proxy ends TLS, until ctx ends; it then accepts no more and waits up to grace
-// for running requests. It closes l.
+// Serve answers requests that arrive at l, over TLS unless a proxy terminates it, until ctx ends; it then accepts no more and waits up to
+// grace for running requests. It closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
 	l = newBoundedListener(l, s.o.Conns, s.o.ConnsPer, s.o.ConnRate)
 	if !s.o.Behind {

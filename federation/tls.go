@@ -10,14 +10,15 @@ import (
 	"concordat/crypto"
 )
 
-// errPin means that the other end showed a key that no card names.
+// errPin means that the other end presented a key that is on no card.
 var errPin = errors.New("TLS key is not one that the site's card names")
 
-// groups are the supported key exchanges: only hybrid ones, so that traffic recorded today stays unreadable for a future quantum computer.
+// groups lists the supported key exchanges: only hybrid ones, so that traffic recorded today remains unreadable for a future quantum
+// computer.
 var groups = []tls.CurveID{tls.X25519MLKEM768, tls.SecP256r1MLKEM768}
 
-// baseTLS is the configuration common to both ends. The name of the application protocol is that of plain HTTP, because it travels in
-// the clear and a distinct name would reveal the protocol.
+// baseTLS is the configuration common to both ends. The application protocol is that of plain HTTP, because its name is sent in the clear
+// and a distinct name would reveal the protocol.
 func baseTLS() *tls.Config {
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
@@ -27,7 +28,7 @@ func baseTLS() *tls.Config {
 	}
 }
 
-// certificate returns the certificate that the site currently shows.
+// certificate returns the certificate that the site currently presents.
 func certificate(roster Roster, now func() time.Time) (*tls.Certificate, error) {
 	id, _ := roster.Self()
 	der, key, err := id.TLS(now())
@@ -37,7 +38,7 @@ func certificate(roster Roster, now func() time.Time) (*tls.Certificate, error) 
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-// certificateOf returns the certificate of the key that the other end has proved to hold.
+// certificateOf returns the certificate for the key whose possession the other end has proved.
 func certificateOf(cs *tls.ConnectionState) (*x509.Certificate, error) {
 	if cs == nil || len(cs.PeerCertificates) == 0 {
 		return nil, errPin
@@ -45,7 +46,7 @@ func certificateOf(cs *tls.ConnectionState) (*x509.Certificate, error) {
 	return cs.PeerCertificates[0], nil
 }
 
-// pinOf returns the pin of the key that the other end has proved to hold.
+// pinOf returns the pin of the key whose possession the other end has proved.
 func pinOf(cs *tls.ConnectionState) (crypto.Pin, error) {
 	cert, err := certificateOf(cs)
 	if err != nil {
@@ -54,15 +55,15 @@ func pinOf(cs *tls.ConnectionState) (crypto.Pin, error) {
 	return crypto.PinOf(cert.RawSubjectPublicKeyInfo), nil
 }
 
-// clientTLS returns the configuration for one partner; pinned decides whether to accept the partner's key. In TLS 1.3 the site's own
-// certificate is sent only after that, so that no one else sees it.
+// clientTLS returns the configuration for one partner; pinned decides whether to accept the partner's key. In TLS 1.3, the site's own
+// certificate is sent only after that, so nobody else sees it.
 func clientTLS(roster Roster, now func() time.Time, pinned func(crypto.Pin) bool) *tls.Config {
 	c := pinnedTLS(pinned)
 	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate(roster, now) }
 	return c
 }
 
-// guestTLS returns the configuration of a visit to the site, with a certificate that does not reveal the visitor.
+// guestTLS returns the configuration for visiting the site, with a certificate that does not reveal the visitor.
 func guestTLS(to crypto.SiteID, now func() time.Time, pinned func(crypto.Pin) bool) *tls.Config {
 	c := pinnedTLS(pinned)
 	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
@@ -91,13 +92,13 @@ func pinnedTLS(pinned func(crypto.Pin) bool) *tls.Config {
 	return c
 }
 
-// guest reports whether the other end came as a guest of the site; a guest may see the card and nothing more.
+// guest reports whether the other end came as a guest of the site; a guest can see only the card.
 func guest(roster Roster, cs *tls.ConnectionState) bool {
 	id, _ := roster.Self()
 	return cs != nil && len(cs.PeerCertificates) > 0 && id.Site().Guest(cs.PeerCertificates[0])
 }
 
-// serverTLS returns the configuration of a listener. It admits guests, who know the site's name, and admits strangers only while an
+// serverTLS returns the configuration for a listener. It admits guests, who know the site's name, and admits strangers only while an
 // invitation is open.
 func serverTLS(roster Roster, registrar Registrar, now func() time.Time) *tls.Config {
 	c := baseTLS()

@@ -12,29 +12,29 @@ import (
 // errBusy means that a partner already has the maximum number of waiting requests.
 var errBusy = errors.New("too many requests are waiting")
 
-// turnstile admits a bounded number of requests at once, in total and per partner. Waiting partners take turns, so one that sends many
-// requests delays only itself.
+// turnstile limits concurrent requests, in total and per partner. Waiting partners take turns, so one that sends many requests delays
+// only itself.
 type turnstile struct {
 	perSite int // running requests of one partner
 	waiting int // waiting requests of one partner
 
 	mu    sync.Mutex // guards the fields below
-	free  int        // free places
+	free  int        // free slots
 	lines map[crypto.SiteID]*line
 	ring  []crypto.SiteID // partners with waiting requests; the first is next
 }
 
-// line holds the requests of one partner.
+// line is one partner's queue of requests.
 type line struct {
 	running int
-	queue   []chan struct{} // closed when its turn has come
+	queue   []chan struct{} // closed when its turn comes
 }
 
 func newTurnstile(parallel, perSite, waiting int) *turnstile {
 	return &turnstile{perSite: perSite, waiting: waiting, free: parallel, lines: map[crypto.SiteID]*line{}}
 }
 
-// enter waits for a place, which the caller must return with leave. It fails with errBusy or with the error of ctx.
+// enter waits for a slot, which the caller must return by calling leave. It fails with errBusy or the error of ctx.
 func (t *turnstile) enter(ctx context.Context, site crypto.SiteID) error {
 	turn := make(chan struct{})
 	t.mu.Lock()
@@ -61,7 +61,7 @@ func (t *turnstile) enter(ctx context.Context, site crypto.SiteID) error {
 	}
 }
 
-// abandon removes a request from its line, or gives back its place if it already has one.
+// abandon removes a request from its line, or returns its slot if it already has one.
 func (t *turnstile) abandon(site crypto.SiteID, turn chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,7 +77,7 @@ func (t *turnstile) abandon(site crypto.SiteID, turn chan struct{}) {
 	}
 }
 
-// leave gives a place back.
+// leave returns a slot.
 func (t *turnstile) leave(site crypto.SiteID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,7 +97,7 @@ func (t *turnstile) forget(site crypto.SiteID) {
 	}
 }
 
-// admit fills the free places. t.mu is held.
+// admit fills the free slots. t.mu must be held.
 func (t *turnstile) admit() {
 	for t.free > 0 {
 		i := slices.IndexFunc(t.ring, func(s crypto.SiteID) bool { return t.lines[s].running < t.perSite })

@@ -15,10 +15,10 @@ func JSONLine(v any) (json.RawMessage, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// Administrator is the name in the audit of the person who uses the command line on this machine.
+// Administrator is the audit's name for the person at the command line of this machine.
 const Administrator = "administrator"
 
-// Audit records what an administrator did on this machine.
+// Audit records an administrator's action on this machine.
 func (o *Instance) Audit(ctx context.Context, action string, detail map[string]any) error {
 	b, err := JSONLine(detail)
 	if err != nil {

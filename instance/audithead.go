@@ -16,8 +16,8 @@ import (
 	"concordat/store"
 )
 
-// AuditHeadName is the file with the signed end of the audit, in the folder of the site. Someone who removes the last entries from the
-// store cannot sign an earlier end. The file has one line, as audit export writes it.
+// AuditHeadName is the file in the site's folder with the signed head of the audit. Someone who removes the last entries from the store
+// cannot sign an earlier head. The file consists of one line in the format of audit export.
 const AuditHeadName = "audit.head"
 
 // SignedHead is the end of an audit as a line of JSON.
@@ -28,7 +28,7 @@ type SignedHead struct {
 	Head []byte        `json:"head"` // signed head; base64 in JSON
 }
 
-// SignedHeadOf returns the head as a line.
+// SignedHeadOf converts a head to a line.
 func SignedHeadOf(h *crypto.Head) SignedHead {
 	return SignedHead{Site: h.Site, Seq: h.Seq, Hash: hex.EncodeToString(h.Hash[:]), Head: h.Bytes()}
 }
@@ -46,8 +46,8 @@ func SignHead(id *crypto.Identity, end store.AuditHead, now time.Time) (*crypto.
 	return id.SignHead(uint64(end.Seq), hash, now)
 }
 
-// KeptHead returns the end of the audit that the site last signed and kept next to the store; ok is false if none was kept. It
-// fails with concordat.ErrCorrupt if no card of the site confirms it.
+// KeptHead returns the head of the audit that the site last signed and kept outside the store; ok is false if there is none. If no card
+// of the site confirms the head, it fails with concordat.ErrCorrupt.
 func (o *Instance) KeptHead(ctx context.Context) (head store.AuditHead, ok bool, err error) {
 	b, err := ReadBounded(filepath.Join(o.Dir, AuditHeadName), 1<<16)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +67,7 @@ func (o *Instance) KeptHead(ctx context.Context) (head store.AuditHead, ok bool,
 	return head, true, nil
 }
 
-// checkedHead returns a signed head if a card of its site in the store confirms it.
+// checkedHead returns a signed head if one of its site's cards in the store confirms it.
 func checkedHead(ctx context.Context, db *store.DB, signed []byte) (store.AuditHead, error) {
 	h, err := crypto.ParseHead(signed)
 	if err != nil {
@@ -85,8 +85,8 @@ func checkedHead(ctx context.Context, db *store.DB, signed []byte) (store.AuditH
 	return store.AuditHead{}, fmt.Errorf("%w: the head of the audit is not signed by a key of this site", concordat.ErrCorrupt)
 }
 
-// AuditEnds compares the end of the audit with the kept one. It fails with concordat.ErrCorrupt if entries at the end are
-// missing or different.
+// AuditEnds compares the end of the audit with the kept head. If entries at the end are missing or different, it fails with
+// concordat.ErrCorrupt.
 func (o *Instance) AuditEnds(ctx context.Context) (end, kept store.AuditHead, err error) {
 	if end, err = o.Store.Audit.AuditHead(ctx); err != nil {
 		return end, kept, err
@@ -109,8 +109,8 @@ func (o *Instance) AuditEnds(ctx context.Context) (end, kept store.AuditHead, er
 	return end, kept, err
 }
 
-// KeepAuditHead signs the end of the audit and keeps it next to the store, if the audit has grown. It fails as AuditEnds does, leaving the
-// kept head unchanged. A site without keys, or with a keystore that cannot be opened, keeps no head.
+// If the audit has grown, KeepAuditHead signs its end and keeps the head outside the store. It fails like AuditEnds, without changing the
+// kept head. A site without a usable keystore keeps no head.
 func (o *Instance) KeepAuditHead(ctx context.Context) error {
 	if o.Store == nil {
 		return nil

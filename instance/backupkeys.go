@@ -14,31 +14,32 @@ import (
 	"concordat/store"
 )
 
-// BackupStageName is the folder of a site that holds the state while it is being encrypted into a backup.
+// BackupStageName is the folder in a site for the state while it is encrypted into a backup.
 const BackupStageName = ".backing-up"
 
-// Sources of the secret that opens an encrypted backup, used unless a flag names one.
+// Sources of the secret that opens an encrypted backup if no flag names one.
 const (
-	BackupIdentityVariable   = "CONCORDAT_BACKUP_IDENTITY_FILE"   // identities, as age-keygen writes them
+	BackupIdentityVariable   = "CONCORDAT_BACKUP_IDENTITY_FILE"   // identities as written by age-keygen
 	BackupPassphraseVariable = "CONCORDAT_BACKUP_PASSPHRASE_FILE" // one line
 )
 
-// ErrNoBackupKey means that there are neither recipients nor a passphrase.
+// ErrNoBackupKey means that neither recipients nor a passphrase are configured.
 var ErrNoBackupKey = errors.New("this backup holds the keys of the site, so it must be encrypted: name a recipient with --recipient or " +
 	"backup.recipients in the configuration, or choose a passphrase with --passphrase or --passphrase-file; --plain leaves it readable")
 
-// backupEncryption names the setting for the encryption of backups.
+// backupEncryption is the setting for the encryption of backups.
 const backupEncryption = "backup encryption"
 
 // backupKeys is the value of that setting.
 type backupKeys struct {
 	Names     []byte `json:"names"`               // key for the names of originals
-	Recipient string `json:"recipient,omitempty"` // passphrase of the identity
+	Recipient string `json:"recipient,omitempty"` // of the identity with a passphrase
 	Identity  []byte `json:"identity,omitempty"`  // encrypted with a passphrase
 }
 
-// BackupEncryption returns how to encrypt a backup: to the recipients if there are any, otherwise with the given passphrase or, without
-// one, with the one chosen earlier. replaced reports whether another passphrase was chosen before. It fails with ErrNoBackupKey.
+// BackupEncryption returns the encryption for a backup: for the given recipients if there are any, otherwise with the given passphrase,
+// or by default with the previously chosen one. replaced reports whether the given passphrase replaces another one. Without any of these,
+// it fails with ErrNoBackupKey.
 func (o *Instance) BackupEncryption(ctx context.Context, to []string, passphrase *crypto.Secret) (e backup.Encrypt, replaced bool,
 	err error) {
 	keys, err := readBackupKeys(ctx, o.Store)
@@ -113,8 +114,8 @@ func readBackupKeys(ctx context.Context, db *store.DB) (k backupKeys, err error)
 	return k, nil
 }
 
-// BackupIdentities returns the identities that open the backup: those in the file that the argument or the environment names, otherwise the
-// identity in the backup, after calling ask for its passphrase. found is false if there is neither.
+// BackupIdentities returns the identities that open the backup. They come from the file named by the argument or the environment, or else
+// from the backup itself, after ask returns its passphrase. found is false if both sources are missing.
 func BackupIdentities(b *backup.Backup, file string, ask func() (crypto.Secret, error)) (o crypto.Opener, found bool, err error) {
 	if file == "" {
 		file = os.Getenv(BackupIdentityVariable)
@@ -140,5 +141,5 @@ func BackupIdentities(b *backup.Backup, file string, ask func() (crypto.Secret, 
 	return o, true, err
 }
 
-// maxIdentities bounds a file of identities, in bytes.
+// maxIdentities is the maximum size of an identity file in bytes.
 const maxIdentities = 64 << 10

@@ -15,16 +15,16 @@ import (
 	"concordat/site/retain"
 )
 
-// BatchesName is the folder for the indexes of batches, and for the output of batch without --out.
+// BatchesName is the folder for the indexes of batches, and for the output of the command batch without --out.
 const BatchesName = "batches"
 
-// BatchOut is the folder, within that of a batch, for the pages, tables and reports of the command.
+// BatchOut is the subfolder of a batch for the command's pages, tables and reports.
 const BatchOut = "out"
 
 // BatchFolders returns the folders of the site's batches.
 func (o *Instance) BatchFolders() BatchFolders { return BatchFolders{o} }
 
-// OpenBatchIndex opens the index of a batch, creating it at the first call.
+// OpenBatchIndex opens the index of a batch, and creates it on the first call.
 func (o *Instance) OpenBatchIndex(id string) (*index.Shard, error) {
 	if !IsBatchID(id) {
 		return nil, fmt.Errorf("batch %q: %w", id, concordat.ErrInvalid)
@@ -40,7 +40,7 @@ func (o *Instance) OpenBatchIndex(id string) (*index.Shard, error) {
 	return shard, nil
 }
 
-// IsBatchID reports whether id can name a folder.
+// IsBatchID reports whether id is safe as the name of a folder.
 func IsBatchID(id string) bool {
 	return id != "" && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
@@ -50,10 +50,10 @@ var (
 	_ retain.Places = BatchFolders{}
 )
 
-// BatchFolders are the folders of batches; each has the texts of its documents.
+// BatchFolders represents the folders of batches, which contain the texts of their documents.
 type BatchFolders struct{ o *Instance }
 
-// Name returns the name of the folders in receipts.
+// Name returns the name for these folders in receipts.
 func (BatchFolders) Name() string { return BatchesName }
 
 // Erase does nothing: a batch's data about a check is removed before the check.
@@ -95,7 +95,7 @@ func (f BatchFolders) OpenBatch(id string) (concordat.Index, func() error, error
 	return shard, shard.Close, nil
 }
 
-// RemoveWritten removes the files that concordat batch wrote into the folder of a batch.
+// RemoveWritten removes the files that the command batch wrote to a batch's folder.
 func (f BatchFolders) RemoveWritten(id string) (int, error) {
 	if !IsBatchID(id) {
 		return 0, nil
@@ -105,7 +105,7 @@ func (f BatchFolders) RemoveWritten(id string) (int, error) {
 
 // RemoveBatch removes the folder of a batch.
 func (f BatchFolders) RemoveBatch(id string) (int, error) {
-	_, done, err := f.OpenBatch(id) // no other process works on it
+	_, done, err := f.OpenBatch(id) // no other process uses it
 	if err == nil {
 		err = done()
 	}
@@ -118,7 +118,7 @@ func (f BatchFolders) RemoveBatch(id string) (int, error) {
 	return removeAll(filepath.Join(f.o.Dir, BatchesName, id))
 }
 
-// removeAll removes a folder, if it exists, and returns how many files it held.
+// removeAll removes a folder if it exists, and returns the number of files in it.
 func removeAll(dir string) (n int, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {

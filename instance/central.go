@@ -30,7 +30,7 @@ type keptCentral struct {
 	Settings json.RawMessage `json:"settings"`
 }
 
-// centralAt returns the settings for all nodes as the node in dir last received them.
+// centralAt returns the settings for all nodes as last received by the node in dir.
 func centralAt(dir string) (config.Central, error) {
 	b, err := os.ReadFile(filepath.Join(dir, ClusterName, centralName))
 	if errors.Is(err, os.ErrNotExist) {
@@ -47,8 +47,8 @@ func centralAt(dir string) (config.Central, error) {
 	return config.Central{Version: kept.Version, Keys: s.Keys}, err
 }
 
-// TakeCentral returns this node's configuration with a version of the settings for all nodes, and stores that version. If it cannot use the
-// settings, it changes nothing.
+// TakeCentral applies a version of the settings for all nodes to this node's configuration, and stores that version. If the settings are
+// unusable, it changes nothing.
 func (o *Instance) TakeCentral(c coord.Config) (*config.Config, CentralSettings, error) {
 	s, err := ParseCentral(c)
 	if err != nil {
@@ -65,8 +65,7 @@ func (o *Instance) TakeCentral(c coord.Config) (*config.Config, CentralSettings,
 	return next, s, keyfile.Replace(filepath.Join(o.Dir, ClusterName, centralName), b)
 }
 
-// firstSettings applies the settings before any part of the node starts, so that no setting has to wait for
-// another start.
+// firstSettings applies the settings before any part of the node starts, so that no setting has to wait for a restart.
 func (o *Instance) firstSettings(ctx context.Context, z *zk.Session) error {
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
 	defer cancel()
@@ -88,8 +87,8 @@ func (o *Instance) firstSettings(ctx context.Context, z *zk.Session) error {
 	}
 }
 
-// ApplyPolicies gives libraries the policies in the settings, creates missing libraries, and releases those that the settings no longer
-// name. Several nodes may do this at the same time: an older version does not change anything from a newer one.
+// ApplyPolicies sets the policies in the settings, creates missing libraries, and releases libraries that are no longer in the settings.
+// Several nodes may call it at the same time: an older version never overrides a newer one.
 func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSettings) error {
 	if version == 0 {
 		return nil
@@ -122,36 +121,36 @@ func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSe
 			continue
 		}
 		l.Policy = p
-		if err := o.Store.Catalogue.UpdateLibrary(ctx, l); !errors.Is(err, concordat.ErrRefused) { // otherwise a later version was applied
+		if err := o.Store.Catalogue.UpdateLibrary(ctx, l); !errors.Is(err, concordat.ErrRefused) { // superseded by a later version
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// CentralSettings is the document of zk.Settings: the settings of all nodes of a site.
+// CentralSettings is the document stored under zk.Settings, with the settings for all nodes of a site.
 type CentralSettings struct {
 	Format int `json:"format"`
-	// Keys are keys of the configuration with their values, written as in the environment.
+	// Keys maps configuration keys to their values, in the syntax of the environment.
 	Keys map[string]string `json:"keys"`
-	// Libraries are the policies of libraries.
+	// Libraries contains the policies of libraries.
 	Libraries map[concordat.LibraryID]store.Policy `json:"libraries"`
 }
 
 const centralFormat = 1
 
-// ownKeys are keys that belong to each node, or to the cluster as a whole, and cannot be among the settings.
+// ownKeys lists the keys that belong to a single node or to the cluster as a whole, and therefore cannot be among the settings.
 var ownKeys = []string{"site.id", "scheme", "store.url", "store.password_file", "serve.listen", "serve.metrics", "federation.listen",
 	"report.certificate", "report.key"}
 
-// ParseCentral reads the document. Version 0 is empty.
+// ParseCentral parses the document. Version 0 is empty.
 func ParseCentral(c coord.Config) (CentralSettings, error) {
 	s := CentralSettings{Format: centralFormat, Keys: map[string]string{}, Libraries: map[concordat.LibraryID]store.Policy{}}
 	if c.Version == 0 || len(c.Data) == 0 {
 		return s, nil
 	}
 	dec := json.NewDecoder(bytes.NewReader(c.Data))
-	dec.DisallowUnknownFields() // this program would drop them at the next change
+	dec.DisallowUnknownFields() // otherwise this program would drop them at the next change
 	if err := dec.Decode(&s); err != nil {
 		return s, fmt.Errorf("settings of the cluster, version %d: %w: %w", c.Version, concordat.ErrCorrupt, err)
 	}
@@ -161,7 +160,7 @@ func ParseCentral(c coord.Config) (CentralSettings, error) {
 	return s, s.Validate()
 }
 
-// Validate returns everything that is wrong with the settings.
+// Validate returns all faults in the settings.
 func (s CentralSettings) Validate() error {
 	var all []error
 	known := map[string]bool{}
@@ -190,8 +189,8 @@ func (s CentralSettings) Validate() error {
 	return nil
 }
 
-// Lookup returns an environment for config.Load: the node's own variables, or else the settings. So the settings override a node's file,
-// and the node's variables override the settings.
+// Lookup returns an environment for config.Load that consists of the node's own variables and, for all other variables, the settings. The
+// settings therefore override a node's file, and the node's variables override the settings.
 func (s CentralSettings) Lookup(own config.Lookup) config.Lookup {
 	values := map[string]string{}
 	for _, k := range config.Keys() {

@@ -10,8 +10,8 @@ import (
 	"concordat"
 )
 
-// CheckShards is CheckIndex for a site of several machines. It compares the numbers of all copies, but reads only the bytes of this
-// machine's copies.
+// CheckShards is CheckIndex for a site with several machines. It compares the counts of all copies, but reads the bytes only of the
+// copies on this machine.
 func (o *Instance) CheckShards(ctx context.Context, quick bool) (*IndexState, error) {
 	out := &IndexState{}
 	for try := 0; ; try++ { // a change between the two readings causes a difference only once
@@ -50,30 +50,30 @@ func (o *Instance) CheckShards(ctx context.Context, quick bool) (*IndexState, er
 	return out, nil
 }
 
-// IndexState is the state of the index, and how it matches the catalogue.
+// IndexState describes the index and its differences from the catalogue.
 type IndexState struct {
 	Documents int      `json:"documents"`
 	Sentences int      `json:"sentences"`
-	Fault     string   `json:"fault,omitempty"` // error of Verify
-	Missing   int      `json:"missing"`         // in the catalogue, not in the index
-	Extra     int      `json:"extra"`           // in the index, not in the catalogue
-	Some      []string `json:"some,omitempty"`  // of both, as LIBRARY/DOCUMENT
-	// Numbers of documents that lack cells of meaning, that may lack them, and that have superfluous ones.
+	Fault     string   `json:"fault,omitempty"` // error from Verify
+	Missing   int      `json:"missing"`         // in the catalogue but not in the index
+	Extra     int      `json:"extra"`           // in the index but not in the catalogue
+	Some      []string `json:"some,omitempty"`  // examples of both, as LIBRARY/DOCUMENT
+	// Numbers of documents that lack cells of meaning, may lack them, or have superfluous ones.
 	Lacking     int `json:"lacking"`
 	MayLack     int `json:"may_lack"`
 	Superfluous int `json:"superfluous"`
-	// Disagree is set if nodes of the site index by meaning in different ways. It names the nodes and says what to do.
+	// Disagree is set if the site's nodes index by meaning in different ways. It names the nodes and suggests a fix.
 	Disagree string `json:"disagree,omitempty"`
 }
 
-// maxNamed bounds the documents named.
+// maxNamed is the maximum number of documents to list.
 const maxNamed = 20
 
-// CheckIndex compares the index with the catalogue and, unless quick, reads every byte of it.
+// CheckIndex compares the index with the catalogue and, unless quick is set, reads every byte of the index.
 func (o *Instance) CheckIndex(ctx context.Context, quick bool) (*IndexState, error) {
 	st := o.shard.Stats()
 	out := &IndexState{Documents: st.Documents, Sentences: st.Sentences}
-	// A document that is added enters the index first, and one that is deleted leaves it first. While writers are held during the two
+	// A document enters the index before the catalogue when added, and leaves it first when deleted. With writers blocked during the two
 	// readings, only interrupted work can cause a difference.
 	var refs []concordat.Ref
 	known := map[concordat.Ref]bool{}

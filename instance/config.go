@@ -14,7 +14,7 @@ import (
 	"concordat/site/retain"
 )
 
-// Now returns the configuration in force: keys that change while the site runs are read from it each time.
+// Now returns the configuration in force. Read keys that change while the site runs from it each time.
 func (o *Instance) Now() *config.Config {
 	if c := o.Live.Load(); c != nil {
 		return c
@@ -22,7 +22,7 @@ func (o *Instance) Now() *config.Config {
 	return o.Config
 }
 
-// LoadConfig reads the configuration at path, overlaid by the settings of all nodes and by the environment.
+// LoadConfig reads the configuration at path and applies the settings for all nodes and the environment.
 func LoadConfig(path string) (*config.Config, error) {
 	var central config.Central
 	if path != "" {
@@ -38,7 +38,7 @@ func LoadConfig(path string) (*config.Config, error) {
 	return c, nil
 }
 
-// initialConfig returns the file that init writes: the keys that identify the site, and where to find the others.
+// initialConfig returns the file written by init, with the keys that identify the site and a hint where to find the others.
 func initialConfig(id, title, scheme, database string) []byte {
 	return fmt.Appendf(nil, `# Configuration of a Concordat site. concordat config check shows every key with its value and
 # where it came from; doc/config.md explains them.
@@ -97,7 +97,7 @@ func CaseTerms(c *config.Config) retain.CaseTerms {
 		Withdrawn: time.Duration(r.Withdrawn) * day}
 }
 
-// Retention returns how long the site keeps things.
+// Retention returns the retention periods of the site.
 func Retention(c *config.Config) retain.Retention {
 	const day = 24 * time.Hour
 	r := c.Retention

@@ -15,8 +15,8 @@ import (
 	"concordat/store"
 )
 
-// Create makes a site in dir. It leaves an existing configuration and the files of an interrupted run unchanged and uses them. The store is
-// created last, and makes the folder a site.
+// Create makes a site in dir. It leaves an existing configuration and the files of an interrupted run unchanged and uses them. It creates
+// the store last, which turns the folder into a site.
 func Create(ctx context.Context, dir, id, title, scheme, database string, public bool) (*profile.Profiler, error) {
 	var key []byte
 	if !public {
@@ -37,7 +37,7 @@ func Create(ctx context.Context, dir, id, title, scheme, database string, public
 		return nil, err
 	}
 	c, err := LoadConfig(path)
-	if err != nil { // for example an identity that configuration refuses
+	if err != nil { // for example an identity that the configuration rejects
 		if wrote {
 			err = errors.Join(err, os.Remove(path))
 		}
@@ -68,7 +68,7 @@ func Create(ctx context.Context, dir, id, title, scheme, database string, public
 	return p, errors.Join(db.SetSetting(ctx, "site", string(c.Site.ID)), db.SetSetting(ctx, "scheme", string(p.Scheme())), db.Close())
 }
 
-// RandomSite returns an identity for a site that was given none.
+// RandomSite returns an identity for a site without a given one.
 func RandomSite() string { return "site-" + strings.ToLower(rand.Text()[:8]) }
 
 // vacant returns an error if the store belongs to another site or its fingerprints have a different key.
@@ -85,7 +85,7 @@ func vacant(ctx context.Context, db *store.DB, id concordat.SiteID, scheme conco
 	return nil
 }
 
-// HoldsSite reports whether there is a site in dir, wherever its store is.
+// HoldsSite reports whether dir contains a site, wherever its store is.
 func HoldsSite(ctx context.Context, dir string) (bool, error) {
 	path := filepath.Join(dir, ConfigName)
 	_, err := os.Stat(path)

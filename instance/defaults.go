@@ -14,7 +14,7 @@ import (
 	"concordat/site"
 )
 
-// Template returns the named section template, from the configuration or from those that ship.
+// Template returns the named section template from the configuration or from the built-in ones.
 func (o *Instance) Template(name string) (*segment.Template, error) {
 	if name == "" {
 		return nil, nil
@@ -31,8 +31,8 @@ func (o *Instance) Template(name string) (*segment.Template, error) {
 	return nil, Usagef("no template %s: there are %s", name, NameList(names))
 }
 
-// SectionTemplate returns the wanted section template; "none" means none. By default, it is the template that all named libraries have for
-// their documents, since new submissions have the same form as earlier ones.
+// SectionTemplate returns the wanted section template; "none" means none. By default, this is the template that all the given libraries
+// use for their documents, since new submissions have the same form as earlier ones.
 func (o *Instance) SectionTemplate(ctx context.Context, wanted string, libraries []concordat.LibraryID) (*segment.Template, error) {
 	all := Templates(o.Config)
 	if wanted == NoTemplate && all[wanted] == nil {
@@ -52,14 +52,14 @@ func (o *Instance) SectionTemplate(ctx context.Context, wanted string, libraries
 		}
 		common = l.Policy.Template
 	}
-	return all[common], nil // nil if there is none, or the configuration no longer has it
+	return all[common], nil // nil if there is none or if it is no longer in the configuration
 }
 
 // NoTemplate means that no section template is used, whatever the libraries have.
 const NoTemplate = "none"
 
-// Forward returns which sentences to ask partners about: as the check says, otherwise as the strictest of its libraries says, otherwise as
-// the site's configuration says. A check of all libraries names none.
+// Forward returns which sentences to ask partners about: as the check says, otherwise as the strictest of its libraries says, otherwise
+// as the site's configuration says. A check of all libraries does not name any.
 func (o *Instance) Forward(ctx context.Context, wanted string, libraries []concordat.LibraryID) (string, error) {
 	if wanted != "" {
 		return wanted, nil
@@ -79,7 +79,7 @@ func (o *Instance) Forward(ctx context.Context, wanted string, libraries []conco
 	return strict[most], nil
 }
 
-// Templates returns the section templates that ship, overridden by those of the configuration.
+// Templates returns the built-in section templates, overridden by those in the configuration.
 func Templates(c *config.Config) map[string]*segment.Template {
 	all := segment.Templates()
 	for _, t := range c.Templates {

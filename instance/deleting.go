@@ -1,4 +1,4 @@
 package instance
 
-// OtherProcessDeletes reports whether another process of the site carries out deletions.
+// OtherProcessDeletes reports whether another process of the site performs deletions.
 func (o *Instance) OtherProcessDeletes() bool { return o.Node != nil && !o.Deleting.Load() }

@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// FreeSpace returns how many bytes are free for this process on the disk with the folder dir, and the size of that disk.
+// FreeSpace returns the number of bytes available to this process on the disk with the folder dir, and the size of that disk.
 func FreeSpace(dir string) (free, all int64, err error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
@@ -18,11 +18,11 @@ func FreeSpace(dir string) (free, all int64, err error) {
 	return int64(st.Bavail) * int64(st.Bsize), int64(st.Blocks) * int64(st.Bsize), nil
 }
 
-// Descriptors returns how many files and connections the process may have open. Go has raised the soft limit to the hard one.
+// Descriptors returns how many files and connections the process can have open. Go raises the soft limit to the hard limit at startup.
 func Descriptors() int {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
-		return 1024 // the least that systems allow
+		return 1024 // the minimum on common systems
 	}
 	return int(min(l.Cur, 1<<30))
 }

@@ -4,16 +4,16 @@ import (
 	"fmt"
 )
 
-// UsageError is an error of the caller: a flag, a name or a configuration that does not suit the site. Nothing was changed.
+// UsageError is an error by the caller: a flag, a name or a configuration that does not suit the site. Nothing was changed.
 type UsageError struct{ Err error }
 
-// Error returns the message of Err.
+// Error returns Err's message.
 func (e *UsageError) Error() string { return e.Err.Error() }
 
 // Unwrap returns Err.
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// Usage marks err as the caller's mistake.
+// Usage marks err as a usage error.
 func Usage(err error) error { return &UsageError{err} }
 
 // Usagef returns a usage error with a formatted message.

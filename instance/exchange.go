@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// A reindex builds the new index next to the old one, marks it complete, and exchanges the two by renaming. After an interruption, either
-// the old index or the complete new one is there. FinishReindex completes an exchange that has begun; a reindex interrupted before the mark
-// starts again.
+// A reindex builds the new index in a separate folder, marks it as complete, and exchanges it with the old one by renaming. After an
+// interruption, either the old index or the complete new one exists. FinishReindex completes an exchange that has begun; a reindex
+// interrupted before the mark starts again.
 const (
 	NewIndexName = "index.new"
 	OldIndexName = "index.old"
@@ -25,7 +25,7 @@ func FinishReindex(dir string) error {
 			return err
 		}
 		if _, err := os.Stat(now); err != nil {
-			return nil // there never was an index, or its state cannot be known
+			return nil // either there was never an index, or its state cannot be determined
 		}
 		return os.RemoveAll(old)
 	} else if err != nil {

@@ -63,7 +63,7 @@ func PartOf(rel string) string {
 		return "index"
 	case first == OriginalsName:
 		return "originals"
-	case strings.HasPrefix(first, StoreName): // includes its log
+	case strings.HasPrefix(first, StoreName): // including its log
 		return "store"
 	}
 	return "other"

@@ -24,7 +24,7 @@ import (
 // OneMachine returns the folder of the index on a site of one machine.
 func (o *Instance) OneMachine() string { return filepath.Join(o.Dir, IndexName, "00") }
 
-// fillBatch is how many documents are moved into the shards at a time.
+// fillBatch is the number of documents moved into the shards at a time.
 const fillBatch = 100
 
 // fillCluster moves the documents of a one-machine index into the shards, if there is one.
@@ -78,10 +78,10 @@ func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// fillTime is how long a shard may lack a master, for example while the node starts.
+// fillTime is the maximum time that a shard may lack a master, for example while the node starts.
 const fillTime = 2 * time.Minute
 
-// Retry calls f until it no longer fails with concordat.ErrUnavailable, for fillTime at most.
+// Retry calls f until it no longer fails with concordat.ErrUnavailable, but at most for fillTime.
 func Retry(ctx context.Context, f func() error) error {
 	for end := time.Now().Add(fillTime); ; {
 		err := f()
@@ -96,7 +96,7 @@ func Retry(ctx context.Context, f func() error) error {
 	}
 }
 
-// Profile returns what the index keeps about a document, according to the policy of its library.
+// Profile returns the index's data about a document, according to the policy of its library.
 func (o *Instance) Profile(ctx context.Context, d concordat.Document) (*concordat.Profile, error) {
 	l, err := o.Store.Catalogue.Library(ctx, d.Library)
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {

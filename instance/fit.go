@@ -14,16 +14,16 @@ import (
 	"concordat/store"
 )
 
-// UnfitDocument is a document that is not indexed by meaning as it should be.
+// UnfitDocument is a document that is not correctly indexed by meaning.
 type UnfitDocument struct {
 	*concordat.Document
 	Bare bool // known to have no cells, which is correct if it needs none
 }
 
-// unfitAtOnce is how many documents the index names at a time.
+// unfitAtOnce is the number of documents that the index lists at a time.
 const unfitAtOnce = 20_000
 
-// UnfitDocuments yields the documents of the libraries that are not indexed by meaning as they should be, with their texts.
+// UnfitDocuments yields the documents in the libraries that are not correctly indexed by meaning, with their texts.
 func UnfitDocuments(ctx context.Context, o *Instance, libraries []store.Library) iter.Seq2[UnfitDocument, error] {
 	return func(yield func(UnfitDocument, error) bool) {
 		for i := range libraries {
@@ -38,7 +38,7 @@ func UnfitDocuments(ctx context.Context, o *Instance, libraries []store.Library)
 					after = x.ID
 					d, err := o.Index.Document(ctx, concordat.Ref{Site: o.Config.Site.ID, Library: libraries[i].ID, Document: x.ID})
 					if errors.Is(err, concordat.ErrNotFound) {
-						continue // deleted since
+						continue // deleted in the meantime
 					}
 					if !yield(UnfitDocument{d, x.Bare}, err) {
 						return
@@ -57,7 +57,8 @@ func SortedLibraries(ctx context.Context, db *store.DB) ([]store.Library, error)
 	return libraries, err
 }
 
-// notedAtOnce is how many rows of the catalogue one transaction updates, since additions during a reindex wait for the transaction.
+// notedAtOnce is the number of catalogue rows updated per transaction. It is small, because additions during a reindex wait for the
+// transaction.
 const notedAtOnce = 20
 
 // NoteProfiles updates the catalogue with new profiles of documents that it has.
@@ -83,8 +84,8 @@ const (
 )
 
 // FitMeaning gives all documents the cells of meaning that they lack, one after the other, while the site is served. It calls told with
-// the numbers of documents done and still to do. After an interruption it continues with the remaining ones. It ends early, without an
-// error, once the index by meaning is switched off.
+// the numbers of documents done and still to do. After an interruption, it resumes with the remaining documents. It ends early, without
+// an error, once the index by meaning is switched off.
 func FitMeaning(ctx context.Context, o *Instance, told func(done, all int)) error {
 	to, ok := o.Index.(cluster.Renewer)
 	if !ok {

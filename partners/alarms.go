@@ -9,17 +9,17 @@ import (
 	"concordat/store"
 )
 
-// maxRefused is the number of a partner's messages that may be refused in an hour, as too many, out of order or too slow,
-// before an alarm is raised. A well-behaved partner has a few, for example while its keys change or when it is busy.
+// maxRefused is the number of refused messages per partner and hour that raises an alarm. Messages are refused if they are too many, out
+// of order or too slow. A well-behaved partner also has a few, for example while its keys change or when it is busy.
 const maxRefused = 100
 
-// refused counts the messages of a partner that were refused.
+// refused counts the refused messages of a partner.
 type refused struct {
 	since time.Time
 	n     int
 }
 
-// messageEnded receives the outcome of each message of a partner, and raises an alarm about one that floods this site.
+// messageEnded receives the outcome of each message from a partner, and raises an alarm if a partner floods this site.
 func (r *Roster) messageEnded(site concordat.SiteID, o federation.Outcome) {
 	if site == "" || o != federation.OutcomeBusy && o != federation.OutcomeRejected {
 		return
@@ -38,7 +38,7 @@ func (r *Roster) messageEnded(site concordat.SiteID, o federation.Outcome) {
 	}
 }
 
-// callEnded receives the outcome of each call to a partner, and raises an alarm about an impossible answer.
+// callEnded receives the outcome of each call to a partner, and raises an alarm if the answer is impossible.
 func (r *Roster) callEnded(site concordat.SiteID, o federation.Outcome) {
 	if o == federation.Outcome(federation.KindGarbage) {
 		r.alarm(store.PartnerAlarm{Partner: site, Kind: store.AlarmFalse}, "a partner's answer is impossible, or answers a different question",
@@ -46,7 +46,7 @@ func (r *Roster) callEnded(site concordat.SiteID, o federation.Outcome) {
 	}
 }
 
-// alarm raises an alarm in the log, the audit, the pages and webhooks, once a day.
+// alarm raises an alarm in the log, the audit, the web pages and webhooks, at most once a day.
 func (r *Roster) alarm(a store.PartnerAlarm, words, action string, detail any) {
 	ctx := context.Background()
 	raised, err := r.db.Partners.RaiseAlarm(ctx, a)

@@ -19,13 +19,14 @@ import (
 	"concordat/store"
 )
 
-// Wanted is a partner that a check should ask, with the libraries to ask about. If there are none, it is asked about all that it opens.
+// Wanted is a partner that a check should query, with the libraries to query. Without libraries, the query covers everything open to this
+// site.
 type Wanted struct {
 	Partner   store.Partner
 	Libraries []concordat.LibraryID
 }
 
-// WantedPartners reads the values all, SITE and SITE/LIBRARY.
+// WantedPartners parses the values all, SITE and SITE/LIBRARY.
 func (c *Client) WantedPartners(ctx context.Context, values []string) ([]Wanted, error) {
 	var out []Wanted
 	add := func(p store.Partner, lib string) {
@@ -64,30 +65,30 @@ func (c *Client) WantedPartners(ctx context.Context, values []string) ([]Wanted,
 	return out, nil
 }
 
-// askOptions holds the options with which a check asks partners.
+// askOptions contains the options for querying partners in a check.
 type askOptions struct {
 	level    concordat.Show
 	purpose  string
 	deadline time.Duration
 }
 
-// unknownLibrary represents the libraries of a partner that has never announced any.
+// unknownLibrary stands for the libraries of a partner that has never announced any.
 const unknownLibrary = "(libraries not known)"
 
-// CatalogueSetting returns the name of the setting that holds the latest catalogue of a partner.
+// CatalogueSetting returns the name of the setting with a partner's latest catalogue.
 func CatalogueSetting(p concordat.SiteID) string { return "catalogue " + string(p) }
 
-// Comparison selects the partners and mirrors that a check compares with, in addition to the libraries of the site.
+// Comparison selects the partners and mirrors to compare with, in addition to the site's libraries.
 type Comparison struct {
 	Partners  []string // all, SITE and SITE/LIBRARY
 	NoMirrors bool
-	Standing  bool // partners compare later documents too
+	Standing  bool // partners also compare future documents
 	Level     concordat.Show
 	Purpose   string
-	Deadline  time.Duration // for each partner
+	Deadline  time.Duration // per partner
 }
 
-// AddTo adds the site's mirrors and the partners to ask to out; end closes them. busy reports whether a mirror is left out because
+// AddTo adds the site's mirrors and the partners to query to out; end closes them. busy reports whether a mirror is omitted because
 // another process is changing it.
 func (w *Comparison) AddTo(ctx context.Context, out *site.CheckOptions, o *instance.Instance, options Options) (busy bool, end func(),
 	err error) {
@@ -125,7 +126,7 @@ func (w *Comparison) AddTo(ctx context.Context, out *site.CheckOptions, o *insta
 	}, nil
 }
 
-// addPartners adds the partners to be asked about libraries that are not mirrored; end closes the connections to them.
+// addPartners adds the partners to query about libraries without a mirror; end closes the connections to them.
 func (w *Comparison) addPartners(ctx context.Context, c *Client, m *mirrorSet, out *site.CheckOptions) (end func(), err error) {
 	named, err := c.WantedPartners(ctx, w.Partners)
 	if err != nil {
@@ -143,7 +144,7 @@ func (w *Comparison) addPartners(ctx context.Context, c *Client, m *mirrorSet, o
 		return nil, err
 	}
 	for i, p := range all {
-		if len(want[i].Libraries) == 0 { // all that the partner opens
+		if len(want[i].Libraries) == 0 { // everything that the partner opens
 			p.Libraries = m.without(c.tell, want[i].Partner.Site, p.Libraries, w.Standing)
 		}
 		if len(p.Libraries) > 0 {
@@ -154,7 +155,7 @@ func (w *Comparison) addPartners(ctx context.Context, c *Client, m *mirrorSet, o
 }
 
 // ask returns the data that a check needs about each wanted partner. A partner that does not answer now is included with the libraries
-// that it announced before, so that the report can list them as not measured. closing closes the connections.
+// that it announced earlier, so that the report can list them as not measured. closing closes the connections.
 func (c *Client) ask(ctx context.Context, want []Wanted, how askOptions) (out []site.PartnerLibraries, closing func(), err error) {
 	var clients []*federation.Client
 	closing = func() {
@@ -184,8 +185,8 @@ func (c *Client) ask(ctx context.Context, want []Wanted, how askOptions) (out []
 	return out, closing, ctx.Err()
 }
 
-// catalogues asks each of the partners which libraries it opens, and stores the answers. Partners that do not answer, or
-// whose answer triggers a fault of this program, are absent.
+// catalogues fetches the list of open libraries from each partner and stores it. It omits partners that do not answer, and partners with
+// an answer that triggers a fault in this program.
 func (c *Client) catalogues(ctx context.Context, group federation.Group) map[concordat.SiteID]*concordat.Catalogue {
 	catalogues := map[concordat.SiteID]*concordat.Catalogue{}
 	for got, err := range federation.Gather(ctx, group, func(ctx context.Context, p concordat.Partner) (*concordat.Catalogue,
@@ -216,7 +217,7 @@ func (c *Client) keepCatalogue(ctx context.Context, site concordat.SiteID, v *co
 	return c.o.Store.SetSetting(ctx, CatalogueSetting(site), string(b))
 }
 
-// FetchCatalogue asks a partner which libraries it opens to this site, and stores the answer.
+// FetchCatalogue fetches and stores the list of libraries that a partner opens to this site.
 func (c *Client) FetchCatalogue(ctx context.Context, site concordat.SiteID, timeout time.Duration) error {
 	cl, err := c.Connect(site, timeout)
 	if err != nil {
@@ -277,7 +278,7 @@ func (c *Client) askOne(ctx context.Context, w Wanted, cl *federation.Client, ca
 		Deadline: how.deadline, Purpose: how.purpose}, nil
 }
 
-// documentsOf returns the number of documents in a partner's libraries, or 0 if its catalogue does not give it for each.
+// documentsOf returns the number of documents in a partner's libraries, or 0 unless its catalogue has a number for each of them.
 func documentsOf(cat *concordat.Catalogue, libraries []concordat.LibraryID) int {
 	n := 0
 	for _, id := range libraries {
@@ -290,7 +291,7 @@ func documentsOf(cat *concordat.Catalogue, libraries []concordat.LibraryID) int 
 	return n
 }
 
-// title returns the name that a partner gives itself.
+// title returns a partner's name for itself.
 func (c *Client) title(p store.Partner) string {
 	card, err := c.roster.card(p)
 	if err != nil {
@@ -299,8 +300,8 @@ func (c *Client) title(p store.Partner) string {
 	return card.Name
 }
 
-// latest returns the newest epoch for which the partner has fingerprints, among the common federations, or the current epoch of the first
-// federation if nothing is known about the partner.
+// latest returns the newest epoch in the common federations for which the partner has fingerprints. If nothing is known about the
+// partner, it returns the current epoch of the first federation.
 func latest(feds []crypto.Federation, cat *concordat.Catalogue, now time.Time) (crypto.Federation, crypto.FederationEpoch, error) {
 	ready := map[concordat.Epoch]bool{}
 	for _, l := range cat.Libraries {

@@ -18,37 +18,37 @@ import (
 	"concordat/profile"
 )
 
-// OrderPurpose names the local key that shuffles the sentences of a question.
+// OrderPurpose names the local key for shuffling the sentences of a question.
 const OrderPurpose = "order of sentences"
 
-// Client lets a process communicate with the site's partners. It is safe for concurrent use.
+// Client communicates with the site's partners. It is safe for concurrent use.
 type Client struct {
 	o      *instance.Instance
 	keys   *instance.Keystore
 	roster *Roster
-	// observe receives each exchange with a partner, unless nil.
+	// unless nil, receives each exchange with a partner
 	observe func(concordat.SiteID, federation.Outcome, time.Duration)
 	tell    func(format string, args ...any)
 
-	mu        sync.Mutex // guards the rest
+	mu        sync.Mutex // protects the fields below
 	profilers map[string]*profile.Profiler
-	seen      fs.FileInfo // of the keystore read last; nil if none was read
-	renewed   time.Time   // when the age of the card was last checked
+	seen      fs.FileInfo // the most recently read keystore; nil if none was read
+	renewed   time.Time   // when the card's age was last checked
 }
 
-// Options configure how a site communicates with its partners.
+// Options configures how a site communicates with its partners.
 type Options struct {
 	Log *slog.Logger
-	// Observe is called for each question to a partner, and Answered for each question from one, unless nil.
+	// If not nil, Observe is called for each question to a partner, and Answered for each question from one.
 	Observe, Answered func(concordat.SiteID, federation.Outcome, time.Duration)
-	Panicked          func()                           // called after each request of a partner that ended in a panic, unless nil
-	Tell              func(format string, args ...any) // prints anything left out, and why
-	// Notices and Reread are the intervals at which a server looks for notices and for changes made by commands; the
-	// default is five seconds.
+	Panicked          func()                           // if not nil, called after each request from a partner that caused a panic
+	Tell              func(format string, args ...any) // prints omissions and the reasons for them
+	// Notices and Reread are the intervals at which a server checks for notices and for changes made by commands. The default is five
+	// seconds.
 	Notices, Reread time.Duration
 }
 
-// Open opens the keystore and the card of the site. It fails with instance.ErrNoKeys if there are no keys.
+// Open opens the site's keystore and card. If there are no keys, it fails with instance.ErrNoKeys.
 func Open(ctx context.Context, o *instance.Instance, options Options) (*Client, error) {
 	k, id, err := o.OpenKeystore()
 	if err != nil {
@@ -61,7 +61,7 @@ func Open(ctx context.Context, o *instance.Instance, options Options) (*Client, 
 	return &Client{o: o, keys: k, roster: r, observe: options.Observe, tell: options.Tell, profilers: map[string]*profile.Profiler{}}, nil
 }
 
-// self returns the name under which partners know this site.
+// self returns the name by which partners know this site.
 func (c *Client) self() crypto.SiteID {
 	id, _ := c.roster.Self()
 	return id.Site()
@@ -79,7 +79,7 @@ func (c *Client) Roster() *Roster { return c.roster }
 // Keystore returns the site's keystore.
 func (c *Client) Keystore() *instance.Keystore { return c.keys }
 
-// Connect returns a client of a partner, which the caller closes.
+// Connect returns a client for a partner. The caller must close it.
 func (c *Client) Connect(partner concordat.SiteID, timeout time.Duration) (*federation.Client, error) {
 	to, err := crypto.ParseSiteID(string(partner))
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *Client) Connect(partner concordat.SiteID, timeout time.Duration) (*fede
 			Observe: observing(c.roster.callEnded, c.observe)}), nil
 }
 
-// observing returns an observer of exchanges that calls watch and next; next may be nil.
+// observing returns an observer of exchanges that calls watch and then next, which may be nil.
 func observing(watch func(concordat.SiteID, federation.Outcome),
 	next func(concordat.SiteID, federation.Outcome, time.Duration)) func(concordat.SiteID, federation.Outcome, time.Duration) {
 	return func(site concordat.SiteID, o federation.Outcome, took time.Duration) {
@@ -106,7 +106,7 @@ func observing(watch func(concordat.SiteID, federation.Outcome),
 func (c *Client) Profiler(f crypto.Federation, e crypto.FederationEpoch) (*profile.Profiler, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// The number alone is not enough, because a federation that was left and created again has other secrets under the same numbers.
+	// The number alone is not enough: if a federation is left and created again, the same numbers have different secrets.
 	name := fmt.Sprintf("%s/%d/%x", f.Name, e.Number, sha256.Sum256(e.FingerprintKey(c.o.Config.Scheme)))
 	if p := c.profilers[name]; p != nil {
 		return p, nil
@@ -122,7 +122,7 @@ func (c *Client) Profiler(f crypto.Federation, e crypto.FederationEpoch) (*profi
 	return p, err
 }
 
-// shared returns the federations that this site shares with a partner, by name.
+// shared returns the federations in common with a partner, by name.
 func (c *Client) shared(ctx context.Context, partner concordat.SiteID) ([]crypto.Federation, error) {
 	ms, err := c.o.Store.Partners.Memberships(ctx)
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *Client) shared(ctx context.Context, partner concordat.SiteID) ([]crypto
 	return out, nil
 }
 
-// ConnectAll returns clients of partners; closing closes them.
+// ConnectAll returns clients for the partners; closing closes them.
 func (c *Client) ConnectAll(partners []concordat.SiteID, timeout time.Duration) (out []concordat.Partner, closing func(), err error) {
 	var all []*federation.Client
 	closing = func() {

@@ -15,16 +15,16 @@ import (
 	"concordat/store"
 )
 
-// Offer describes an invitation to create.
+// Offer describes a new invitation.
 type Offer struct {
-	URL    string        // address of this site; if empty, the first one on its card
-	Life   time.Duration // validity; 0 means crypto.InvitationLife
-	Note   string        // the person that the invitation is for; not sent to the other site
-	Grants []store.Grant // libraries that the invitation opens once both sides have confirmed
+	URL    string        // address of this site; if empty, the first address on its card
+	Life   time.Duration // period of validity; 0 means crypto.InvitationLife
+	Note   string        // the invited person; not sent to the other site
+	Grants []store.Grant // libraries that the invitation opens after both sides have confirmed
 }
 
-// Invite creates an invitation and stores the data needed to recognise it. It refuses an invitation that could not be redeemed. Here and
-// below, by names the person in the audit.
+// Invite creates an invitation and stores the data needed to recognize it. It refuses to create an invitation that could not be redeemed.
+// Here and below, by is the person named in the audit.
 func Invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f Offer, by string) (*crypto.Invitation, error) {
 	card, err := instance.OwnCard(ctx, o.Store, id)
 	if err != nil {
@@ -64,7 +64,7 @@ func Invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f Of
 	})
 }
 
-// ParseInvitation returns the invitation in a text, and refuses any other text.
+// ParseInvitation extracts the invitation from a text, or fails if the text is anything else.
 func ParseInvitation(text string) (*crypto.Invitation, error) {
 	inv, err := crypto.ParseInvitation(text)
 	if err != nil {
@@ -73,7 +73,7 @@ func ParseInvitation(text string) (*crypto.Invitation, error) {
 	return inv, nil
 }
 
-// Redeem redeems an invitation and stores the inviting site as a pending partner under the name as, which may be empty.
+// Redeem redeems an invitation and stores the inviting site as a pending partner named as, which may be empty.
 func Redeem(ctx context.Context, o *instance.Instance, r *Roster, inv *crypto.Invitation, as string, timeout time.Duration,
 	by string) (store.Partner, error) {
 	site := instance.PartnerName(inv.Site)
@@ -111,7 +111,7 @@ func Redeem(ctx context.Context, o *instance.Instance, r *Roster, inv *crypto.In
 	return o.Store.Partners.Partner(ctx, site)
 }
 
-// AnswerOf adds the reason to an error from another site if the error has one; its text stays the same.
+// AnswerOf adds the reason to an error from another site, if it has one, without changing the message.
 func AnswerOf(err error) error {
 	var e *federation.Error
 	if !errors.As(err, &e) {
@@ -122,7 +122,7 @@ func AnswerOf(err error) error {
 	return &RefusedError{cmp.Or(why, RefusedSilent), err}
 }
 
-// SameWords fails if the words are not those of a pending partner; case and white space are ignored.
+// SameWords fails if the words are not those of a pending partner, ignoring case and white space.
 func SameWords(p store.Partner, words string) error {
 	if strings.Join(strings.Fields(strings.ToLower(words)), " ") != p.Words {
 		return &RefusedError{RefusedWords, errors.New("the words differ: someone may be intercepting the two sites; nothing was confirmed")}
@@ -130,13 +130,13 @@ func SameWords(p store.Partner, words string) error {
 	return nil
 }
 
-// Confirm makes a pending partner active, after the caller has compared the words, and opens the libraries that its invitation grants. It
-// refuses if another enrolment with other words has replaced p in the meantime.
+// Confirm activates a pending partner after the caller has compared the words, and opens the libraries granted by its invitation. It
+// fails if another enrolment with other words has replaced p in the meantime.
 func Confirm(ctx context.Context, o *instance.Instance, p store.Partner, by string) error {
 	if p.State != store.PartnerPending {
 		return refusedf(RefusedState, "%s is %s, not pending", cmp.Or(p.Name, string(p.Site)), p.State)
 	}
-	// The rules come first: they apply only to an active partner.
+	// Store the rules first, because they apply only to active partners.
 	for _, g := range p.Grants {
 		if _, err := o.Answers.Shares.Share(ctx, store.Share{Library: g.Library, Partner: p.Site, Rule: g.Rule}); err != nil {
 			return err
@@ -157,13 +157,13 @@ func Confirm(ctx context.Context, o *instance.Instance, p store.Partner, by stri
 	})
 }
 
-// Revoke makes the site refuse a partner from now on and closes all libraries to it. It returns the federations that the partner is still
-// in.
+// Revoke makes the site refuse a partner from now on, and closes all libraries to it. It returns the federations to which the partner
+// still belongs.
 func Revoke(ctx context.Context, o *instance.Instance, p store.Partner, by string) ([]concordat.FederationID, error) {
 	if p.State == store.PartnerRevoked {
 		return nil, refusedf(RefusedState, "%s is already revoked", cmp.Or(p.Name, string(p.Site)))
 	}
-	// The state comes first, so that a failure leaves the partner refused.
+	// Change the state first, so that the partner remains refused even after a failure.
 	if err := o.Store.Atomic(ctx, func(tx *store.DB) error {
 		if err := tx.Partners.SetPartnerState(ctx, p.Site, p.State, store.PartnerRevoked); err != nil {
 			return err

@@ -7,10 +7,10 @@ import (
 	"concordat"
 )
 
-// EpochsName is the folder of the fingerprints of all epochs.
+// EpochsName is the folder for the fingerprints of all epochs.
 const EpochsName = "epochs"
 
-// EpochFolder returns the folder of an epoch's fingerprints.
+// EpochFolder returns the folder for an epoch's fingerprints.
 func EpochFolder(dir string, e concordat.Epoch) string {
 	return filepath.Join(dir, EpochsName, fmt.Sprintf("%s-%d", e.Federation, e.Number))
 }

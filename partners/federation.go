@@ -41,7 +41,7 @@ func Grant(ctx context.Context, db *store.DB, id *crypto.Identity, to concordat.
 	return g.Bytes()
 }
 
-// EarlyError is the error if the leader of a federation began an epoch sooner than the site accepts without consent.
+// EarlyError is returned if the leader of a federation began an epoch sooner than the site accepts without consent.
 type EarlyError struct {
 	Federation concordat.FederationID
 	Leader     concordat.SiteID
@@ -55,9 +55,9 @@ func (e *EarlyError) Error() string {
 		e.Epoch, e.Federation, e.From.Format(time.RFC3339), crypto.EpochAge/(24*time.Hour), e.Federation, e.Leader)
 }
 
-// Take stores a grant from the leader of a federation, beginning with its secrets. changed reports whether the keystore received
-// anything new. The notes go into the audit with the membership. An epoch that begins less than crypto.EpochAge after the previous one
-// is refused with an EarlyError unless agreed says that an administrator asked for it.
+// Take stores a grant from the leader of a federation, starting with the secrets. changed reports whether the keystore received anything
+// new. The notes are recorded in the audit together with the membership. Unless agreed is set, meaning that an administrator consents, an
+// epoch that begins less than crypto.EpochAge after the previous one is refused with an EarlyError.
 func Take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.FederationID, leader concordat.SiteID,
 	g *crypto.FederationGrant, agreed bool, notes ...store.AuditNote) (id *crypto.Identity, changed bool, err error) {
 	if concordat.FederationID(g.Federation.Name) != f || instance.PartnerName(g.Leader) != leader {
@@ -94,7 +94,7 @@ func Take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.F
 	})
 }
 
-// grantEvery is how often a member asks the leader of a federation for news.
+// grantEvery is the interval at which a member asks the leader of a federation for news.
 const grantEvery = time.Hour
 
 // joinAnew fetches current grants from the leaders of the site's federations.
@@ -117,7 +117,7 @@ func (c *Client) joinAnew(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// epochRefused raises an alarm about the leader of a federation if err says that its epochs were refused.
+// epochRefused raises an alarm about the leader of a federation if err means that its epochs were refused.
 func (c *Client) epochRefused(m store.Membership, err error) {
 	var early *EarlyError
 	if errors.As(err, &early) || errors.Is(err, crypto.ErrEpoch) {
@@ -140,7 +140,7 @@ func (c *Client) joinOne(ctx context.Context, m store.Membership) error {
 	return err
 }
 
-// reread applies changes that commands made to the keystore, and renews the card when due.
+// reread picks up changes that commands made to the keystore, and renews the card when due.
 func (c *Client) reread(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,7 +153,7 @@ func (c *Client) reread(ctx context.Context) error {
 	}
 	now := time.Now()
 	if c.seen != nil && os.SameFile(info, c.seen) && info.ModTime().Equal(c.seen.ModTime()) && now.Sub(c.renewed) < grantEvery {
-		return nil // a passphrase costs a second of work, so the file is opened only if it changed
+		return nil // using a passphrase costs a second of work, so open the file only if it changed
 	}
 	b, err := os.ReadFile(c.keys.Path)
 	if err != nil {
@@ -186,7 +186,7 @@ type EpochSpan struct {
 	To         time.Time              `json:"to,omitzero"`
 }
 
-// EpochSpans returns the epochs of all federations whose secrets the identity holds.
+// EpochSpans returns the epochs of all federations with secrets in the identity.
 func EpochSpans(id *crypto.Identity) []EpochSpan {
 	rows := []EpochSpan{}
 	for _, f := range id.Federations() {

@@ -12,15 +12,15 @@ import (
 	"concordat/site/answer"
 )
 
-// followed is this node's position in the fingerprint set of an epoch, kept in a file next to the set.
+// followed is this node's position in the fingerprint set of an epoch, stored in a file next to the set.
 type followed struct {
 	path string
 
-	mu sync.Mutex // guards the rest
+	mu sync.Mutex // protects the fields below
 	at map[concordat.LibraryID]int64
 }
 
-// followed returns a node's position, or nil if only this process has the set.
+// followed returns the node's position, or nil if this process alone has the set.
 func (p *Server) followed(e concordat.Epoch) (answer.Followed, error) {
 	if !p.client.o.Clustered() {
 		return nil, nil
@@ -36,7 +36,7 @@ func (p *Server) followed(e concordat.Epoch) (answer.Followed, error) {
 	return f, err
 }
 
-// FollowedEnd is the ending of the name of a file next to the folder of a fingerprint set; the file is removed with the folder.
+// FollowedEnd is the suffix of the file next to a fingerprint set's folder; the file is removed with the folder.
 const FollowedEnd = ".followed.json"
 
 // Position implements site.Followed.

@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// CreateFederation creates a federation that this site leads, and returns the identity that holds its first secret.
+// CreateFederation creates a federation led by this site, and returns the identity with its first secret.
 func CreateFederation(ctx context.Context, o *instance.Instance, k *instance.Keystore, f concordat.FederationID,
 	by string) (*crypto.Identity, error) {
 	ms, err := o.Store.Partners.Memberships(ctx)
@@ -52,10 +52,10 @@ func Led(ctx context.Context, o *instance.Instance, id *crypto.Identity, f conco
 	return m, err
 }
 
-// BeginEpoch begins the next epoch of a federation that this site leads, either now or a day after the last one began, whichever is later.
-// The previous epoch is served for a further overlap. Unless early confirms the administrator's intention, BeginEpoch fails while the last
-// epoch is younger than crypto.EpochAge, because members accept the next one so early only after one of their administrators agrees. If
-// the secrets of the federation are lost, the epoch's number follows the last one that this site served.
+// BeginEpoch begins the next epoch of a federation led by this site, either now or a day after the last one began, whichever is later.
+// The previous epoch continues to be served during the overlap. Unless early confirms that the administrator means it, BeginEpoch fails
+// while the last epoch is younger than crypto.EpochAge, because members accept the next one so early only with the consent of one of
+// their administrators. If the federation's secrets are lost, numbering continues after the last epoch that this site served.
 func BeginEpoch(ctx context.Context, o *instance.Instance, k *instance.Keystore, f concordat.FederationID, overlap time.Duration,
 	early bool) (*crypto.Identity, error) {
 	served, err := o.Store.Answers.Epochs(ctx)
@@ -94,7 +94,7 @@ func BeginEpoch(ctx context.Context, o *instance.Instance, k *instance.Keystore,
 	return id, err
 }
 
-// AddMembers makes active partners members of a federation that this site leads, so that they may fetch its secret.
+// AddMembers adds active partners to a federation led by this site, so that they may fetch its secret.
 func AddMembers(ctx context.Context, o *instance.Instance, id *crypto.Identity, f concordat.FederationID, all []store.Partner,
 	by string) error {
 	m, err := Led(ctx, o, id, f)
@@ -122,7 +122,7 @@ func AddMembers(ctx context.Context, o *instance.Instance, id *crypto.Identity, 
 	})
 }
 
-// JoinFederation fetches the secret of a federation from its leader, and returns the identity that holds it.
+// JoinFederation fetches the secret of a federation from its leader, and returns the identity with it.
 func JoinFederation(ctx context.Context, o *instance.Instance, k *instance.Keystore, c *federation.Client, f concordat.FederationID,
 	by string) (*crypto.Identity, error) {
 	ms, err := o.Store.Partners.Memberships(ctx)

@@ -22,12 +22,13 @@ import (
 // MirrorsName is the folder for the mirrors of all epochs.
 const MirrorsName = "mirrors"
 
-// MirrorFolder returns the folder of an epoch's mirrors. One index holds those of all partners.
+// MirrorFolder returns the folder for an epoch's mirrors. The mirrors of all partners share one index.
 func MirrorFolder(dir string, e concordat.Epoch) string {
 	return filepath.Join(dir, MirrorsName, fmt.Sprintf("%s-%d", e.Federation, e.Number))
 }
 
-// OpenMirrors opens the index of the mirrors of an epoch. Several processes can read it; a process that changes it has exclusive access.
+// OpenMirrors opens the index of an epoch's mirrors. Several processes can read the index at the same time; changes require exclusive
+// access.
 func OpenMirrors(o *instance.Instance, e concordat.Epoch, scheme concordat.Scheme, change bool) (*index.Shard, error) {
 	dir := MirrorFolder(o.Dir, e)
 	if change {
@@ -48,7 +49,7 @@ func OpenMirrors(o *instance.Instance, e concordat.Epoch, scheme concordat.Schem
 	}
 }
 
-// A served site tidies its mirrors from time to time and locks them for a moment; others wait at most mirrorWait. A sync locks
+// A served site tidies its mirrors from time to time and locks them for a moment; other processes wait at most mirrorWait. A sync locks
 // them for longer.
 const (
 	mirrorWait = time.Second
@@ -58,16 +59,16 @@ const (
 // MirrorStore changes the mirrors of a site.
 type MirrorStore struct {
 	o    *instance.Instance
-	tell func(format string, args ...any) // prints losses
+	tell func(format string, args ...any) // reports losses
 }
 
-// NewMirrorStore returns a MirrorStore. tell prints losses.
+// NewMirrorStore returns a MirrorStore that reports losses with tell.
 func NewMirrorStore(o *instance.Instance, tell func(format string, args ...any)) *MirrorStore {
 	return &MirrorStore{o, tell}
 }
 
-// change opens the index of the mirrors of an epoch for writing. If it was lost, is damaged or has an earlier recipe, change
-// drops all mirrors that it holds according to the store, since a sync would otherwise resume where they ended.
+// change opens the index of an epoch's mirrors for writing. If the index is lost, damaged or has an earlier recipe, change drops all
+// mirrors that the store records for it. A sync would otherwise resume where they ended.
 func (ms *MirrorStore) change(ctx context.Context, e concordat.Epoch, scheme concordat.Scheme) (*index.Shard, error) {
 	s, err := OpenMirrors(ms.o, e, scheme, true)
 	if errors.Is(err, concordat.ErrCorrupt) || errors.Is(err, concordat.ErrScheme) {
@@ -98,8 +99,8 @@ func (ms *MirrorStore) change(ctx context.Context, e concordat.Epoch, scheme con
 	return s, nil
 }
 
-// MirrorEpoch returns the epoch in which to fetch a partner's library, and the share of it that has fingerprints of the epoch: the epoch
-// with the largest share, the latest if several tie.
+// MirrorEpoch returns the epoch in which to fetch a partner's library, and the share of the library that has fingerprints in it. This is
+// the epoch with the largest share or, in a tie, the latest.
 func (c *Client) MirrorEpoch(ctx context.Context, partner concordat.Partner,
 	lib concordat.LibraryID) (f crypto.Federation, e crypto.FederationEpoch, ready float64, err error) {
 	feds, err := c.shared(ctx, partner.Site())
@@ -135,7 +136,7 @@ func (c *Client) MirrorEpoch(ctx context.Context, partner concordat.Partner,
 	return f, e, ready, nil
 }
 
-// Fetch updates one mirror. known says that it existed before.
+// Fetch updates one mirror. known means that it existed before.
 func (ms *MirrorStore) Fetch(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary,
 	progress func(ask.Synced)) (done ask.Synced, known bool, err error) {
 	row, err := ms.o.Store.Asks.Mirror(ctx, store.MirrorKey{Site: m.Site, Library: m.Library, Epoch: m.Epoch})
@@ -162,14 +163,14 @@ func (ms *MirrorStore) Fetch(ctx context.Context, partner concordat.Partner, m s
 	return done, known, errors.Join(err, shard.Close(), tidyMirrors(ctx, ms.o, m.Epoch))
 }
 
-// DropOlder deletes the mirrors of the same library in earlier epochs of a federation, after a complete one has replaced them.
+// DropOlder deletes the mirrors of the same library in earlier epochs of a federation, after a complete mirror has replaced them.
 func (ms *MirrorStore) DropOlder(ctx context.Context, m site.MirroredLibrary) error {
 	return ms.DropUnless(ctx, m.Site, m.Library, func(x store.Mirror) bool {
 		return x.Epoch.Federation != m.Epoch.Federation || x.Epoch.Number >= m.Epoch.Number
 	})
 }
 
-// DropUnless deletes the mirrors of a library except those that keep accepts.
+// DropUnless deletes a library's mirrors that keep does not accept.
 func (ms *MirrorStore) DropUnless(ctx context.Context, partner concordat.SiteID, lib concordat.LibraryID,
 	keep func(store.Mirror) bool) error {
 	all, err := ms.o.Asks.Mirrors(ctx)
@@ -187,7 +188,7 @@ func (ms *MirrorStore) DropUnless(ctx context.Context, partner concordat.SiteID,
 	return nil
 }
 
-// drop deletes one mirror. It needs no key of its epoch.
+// drop deletes one mirror. It does not need the epoch's key.
 func (ms *MirrorStore) drop(ctx context.Context, x store.Mirror) error {
 	shard, err := ms.change(ctx, x.Epoch, x.Scheme)
 	if err != nil {
@@ -236,13 +237,13 @@ func (c *Client) MirrorKey(x store.Mirror, now time.Time) (p *profile.Profiler, 
 // mirrorSet is the set of mirrors that a check uses.
 type mirrorSet struct {
 	in     []site.MirroredLibrary
-	states []store.Mirror // of each
+	states []store.Mirror // the state of each mirror
 	shards map[concordat.Epoch]*index.Shard
-	// busy says that some are left out only because another process is changing them.
+	// busy means that some are omitted only because another process is changing them.
 	busy bool
 }
 
-// openUsable opens the mirrors that checks use, and prints why the others are left out. The caller closes the result.
+// openUsable opens the mirrors that checks can use, and prints why others are omitted. The caller must close the result.
 func (c *Client) openUsable(rows []store.Mirror) (*mirrorSet, error) {
 	m := &mirrorSet{shards: map[concordat.Epoch]*index.Shard{}}
 	for i, x := range rows {
@@ -279,7 +280,7 @@ func (c *Client) openUsable(rows []store.Mirror) (*mirrorSet, error) {
 	return m, nil
 }
 
-// newer reports whether another usable mirror of the i-th one's library has a later date.
+// newer reports whether another usable mirror of the same library as number i has a later date.
 func (m *mirrorSet) newer(rows []store.Mirror, i int, c *Client) bool {
 	for j, x := range rows {
 		if j == i || x.Site != rows[i].Site || x.Library != rows[i].Library {
@@ -303,8 +304,8 @@ func (m *mirrorSet) close() error {
 	return errors.Join(errs...)
 }
 
-// without returns the libraries of a partner that no mirror holds completely, and prints that the partner is not asked about
-// the others. If a mirror lacks documents, its owner, who has them all, is asked instead.
+// without returns the libraries of a partner that no mirror covers completely, and prints that the partner is not queried about the
+// others. If a mirror lacks documents, its owner is queried instead, because the owner has all of them.
 func (m *mirrorSet) without(tell func(string, ...any), partner concordat.SiteID, libraries []concordat.LibraryID,
 	standing bool) []concordat.LibraryID {
 	var out []concordat.LibraryID

@@ -18,7 +18,8 @@ import (
 	"concordat/store"
 )
 
-// settleMirrors removes documents from the index that no mirror has. An interrupted sync leaves them, since it writes to the index first.
+// settleMirrors removes documents from the index that belong to no mirror. They are left by an interrupted sync, since a sync writes to
+// the index first.
 func settleMirrors(ctx context.Context, o *instance.Instance, s *index.Shard, e concordat.Epoch, rows []store.Mirror) error {
 	extra, err := unknownTo(ctx, o, s, e, rows)
 	if err != nil {
@@ -36,7 +37,7 @@ func deleteAll(ctx context.Context, s *index.Shard, refs []concordat.Ref) error 
 	return nil
 }
 
-// unknownTo returns the documents of the index that no mirror of the epoch has.
+// unknownTo returns the indexed documents that belong to no mirror of the epoch.
 func unknownTo(ctx context.Context, o *instance.Instance, s *index.Shard, e concordat.Epoch, rows []store.Mirror) ([]concordat.Ref, error) {
 	known := map[concordat.Ref]bool{}
 	for _, x := range rows {
@@ -60,9 +61,9 @@ func unknownTo(ctx context.Context, o *instance.Instance, s *index.Shard, e conc
 	return slices.DeleteFunc(s.Refs(), func(r concordat.Ref) bool { return known[r] }), nil
 }
 
-// SettleMirrors removes what interrupted syncs left in the indexes of mirrors: documents that no mirror has, and indexes of epochs without
-// a mirror. It skips an index in use until the next call, and a damaged index of a known mirror until its next sync. It calls told with
-// each cleared folder and its number of documents.
+// SettleMirrors removes what interrupted syncs left in the indexes of mirrors: documents without a mirror, and indexes of epochs without
+// one. It skips an index in use until the next call, and a damaged index of a known mirror until its next sync. It calls told with each
+// cleared folder and its number of documents.
 func SettleMirrors(ctx context.Context, o *instance.Instance, told func(folder string, documents int)) error {
 	folders, err := os.ReadDir(filepath.Join(o.Dir, MirrorsName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +88,7 @@ func SettleMirrors(ctx context.Context, o *instance.Instance, told func(folder s
 	return errors.Join(errs...)
 }
 
-// epochOf returns the epoch in the name of a folder that MirrorFolder returned.
+// epochOf parses the epoch in the name of a folder from MirrorFolder.
 func epochOf(name string) (e concordat.Epoch, ok bool) {
 	i := strings.LastIndexByte(name, '-')
 	if i <= 0 {
@@ -98,8 +99,8 @@ func epochOf(name string) (e concordat.Epoch, ok bool) {
 	return e, err == nil && filepath.Base(MirrorFolder("", e)) == name
 }
 
-// settleFolder settles the index of one epoch. It examines the index while checks read it, and takes exclusive access only to remove
-// something.
+// settleFolder settles the index of one epoch. It examines the index while checks read it, and takes exclusive access only if it has to
+// remove something.
 func settleFolder(ctx context.Context, o *instance.Instance, e concordat.Epoch) (documents int, cleared bool, err error) {
 	if s, err := OpenMirrors(o, e, "", false); errors.Is(err, concordat.ErrLocked) {
 		return 0, false, nil
@@ -110,7 +111,7 @@ func settleFolder(ctx context.Context, o *instance.Instance, e concordat.Epoch) 
 		}
 	}
 	s, err := OpenMirrors(o, e, "", true)
-	if errors.Is(err, concordat.ErrInvalid) { // without a scheme, since its creation was interrupted
+	if errors.Is(err, concordat.ErrInvalid) { // its creation was interrupted, so it has no scheme
 		s, err = OpenMirrors(o, e, o.Profiler.Scheme(), true)
 	}
 	switch {
@@ -137,7 +138,7 @@ func settleFolder(ctx context.Context, o *instance.Instance, e concordat.Epoch) 
 	return len(extra), err == nil, err
 }
 
-// leftIn reports whether the epoch has mirrors, and returns the documents of its index that none of them has. No sync may be running.
+// leftIn reports whether the epoch has mirrors, and returns the documents in its index that belong to none. No sync may be running.
 func leftIn(ctx context.Context, o *instance.Instance, s *index.Shard, e concordat.Epoch) (mirrored bool, extra []concordat.Ref,
 	err error) {
 	rows, err := o.Asks.Mirrors(ctx)
@@ -152,7 +153,7 @@ func isMirrored(rows []store.Mirror, e concordat.Epoch) bool {
 	return slices.ContainsFunc(rows, func(x store.Mirror) bool { return x.Epoch == e })
 }
 
-// purgeMirrors removes from the disk the documents that were removed from mirrors.
+// purgeMirrors removes documents from the disk that are no longer in any mirror.
 func purgeMirrors(ctx context.Context, o *instance.Instance, s *index.Shard) error {
 	err := s.Purge(ctx)
 	if err == nil {
@@ -161,7 +162,7 @@ func purgeMirrors(ctx context.Context, o *instance.Instance, s *index.Shard) err
 	return err
 }
 
-// closedBy closes s and returns err joined with the error of closing; it does nothing if err is nil.
+// closedBy closes s and returns err joined with the error from closing. If err is nil, it does nothing.
 func closedBy(s *index.Shard, err error) error {
 	if err == nil {
 		return nil
@@ -169,8 +170,8 @@ func closedBy(s *index.Shard, err error) error {
 	return errors.Join(err, s.Close())
 }
 
-// lost reports whether the index holds fewer documents than the mirrors of the epoch are known to have. New documents go into the index
-// first.
+// lost reports whether the index contains fewer documents than are recorded for the mirrors of the epoch. New documents are written to
+// the index first.
 func lost(s *index.Shard, rows []store.Mirror, e concordat.Epoch) bool {
 	n := 0
 	for _, x := range rows {

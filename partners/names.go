@@ -12,7 +12,7 @@ import (
 	"concordat/store"
 )
 
-// NameOf returns the name of a partner: the one on its card or, without a card, the one in the invitation.
+// NameOf returns a partner's name from its card or, without a card, from the invitation.
 func NameOf(p store.Partner) string {
 	if c, err := crypto.ParseCard(p.Card); err == nil {
 		return c.Name
@@ -32,7 +32,7 @@ func Names(ctx context.Context, db *store.DB) (map[concordat.SiteID]string, erro
 	return out, err
 }
 
-// ReportNames returns the names that people use for the accounts, sites and libraries in a report.
+// ReportNames returns the display names of the accounts, sites and libraries in a report.
 func ReportNames(ctx context.Context, o *instance.Instance) (report.Names, error) {
 	n, err := site.Names(ctx, o.Store, o.Site.ID(), o.Now().Site.Title)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"concordat/store"
 )
 
-// errPinTaken is the error for a card that names the TLS key of another site.
+// errPinTaken means that a card contains another site's TLS key.
 var errPinTaken = errors.New("its card names a TLS key of another site")
 
-// pinsAreFree fails with errPinTaken if the card names a TLS key that this site's card or another partner's card also names. A card with
-// proven keys (crypto.Card.Proven) prevails over cards that merely name them: an unproven card, as made by earlier versions, cannot take a
-// key away from the site that holds it. Revoked partners do not count.
+// pinsAreFree fails with errPinTaken if the card contains a TLS key that is also on this site's card or on another partner's. A card with
+// proven keys (crypto.Card.Proven) prevails over cards that merely contain them: an unproven card, as created by earlier versions, cannot
+// take a key away from its owner. Revoked partners are ignored.
 func (r *Roster) pinsAreFree(ctx context.Context, c *crypto.Card) error {
 	_, own := r.Self()
 	if own.Site != c.Site && sharePin(own, c) {
@@ -32,7 +32,7 @@ func (r *Roster) pinsAreFree(ctx context.Context, c *crypto.Card) error {
 		}
 		other, err := r.card(p)
 		if err != nil {
-			continue // such a key is never looked up either
+			continue // such a key is never looked up
 		}
 		if (other.Proven || !c.Proven) && sharePin(other, c) {
 			return fmt.Errorf("%w: it belongs to %s", errPinTaken, p.Site)

@@ -4,41 +4,41 @@ import (
 	"concordat/instance"
 )
 
-// Refused names the reason why something about partners is refused, so that pages can show it in every language.
+// Refused names the reason for refusing a request about partners, so that pages can display it in every language.
 type Refused string
 
-// The reasons of a RefusedError.
+// The reasons in a RefusedError.
 const (
 	RefusedClosed     Refused = "closed"     // other sites cannot reach this one
 	RefusedAddress    Refused = "address"    // an address is missing or invalid
 	RefusedListen     Refused = "listen"     // the site cannot listen there
-	RefusedRoot       Refused = "root"       // the root key is elsewhere, so no card can be made
-	RefusedCluster    Refused = "cluster"    // the machines of the site read it from their own configuration
+	RefusedRoot       Refused = "root"       // the root key is elsewhere, so no card can be issued
+	RefusedCluster    Refused = "cluster"    // the site's machines read it from their own configuration
 	RefusedSettings   Refused = "settings"   // the configuration cannot be written
 	RefusedFormat     Refused = "format"     // not an invitation
-	RefusedOwn        Refused = "own"        // the site's own invitation
-	RefusedEnded      Refused = "ended"      // it has expired
-	RefusedKnown      Refused = "known"      // the site is a partner already
+	RefusedOwn        Refused = "own"        // an invitation from this site itself
+	RefusedEnded      Refused = "ended"      // the invitation has expired
+	RefusedKnown      Refused = "known"      // the site is already a partner
 	RefusedSilent     Refused = "silent"     // the other site does not answer
-	RefusedTurnedAway Refused = "turnedaway" // the other site answers, but does not accept the invitation
-	RefusedImpostor   Refused = "impostor"   // another site answers
-	RefusedState      Refused = "state"      // the partner is in another state
+	RefusedTurnedAway Refused = "turnedaway" // the other site answers but does not accept the invitation
+	RefusedImpostor   Refused = "impostor"   // a different site answers
+	RefusedState      Refused = "state"      // the partner is in a different state
 	RefusedWords      Refused = "words"      // the six words differ
-	RefusedName       Refused = "name"       // invalid name of a federation
-	RefusedExists     Refused = "exists"     // the federation is known already
-	RefusedLed        Refused = "led"        // another site leads it
-	RefusedFull       Refused = "full"       // it already has the largest number of members
-	RefusedEpoch      Refused = "epoch"      // the leader's epochs are too many, or too close to one another
-	RefusedMember     Refused = "member"     // the leader says that this site is not a member, or that there is no such federation
+	RefusedName       Refused = "name"       // the name of the federation is invalid
+	RefusedExists     Refused = "exists"     // the federation is already known
+	RefusedLed        Refused = "led"        // another site leads the federation
+	RefusedFull       Refused = "full"       // the federation already has the maximum number of members
+	RefusedEpoch      Refused = "epoch"      // the leader's epochs are too many or too close together
+	RefusedMember     Refused = "member"     // according to the leader, this site is not a member or the federation does not exist
 )
 
-// RefusedError is an error made by the caller, with its reason. Nothing was changed.
+// RefusedError is an error by the caller, with a reason. Nothing was changed.
 type RefusedError struct {
 	Reason Refused
-	Err    error // what to do, for the command line
+	Err    error // how to fix it, for the command line
 }
 
-// Error returns the message of Err.
+// Error returns Err's message.
 func (e *RefusedError) Error() string { return e.Err.Error() }
 
 // Unwrap returns Err.

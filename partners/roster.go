@@ -21,32 +21,32 @@ import (
 	"concordat/store"
 )
 
-// Roster is the store as package federation sees it: partners, invitations and the audit. Each call reads the store, so that
-// changes by other processes take effect with the next message; only parsed cards are cached. It is safe for concurrent use.
+// Roster adapts the store for package federation: partners, invitations and the audit. Each call reads the store, so changes by other
+// processes take effect with the next message. Only parsed cards are cached. It is safe for concurrent use.
 type Roster struct {
 	db   *store.DB
 	log  *slog.Logger
 	now  func() time.Time
 	self atomic.Pointer[self]
 
-	mu    sync.Mutex // guards the fields below
+	mu    sync.Mutex // protects the fields below
 	cards map[concordat.SiteID]*crypto.Card
 	head  wire.Head // signed last
 	heads map[crypto.SiteID]*heads
-	// refused counts the refused messages of each partner in the last hour.
+	// refused contains the number of refused messages of each partner in the last hour.
 	refused map[concordat.SiteID]refused
 }
 
-// heads records how the audit of each partner has grown since this process began.
+// heads records the growth of each partner's audit since this process started.
 type heads struct {
 	last    uint64    // number of the last entry
-	since   time.Time // when it was first heard
-	again   int       // how often it was heard since
+	since   time.Time // when it was first received
+	again   int       // how often it was received since
 	alarmed time.Time
 }
 
-// Every exchange adds an entry to the audits of both sides. A head heard maxAgain times and for longer than maxSilent has
-// stopped.
+// Every exchange adds an entry to the audits of both sides. An audit has stopped if the same head was received maxAgain times over more
+// than maxSilent.
 const (
 	maxAgain  = 16
 	maxSilent = 24 * time.Hour
@@ -64,7 +64,7 @@ var (
 	_ federation.Journal   = (*Roster)(nil)
 )
 
-// OpenRoster returns the site's view of its partners. The site must have a card in force.
+// OpenRoster opens the site's view of its partners. The site must have a current card.
 func OpenRoster(ctx context.Context, o *instance.Instance, id *crypto.Identity, log *slog.Logger) (*Roster, error) {
 	card, err := instance.OwnCard(ctx, o.Store, id)
 	if err != nil {
@@ -79,7 +79,7 @@ func OpenRoster(ctx context.Context, o *instance.Instance, id *crypto.Identity, 
 	return NewRoster(o.Store, log, id, card), nil
 }
 
-// NewRoster returns the view for the caller's identity and card.
+// NewRoster returns the view for the given identity and card.
 func NewRoster(db *store.DB, log *slog.Logger, id *crypto.Identity, card *crypto.Card) *Roster {
 	r := &Roster{db: db, log: log, now: time.Now, cards: map[concordat.SiteID]*crypto.Card{}, heads: map[crypto.SiteID]*heads{},
 		refused: map[concordat.SiteID]refused{}}
@@ -87,7 +87,7 @@ func NewRoster(db *store.DB, log *slog.Logger, id *crypto.Identity, card *crypto
 	return r
 }
 
-// Use makes the roster use another identity and card of the site.
+// Use switches the roster to another identity and card of the site.
 func (r *Roster) Use(id *crypto.Identity, card *crypto.Card) { r.self.Store(&self{id, card}) }
 
 // Self implements federation.Roster.
@@ -96,7 +96,7 @@ func (r *Roster) Self() (*crypto.Identity, *crypto.Card) {
 	return s.id, s.card
 }
 
-// Member implements federation.Roster. If the store fails, there are no members.
+// Member implements federation.Roster. If the store fails, it reports that there is no such member.
 func (r *Roster) Member(site crypto.SiteID) (federation.Member, bool) {
 	p, err := r.db.Partners.Partner(context.Background(), instance.PartnerName(site))
 	if err != nil {
@@ -117,7 +117,7 @@ func (r *Roster) member(p store.Partner) (federation.Member, bool) {
 	return federation.Member{Site: c.Site, State: federation.State(p.State), Card: c}, true
 }
 
-// card parses a partner's card once, which costs a millisecond.
+// card parses a partner's card and caches it, since parsing costs a millisecond.
 func (r *Roster) card(p store.Partner) (*crypto.Card, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,7 +144,7 @@ func (r *Roster) Pinned(cert *x509.Certificate) (federation.Member, bool) {
 	}
 	for _, p := range ps {
 		if p.State != store.PartnerActive {
-			continue // an enrolled site has proven nothing yet, and a revoked one counts as absent
+			continue // an enrolled site has not proven anything yet, and a revoked one counts as absent
 		}
 		if m, ok := r.member(p); ok && m.Card.Shows(cert) {
 			return m, true
@@ -153,7 +153,7 @@ func (r *Roster) Pinned(cert *x509.Certificate) (federation.Member, bool) {
 	return federation.Member{}, false
 }
 
-// Renew implements federation.Roster. A card that names a TLS key of another site is refused, with an alarm.
+// Renew implements federation.Roster. It refuses a card that contains another site's TLS key, and raises an alarm.
 func (r *Roster) Renew(ctx context.Context, c *crypto.Card) error {
 	if err := r.pinsAreFree(ctx, c); err != nil {
 		if errors.Is(err, errPinTaken) {
@@ -165,7 +165,7 @@ func (r *Roster) Renew(ctx context.Context, c *crypto.Card) error {
 	return r.db.Partners.PutCard(ctx, instance.PartnerName(c.Site), c.Serial, c.Bytes())
 }
 
-// receiptTime is how long after an enrolment a stranger may still fetch a lost receipt.
+// receiptTime is the time after an enrolment during which a stranger may still fetch a lost receipt.
 const receiptTime = 10 * time.Minute
 
 // Inviting implements federation.Registrar.
@@ -183,7 +183,7 @@ func (r *Roster) Inviting() bool {
 	return false
 }
 
-// Invitation implements federation.Registrar. It also returns a used one, since Enrol recognises a repeated request.
+// Invitation implements federation.Registrar. It also returns a used invitation, since Enrol recognizes repeated requests.
 func (r *Roster) Invitation(ctx context.Context, hash [32]byte) (time.Time, error) {
 	i, err := r.db.Partners.Invitation(ctx, hash)
 	return i.Expires, err
@@ -209,7 +209,7 @@ func (r *Roster) Enrol(ctx context.Context, e *crypto.Enrolment) error {
 	return r.audit(ctx, string(p.Site), "enrolled", map[string]any{"name": e.Card.Name, "card": e.Card.Serial})
 }
 
-// audit adds an entry. Exchanges are recorded even if the caller has given up.
+// audit adds an entry. It records exchanges even if the caller has given up.
 func (r *Roster) audit(ctx context.Context, actor, action string, detail any) error {
 	b, err := instance.JSONLine(detail)
 	if err != nil {
@@ -259,8 +259,8 @@ func (r *Roster) Heard(h *crypto.Head) {
 	r.witness(ctx, h, "")
 }
 
-// witness records the end of a partner's audit and compares it with earlier ones. told is the partner that reported another site's head,
-// or empty if the site itself did.
+// witness records the head of a partner's audit and compares it with earlier heads. told is the partner that relayed another site's head,
+// or empty if the head came directly from its site.
 func (r *Roster) witness(ctx context.Context, h *crypto.Head, told concordat.SiteID) {
 	site := instance.PartnerName(h.Site)
 	fork, err := r.db.Partners.AddWitness(ctx, store.Witness{Site: site, Seq: h.Seq, Hash: h.Hash, At: h.At, Head: h.Bytes()})
@@ -282,10 +282,10 @@ func (r *Roster) witness(ctx context.Context, h *crypto.Head, told concordat.Sit
 	}
 }
 
-// maxOfOne is the number of heads of one site sent to a partner: two that contradict each other, and the newest.
+// maxOfOne is the maximum number of heads of one site to send to a partner: contradictory ones, and the newest.
 const maxOfOne = 4
 
-// Others implements federation.Journal. It returns heads of members of the federations that the partner also belongs to.
+// Others implements federation.Journal. It returns heads of sites in the federations to which the partner also belongs.
 func (r *Roster) Others(to concordat.SiteID) []*crypto.Head {
 	ctx := context.Background()
 	ms, err := r.db.Partners.Memberships(ctx)
@@ -320,8 +320,8 @@ func (r *Roster) Others(to concordat.SiteID) []*crypto.Head {
 	return out
 }
 
-// HeardOthers implements federation.Journal. Only heads of this site's partners can be checked; heads signed with a key that is no longer
-// on the card prove nothing.
+// HeardOthers implements federation.Journal. Only heads of this site's partners can be verified. Heads signed with a key that is no
+// longer on the card prove nothing.
 func (r *Roster) HeardOthers(from concordat.SiteID, hs []*crypto.Head) {
 	ctx := context.Background()
 	for _, h := range hs {
@@ -346,7 +346,7 @@ func (r *Roster) raise(ctx context.Context, a store.PartnerAlarm) {
 	}
 }
 
-// stopped returns, once a day, a description of how the audit of a partner has stopped, or "" if it has not.
+// stopped returns, at most once a day, a description of how a partner's audit has stopped, or "" if it has not.
 func (r *Roster) stopped(ctx context.Context, h *crypto.Head) string {
 	told := true
 	if h.Seq == 0 {
@@ -355,7 +355,7 @@ func (r *Roster) stopped(ctx context.Context, h *crypto.Head) string {
 			r.log.Error("witness", "site", instance.PartnerName(h.Site), "error", err)
 		}
 		if len(before) == 0 {
-			return "" // it never sent one
+			return "" // it has never sent one
 		}
 		told = false
 	}
@@ -382,14 +382,14 @@ func (r *Roster) stopped(ctx context.Context, h *crypto.Head) string {
 	return fmt.Sprintf("it has told entry %d for %v, in %d exchanges that each add one", x.last, now.Sub(x.since).Round(time.Minute), x.again)
 }
 
-// exchangeRecord is the detail of an exchange. A separate entry records what was asked and shown.
+// exchangeRecord contains the details of an exchange. A separate entry records the question and the answer.
 type exchangeRecord struct {
-	Direction string           `json:"direction"` // in: the partner asked; out: this site did
+	Direction string           `json:"direction"` // in: the partner asked; out: this site asked
 	Kind      string           `json:"kind"`
 	Request   string           `json:"request"`         // SHA-256 of the envelope
-	Reply     string           `json:"reply,omitempty"` // likewise
+	Reply     string           `json:"reply,omitempty"` // SHA-256 of the envelope
 	Refused   concordat.Reason `json:"refused,omitempty"`
-	Again     bool             `json:"again,omitempty"` // the stored reply was sent again
+	Again     bool             `json:"again,omitempty"` // the stored reply was resent
 }
 
 // Exchanged implements federation.Journal.

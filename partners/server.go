@@ -29,35 +29,35 @@ import (
 )
 
 const (
-	ReplaysName = "replays" // recent requests, so that none runs twice
+	ReplaysName = "replays" // recent requests, so that none is processed twice
 
-	rereadEvery  = 5 * time.Second // to apply changes by commands
+	rereadEvery  = 5 * time.Second // for changes by commands
 	noticeEvery  = 5 * time.Second
 	followEvery  = 2 * time.Second
 	refreshEvery = 24 * time.Hour   // of partners' cards
-	noticeTime   = time.Minute      // for the delivery of one notice
+	noticeTime   = time.Minute      // to deliver one notice
 	leaveTime    = 30 * time.Second // for answers in progress when the process stops
-	maxNotices   = 32               // delivered in a row
+	maxNotices   = 32               // delivered in one batch
 
-	// inboxSetting is the number of the last notice that was processed.
+	// inboxSetting contains the number of the last processed notice.
 	inboxSetting = "notices taken in"
 )
 
-// Server answers partners and maintains the data they need.
+// Server answers partners and maintains the data needed for that.
 type Server struct {
 	client  *Client
 	log     *slog.Logger
 	replays *federation.Replays
 	server  *federation.Server
 	Address string
-	// notice and again are how often the server looks for notices and for changes by commands.
+	// notice and again are the intervals at which the server checks for notices and for changes by commands.
 	notice, again time.Duration
 
-	maintains atomic.Bool // this process does the work that only one process of the site does
+	maintains atomic.Bool // this process does the work reserved for a single process of the site
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // protects the fields below
 	shards map[concordat.Epoch]*index.Shard
-	in     []string // the sets in use, for detecting changes
+	in     []string // the sets in use, to detect changes
 	served map[concordat.Epoch]concordat.Scheme
 }
 
@@ -69,7 +69,7 @@ func Listen(ctx context.Context, o *instance.Instance, options Options) (*Server
 	return NewServer(ctx, o, options)
 }
 
-// NewServer returns a server for the partners of a site whose card has an address.
+// NewServer returns a server for partners. The site's card must have an address.
 func NewServer(ctx context.Context, o *instance.Instance, options Options) (*Server, error) {
 	c, err := Open(ctx, o, options)
 	if err != nil {
@@ -80,7 +80,7 @@ func NewServer(ctx context.Context, o *instance.Instance, options Options) (*Ser
 		return nil, err
 	}
 	var claim func(context.Context, crypto.SiteID, crypto.MessageID, time.Time) (bool, error)
-	if o.Clustered() { // the file has the replies of this process, and the store has the requests of all
+	if o.Clustered() { // the file contains this process's replies, and the store contains the requests of all processes
 		claim = func(ctx context.Context, from crypto.SiteID, id crypto.MessageID, until time.Time) (bool, error) {
 			return o.Store.Answers.TakeMessage(ctx, instance.PartnerName(from), id[:], until)
 		}
@@ -100,11 +100,11 @@ func NewServer(ctx context.Context, o *instance.Instance, options Options) (*Ser
 	return p, nil
 }
 
-// firstReplays creates the replay file of a site that never had one. It does not replace a lost one: OpenReplays then refuses requests that
-// may have been answered before.
+// firstReplays creates the replay file of a site that has never had one. It does not replace a lost file: in that case OpenReplays
+// refuses requests that may have been answered before.
 func firstReplays(ctx context.Context, o *instance.Instance, path string) error {
 	const setting = "replay file made"
-	if o.Clustered() { // a node is new, and the store has the others' requests
+	if o.Clustered() { // a node is new, and the store contains the other nodes' requests
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return federation.CreateReplays(path)
 		}
@@ -121,7 +121,7 @@ func firstReplays(ctx context.Context, o *instance.Instance, path string) error 
 	return o.Store.SetSetting(ctx, setting, "yes")
 }
 
-// Close closes the memory of replies and the indexes of fingerprints. After that, the server answers nothing.
+// Close closes the record of replies and the fingerprint indexes. After that, the server no longer answers.
 func (p *Server) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,8 +135,8 @@ func (p *Server) Close() error {
 // Self returns the current identity and card of the site.
 func (p *Server) Self() (*crypto.Identity, *crypto.Card) { return p.client.roster.Self() }
 
-// Run answers at l and runs the periodic work until ctx ends. alone does the work that only one process of the site does; it is called
-// while this process is the one.
+// Run serves on l and does the periodic work until ctx ends. It calls alone while this process does the work reserved for a single
+// process of the site.
 func (p *Server) Run(ctx context.Context, g *errgroup.Group, l net.Listener,
 	alone func(context.Context, func(context.Context) error) error) {
 	p.Address = l.Addr().String()
@@ -148,7 +148,7 @@ func (p *Server) Run(ctx context.Context, g *errgroup.Group, l net.Listener,
 	}
 }
 
-// keep does the work that only one process of the site does, until ctx ends.
+// keep does the work reserved for a single process of the site until ctx ends.
 func (p *Server) keep(ctx context.Context) error {
 	p.maintains.Store(true)
 	defer p.maintains.Store(false)
@@ -162,7 +162,7 @@ func (p *Server) keep(ctx context.Context) error {
 	return g.Wait()
 }
 
-// follow applies the changes to fingerprint sets by the process that maintains them.
+// follow applies the changes to fingerprint sets made by the process that maintains them.
 func (p *Server) follow(ctx context.Context) error {
 	return p.every(ctx, followEvery, "fingerprint sets", func(ctx context.Context) error {
 		if p.maintains.Load() {
@@ -172,7 +172,7 @@ func (p *Server) follow(ctx context.Context) error {
 	})
 }
 
-// every calls f periodically until ctx ends. Failures and panics are logged, and f is called again.
+// every calls f periodically until ctx ends. It logs failures and panics, and continues to call f.
 func (p *Server) every(ctx context.Context, d time.Duration, what string, f func(context.Context) error) error {
 	tick := time.NewTicker(d)
 	defer tick.Stop()
@@ -189,7 +189,7 @@ func (p *Server) every(ctx context.Context, d time.Duration, what string, f func
 	}
 }
 
-// reread applies changes by commands: keys, card, federations and their members.
+// reread applies changes made by commands to keys, the card, federations and their members.
 func (p *Server) reread(ctx context.Context) error {
 	if err := p.client.reread(ctx); err != nil {
 		return err
@@ -200,10 +200,10 @@ func (p *Server) reread(ctx context.Context) error {
 // Client returns the server's client for the site's partners.
 func (p *Server) Client() *Client { return p.client }
 
-// Reread applies changes to keys, card and federations at once.
+// Reread immediately applies changes to keys, the card and federations.
 func (p *Server) Reread(ctx context.Context) error { return p.reread(ctx) }
 
-// useSets opens the fingerprint sets of all answered epochs, and makes the site use them.
+// useSets opens the fingerprint sets of all epochs that the site answers, and makes the site use them.
 func (p *Server) useSets(ctx context.Context) error {
 	ms, err := p.client.o.Store.Partners.Memberships(ctx)
 	if err != nil {
@@ -267,15 +267,15 @@ func (p *Server) useSets(ctx context.Context) error {
 	return nil
 }
 
-// dropReplaced deletes the fingerprints of epochs that now have a different secret under the same number: a site that leaves a federation
-// and creates one of the same name starts at 1 again. Such fingerprints cannot be used to answer anyone, and an index holds fingerprints
-// of only one scheme.
+// dropReplaced deletes the fingerprints of epochs that now have a different secret under the same number. This happens when a site leaves
+// a federation and creates one with the same name, which starts at 1 again. Such fingerprints are useless for answers, and an index can
+// contain fingerprints of only one scheme.
 func (p *Server) dropReplaced(ctx context.Context, served map[concordat.Epoch]concordat.Scheme) error {
 	rows, err := p.client.o.Store.Answers.Epochs(ctx)
 	if err != nil {
 		return err
 	}
-	kept := map[concordat.Epoch]concordat.Scheme{} // as in the store: another node may have been first
+	kept := map[concordat.Epoch]concordat.Scheme{} // from the store, because another node may have been first
 	for _, r := range rows {
 		kept[r.Epoch] = r.Scheme
 	}
@@ -285,7 +285,7 @@ func (p *Server) dropReplaced(ctx context.Context, served map[concordat.Epoch]co
 		if open, ok := p.served[e]; !replaced && (!ok || open == scheme) {
 			continue
 		}
-		if err := p.client.o.Answers.Sets.UseEpochs(ctx); err != nil { // nothing is answered from them after this; the others follow below
+		if err := p.client.o.Answers.Sets.UseEpochs(ctx); err != nil { // from now on, these sets answer nothing; the others are added below
 			return err
 		}
 		s := p.shards[e]
@@ -305,7 +305,7 @@ type answeredEpoch struct {
 	name     concordat.Epoch
 	keys     crypto.FederationEpoch
 	profiler *profile.Profiler
-	others   []concordat.SiteID // its members except this site
+	others   []concordat.SiteID // its members other than this site
 }
 
 // set opens the set of one epoch.
@@ -349,12 +349,13 @@ func (p *Server) set(x answeredEpoch) (*answer.EpochSet, error) {
 		}}, nil
 }
 
-// retire deletes the fingerprints of an epoch that is no longer answered.
+// retire deletes the fingerprints of an epoch that the site no longer answers.
 func (p *Server) retire(ctx context.Context, e concordat.Epoch, s *index.Shard) error {
 	return p.discard(ctx, e, s, true)
 }
 
-// discard closes and deletes the index of an epoch, which is nil if not open, and also its rows in the store if forget is set.
+// discard closes and deletes the index of an epoch, which is nil if not open. If forget is set, it also deletes the index's rows in the
+// store.
 func (p *Server) discard(ctx context.Context, e concordat.Epoch, s *index.Shard, forget bool) error {
 	if s != nil {
 		if err := s.Close(); err != nil {
@@ -379,14 +380,14 @@ func (p *Server) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
 
 // Grant implements federation.Epochs.
 func (p *Server) Grant(ctx context.Context, to concordat.SiteID, f concordat.FederationID) ([]byte, error) {
-	if err := p.client.reread(ctx); err != nil { // a command may have made the federation a moment ago
+	if err := p.client.reread(ctx); err != nil { // a command may have just created the federation
 		return nil, err
 	}
 	id, _ := p.client.roster.Self()
 	return Grant(ctx, p.client.o.Store, id, to, f)
 }
 
-// DeliverNotices delivers notices to partners, and processes those received.
+// DeliverNotices delivers notices to partners and processes received ones.
 func (p *Server) DeliverNotices(ctx context.Context) error {
 	out, err := p.client.o.Answers.Notices.Outbox(ctx, maxNotices)
 	if err != nil {
@@ -399,7 +400,7 @@ func (p *Server) DeliverNotices(ctx context.Context) error {
 		}
 		var no *concordat.Refusal
 		if cause == nil || errors.As(cause, &no) && !errors.Is(cause, concordat.ErrUnavailable) {
-			err = p.client.o.Answers.Notices.Delivered(ctx, o) // even one that the partner declined is not sent again
+			err = p.client.o.Answers.Notices.Delivered(ctx, o) // even a notice that the partner declined is not resent
 		} else {
 			err = p.client.o.Answers.Notices.Undelivered(ctx, o, cause)
 		}
@@ -425,7 +426,7 @@ func (p *Server) takeIn(ctx context.Context) error {
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return err
 	}
-	last, _ := strconv.ParseInt(text, 10, 64) // if absent, from the beginning
+	last, _ := strconv.ParseInt(text, 10, 64) // if missing, start from the beginning
 	got, err := p.client.o.Answers.Notices.Inbox(ctx, last, maxNotices)
 	if err != nil {
 		return err
@@ -435,7 +436,7 @@ func (p *Server) takeIn(ctx context.Context) error {
 		if err == nil && n.Notice.Kind == concordat.NoticeDisclosure {
 			err = p.refresh(ctx, task, n.Partner)
 		}
-		if err != nil { // the notice is faulty, or the failure was temporary: it is not processed again
+		if err != nil { // if the notice is faulty or the failure was temporary, it is still not processed again
 			p.log.Warn("notice", "site", n.Partner, "kind", n.Notice.Kind, "error", err)
 		} else {
 			p.log.Info("notice", "site", n.Partner, "kind", n.Notice.Kind, "task", task)
@@ -448,7 +449,7 @@ func (p *Server) takeIn(ctx context.Context) error {
 	return p.client.o.Answers.Notices.TakenIn(ctx, last)
 }
 
-// refresh asks a partner again for passages after it has decided about them.
+// refresh requests passages from a partner again after it has decided about them.
 func (p *Server) refresh(ctx context.Context, task concordat.TaskID, partner concordat.SiteID) error {
 	cl, err := p.client.Connect(partner, time.Minute)
 	if err != nil {
@@ -473,7 +474,7 @@ func (p *Server) refreshCards(ctx context.Context) error {
 		cl, err := p.client.Connect(one.Site, time.Minute)
 		if err == nil {
 			if err = cl.Refresh(ctx); err == nil {
-				_, err = cl.Catalogue(ctx) // it includes heads of other sites' audits
+				_, err = cl.Catalogue(ctx) // the reply includes heads of other sites' audits
 			}
 			cl.Close()
 		}
@@ -484,7 +485,7 @@ func (p *Server) refreshCards(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Status returns the progress of the fingerprints that partners need, or nil for a nil Server.
+// Status returns the progress of the fingerprints that partners need. A nil Server returns nil.
 func (p *Server) Status(ctx context.Context) *instance.FederationStatus {
 	if p == nil {
 		return nil

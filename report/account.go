@@ -18,24 +18,24 @@ type Account struct {
 	NotRead  []NotRead `json:"not_read"` // in the order in which the file was read
 }
 
-// LeftOut counts letters that a rule kept out of the comparison: letters of the text by their [concordat.SkipReason], and
-// other letters by the code of the flag about them.
+// LeftOut counts the letters that a rule kept out of the comparison. Letters of the text are grouped by [concordat.SkipReason]; all
+// others, by the code of their flag.
 type LeftOut struct {
 	Rule    string `json:"rule"`
 	Letters int    `json:"letters"`
-	InText  bool   `json:"in_text"` // the letters are in the text, which a reader of the report sees
+	InText  bool   `json:"in_text"` // the letters are part of the text shown in the report
 }
 
-// NotRead is something that a person may see in the file but that is not in the text.
+// NotRead is content that is visible in the file but missing from the text.
 type NotRead struct {
-	Reason  string `json:"reason"` // the code of the flag about it
+	Reason  string `json:"reason"` // code of its flag
 	Detail  string `json:"detail"`
-	Count   int    `json:"count,omitempty"`   // of pages, pictures or parts
-	Letters int    `json:"letters,omitempty"` // 0: they cannot be counted
-	Bytes   int64  `json:"bytes,omitempty"`   // bytes of the parts whose letters cannot be counted; 0 if unknown
+	Count   int    `json:"count,omitempty"`   // pages, pictures or parts
+	Letters int    `json:"letters,omitempty"` // 0 if they cannot be counted
+	Bytes   int64  `json:"bytes,omitempty"`   // size of the parts with uncountable letters; 0 if unknown
 }
 
-// jsonFlag is a flag in the JSON form; its last three fields are those of [concordat.Flag].
+// jsonFlag is a flag in the JSON form; the last three fields are taken from [concordat.Flag].
 type jsonFlag struct {
 	Code    string          `json:"code"`
 	Detail  string          `json:"detail,omitempty"`
@@ -54,7 +54,7 @@ func (a Account) Counted() bool {
 	return !slices.ContainsFunc(a.NotRead, func(n NotRead) bool { return n.Letters == 0 || n.Bytes > 0 })
 }
 
-// account returns the account of the letters of the file. skipped are the stretches of the text that were not compared.
+// account returns the account of the letters of the file, given the stretches of text that were not compared.
 func (b *builder) account(skipped []concordat.Skipped) Account {
 	a := Account{Compared: b.measured, LeftOut: []LeftOut{}, NotRead: []NotRead{}}
 	leave := func(rule string, letters int, inText bool) {
@@ -87,7 +87,7 @@ func (b *builder) account(skipped []concordat.Skipped) Account {
 	return a
 }
 
-// comparedWords returns a sentence that says how much of the file was compared.
+// comparedWords returns a sentence that states how much of the file was compared.
 func (r *Report) comparedWords() string {
 	l, a := r.Language, r.Account
 	share := l.Percent(float64(a.Compared) / float64(max(a.File, 1)))
@@ -105,7 +105,8 @@ func (r *Report) comparedWords() string {
 	return l.Say("Compared: %s of the file, %s of %s letters and digits.", share, Thousands(a.Compared), Thousands(a.File))
 }
 
-// leftWords returns sentences about the parts of the file that are not in the text because of a rule, or because they could not be read.
+// leftWords returns sentences about the parts of the file that are missing from the text because a rule left them out or they could not
+// be read.
 func (r *Report) leftWords() []string {
 	l := r.Language
 	var out []string

@@ -23,33 +23,33 @@ type ApartAs string
 
 // The parts.
 const (
-	AsContents ApartAs = "contents" // lines that end in the number of a page, or headings with their numbers
+	AsContents ApartAs = "contents" // lines that end in a page number, or numbered headings
 	AsTitle    ApartAs = "title"    // the lines before the first paragraph
 	AsRunning  ApartAs = "running"  // a line repeated on several pages
-	AsImprint  ApartAs = "imprint"  // dates, addresses and marks of a publisher
+	AsImprint  ApartAs = "imprint"  // a publisher's dates, addresses and marks
 	AsKeywords ApartAs = "keywords" // codes and words that classify a document
 
 	AsAbbreviations ApartAs = "abbreviations"    // abbreviations and their meanings
-	AsThanks        ApartAs = "acknowledgements" // where the author thanks others
+	AsThanks        ApartAs = "acknowledgements" // thanks to others
 	AsConstants     ApartAs = "constants"        // a table of public constants
 )
 
 const (
-	leastContents = 4   // least number of lines of a contents page
-	maxTitlePage  = 120 // words of a title page, a pair of Chinese characters counting as one
-	leastTitle    = 3   // least number of its lines
-	maxTitleLine  = 22  // words of such a line
-	maxTitleAlone = 30  // words of a single title line above the first paragraph
-	leastRunning  = 3   // least number of repetitions of a running head
-	pageApart     = 600 // least number of bytes from one repetition to the next
-	fewestRunning = 3   // least number of its words
-	maxRunning    = 16  // largest number of its words
-	maxHeadRow    = 24  // words of consecutive running heads: more is text that a document contains twice
-	maxImprint    = 45  // words of a notice
-	maxKeywords   = 60  // words of a line of keywords or codes
+	leastContents = 4   // minimum lines in a contents page
+	maxTitlePage  = 120 // maximum words on a title page; two Chinese characters count as one word
+	leastTitle    = 3   // minimum lines on a title page
+	maxTitleLine  = 22  // maximum words per line on a title page
+	maxTitleAlone = 30  // maximum words of a lone title line above the first paragraph
+	leastRunning  = 3   // minimum repetitions of a running head
+	pageApart     = 600 // minimum bytes between repetitions
+	fewestRunning = 3   // minimum words in a running head
+	maxRunning    = 16  // maximum words in a running head
+	maxHeadRow    = 24  // maximum words in consecutive running heads; anything longer is duplicated text
+	maxImprint    = 45  // maximum words in a notice
+	maxKeywords   = 60  // maximum words in a line of keywords or codes
 )
 
-// PartsApart returns the parts of a document that are not its author's prose, in order and disjoint.
+// PartsApart returns the parts of a document that are not its author's prose, in text order without overlaps.
 func PartsApart(text string) []Apart {
 	ls := lines(text)
 	out := titlePage(text, ls)
@@ -75,7 +75,7 @@ func PartsApart(text string) []Apart {
 	})
 }
 
-// measureWords counts the words of a line, a pair of Chinese characters counting as one.
+// measureWords counts the words of a line. Two Chinese characters count as one word.
 func measureWords(s string) int {
 	n, han := 0, 0
 	in := false
@@ -96,14 +96,14 @@ func measureWords(s string) int {
 	return n + (han+1)/2
 }
 
-// endsSentence reports whether a line ends like a sentence.
+// endsSentence reports whether a line ends the way a sentence does.
 func endsSentence(l string) bool {
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(l, " \t\"”’»)）]"))
 	return strings.ContainsRune(".!?;。！？；", last)
 }
 
-// titlePage returns the short lines at the beginning of a document, up to its first paragraph, if there are several or they
-// are a title that is set apart.
+// titlePage returns the short lines above the first paragraph of a document if there are several, or if they form a title that is set
+// apart.
 func titlePage(text string, ls []line) []Apart {
 	first, last, n, count := -1, -1, 0, 0
 	for i, l := range ls {
@@ -119,7 +119,7 @@ func titlePage(text string, ls []line) []Apart {
 			break
 		}
 		if n += words; n > maxTitlePage {
-			return nil // a text in short lines
+			return nil // the whole text is in short lines
 		}
 		if first < 0 {
 			first = i
@@ -142,21 +142,21 @@ func setApart(ls []line, i int) bool {
 	return i+1 < len(ls) && ls[i+1].trimmed == "" && proseUnder(ls, i)
 }
 
-// goesOnFrom reports whether a line continues the sentence of the line before it.
+// goesOnFrom reports whether a line continues the sentence on the previous line.
 func goesOnFrom(before, l string) bool {
 	return !endsSentence(before) && (!titled(l) || endsSentence(l) && measureWords(l) > 4) && measureWords(before) > 6
 }
 
-// titled reports whether a line may belong to a title page because it does not begin in the middle of a sentence.
+// titled reports whether a line can belong to a title page, that is, does not start in mid-sentence.
 func titled(l string) bool {
 	r, _ := utf8.DecodeRuneInString(strings.TrimLeft(l, "*#•–—-“\"«„ "))
 	return !unicode.IsLower(r)
 }
 
-// contentsLine is a line that ends in the number of a page, set off from its words.
+// contentsLine matches a line that ends in a page number, set off from the words.
 var contentsLine = regexp.MustCompile(`\pL.*(?:\.{3,}|(?:\.\s){3,}|…+|·{3,}|⋯+|\t|\s{3,}|\s?[－—-]{3,})\s*(?:[0-9]{1,4}|[ivxlc]{1,6})\s*$`)
 
-// isContentsLine reports whether a line is a contents line. It first looks for the mark that sets off a number, which is cheaper.
+// isContentsLine reports whether a line is a contents line. The separator is checked first because that is cheaper.
 func isContentsLine(l string) bool {
 	if !strings.ContainsAny(l, "…·⋯\t") && !strings.Contains(l, "..") && !strings.Contains(l, ". .") && !strings.Contains(l, "   ") &&
 		!strings.Contains(l, "--") && !strings.Contains(l, "—") {
@@ -165,13 +165,13 @@ func isContentsLine(l string) bool {
 	return contentsLine.MatchString(l)
 }
 
-// leader matches the characters that set off a page number from its entry, wherever the entry is.
+// leader matches the characters that set off a page number from its entry, anywhere in a line.
 var leader = regexp.MustCompile(`(?:\.{4,}|(?:\.\s){4,}|…{2,}|·{4,}|⋯{2,}|-{4,})\s*(?:[0-9]{1,4}|[ivxlc]{1,6})\b`)
 
-// wordsForLeader is the largest number of words per dotted leader in a table of contents whose lines were joined.
+// wordsForLeader is the maximum number of words per dotted leader in a table of contents that was joined into one line.
 const wordsForLeader = 15
 
-// entriesIn returns the number of contents entries in a line: one that ends in a page number, or several that were joined.
+// entriesIn returns the number of contents entries in a line: one if it ends in a page number, or more if several entries were joined.
 func entriesIn(l string) int {
 	if n := len(leader.FindAllStringIndex(l, -1)); n > 0 && measureWords(l) <= wordsForLeader*n {
 		return n
@@ -182,7 +182,7 @@ func entriesIn(l string) int {
 	return 0
 }
 
-// contentsPages returns the runs of contents lines, with the heading of one to three words above them.
+// contentsPages returns the runs of contents lines, each with the heading of one to three words above it.
 func contentsPages(ls []line) []Apart {
 	var out []Apart
 	for i := 0; i < len(ls); i++ {
@@ -212,9 +212,8 @@ func contentsPages(ls []line) []Apart {
 	return out
 }
 
-// runningHeads returns the short lines that are not sentences and are repeated several times with at most their numbers
-// changed. Lines repeated together with their surroundings are text that the document contains twice, and belong to the
-// author.
+// runningHeads returns short lines that are not sentences and recur with no change except in their numbers. Lines that recur together
+// with their surroundings belong to the author: the document contains that text twice.
 func runningHeads(ls []line) []Apart {
 	at := map[string][]int{}
 	for i, l := range ls {
@@ -254,8 +253,8 @@ func lettersOnly(l string) string {
 	}, l)
 }
 
-// wordsAlike returns how many words in a row around line i also surround line j, apart from numbers, up to slightly more than
-// maxHeadRow. It passes over lines without letters.
+// wordsAlike returns the number of consecutive words around line i that also surround line j, ignoring numbers, up to slightly more than
+// maxHeadRow. It skips lines without letters.
 func wordsAlike(ls []line, i, j int) int {
 	n := measureWords(ls[i].trimmed)
 	for _, step := range []int{-1, 1} {
@@ -281,14 +280,14 @@ func wordsAlike(ls []line, i, j int) int {
 var (
 	// imprintMark matches the marks of an imprint: dates, addresses, copyright marks and publication numbers.
 	imprintMark = regexp.MustCompile(`(?i)©|\(c\)\s*[0-9]{4}|https?://\S+|\bwww\.\S+|\b[\w.-]+\.(?:org|com|net|edu|gov|info|eu|de|fr|es|it|nl|pl|ru|cn|br|pt|uk|at|ch)\b|[\w.+-]+@[\w-]+\.\w+|\b10\.[0-9]{4,9}/\S+|\bISS?[BN]N?\b|\barxiv:\S+|\b[0-9]{1,2}\.?\s\p{L}{3,10}\.?,?\s[0-9]{4}\b|\b\p{L}{3,10}\.?\s[0-9]{1,2},?\s[0-9]{4}\b|\b[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}\b|[0-9]{4}\s?年\s?[0-9]{1,2}\s?月(?:\s?[0-9]{1,2}\s?日)?|\bvol(?:ume|\.)\s?[0-9]+|\bno\.\s?[0-9]+`)
-	// filed is a label of keywords or codes at the beginning of a line.
+	// filed matches a label for keywords or codes at the beginning of a line.
 	filed = regexp.MustCompile(`(?i)^\s*(?:\*\*|_)?(?:(?:additional\s+)?key\s?-?words(?:\s+and\s+phrases)?|index\s+terms|general\s+terms|categories(?:\s+and\s+subject\s+descriptors)?|subject\s+(?:descriptors|classification|headings)|ACM(?:\s+\w+)?\s+(?:classification|categories)|CCS\s+concepts|JEL(?:\s+\w+)*|PACS(?:\s+\w+)?|(?:AMS\s+)?MSC(?:\s+[0-9]{4})?|schl(?:ü|ue)sselw(?:ö|oe)rter|stichworte|schlagw(?:ö|oe)rter|mots[- ]cl(?:é|e)s|palabras\s+clave|palavras[- ]chave|parole\s+chiave|trefwoorden|sleutelwoorden|s(?:ł|l)owa\s+kluczowe|ключевые\s+слова|关\s*键\s*词|關\s*鍵\s*詞|キーワード|中图分类号|文献标识码|文章编号|분류|키워드|الكلمات المفتاحية)(?:\*\*|_)?\s*(?:[:：.—–-]|\n)`)
-	// codes are classifications: H.3.3, 03.65.Ud, 05C15, D12.
+	// codes matches classification codes: H.3.3, 03.65.Ud, 05C15, D12.
 	codes = regexp.MustCompile(`\b[A-Z]\.[0-9](?:\.[0-9]|\.m)?\b|\b[0-9]{2}\.[0-9]{2}\.[A-Za-z+-]{2}\b|\b[0-9]{2}[A-Z][0-9]{2}\b|\b[A-Z][0-9]{2}\b`)
 )
 
-// imprintOrKeywords distinguishes publishers' notices and lists of keywords from paragraphs: a notice consists of marks, at
-// least one for each dozen words; a list begins with its label or consists of codes.
+// imprintOrKeywords distinguishes publishers' notices and keyword lists from paragraphs. A notice has at least one mark for every dozen
+// words; a keyword list begins with a label or consists of codes.
 func imprintOrKeywords(p string) (ApartAs, bool) {
 	if len(p) > 20*maxKeywords {
 		return "", false

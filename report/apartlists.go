@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	maxHeadingLine = 9   // most words of a line in an outline or a list of abbreviations, a pair of Chinese characters counting as one
-	leastAbbrev    = 4   // least number of lines of a list of abbreviations
-	maxThanks      = 120 // most words of acknowledgements
+	maxHeadingLine = 9   // maximum words per line in an outline or a list of abbreviations; two Chinese characters count as one word
+	leastAbbrev    = 4   // minimum lines in a list of abbreviations
+	maxThanks      = 120 // maximum words in acknowledgements
 )
 
 var (
-	// numbered is a heading with its number; a row of a table has other digits too.
+	// numbered matches a numbered heading; a table row has other digits too.
 	numbered = regexp.MustCompile(`(?i)^(?:` + hanPart + `|([0-9]+(?:\.[0-9]+)*)[.)]?[\s、．]|(?:` + partNames +
 		`)\s?(?:[0-9]+|[A-Z]|[IVX]+)\b[.:]?)\s*\pL[^0-9]*$`)
-	// abbreviated is an abbreviation and its meaning.
+	// abbreviated matches an abbreviation followed by its meaning.
 	abbreviated = regexp.MustCompile(`^\p{Lu}[\p{Lu}\p{Ll}0-9&/.-]{0,9}[\p{Lu}0-9]\s*(?:[-–—:=]|\s)\s*\pL[^0-9]*$`)
-	// thanksHead begins acknowledgements, on a separate line or before the first sentence.
+	// thanksHead matches the heading of acknowledgements, on a separate line or before the first sentence.
 	thanksHead = regexp.MustCompile(`(?i)^[\s*#_]*(?:[0-9]+(?:\.[0-9]+)*\.?\s*)?(?:acknowledge?ments?|danksagung|remerciements?|agradecimientos?|agradecimentos?|ringraziamenti|dankwoord|podziękowania|благодарност[иь]|致\s*谢|致\s*謝|鸣\s*谢|谢\s*辞|謝\s*辞|감사의\s*글)[\s*_]*(?:[:：.—–-]|$)`)
-	// thanksWord matches the words of thanks.
+	// thanksWord matches expressions of thanks.
 	thanksWord = regexp.MustCompile(`(?i)\bthank(?:s|ful)?\b|\bgrat(?:eful|itude)|\bindebted\b|\backnowledge|\bdank(?:e|en|t|bar|baar)?\b|\bremerci|\breconnaissan|\bagrade[cç]|\bgracias\b|\bobrigad[oa]|\bringrazi|\bgrazie\b|\bgrat[io]\b|\bdziękuj|\bwdzięczn|благодар|признател|感谢|感謝|致谢|謝意|谢意|감사`)
-	// sentenceEnd divides sentences by a simple rule.
+	// sentenceEnd is a simple rule for splitting sentences.
 	sentenceEnd = regexp.MustCompile(`[.!?]\s+|[。！？]`)
 )
 
@@ -80,8 +80,8 @@ func after(number, last []int) bool {
 	return false
 }
 
-// thanks returns the acknowledgements of a document: the text under their heading, or after it on the same line, for as long as at
-// least half of the sentences thank someone, up to maxThanks words. A copied page under such a heading does not thank anyone.
+// thanks returns the acknowledgements of a document: the text below their heading, or after it on the same line, while at least half of
+// the sentences thank someone, up to maxThanks words. A copied page under such a heading thanks nobody and is not returned.
 func thanks(text string, ps []concordat.Span) []Apart {
 	var out []Apart
 	for i := 0; i < len(ps); i++ {
@@ -112,7 +112,7 @@ func firstLine(s string) string {
 	return s
 }
 
-// givesThanks reports whether at least half of the sentences of a paragraph thank someone, or it has none.
+// givesThanks reports whether at least half of the sentences of a paragraph thank someone, or whether it has no sentences.
 func givesThanks(p string) bool {
 	n, of := 0, 0
 	for _, s := range sentenceEnd.Split(p, -1) {

@@ -10,7 +10,7 @@ import (
 // ContextBytes is the approximate number of bytes of text shown around a passage.
 const ContextBytes = 120
 
-// RuneStart returns i, limited to text and moved back to the beginning of a rune.
+// RuneStart returns i clamped to text and moved back to the start of a rune.
 func RuneStart(text string, i int) int {
 	i = min(max(i, 0), len(text))
 	for i < len(text) && i > 0 && !utf8.RuneStart(text[i]) {
@@ -19,16 +19,16 @@ func RuneStart(text string, i int) int {
 	return i
 }
 
-// Around returns the text before and after s in its paragraph, about 120 bytes each, cut between words and marked with an
-// ellipsis.
+// Around returns the text before and after s in its paragraph, about 120 bytes on each side, cut at word boundaries and marked with
+// ellipses.
 func Around(text string, s concordat.Span) (before, after string) {
 	a := RuneStart(text, s.Start-ContextBytes)
 	b := max(RuneStart(text, s.End+ContextBytes), s.End)
 	return LastOf(text[a:s.Start], a == 0), FirstOf(text[s.End:b], b == len(text))
 }
 
-// LastOf returns the end of s that belongs to the paragraph of what follows s, starting at the beginning of a word.
-// begins says whether s is at the beginning of its text.
+// LastOf returns the end of s, as far as it shares a paragraph with the text that follows, starting at a word boundary. begins reports
+// whether s starts its text.
 func LastOf(s string, begins bool) string {
 	if i := strings.LastIndexByte(strings.TrimRight(s, " \t"), '\n'); i >= 0 {
 		return s[i+1:]
@@ -42,8 +42,8 @@ func LastOf(s string, begins bool) string {
 	return "…" + s
 }
 
-// FirstOf returns the beginning of s that belongs to the paragraph of what precedes s, up to the end of a word. ends
-// says whether s is at the end of its text.
+// FirstOf returns the beginning of s, as far as it shares a paragraph with the text that precedes it, ending at a word boundary. ends
+// reports whether s ends its text.
 func FirstOf(s string, ends bool) string {
 	if i := strings.IndexByte(s, '\n'); i >= 0 {
 		return s[:i]

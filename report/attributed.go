@@ -11,36 +11,36 @@ import (
 	"concordat"
 )
 
-// Attributed is wording that a text attributes to someone else, with its place: a quotation, a provision of a statute, a
-// passage of scripture, verse. If two texts both attribute it, they share it legitimately. If only one text does, this proves
-// nothing, since anyone can put quotation marks and a reference around a page.
+// Attributed is wording that a text attributes to someone else, and its place: a quotation, a legal provision, a passage of scripture or
+// verse. Wording that both texts attribute is legitimately shared. Attribution in only one of them proves nothing, since anyone can put
+// quotation marks and a reference around a page.
 type Attributed struct {
 	concordat.Span
 	Why AttributedAs
 }
 
-// AttributedAs is the kind of attribution, which shows that wording is someone else's.
+// AttributedAs is a kind of attribution.
 type AttributedAs string
 
 // The kinds of attribution.
 const (
-	AsQuotation AttributedAs = "quotation" // in marks or set apart, with its source
-	AsStatute   AttributedAs = "statute"   // of a law that is named with the provision
+	AsQuotation AttributedAs = "quotation" // in quotation marks or set apart, with its source
+	AsStatute   AttributedAs = "statute"   // with the law and the provision
 	AsScripture AttributedAs = "scripture" // with chapter and verse
 	AsVerse     AttributedAs = "verse"     // lines of verse with their source
 	AsStatement AttributedAs = "statement" // under a heading that requires it: a declaration, a consent, a licence
-	AsSkeleton  AttributedAs = "skeleton"  // code that was handed out, and says what to keep and where to continue
-	AsNotice    AttributedAs = "notice"    // of a publisher: links to its pages, or a copyright mark
-	AsAuthors   AttributedAs = "authors"   // at the beginning: names and institutions
+	AsSkeleton  AttributedAs = "skeleton"  // code that was handed out, with instructions on what to keep and where to continue
+	AsNotice    AttributedAs = "notice"    // a publisher's notice: links to its pages, or a copyright mark
+	AsAuthors   AttributedAs = "authors"   // names and institutions at the beginning
 )
 
-// The most bytes of wording that one reference to a statute or to scripture explains. The text after them is commentary.
+// The maximum bytes of wording that one reference to a statute or to scripture accounts for. The text after them is commentary.
 const (
 	maxProvision = 800
 	maxPassage   = 1500
 )
 
-// Attributions returns the wording that a text attributes to others, in order and disjoint.
+// Attributions returns the wording that a text attributes to others, in text order without overlaps.
 func Attributions(text string) []Attributed {
 	var out []Attributed
 	cites := citations(text)
@@ -79,8 +79,7 @@ func Attributions(text string) []Attributed {
 // again matches a citation of the previously cited work.
 var again = regexp.MustCompile(`(?i)^[(（]\s*(?:ibid|ib|idem|id|ebd|ebenda|a\.\s?a\.\s?O|op\.\s?cit|loc\.\s?cit|同上|同前|там же|tamże|tamtéž)\b?[^()（）]{0,40}[)）]`)
 
-// citedAtEnd reports whether the last line of a quotation that is set apart ends with its source, or is followed by a citation of the work
-// cited before.
+// citedAtEnd reports whether a block quotation ends with its source on the last line, or is followed by a repeated citation.
 func citedAtEnd(text string, q concordat.Span) bool {
 	in := strings.TrimRight(q.In(text), " \t\n.。”\"")
 	closed := strings.HasSuffix(in, ")") || strings.HasSuffix(in, "）")
@@ -96,7 +95,7 @@ func citedAtEnd(text string, q concordat.Span) bool {
 // chapterAndVerse matches a reference to scripture in parentheses: a book with a chapter and a verse.
 var chapterAndVerse = regexp.MustCompile(`^[(（\[]\s*(?:[1-4]\.?\s?|I{1,3}\s)?(?:\p{Lu}[\pL.]{1,24}(?:\s\p{L}{2,12}){0,2}|《?[\p{Han}]{2,8}》?)\s?[0-9一二三四五六七八九十百]{1,4}\s?(?::|：|,\s?|章)\s?[0-9一二三四五六七八九十]{1,4}节?(?:\s?[-–—,;.]\s?[0-9]{1,3}(?:[:,][0-9]{1,3})?)*[ab]?(?:[,;]\s?\p{Lu}{2,5})?\s*[)）\]]`)
 
-// scripture returns the wording before each reference to scripture in a paragraph, back to the previous reference.
+// scripture returns the wording that precedes each reference to scripture in a paragraph, back to the previous reference.
 func scripture(text string, p concordat.Span) (concordat.Span, bool) {
 	in := p.In(text)
 	end := 0
@@ -117,15 +116,16 @@ func scripture(text string, p concordat.Span) (concordat.Span, bool) {
 var (
 	// lawNumber matches the number of a provision, for example § 5, Art. 6 (1), Section 230(c) or 第五条.
 	lawNumber = regexp.MustCompile(`§+\s*[0-9]+|(?i:\b(?:art(?:icles?|ikel|ikels|ículos?|icolo|icoli|igos?|ykuł|ykule)?|sec(?:tions?|s)?|s|paragraphs?|clauses?|regulations?)\.?\s*(?:no\.?\s*)?[0-9]+)|(?i:стать\p{L}{1,3}|(?:^|[\s(])ст\.|пункт\p{L}{0,2})\s*[0-9]+|第\s*[一二三四五六七八九十百千零〇0-9]+\s*[条條款]`)
-	// lawName matches the name of a law next to its number: an abbreviation with capitals, a name with the word for a law, or a collection.
+	// lawName matches the name of a law near its number: an abbreviation in capitals, a name that contains a word for law, or a
+	// collection.
 	lawName = regexp.MustCompile(`\b\p{Lu}{2,}[\p{L}]*\b|\b\p{Lu}\p{Ll}?\p{Lu}\p{L}*\b|(?:\b\p{Lu}\.\s?){2,}|\bk\.\s?[ckp]\.|\bc\.\s?[cp]\.|(?i:\b(?:act|code|código|codice|kodeks\w*|wetboek|grundgesetz\w*|\p{L}*gesetz(?:buch)?(?:e?s)?|\p{L}*ordnung|verfassung|constitution|constitución|constituição|costituzione|konstytucj\w+|grondwet|convention|covenant|charter|treaty|directive|regulation|statute|ordinance|title [0-9]+|loi|ley|lei|legge|ustaw\w*|wet|convenio|convenção|convenzione|traité|tratado)\b)|(?:кодекс|закон|конституци|конвенци)\p{L}*|《[^《》\n]{2,60}》`)
 )
 
-// maxLaw is the number of bytes searched before and after the number of a provision for the name of its law.
+// maxLaw is the number of bytes on either side of a provision's number that are searched for the name of the law.
 const maxLaw = 200
 
-// provision returns the paragraph, or its first maxProvision bytes, that begins with a provision and its law. A number alone
-// belongs to no law: authors number their own rules too.
+// provision returns the paragraph, up to maxProvision bytes, if it begins with a provision and its law. A number alone identifies no law:
+// authors number their own rules too.
 func provision(text string, p concordat.Span) (concordat.Span, bool) {
 	in := p.In(text)
 	begin := in[:min(len(in), maxLaw+longestLine)]
@@ -143,8 +143,8 @@ func provision(text string, p concordat.Span) (concordat.Span, bool) {
 	return concordat.Span{Start: p.Start, End: min(p.End, RuneStart(text, p.Start+maxProvision))}, true
 }
 
-// mayNumberLaw reports, at little cost, whether lawNumber may match: there is a special sign, or a number after a word that, by its first
-// letter, may denote a provision or be "no". Such a word may follow letters that are not ASCII without a space.
+// mayNumberLaw is a cheap test for whether lawNumber can match: the text has a special sign, or a number after a word whose first letter
+// fits a provision or "no". Such a word can follow non-ASCII letters without a space.
 func mayNumberLaw(s string) bool {
 	if strings.ContainsAny(s, "§第") {
 		return true
@@ -169,8 +169,8 @@ func mayNumberLaw(s string) bool {
 // signedVerse matches a last line that names the author of the lines above.
 var signedVerse = regexp.MustCompile(`\n\s*(?:[(（][^()（）\n]{0,20}\p{Lu}[^()（）\n]{2,120}[)）]|[—–-]{1,3}\s?\p{Lu}[^\n]{2,80})\s*$`)
 
-// statementHeading matches a heading over statements that examiners, journals and laws require of everyone, in the languages most frequent
-// at sites, folded as [heading] does.
+// statementHeading matches a heading over statements that examiners, journals and laws require of everyone, in the languages most common
+// at sites, folded by [heading].
 var statementHeading = regexp.MustCompile(`^(?:.{0,40}\b)?(?:declarations?(?: of (?:originality|authorship|interests?|competing interests|independent work|own work))?|affidavit|statement of (?:originality|authorship|own work)|(?:originality|authorship|own work|plagiarism|consent|ethics|copyright|confidentiality) (?:statement|declaration|notice|form)|informed consent|data availability(?: statement)?|availability of data.*|(?:conflicts? of|competing) interests?|copyright|licen[cs]e|disclaimer|privacy notice|` +
 	`(?:eidesstattliche |ehrenwörtliche |selbst(?:st)?ändigkeits|eigenständigkeits|einverständnis|einwilligungs|datenschutz|urheber|interessen)?erklärung(?: .{0,60})?|eidesstattliche versicherung|versicherung an eides statt|einwilligung(?: .{0,40})?|interessenkonflikte?|datenverfügbarkeit|datenschutzhinweise?|sperrvermerk|lizenz|haftungsausschluss|` +
 	`déclaration(?: .{0,60})?|attestation(?: .{0,60})?|engagement de non.plagiat|consentement(?: .{0,40})?|conflits? d.intérêts?|disponibilité des données|licence|mentions légales|` +
@@ -182,7 +182,7 @@ var statementHeading = regexp.MustCompile(`^(?:.{0,40}\b)?(?:declarations?(?: of
 	`^(?:заявление|декларация|подтверждение|согласие|конфликт интересов|доступность данных|лицензия)(?: .{0,60})?$|` +
 	`^.{0,20}(?:声明|聲明|承诺书|承諾書|授权书|授權書|授权的说明|同意书|同意書|知情同意|利益冲突|数据可用性|许可协议|誓約書|宣誓書|선언문?|동의서|서약서)$`)
 
-// maxStatement is the largest number of words in a statement: anything longer is the author's text under such a heading.
+// maxStatement is the maximum number of words in a statement; anything longer is the author's own text under such a heading.
 const maxStatement = 150
 
 // statements returns the paragraphs under statement headings, up to the next heading or maxStatement words.
@@ -233,12 +233,12 @@ func statements(text string) []Attributed {
 }
 
 const (
-	leastVerse  = 4  // least number of lines, or of clauses of equal length, of verse
-	longestLine = 70 // most letters of a line of verse
+	leastVerse  = 4  // minimum lines, or clauses of equal length, in verse
+	longestLine = 70 // maximum letters in a line of verse
 )
 
-// verse returns a paragraph of verse that names its source. It consists of separate lines that each begin with a
-// capital or, in Chinese, of clauses of equal length, with a citation or the title of a work next to them.
+// verse returns a paragraph of verse if it names its source. Verse has lines that each begin with a capital or, in Chinese, clauses of
+// equal length, next to a citation or the title of a work.
 func verse(text string, p concordat.Span, cites spans) (concordat.Span, bool) {
 	in := p.In(text)
 	if !versedLines(in) && !versedClauses(in) {
@@ -268,7 +268,7 @@ func versedLines(s string) bool {
 	return n >= leastVerse && 4*large >= 3*n
 }
 
-// versedClauses reports whether most clauses of a Chinese paragraph have the same length of four, five or seven characters.
+// versedClauses reports whether most clauses of a Chinese paragraph have the same length: four, five or seven characters.
 func versedClauses(s string) bool {
 	by, all := map[int]int{}, 0
 	if i := strings.IndexAny(s, ":：“「"); i >= 0 && i < 3*longestLine {

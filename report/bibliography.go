@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// bibliographyHeadings are the headings of lists of references in many languages, folded.
+// bibliographyHeadings lists headings of reference lists in many languages, folded.
 var bibliographyHeadings = words(`
 references|reference|reference list|list of references|cited references|references cited|references and notes|notes and references|
 bibliography|selected bibliography|works cited|cited works|literature|literature cited|cited literature|sources cited|notes|endnotes|footnotes|notes and sources
@@ -27,7 +27,7 @@ irodalom|irodalomjegyzék|felhasznált irodalom|hivatkozások|kaynakça|kaynakla
 kirjallisuus|kirjallisuusluettelo|lähteet|lähdeluettelo|viited|kasutatud kirjandus|kasutatud allikad|literatūra|naudota literatūra|izmantotā literatūra|literatuur|literatuurlijst|bibliografie en bronnen|bronnen|verwysings
 المراجع|قائمة المراجع|المصادر|المصادر والمراجع|المراجع والمصادر|منابع|فهرست منابع|منابع و مآخذ|ביבליוגרפיה|מקורות|רשימת מקורות|גրականություն|გამოყენებული ლიტერატურა|ლიტერატურა|ადაბიყოტ|foydalanilgan adabiyotlar`)
 
-// afterHeadings are headings that end a list of references.
+// afterHeadings lists headings that end a list of references.
 var afterHeadings = words(`
 appendix|appendices|annex|acknowledgements|acknowledgments|acknowledgement|acknowledgment|about the author|about the authors|index|glossary|declaration|curriculum vitae|supplementary material|footnotes|endnotes
 附录|附錄|致谢|致謝|谢辞|作者简介|作者簡介|攻读学位期间发表的论文|声明|索引|附録|謝辞|부록|감사의 글
@@ -42,10 +42,10 @@ func words(list string) map[string]bool {
 	return m
 }
 
-// numbering matches the numbering before the words of a heading: marks of outlines and chapters.
+// numbering matches what precedes the words of a heading: outline marks and chapter numbers.
 var numbering = regexp.MustCompile(`^(?:#+\s*|(?:[0-9]+|[ivxlc]+|[a-z])[.)、．]\s*|[0-9]+(?:[.．][0-9]+)*[.．]?\s+|第[0-9一二三四五六七八九十百]+[章节節编編部分]+\s*|[一二三四五六七八九十]+[、.．]\s*|[【\[〔]\s*)+`)
 
-// heading returns a line folded for comparison with a list of headings, or "" if it is too long for a heading.
+// heading returns a line folded for lookup in a list of headings, or "" if it is too long to be one.
 func heading(l string) string {
 	if len(l) > 200 {
 		return ""
@@ -56,20 +56,20 @@ func heading(l string) string {
 		return unicode.IsSpace(r) || strings.ContainsRune(":：.。*_#]】〕·", r)
 	})
 	if fields := strings.Fields(l); len(fields) > 1 && utf8.RuneCountInString(l) == 2*len(fields)-1 && unspaced([]rune(l)[0]) {
-		l = strings.Join(fields, "") // 参 考 文 献, spaced out
+		l = strings.Join(fields, "") // spaced out like 参 考 文 献
 	}
 	return strings.Join(strings.Fields(l), " ")
 }
 
-// A list of references is a chain of records near one another: any number under a heading that says so, or at least
-// leastRecords without one. An annotation between two records is compared as prose; a longer stretch ends the list.
+// A list of references is a chain of records close together: any number of them under a bibliography heading, or at least leastRecords
+// without one. An annotation between two records is compared as prose; longer text ends the list.
 const (
 	leastRecords = 3
-	maxApart     = 1500 // bytes between two records
+	maxApart     = 1500 // maximum bytes between two records
 )
 
-// bibliography returns the lists of references, in order and disjoint: headings and records that [Works] reads, without prose.
-// Text between two entries or after one in its paragraph is not part of it.
+// bibliography returns the lists of references, in text order without overlaps: headings and the records that [Works] reads, but no
+// prose. Text between entries, or after an entry in the same paragraph, is not included.
 func bibliography(text string) spans { return spansOf(text, referenceLists(text)) }
 
 func spansOf(text string, lists []referenceList) spans {
@@ -85,7 +85,7 @@ func spansOf(text string, lists []referenceList) spans {
 	return filled(text, union(out))
 }
 
-// filled joins spans that have only space between them.
+// filled joins spans that are separated only by white space.
 func filled(text string, s spans) spans {
 	var out spans
 	for _, x := range s {
@@ -98,7 +98,7 @@ func filled(text string, s spans) spans {
 	return out
 }
 
-// referenceList is a list of references with the heading above it, if it has one.
+// referenceList is a list of references with its heading, if any.
 type referenceList struct {
 	heading concordat.Span
 	records []record
@@ -108,7 +108,7 @@ type referenceList struct {
 func referenceLists(text string) []referenceList {
 	var out []referenceList
 	var here referenceList
-	var maybe []record // entries without a byline after the last sure record; they count if another sure one follows
+	var maybe []record // entries without a byline after the last sure record; they count only if another sure one follows
 	end := 0
 	done := func() {
 		n := 0
@@ -153,7 +153,7 @@ func referenceLists(text string) []referenceList {
 	return out
 }
 
-// linesInBlocks returns the lines that are not blank, in groups separated by blank lines. A heading begins a block.
+// linesInBlocks returns the non-blank lines in groups, split at blank lines. A heading starts a new group.
 func linesInBlocks(text string) [][]line {
 	var out [][]line
 	open := false

@@ -9,18 +9,18 @@ import (
 	"concordat"
 )
 
-// Board is the summary of a report on the two pages that a committee reads: what was checked, what it was compared with, what
-// counts, the largest passages, and what people decided. Every text is in the language of the report, and bounded in number
-// and size, so that it fits on the pages; the full report has the rest.
+// Board is the summary of a report that fits on two pages for a committee: what was checked, what it was compared with, what counts, the
+// largest passages, and what people decided. Every text is in the language of the report and bounded in number and size to fit on the
+// pages; the full report has the rest.
 type Board struct {
-	Facts    [][2]string // a name and its value
+	Facts    [][2]string // names and values
 	Compared []string    // sentences
-	Counts   [][2]string // what counts and what does not: a name and its figure
-	Found    []string    // sentences about flags and leads
+	Counts   [][2]string // what counts and what does not, with figures
+	Found    []string    // about flags and leads
 	Passages []BoardPassage
 	None     string   // why Passages is empty
-	Decided  []string // people's decisions; empty if no verdict has been given
-	Verdicts []string // verdicts that can be given
+	Decided  []string // decisions by people; empty before a verdict is given
+	Verdicts []string // possible verdicts
 }
 
 // BoardPassage is one of the largest passages that count.
@@ -28,21 +28,21 @@ type BoardPassage struct {
 	Number string
 	Kind   string // how close it is to its source
 	Size   string
-	Source string // title
-	Place  string // place of the source, with its date
-	Here   string // wording, of the checked text
-	There  string // wording, of the source
-	Shown  bool   // There contains wording; otherwise it says why no wording is shown
+	Source string // title of the source
+	Place  string // where and when the source was published or stored
+	Here   string // wording in the checked text
+	There  string // wording in the source
+	Shown  bool   // There contains wording; if false, it explains why none is shown
 }
 
 const (
 	boardPassages  = 3
-	boardWording   = 600 // code points of each side of a passage
-	boardName      = 80  // code points of a name
-	boardSentence  = 400 // code points
+	boardWording   = 600 // maximum code points on each side of a passage
+	boardName      = 80  // maximum code points of a name
+	boardSentence  = 400 // maximum code points of a sentence
 	boardLibraries = 6
-	boardSilent    = 2 // libraries whose answers are incomplete
-	boardReasons   = 3 // reasons for which passages do not count
+	boardSilent    = 2 // maximum libraries named as incomplete
+	boardReasons   = 3 // maximum reasons listed for passages that do not count
 	boardDecided   = 6
 )
 
@@ -109,7 +109,7 @@ const BoardSignatures = 3
 // BoardColumns returns the columns of the table of signatures, in English.
 func BoardColumns() []string { return []string{"Name", "Role", "Date", "Handwritten signature"} }
 
-// largest returns the largest passages that count, the largest first; of equally large passages, the earlier is first.
+// largest returns the largest passages that count, in descending order of size; ties are in text order.
 func largest(r *Report) []int {
 	var all []int
 	for i, e := range r.Evidence {
@@ -121,11 +121,11 @@ func largest(r *Report) []int {
 	return all[:min(len(all), boardPassages)]
 }
 
-// boardCompared returns sentences about what was compared with what.
+// boardCompared returns sentences that describe what was compared with what.
 func boardCompared(r *Report) []string {
 	l := r.Language
 	out := []string{r.comparedWords()}
-	var libraries, partners, silent []string // libraries: those that answered
+	var libraries, partners, silent []string // libraries that answered
 	asked := map[string]bool{}
 	for _, c := range r.Consulted {
 		if c.Site == "" && c.Library == "" {
@@ -169,7 +169,7 @@ func boardCompared(r *Report) []string {
 	return append(out, l.Say("A passage without a mark was not found in the sources searched. That does not prove it original."))
 }
 
-// firstOf joins the first of some names, and adds how many more there are.
+// firstOf joins the first few names and appends how many more there are.
 func firstOf(l Language, names []string) string {
 	more := len(names) - boardLibraries
 	if more > 0 {
@@ -178,7 +178,7 @@ func firstOf(l Language, names []string) string {
 	return strings.Join(names, l.Say("; "))
 }
 
-// boardCounts returns what counts and what does not, each with its figure.
+// boardCounts returns what counts and what does not, with figures.
 func boardCounts(r *Report) [][2]string {
 	s, l := r.Scores, r.Language
 	var out [][2]string
@@ -246,7 +246,7 @@ func boardCounts(r *Report) [][2]string {
 	return out
 }
 
-// boardPassage returns passage i with the first of its sources that count.
+// boardPassage returns passage i with the first of its counting sources.
 func boardPassage(r *Report, i int) BoardPassage {
 	e, l := r.Evidence[i], r.Language
 	share := ""
@@ -289,7 +289,7 @@ func nameOf(title string, ref concordat.Ref) string {
 	return string(ref.Document)
 }
 
-// shortly returns a text on one line, cut after n code points.
+// shortly returns text on one line, truncated to n code points.
 func shortly(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if utf8.RuneCountInString(s) <= n {

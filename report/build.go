@@ -11,25 +11,24 @@ import (
 	"concordat"
 )
 
-// joinGap is the largest number of characters between two passages of one source that belong together. It is the least
-// length of a sentence block in the natural scheme, so a longer gap contains a block that was asked about and did not
-// match.
+// joinGap is the largest gap, in characters, across which two passages of one source are joined. It is the minimum length of a sentence
+// block in the natural scheme; a longer gap contains a block that was queried and did not match.
 const joinGap = 40
 
-// muchQuoted is the share of a text in quotations that do not count from which a report mentions them. A tenth, a page in
-// ten, is more than prose normally quotes and worth a look.
+// muchQuoted is the share of a text in excluded quotations at which a report mentions them. A tenth, or one page in ten, exceeds normal
+// prose and deserves a look.
 const muchQuoted = 0.1
 
-// Build applies rules to findings. It is pure: equal findings and rules give an equal report, the order of passages does not matter, and
-// neither argument is changed. Its time is that of sorting the passages and of one pass over the text.
+// Build applies rules to findings. It is pure: equal findings and rules give an equal report, whatever the order of the passages, and
+// neither argument is modified. It sorts the passages and makes one pass over the text.
 //
 // Passages of one source that overlap, or are no farther apart than a short sentence, are joined. Joined passages that overlap, from any
-// sources, become one Evidence with all its sources, so no character is counted twice. Gaps within a joined passage are shown as part of it
-// and are not counted.
+// source, become one Evidence with all its sources, so no character is counted twice. Gaps within a joined passage are displayed with it
+// but not counted.
 func Build(f *Findings, r Rules) *Report { return Prepare(f).Build(r) }
 
-// Prepared holds findings prepared for [Build] under successive rules: everything that no rule changes is already computed. It
-// is safe for concurrent use as long as the findings do not change.
+// Prepared is a set of findings prepared for repeated calls of [Build] with different rules: everything independent of the rules is
+// computed in advance. It is safe for concurrent use as long as the findings do not change.
 type Prepared struct {
 	base    builder // without rules
 	digest  string
@@ -43,7 +42,7 @@ func Prepare(f *Findings) *Prepared {
 	return &Prepared{base, hex.EncodeToString(sum[:]), number(base.with(Rules{}))}
 }
 
-// Build returns the report that the function Build returns for the findings. The reports of p share the data that no rule changes.
+// Build returns the same report as the function Build. Reports from one Prepared share the data that no rule affects.
 func (p *Prepared) Build(r Rules) *Report {
 	b, f := p.base.with(r), p.base.f
 	chains, evidence, of := b.gathered()
@@ -95,7 +94,7 @@ func (p *Prepared) Build(r Rules) *Report {
 	return rep
 }
 
-// gathered returns the judged chains, and the evidence with the chains of each.
+// gathered returns the judged chains, and the evidence with each one's chains.
 func (b *builder) gathered() ([]*chain, []concordat.Evidence, [][]int) {
 	chains := b.chains()
 	b.judge(chains)
@@ -103,38 +102,38 @@ func (b *builder) gathered() ([]*chain, []concordat.Evidence, [][]int) {
 	return chains, evidence, of
 }
 
-// builder holds what Build computes once for one text and one set of rules.
+// builder holds the intermediate results of Build for one text and one set of rules.
 type builder struct {
 	f                  *Findings
 	r                  Rules
 	text               string
 	count              *Counter
-	passages           []concordat.Passage // within the text, in order of source, then span
+	passages           []concordat.Passage // within the text, ordered by source, then span
 	unplaced           int
 	checked            spans
 	measured           int   // number of characters in checked
-	could              spans // of checked: text that no rule excludes
-	countable          int   // number of characters in could, the denominator of shares that count
+	could              spans // checked text that no rule excludes
+	countable          int   // characters in could; the denominator of shares that count
 	quotes, references spans
 	citations          spans
 	headings           spans // between paragraphs, within matched text
-	headed             spans // part of headings that counts nowhere under the rules
+	headed             spans // headings, except those that the rules count
 	dates              map[concordat.Ref]concordat.Age
-	remotes            map[concordat.Ref]bool // see remote
+	remotes            map[concordat.Ref]bool // see method remote
 	copies             copies
-	titles             map[concordat.Ref]string // of copies, as given by their passages
+	titles             map[concordat.Ref]string // titles of copies, from their passages
 	given              map[string]bool          // folded lines of templates, see setMasks
 	masks              []mask
 	masked             spans // union of masks
-	counted            spans // shared wording that an officer counts
-	legal              spans // quotations that were recognised with their source
+	counted            spans // shared wording that an officer chose to count
+	legal              spans // quotations recognised with their source
 	common             int   // number of documents above which wording is common
-	byNumber           bool  // whether common applies to each passage, see commonByNumber
+	byNumber           bool  // whether common applies to each passage; see commonByNumber
 	kinds              map[concordat.Kind]bool
 	sources, own       refSet
 }
 
-// mask is text that does not count, whatever its sources.
+// mask is text that never counts, whatever its sources.
 type mask struct {
 	why   concordat.Exclusion
 	spans spans
@@ -178,7 +177,7 @@ func newBuilder(f *Findings) builder {
 	return b
 }
 
-// with returns a builder with rules. Slices and maps that no rule changes are shared.
+// with returns a builder with rules. Slices and maps that do not depend on rules are shared.
 func (b builder) with(r Rules) *builder {
 	b.r, b.common, b.kinds = r, r.CommonAbove, map[concordat.Kind]bool{}
 	b.sources, b.own = newRefSet(r.ExcludeSources), newRefSet(r.OwnWork)
@@ -200,7 +199,7 @@ func (b builder) with(r Rules) *builder {
 	return &b
 }
 
-// place sets the passages to those that lie within the text, in an order that does not depend on the given one.
+// place sets the passages to those within the text, in an order independent of the input order.
 func (b *builder) place() {
 	b.passages = make([]concordat.Passage, 0, len(b.f.Passages))
 	for _, p := range b.f.Passages {
@@ -213,10 +212,10 @@ func (b *builder) place() {
 			p.SourceSpan, p.SourcePoints, p.Words = concordat.Span{}, concordat.Span{}, nil
 		}
 		if strength(p.Kind) == unknownStrength {
-			p.Kind = concordat.KindParaphrase // the weakest of the kinds that count
+			p.Kind = concordat.KindParaphrase // weakest counting kind
 		}
 		if p.SourcePoints.Len() <= 0 && p.SourceSpan.Start == 0 && len(p.Text) == p.SourceSpan.Len() {
-			p.SourcePoints = concordat.Span{End: utf8.RuneCountInString(p.Text)} // the source begins here
+			p.SourcePoints = concordat.Span{End: utf8.RuneCountInString(p.Text)} // the source text begins at this passage
 		}
 		p.Similarity = min(max(p.Similarity, 0), 1)
 		if p.Similarity != p.Similarity { // NaN
@@ -227,7 +226,7 @@ func (b *builder) place() {
 	slices.SortStableFunc(b.passages, byPassage)
 }
 
-// byPassage orders passages by everything that a report shows of them.
+// byPassage orders passages by every field that a report shows.
 func byPassage(p, q concordat.Passage) int {
 	return cmp.Or(
 		compareRefs(p.Source, q.Source),
@@ -255,10 +254,10 @@ func compareRefs(x, y concordat.Ref) int {
 	return cmp.Or(cmp.Compare(x.Site, y.Site), cmp.Compare(x.Library, y.Library), cmp.Compare(x.Document, y.Document))
 }
 
-// unknownStrength is the strength of a kind that this version does not know.
+// unknownStrength is the strength of a kind unknown to this version.
 const unknownStrength = 5
 
-// strength returns the rank of a kind, the strongest first.
+// strength ranks a kind; lower is stronger.
 func strength(k concordat.Kind) int {
 	switch k {
 	case concordat.KindVerbatim:
@@ -275,8 +274,8 @@ func strength(k concordat.Kind) int {
 	return unknownStrength
 }
 
-// setChecked computes which text was compared: the parts named in the findings, and every passage, since a passage that was found was
-// also compared. The result depends on no rule.
+// setChecked determines which text was compared: the parts listed in the findings, and every passage, because whatever matched was also
+// compared. The result is independent of the rules.
 func (b *builder) setChecked() {
 	all := make([]concordat.Span, 0, len(b.f.Checked)+len(b.passages))
 	if b.f.Checked == nil {
@@ -305,7 +304,7 @@ func (b *builder) skipped() []concordat.Skipped {
 		return cmp.Or(bySpan(x.Span, y.Span), cmp.Compare(x.Reason, y.Reason))
 	})
 	end := 0
-	for _, s := range given { // made disjoint: the first reason for each byte counts
+	for _, s := range given { // without overlaps: the first reason for each byte wins
 		s.Span = clip(b.text, s.Span)
 		s.Span.Start = max(s.Span.Start, end)
 		if s.Span.Start >= s.Span.End {
@@ -328,7 +327,7 @@ func (b *builder) skipped() []concordat.Skipped {
 	return out
 }
 
-// SkipUnasked is the reason for text that the findings do not mention.
+// SkipUnasked is the reason for text that the findings do not cover.
 const SkipUnasked concordat.SkipReason = "unasked"
 
 func (b *builder) setMasks() {
@@ -378,7 +377,7 @@ func (b *builder) setMasks() {
 	b.masked = union(all)
 }
 
-// sharedMasks returns the wording that others may share, except the parts that an officer counts.
+// sharedMasks returns shared wording as masks, except the parts that an officer counts.
 func (b *builder) sharedMasks() []mask {
 	of := map[concordat.Exclusion][]concordat.Span{}
 	for _, w := range b.f.Wording {
@@ -422,7 +421,7 @@ func (w Wording) exclusion() concordat.Exclusion {
 	return concordat.ExcludedCommon
 }
 
-// sharedWording returns the shared wording of the findings within the text, each with whether the rules count it.
+// sharedWording returns the shared wording within the text and whether the rules count each part.
 func (b *builder) sharedWording() []SharedWording {
 	var out []SharedWording
 	for _, w := range b.f.Wording {
@@ -438,7 +437,7 @@ func (b *builder) sharedWording() []SharedWording {
 	return out
 }
 
-// whyOf returns the reason why others may share the wording of a span, which is the reason for most of its characters.
+// whyOf returns the reason that accounts for most characters of shared wording in a span.
 func (b *builder) whyOf(kind concordat.Kind, s concordat.Span, passages []concordat.Passage) string {
 	by := map[string]int{}
 	for _, w := range b.f.Wording {
@@ -461,7 +460,7 @@ func (b *builder) whyOf(kind concordat.Kind, s concordat.Span, passages []concor
 	return best
 }
 
-// sharedAs returns the rule that makes a passage legitimately shared, or "" if it is evidence or an officer counts it.
+// sharedAs returns the rule under which a passage is legitimately shared, or "" if it is evidence or an officer counts it.
 func (b *builder) sharedAs(p concordat.Passage) concordat.Exclusion {
 	why := concordat.Exclusion("")
 	switch p.Wording {
@@ -494,14 +493,14 @@ func (b *builder) countedByHand(s spans) bool {
 	return len(b.counted) > 0 && 2*b.count.sum(s.and(b.counted)) >= b.count.sum(s)
 }
 
-// quotesSource reports whether a quotation is legitimate because the text names its source, and not because it is, for
-// example, a licence or a declaration.
+// quotesSource reports whether a quotation is legitimate because the text names its source, rather than because it is a licence, a
+// declaration or the like.
 func quotesSource(why string) bool {
 	return slices.Contains([]string{string(AsQuotation), string(AsStatute), string(AsScripture), string(AsVerse)}, why)
 }
 
-// countsShared reports whether the rules count all wording that others may share for a given reason; of quotations, this means those that
-// name their source.
+// countsShared reports whether the rules count all shared wording with a given reason. For quotations, that means those that name their
+// source.
 func (b *builder) countsShared(why concordat.Exclusion, reason string) bool {
 	switch why {
 	case concordat.ExcludedQuote:

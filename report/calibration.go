@@ -10,22 +10,23 @@ import (
 	"concordat/report/language"
 )
 
-// Rate counts the measured documents of one kind with a document score of at least 0.1, and of at least 0.3.
+// Rate counts the documents of one kind, and how many of them scored at least 0.1 and at least 0.3 in measurements.
 type Rate struct {
-	Batch     bool   // the documents were compared with one another in a batch; otherwise each was compared with a library
-	Language  string // en or zh; empty for English, Chinese and German documents together
+	Batch     bool   // documents of a batch were compared with each other; otherwise, each with a library
+	Language  string // en or zh; empty for English, Chinese and German together
 	Class     string // see Calibration
 	Documents int
-	Tenth     int // documents with 0.1 or more
-	Third     int // documents with 0.3 or more
+	Tenth     int // documents scoring 0.1 or more
+	Third     int // documents scoring 0.3 or more
 }
 
-// Calibration returns the measurements of the document score on documents that are known to reuse, or not to reuse, text of the library.
-// Classes without reuse: clean ones share no long run of words with the library; near ones are clean ones with the library's subjects and
-// kind of page, the hard cases; forms legitimately share forms, declarations, statutes, quotations and lists of references. In classes with
-// reuse, at least a tenth of the document is reused: reworded documents are copied, edited, translated there and back, or reworded by
-// programs or people; copied forms also share forms; condensed ones are summaries of a source (of a tenth to three tenths); machine ones
-// were rewritten by a language model. doc/evaluation/score.md has the corpora and the command, which a test compares with this table.
+// Calibration returns how the document score performed on documents known to reuse, or not to reuse, text from the library. Classes
+// without reuse: clean documents share no long run of words with the library; near ones are clean documents on the library's subjects and
+// from the same kind of page, the hard cases; forms legitimately share forms, declarations, statutes, quotations and reference lists. In
+// classes with reuse, at least a tenth of each document is reused: reworded documents were copied, edited, translated there and back, or
+// reworded by programs or people; copied forms also share forms; condensed documents summarise a source (a tenth to three tenths of it);
+// machine documents were rewritten by a language model. doc/evaluation/score.md names the corpora and the command; a test compares it
+// with this table.
 func Calibration() []Rate {
 	return []Rate{
 		{false, "en", "clean", 1492, 5, 2},
@@ -42,23 +43,22 @@ func Calibration() []Rate {
 	}
 }
 
-// leadRates counts leads in measurements: those outside the reworded passages, the documents with a lead although they share
-// nothing but forms and subjects, and the answers with a lead that people wrote independently to one question. Zero
-// documents means not measured. doc/evaluation/meaning.md has the corpora and the command, and a test compares it with
-// these.
+// leadRates counts leads in measurements: leads outside reworded passages, documents that have a lead although they share only forms and
+// subjects, and answers with a lead among those that people wrote independently to the same question. If the number of documents is zero,
+// nothing was measured. doc/evaluation/meaning.md names the corpora and the command; a test compares it with these figures.
 type leadRates struct {
 	outside, leads     int
 	innocent, document int
 	answered, answers  int
 }
 
-// Measurements of the leads of the embedded table, and of those that multilingual-e5-small verified.
+// Measured rates of leads from the embedded table, and of those verified by multilingual-e5-small.
 var (
 	tableLeads   = leadRates{2, 51, 4, 740, 3, 23}
 	encoderLeads = leadRates{outside: 0, leads: 65, answered: 1, answers: 23}
 )
 
-// LeadsMeasured returns a text that says how often leads were wrong, if measured, and on which data.
+// LeadsMeasured returns a text that says how often leads were wrong and on which data, if that was measured.
 func (r *Report) LeadsMeasured() string {
 	l := r.Language
 	if r.LeadSearch != nil && !r.LeadSearch.Index {
@@ -75,8 +75,8 @@ func (r *Report) LeadsMeasured() string {
 		m.outside, m.leads, m.answered, m.answers)
 }
 
-// Wilson returns the 95 % interval of a rate of k in n by the score of Wilson (1927), which is reliable even
-// at or near 0 and 1. If n is 0, the interval is 0 to 1.
+// Wilson returns the 95 % Wilson score interval (Wilson 1927) for a rate of k in n, which is reliable even near 0 and 1. If n is 0, the
+// interval is 0 to 1.
 func Wilson(k, n int) (low, high float64) {
 	if n == 0 {
 		return 0, 1
@@ -88,12 +88,12 @@ func Wilson(k, n int) (low, high float64) {
 	return max(0, (middle-half)/(1+z*z/m)), min(1, (middle+half)/(1+z*z/m))
 }
 
-// percent1 prints a rate with one decimal, as a small rate needs.
+// percent1 formats a rate with one decimal, for small rates.
 func (l Language) percent1(x float64) string {
 	return language.Code(l).Percent(fmt.Sprintf("%.1f", 100*x))
 }
 
-// classWords returns a description of a class of documents of Calibration, to be put after their number.
+// classWords describes a class of documents from Calibration; the text follows their number.
 func (l Language) classWords(r Rate) string {
 	return l.Say(map[string]string{
 		"en clean": "English documents without reuse", "en near": "of these, pages on the same subjects as the library",
@@ -104,8 +104,8 @@ func (l Language) classWords(r Rate) string {
 	}[r.Language+" "+r.Class])
 }
 
-// ShareMeaning returns sentences on what may and may not be concluded from a report's share: the figures behind [Report.Conclusion],
-// then how many of the documents measured reach 0.1 and 0.3, in checks and in batches.
+// ShareMeaning returns sentences on what a report's share does and does not imply: the figures behind [Report.Conclusion], then how many
+// of the measured documents reach 0.1 and 0.3, in checks and in batches.
 func ShareMeaning(r *Report) []string {
 	return append(behindConclusion(r), measuredShares(r.Language)...)
 }
@@ -145,7 +145,7 @@ func measuredShares(l Language) []string {
 			"and sources outside the libraries are missed."))
 }
 
-// measured returns how many documents of the classes reach a share, and of how many.
+// measured returns the number of documents in the classes that reach a share, and the number of documents measured.
 func measured(batch, third bool, classes ...string) (reach, of int) {
 	for _, r := range Calibration() {
 		if r.Batch != batch || !slices.Contains(classes, r.Class) {
@@ -161,31 +161,31 @@ func measured(batch, third bool, classes ...string) (reach, of int) {
 	return reach, of
 }
 
-// inBatch reports whether the report is of a member of a batch.
+// inBatch reports whether the report covers a member of a batch.
 func (r *Report) inBatch() bool {
 	return slices.ContainsFunc(r.Consulted, func(c concordat.Consulted) bool { _, ok := c.Library.Batch(); return ok })
 }
 
-// concluded holds the measured rates that fit a report's share, for texts without reuse and for texts with a tenth or more copied
+// concluded holds the measured rates that apply to a report's share, for texts without reuse and for texts with at least a tenth copied
 // or reworded.
 type concluded struct {
 	batch           bool
-	at              float64 // the measured share, at most the report's; 0 if the report's share is below all measured ones
-	honest, honests int     // texts without reuse that reached it, of how many
-	forms           int     // number of honests that share forms or the like
-	copied, copies  int     // texts with reuse that reached it, or 0.1, of how many
+	at              float64 // highest measured share not above the report's; 0 if the report's share is below all of them
+	honest, honests int     // texts without reuse that reached it, and their total
+	forms           int     // how many of honests share forms or the like
+	copied, copies  int     // texts with reuse that reached it, or 0.1, and their total
 }
 
-// leastMeasured is the smallest share that was measured.
+// leastMeasured is the smallest measured share.
 const leastMeasured = 0.1
 
-// isOpen reports whether a share that is too small for a conclusion may become large enough once everything is decided.
+// isOpen reports whether a share that is too small for a conclusion can become large enough once all decisions are made.
 func isOpen(s Scores) bool {
 	return s.Covered < leastMeasured && s.IfCounted >= leastMeasured
 }
 
-// conclude returns the rates that fit the share of a report. ok is false if nothing was compared, if it was too little for a
-// share, or if the share is not final.
+// conclude returns the rates that apply to a report's share. ok is false if nothing was compared, too little was compared for a share, or
+// the share is not final.
 func conclude(r *Report) (c concluded, ok bool) {
 	if !r.Scores.Measured() || r.Scores.TooShort() || isOpen(r.Scores) {
 		return c, false
@@ -204,8 +204,8 @@ func conclude(r *Report) (c concluded, ok bool) {
 	return c, true
 }
 
-// Conclusion returns one or two plain sentences on what may be concluded from this report's share: how many honest texts reached
-// it in the measurements, or how many copied ones did not. [ShareMeaning] has the figures. It is empty if nothing was compared.
+// Conclusion returns one or two plain sentences on what this report's share implies: how many honest texts reached it in the
+// measurements, or how many copied ones did not. [ShareMeaning] has the figures. Conclusion returns "" if nothing was compared.
 func (r *Report) Conclusion() string {
 	l := r.Language
 	c, ok := conclude(r)
@@ -223,7 +223,7 @@ func (r *Report) Conclusion() string {
 		if missed := c.copies - c.copied; missed > 0 {
 			out = l.Say("In our tests, at most 1 in %s texts with a tenth or more copied or reworded had so small a share.", oneIn(missed, c.copies))
 		}
-		if c.batch { // rewritten texts were not measured there
+		if c.batch { // batches were not measured with rewritten texts
 			return l.Join([]string{out, l.Say("It does not prove originality.")})
 		}
 		return l.Join([]string{out, l.Say("Most texts rewritten by a model, or condensed, had one so small: it does not prove originality.")})
@@ -235,7 +235,7 @@ func (r *Report) Conclusion() string {
 	return l.Join([]string{out, l.Say("Read the passages before concluding anything about a person.")})
 }
 
-// oneIn returns a number with one digit other than 0, such that k of n is at most one in that many.
+// oneIn returns a number with one nonzero digit such that k of n is at most one in that number.
 func oneIn(k, n int) string {
 	in := n / k
 	for unit := 10; unit <= in; unit *= 10 {
@@ -244,7 +244,7 @@ func oneIn(k, n int) string {
 	return Thousands(in)
 }
 
-// behindConclusion returns the figures that support the conclusion, in words, or "" if there are none.
+// behindConclusion returns sentences with the figures that support the conclusion, or nil if there are none.
 func behindConclusion(r *Report) []string {
 	l := r.Language
 	c, ok := conclude(r)

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// A CSVWriter writes rows in which no cell becomes a formula in a spreadsheet program, whatever separator the program uses: a German or
-// French program splits at semicolons, and so may split what was written as one field. Every field is quoted, and Cell guards each. Lines
-// end in CR and LF (RFC 4180). The first error is kept.
+// A CSVWriter writes rows in which no cell becomes a formula, whatever separator the spreadsheet program uses: a German or French program
+// splits at semicolons and might break up a single field. It quotes every field and protects each with Cell. Lines end in CR and LF (RFC
+// 4180). The first error is kept.
 type CSVWriter struct {
 	w   *bufio.Writer
 	err error
@@ -23,10 +23,10 @@ func NewCSV(w io.Writer, columns ...string) *CSVWriter {
 	return c
 }
 
-// fieldText writes a cell as it appears between quotes.
+// fieldText escapes a cell for use between quotes.
 var fieldText = strings.NewReplacer(`"`, `""`, "\n", "\r\n")
 
-// Row writes a row.
+// Row writes one row.
 func (c *CSVWriter) Row(cells ...string) {
 	for i, s := range cells {
 		if i > 0 {
@@ -54,20 +54,20 @@ func (c *CSVWriter) End() error {
 }
 
 const (
-	// formulaStarts are the characters that begin a formula or its argument in some spreadsheet program; the full-width forms
-	// are folded to the plain ones by programs set to Japanese or Chinese.
+	// formulaStarts are the characters that begin a formula or its argument in some spreadsheet program; the full-width forms are folded
+	// to the plain ones by programs configured for Japanese or Chinese.
 	formulaStarts = "=+-@＝＋－＠"
-	// cellEnds are characters at which a spreadsheet program may begin another cell within a field: the separators of some countries or
-	// settings, and the line break, since a program with another separator does not recognise the field as quoted. Commas are not among
-	// them: a program that splits at commas respects the quotes.
+	// cellEnds are characters at which a spreadsheet program might start another cell within a field: the separators of some locales and
+	// settings, and the line break, since a program with a different separator does not see that the field is quoted. Commas are
+	// excluded: a program that splits at commas respects the quotes.
 	cellEnds = ";|\t\n\u2028\u2029"
-	// cellSpace is the white space that some programs strip before they look for a formula, and the quote that begins a cell.
+	// cellSpace is the white space that some programs strip before checking for a formula, and the quote that begins a cell.
 	cellSpace = " \n\t\u00a0\u3000\ufeff\""
 )
 
-// Cell returns s in a form that every spreadsheet program takes for plain text (OWASP, CSV injection): it puts an apostrophe
-// before a formula at its beginning, and before one after a character where another cell may begin. It looks past white
-// space, and drops control characters.
+// Cell returns s in a form that every spreadsheet program treats as plain text (OWASP, CSV injection): it puts an apostrophe before a
+// formula at the start of s or after a character where another cell might start. It ignores white space before a formula and removes
+// control characters.
 func Cell(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

@@ -7,20 +7,21 @@ import (
 	"concordat"
 )
 
-// chain is one source's share of one stretch of the submission: its passages, joined.
+// chain is the set of joined passages that one source shares with one stretch of the submission.
 type chain struct {
 	ref      concordat.Ref
 	title    string
 	hull     concordat.Span
-	raw      []concordat.Passage // as found, by span
+	raw      []concordat.Passage // as found, ordered by span
 	all      spans               // union of raw
-	counted  spans               // part of all that counts; nil if excluded
-	shared   concordat.Exclusion // rule that makes its passages legitimately shared; empty if they are evidence
-	exact    spans               // part of all that is in the same words
+	counted  spans               // counting part of all; nil if excluded
+	shared   concordat.Exclusion // rule under which its passages are legitimately shared; empty if they are evidence
+	exact    spans               // part of all with identical wording
 	excluded concordat.Exclusion
 }
 
-// chains joins the passages of each source, in order of source, then text. Evidence is not joined with shared wording.
+// chains joins the passages of each source, ordered by source, then by position in the text. Evidence is never joined with shared
+// wording.
 func (b *builder) chains() []*chain {
 	var out []*chain
 	var cur *chain
@@ -38,24 +39,24 @@ func (b *builder) chains() []*chain {
 	return out
 }
 
-// sharedBetween reports whether wording that others may share lies between two positions.
+// sharedBetween reports whether shared wording lies between two positions.
 func (b *builder) sharedBetween(end, start int) bool {
 	i, _ := slices.BinarySearchFunc(b.f.Wording, end, func(w Wording, at int) int { return cmp.Compare(w.End, at+1) })
 	return i < len(b.f.Wording) && b.f.Wording[i].Start < start
 }
 
-// near reports whether there are at most joinGap characters between two positions.
+// near reports whether two positions are at most joinGap characters apart.
 func (b *builder) near(end, start int) bool {
 	if start <= end {
 		return true
 	}
-	if start-end > joinGap*64 { // saves counting; white space alone does not join distant positions
+	if start-end > joinGap*64 { // avoids counting; white space alone does not join distant positions
 		return false
 	}
 	return b.count.Characters(concordat.Span{Start: end, End: start}) <= joinGap
 }
 
-// judge decides for each chain which part counts, or which rule excludes all of it.
+// judge decides which part of each chain counts, or which rule excludes all of it.
 func (b *builder) judge(chains []*chain) {
 	for _, c := range chains {
 		b.judgeOne(c)
@@ -112,14 +113,14 @@ func (b *builder) judgeOne(c *chain) {
 	c.counted = unmasked
 }
 
-// isCommon reports whether p is wording that many documents share, by the number of documents that hold it.
+// isCommon reports whether p is wording shared by many documents, judging by their number.
 func (b *builder) isCommon(p concordat.Passage) bool {
 	return p.Kind == concordat.KindCommon || b.byNumber && p.Documents > b.common
 }
 
-// commonByNumber reports whether the number of documents that hold a passage makes it common. It does if common wording was not looked
-// for before the comparison, if documents of several sites hold the same wording, since no site sees all of them, or if the rules set a
-// lower bound than the search did.
+// commonByNumber reports whether a passage is judged common by the number of documents that contain it. That is the case if the search
+// for common wording did not precede the comparison, if documents of several sites contain the same wording (no site sees all of them),
+// or if the rules set a lower threshold than the search.
 func (b *builder) commonByNumber() bool {
 	if b.common <= 0 {
 		return false
@@ -128,7 +129,7 @@ func (b *builder) commonByNumber() bool {
 	return b.f.WordingOf == 0 || several || b.common < DefaultCommonAbove
 }
 
-// reason returns the rule of the mask that holds most characters of s, or of the earlier mask if two tie.
+// reason returns the rule of the mask that covers most characters of s; the earlier mask wins a tie.
 func (b *builder) reason(s spans) concordat.Exclusion {
 	why, most := concordat.ExcludedPassage, 0
 	if n := b.count.sum(s.and(b.headed)); n > 0 {
@@ -142,7 +143,7 @@ func (b *builder) reason(s spans) concordat.Exclusion {
 	return why
 }
 
-// coveredBy returns the text that the counting chains cover together.
+// coveredBy returns the text covered by counting chains.
 func coveredBy(chains []*chain) spans {
 	var s []concordat.Span
 	for _, c := range chains {
@@ -153,8 +154,8 @@ func coveredBy(chains []*chain) spans {
 	return union(s)
 }
 
-// evidence gathers chains that overlap, whatever their source, and returns with each Evidence the indices of its chains. A counting passage
-// contains only text that counts: see cut. Chains of excluded sources are left out, so their passages fall to the next source.
+// evidence groups overlapping chains, whatever their sources. For each Evidence it also returns the indices of its chains. A counting
+// passage contains only text that counts: see cut. Chains of excluded sources are left out, so their passages go to the next source.
 func (b *builder) evidence(chains []*chain) ([]concordat.Evidence, [][]int) {
 	cut, from := b.cut(chains)
 	order := make([]int, len(cut))
@@ -184,7 +185,7 @@ func (b *builder) evidence(chains []*chain) ([]concordat.Evidence, [][]int) {
 	return out, of
 }
 
-// gather returns one Evidence made of overlapping chains that have been cut. It sorts members into the order of the sources.
+// gather combines overlapping chains, already cut, into one Evidence. It sorts members by source.
 func (b *builder) gather(chains []*chain, members []int) concordat.Evidence {
 	e := concordat.Evidence{Span: chains[members[0]].hull}
 	type ranked struct {
@@ -244,10 +245,10 @@ func (b *builder) gather(chains []*chain, members []int) concordat.Evidence {
 	return e
 }
 
-// mostlyQuoted is the share of a passage's characters from which it is a quotation.
+// mostlyQuoted is the share of a passage's characters in quotations at which the passage is a quotation.
 const mostlyQuoted = 0.9
 
-// shown returns the kind of a passage as a whole: that of its best source, unless the passage is of a kind that matters more.
+// shown returns the kind shown for a whole passage: the kind of its best source, unless the passage is of a more important kind.
 func (b *builder) shown(e concordat.Evidence) concordat.Kind {
 	switch n := b.count.Characters(e.Span); {
 	case e.Excluded == concordat.ExcludedTemplate:
@@ -273,7 +274,7 @@ func boolInt(v bool) int {
 	return 0
 }
 
-// section returns the index of the section that holds most of s, or -1.
+// section returns the index of the section with the largest part of s, or -1.
 func (b *builder) section(s concordat.Span) int {
 	best, most := -1, 0
 	for i, sec := range b.f.Sections {
@@ -284,7 +285,7 @@ func (b *builder) section(s concordat.Span) int {
 	return best
 }
 
-// source returns a chain as one source of an Evidence.
+// source converts a chain to one source of an Evidence.
 func (b *builder) source(c *chain) concordat.Source {
 	s := concordat.Source{Ref: c.ref, Age: b.dates[c.ref], Title: c.title, Here: c.hull, Excluded: c.excluded, Parts: joinParts(c.raw)}
 	byKind := map[concordat.Kind]int{}
@@ -320,7 +321,7 @@ func (b *builder) source(c *chain) concordat.Source {
 	return s
 }
 
-// mostly returns the kind with most characters, or the stronger one if two tie.
+// mostly returns the kind with the most characters; the stronger kind wins a tie.
 func mostly(byKind map[concordat.Kind]int) concordat.Kind {
 	var kinds []concordat.Kind
 	for k := range byKind {

@@ -9,28 +9,28 @@ import (
 	"concordat"
 )
 
-// longestCitation bounds the mark of a citation, including its brackets, in bytes.
+// longestCitation is the maximum length of a citation mark in bytes, including its brackets.
 const longestCitation = 300
 
-// citationClosers maps the opening brackets of citations to the closing ones: numbers are in square brackets, authors and years in round
-// ones, and the titles of Chinese works in their own marks.
+// citationClosers maps opening citation brackets to closing ones: square brackets for numbers, round ones for authors and years, and
+// dedicated marks for titles of Chinese works.
 var citationClosers = map[rune]rune{
 	'[': ']', '［': '］', '〔': '〕', '【': '】', '(': ')', '（': '）', '《': '》', '〈': '〉',
 }
 
 var (
-	// citedNumbers matches one or more numbers or ranges, perhaps with a page: 3, 1-3, 2, 5; 12, p. 4; 8：45.
+	// citedNumbers matches one or more numbers or ranges, optionally with a page: 3, 1-3, 2, 5; 12, p. 4; 8：45.
 	citedNumbers = regexp.MustCompile(`^\s*[0-9]{1,3}(?:\s*[-–—~～,，;；、]\s*[0-9]{1,3})*(?:\s*[,，:：]\s*(?:(?:pp?|S)\.?|第)?\s*[0-9]{1,4}(?:\s*[-–—]\s*[0-9]{1,4})?\s*页?)?\s*$`)
-	// citedAuthors matches names followed by a year; if there are several, the last suffices: Smith & Jones, 2020, p. 4.
+	// citedAuthors matches names followed by a year; of several names, the last suffices: Smith & Jones, 2020, p. 4.
 	citedAuthors = regexp.MustCompile(`(?:^|[;；\s，,（(])(?:\p{Lu}[\pL'’.\-]*|van|von|de|der|[\p{Han}·]{2,20})(?:\s*(?:et\s+al\.?|等人?|and|und|et|y|e|&|和|与|及|、|,|，)\s*(?:\p{Lu}[\pL'’.\-]*|[\p{Han}·]{2,20})?)*\s*[,，:：]?\s*(?:1[5-9]|20)[0-9]{2}[a-z]?(?:年)?(?:$|[^0-9])`)
-	// citedYear matches a year alone, which is a citation if a name precedes the bracket.
+	// citedYear matches a year alone, which is a citation if a name precedes the brackets.
 	citedYear = regexp.MustCompile(`^\s*(?:1[5-9]|20)[0-9]{2}[a-z]?\s*(?:[,，:：]\s*(?:pp?\.?\s*)?[0-9]{1,4}(?:\s*[-–—]\s*[0-9]{1,4})?\s*)?$`)
-	// datedNotCited matches a month before a year, or a Chinese date, neither of which is an author's name.
+	// datedNotCited matches a month before a year and Chinese dates, which are not citations.
 	datedNotCited = regexp.MustCompile(`(?i)^\s*(?:(?:in|since|until|before|after|from|early|late|mid|spring|summer|autumn|winter|fall)\s+)*(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?,?\s*(?:[0-9]{1,2},?\s+)?(?:1[5-9]|20)[0-9]{2}|(?:公元|成立于|始于|截至|至|从|自|于)\s*(?:1[5-9]|20)[0-9]{2}`)
 )
 
-// citations returns the marks of citations in the text, for example [3], (Author, 2020), （作者，2020）, Author (2020), and titles
-// of works in 《》. The number of an entry in a list, which begins its line, is not one.
+// citations returns the citation marks in the text, for example [3], (Author, 2020), （作者，2020）, Author (2020), and titles of works in 《》.
+// The number at the start of a line is not a citation but numbers a list entry.
 func citations(text string) spans {
 	var out []concordat.Span
 	for at := 0; at < len(text); {
@@ -51,7 +51,7 @@ func citations(text string) spans {
 	return union(out)
 }
 
-// citation returns the mark of a citation that begins with the bracket at byte at.
+// citation returns the citation mark that starts with the bracket at byte at.
 func citation(text string, at int) (concordat.Span, bool) {
 	r, n := utf8.DecodeRuneInString(text[at:])
 	closer := citationClosers[r]
@@ -71,7 +71,7 @@ func citation(text string, at int) (concordat.Span, bool) {
 	return s, citedNumbers.MatchString(in) && !beginsLine(text, at)
 }
 
-// named reports whether a text ends in a name: a word with a capital, or Chinese characters.
+// named reports whether a text ends in a name: a capitalised word or Chinese characters.
 func named(before string) bool {
 	before = strings.TrimRight(before, " \u00a0")
 	before = strings.TrimSuffix(strings.TrimSuffix(before, "et al."), "et al")
@@ -88,13 +88,13 @@ func named(before string) bool {
 	return unicode.IsUpper(first) && unicode.IsLetter(last)
 }
 
-// beginsLine reports whether only space precedes byte at on its line.
+// beginsLine reports whether byte at is preceded only by space on its line.
 func beginsLine(text string, at int) bool {
 	line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
 	return strings.TrimSpace(line) == ""
 }
 
-// cited reports whether a citation is in s or right after it, with only punctuation between.
+// cited reports whether a citation lies in s or follows it, separated only by punctuation.
 func (b *builder) cited(s concordat.Span) bool {
 	if len(spans{s}.and(b.citations)) > 0 {
 		return true

@@ -16,9 +16,9 @@ import (
 var constantsFile string
 
 const (
-	leastConstants = 3  // least number of rows in a table of constants
-	maxRowWords    = 20 // most words of a row
-	leastDigits    = 5  // least number of digits by which a constant is recognised
+	leastConstants = 3  // minimum rows in a table of constants
+	maxRowWords    = 20 // maximum words in a row
+	leastDigits    = 5  // minimum digits needed to recognise a constant
 )
 
 // element is a chemical element.
@@ -27,7 +27,7 @@ type element struct {
 	weight         float64 // standard atomic weight
 }
 
-// publicConstants returns the elements, and the digits of constants without the point, the exponent and zeros at either end.
+// publicConstants returns the elements, and the digits of constants without decimal point, exponent, or leading and trailing zeros.
 var publicConstants = sync.OnceValues(func() (elements []element, digits []string) {
 	for line := range strings.Lines(constantsFile) {
 		f := strings.Fields(line)
@@ -45,8 +45,8 @@ var publicConstants = sync.OnceValues(func() (elements []element, digits []strin
 	return elements, digits
 })
 
-// constantTables returns the tables of public constants: rows that contain known constants and no other number, with the
-// heading above them. A table of results has numbers that are not public constants.
+// constantTables returns the tables of public constants, each with the heading above it: rows that contain known constants and no other
+// numbers. A table of results contains numbers that are not public constants.
 func constantTables(ls []line) []Apart {
 	var out []Apart
 	for i := 0; i < len(ls); {
@@ -69,11 +69,11 @@ func isRow(l string) bool {
 	return l != "" && len(l) <= 300 && measureWords(l) <= maxRowWords
 }
 
-// rowNumber matches a number in a row, possibly with separators of thousands or an uncertainty in brackets.
+// rowNumber matches a number in a row, optionally with thousands separators or an uncertainty in parentheses.
 var rowNumber = regexp.MustCompile(`[0-9][0-9.,\x{00A0}\x{202F}]*(?:\([0-9]+\))?(?:\s?[×x·*]\s?10\s?\^?\s?[-−–+⁻⁺]?[0-9⁰¹²³⁴-⁹]+|[eE][-+−]?[0-9]+)?`)
 
-// constantRow reports whether all numbers of a row are known constants: either the numbers of one element, which the row names by its
-// symbol or by both numbers, or the digits of a constant.
+// constantRow reports whether all numbers in a row are known constants: either those of one element, named by its symbol or by both
+// numbers, or the digits of a constant.
 func constantRow(l string) bool {
 	elements, digits := publicConstants()
 	var numbers []string
@@ -114,7 +114,7 @@ func constantRow(l string) bool {
 	return false
 }
 
-// isConstant reports whether a number has the digits of a constant, rounded or truncated to at least leastDigits.
+// isConstant reports whether a number has the digits of a constant, rounded or truncated to no fewer than leastDigits.
 func isConstant(n string, digits []string) bool {
 	mantissa := n
 	if i := strings.IndexAny(n, "×x·*eE("); i >= 0 {

@@ -9,10 +9,9 @@ import (
 	"concordat"
 )
 
-// CSVOptions configure how a table is written. The zero value suits programs.
+// CSVOptions configure how a table is written. The zero value produces output for programs.
 type CSVOptions struct {
-	// BOM says that the file begins with a byte order mark; without one, spreadsheet programs on Windows take
-	// UTF-8 for a local encoding.
+	// BOM starts the file with a byte order mark; without one, spreadsheet programs on Windows assume a local encoding instead of UTF-8.
 	BOM bool
 }
 
@@ -26,9 +25,9 @@ var csvColumns = []string{"passage", "start", "end", "kind", "counted", "why_not
 // CSVColumns returns the number of columns of WriteCSV.
 func CSVColumns() int { return len(csvColumns) }
 
-// WriteCSV writes one row for each passage and source, and then one for each lead of r.LeadFilter (RFC 4180, CRLF), under a row of column
-// names. Positions are Unicode code points; those of a source are empty if only its bytes are known. No spreadsheet program takes a cell
-// for a formula; see CSVWriter.
+// WriteCSV writes a header row, one row for each passage and source, and then one for each lead that r.LeadFilter selects (RFC 4180,
+// CRLF). Positions are Unicode code points; source positions are empty if only byte offsets are known. No spreadsheet program interprets
+// a cell as a formula; see CSVWriter.
 func WriteCSV(w io.Writer, r *Report, o CSVOptions) error {
 	if o.BOM {
 		if _, err := io.WriteString(w, "\ufeff"); err != nil {
@@ -50,7 +49,7 @@ func WriteCSV(w io.Writer, r *Report, o CSVOptions) error {
 	return c.End()
 }
 
-// csvLead returns the row of a lead, which is not a passage and never counted as one; its last columns have the decision.
+// csvLead returns the row of a lead. A lead is not a passage and is never counted as one. The last columns contain the decision about it.
 func (r *Report) csvLead(count *Counter, l RuledLead) []string {
 	here, characters, similarity := count.Points(l.Span), 0, 0.0
 	for _, p := range l.Pairs {
@@ -101,8 +100,8 @@ func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat
 	return slices.Concat(row, r.csvReview(), []string{"", "", ""}, csvShare(r, s.Ref), csvWork(r, s.Ref))
 }
 
-// csvWork returns the cells that are the same on each row of a source: its letter, the other places of its work, the addresses of the
-// work, and the basis of a proposal that it is the author's own work.
+// csvWork returns the cells that are the same on every row of a source: its letter, other locations and addresses of its work, and the
+// basis for proposing that the work is the author's own.
 func csvWork(r *Report, ref concordat.Ref) []string {
 	i := r.Source(ref)
 	if i < 0 {
@@ -121,7 +120,7 @@ func csvWork(r *Report, ref concordat.Ref) []string {
 	return []string{s.Letter(), strings.Join(also, "; "), strings.Join(s.Addresses(), " "), own}
 }
 
-// csvShare returns the share of a source, and its bounds if it is an estimate. They are the same on each row of the source.
+// csvShare returns the share of a source, and its bounds if it is an estimate. They are the same on every row of the source.
 func csvShare(r *Report, ref concordat.Ref) []string {
 	number := func(v float64) string { return strconv.FormatFloat(round(v), 'f', -1, 64) }
 	i := r.Source(ref)
@@ -135,8 +134,8 @@ func csvShare(r *Report, ref concordat.Ref) []string {
 	return []string{number(r.Sources[i].Share), number(b.Low), number(b.High)}
 }
 
-// csvReview returns people's decisions about the report, which are the same on each row: the verdict, who gave it, who signed it off, and
-// whether the rules have changed since. Without a verdict all are empty.
+// csvReview returns people's decisions about the report, which are the same on every row: the verdict, its author, the person who signed
+// it off, and whether the rules have changed since. Without a verdict, all cells are empty.
 func (r *Report) csvReview() []string {
 	v := r.Review
 	if v == nil {

@@ -6,11 +6,11 @@ import (
 	"concordat"
 )
 
-// cut divides chains into text that counts and text that does not, so that each passage of a report is entirely one or the other: a stretch
-// of the text that sources that count hold to the letter, or a stretch that none of them holds. Neither a source that does not count nor
-// text that a rule leaves out widens or joins passages. from names the chain from which each piece is cut. A chain that does not count but
-// lies mostly in passages that do is added to them as a further source; the rest of it becomes a separate passage if it has joinGap letters
-// or would otherwise not be shown.
+// cut splits chains into text that counts and text that does not, so that each passage of a report is entirely one or the other: a
+// stretch that counting sources contain verbatim, or a stretch that none of them contains. Sources that do not count and text excluded by
+// a rule neither extend nor join passages. from[i] is the index of the chain from which pieces[i] was cut. A non-counting chain that lies
+// mostly in counting passages is added to them as a further source; the rest becomes a separate passage if it has joinGap letters or
+// would otherwise not appear.
 func (b *builder) cut(chains []*chain) (pieces []*chain, from []int) {
 	add := func(i int, s spans, why concordat.Exclusion) {
 		if c := chains[i].within(s); len(c.raw) > 0 {
@@ -67,7 +67,7 @@ func (b *builder) cut(chains []*chain) (pieces []*chain, from []int) {
 	return pieces, from
 }
 
-// runs divides spans into runs wherever more than gap letters, or part of walls, lie between two of them.
+// runs splits spans into runs wherever two of them are more than gap letters apart, or part of walls lies between them.
 func (b *builder) runs(s spans, gap int, walls spans) []spans {
 	var out []spans
 	for _, x := range s {
@@ -86,10 +86,10 @@ func (b *builder) runs(s spans, gap int, walls spans) []spans {
 	return out
 }
 
-// hull returns the least span that holds all of s, which is not empty.
+// hull returns the smallest span that contains all of s, which must not be empty.
 func (s spans) hull() concordat.Span { return concordat.Span{Start: s[0].Start, End: s[len(s)-1].End} }
 
-// within returns the part of a chain in spans. The chain must contain them.
+// within returns the part of a chain inside spans. The chain must contain the spans.
 func (c *chain) within(s spans) *chain {
 	out := *c
 	out.hull = s.hull()
@@ -103,7 +103,7 @@ func (c *chain) within(s spans) *chain {
 	return &out
 }
 
-// clipPassage returns the part of a passage within at, which is a part of its span, with the source's part unchanged.
+// clipPassage returns the part of a passage inside at, which must lie within its span. The source's part is unchanged.
 func clipPassage(p concordat.Passage, at concordat.Span) concordat.Passage {
 	if p.Span == at {
 		return p

@@ -15,14 +15,14 @@ type SourceDate struct {
 	Added  time.Time            `json:"added,omitzero"` // when it was added to its library, which is not its date
 }
 
-// aged is a source of one passage with its age.
+// aged is a source of one passage, with its age.
 type aged struct {
 	ref concordat.Ref
 	age *concordat.Age
 }
 
-// markOldest marks, among the sources of one passage, those than which no other is certainly older. A single
-// dated document is not marked, since there is nothing to compare it with.
+// markOldest marks, among the sources of one passage, every source that no other certainly predates. A lone dated document is not marked:
+// there is nothing to compare it with.
 func markOldest(all []aged) {
 	known := map[concordat.Ref]bool{}
 	for _, d := range all {
@@ -41,7 +41,7 @@ func markOldest(all []aged) {
 	}
 }
 
-// ages returns what is known from the findings about the age of each source.
+// ages returns everything the findings reveal about the age of each source.
 func (b *builder) ages() map[concordat.Ref]concordat.Age {
 	out := make(map[concordat.Ref]concordat.Age, len(b.f.Dates))
 	for _, d := range b.f.Dates {
@@ -50,7 +50,7 @@ func (b *builder) ages() map[concordat.Ref]concordat.Age {
 		}
 		out[d.Source] = concordat.Age{Date: d.Date, By: d.By, Added: d.Added, Later: b.f.Dated.Before(d.Date)}
 	}
-	// A work is as old as the oldest of its texts.
+	// A work is as old as its oldest text.
 	for _, all := range b.copies.of {
 		var oldest concordat.Age
 		for _, ref := range all {
@@ -67,8 +67,8 @@ func (b *builder) ages() map[concordat.Ref]concordat.Age {
 	return out
 }
 
-// DateWords returns the age of a source in words: its date and the origin of the date, or that the date is unknown, and
-// when the source was added to its library.
+// DateWords describes the age of a source: its date and where the date comes from, or that the date is unknown, and when the source was
+// added to its library.
 func (l Language) DateWords(d concordat.Age) string {
 	var parts []string
 	switch {

@@ -10,44 +10,44 @@ import (
 	"concordat"
 )
 
-// An entry of a list of references is a record: a byline, a title, and an imprint of short fields (a journal, a place, a publisher, a year,
-// pages). Prose has sentences. Both may contain a citation or a year; the difference is whether any part is a sentence. The bounds below
-// count words that begin with a lower-case letter, which are few in names, journals and publishers and many in sentences.
+// An entry of a list of references is a record: a byline, a title, and an imprint of short fields (a journal, a place, a publisher, a
+// year, pages). Prose has sentences. Both can contain a citation or a year, but only prose contains whole sentences. The thresholds below
+// count words with a lower-case initial, which are rare in names, journals and publishers and frequent in sentences.
 const (
-	maxEntry   = 2000 // bytes of an entry that are examined; longer ones are not entries
-	leastEntry = 15   // bytes of the shortest entry
-	maxTitle   = 30   // lower-case words of a title
-	longField  = 12   // lower-case words of a field that can be a title or a sentence, but not an imprint
-	annotation = 6    // lower-case words from which a field after the imprint is a comment about the work
-	maxPlains  = 2    // fields before the imprint that are not names: a title, and the work that contains it
-	maxClause  = 14   // Chinese characters of a clause of an imprint
+	maxEntry   = 2000 // maximum bytes of an entry; longer text is not one
+	leastEntry = 15   // minimum bytes of an entry
+	maxTitle   = 30   // maximum lower-case words in a title
+	longField  = 12   // lower-case words at which a field is a title or a sentence rather than an imprint
+	annotation = 6    // lower-case words at which a field after the imprint is a comment on the work
+	maxPlains  = 2    // maximum fields before the imprint that are not names: a title, and the containing work
+	maxClause  = 14   // maximum Chinese characters in a clause of an imprint
 )
 
 var (
 	entryNumber = regexp.MustCompile(`^(?:[①-⑳㉑-㉟]|\[[0-9]{1,4}\]|［[0-9]{1,4}］|〔[0-9]{1,4}〕|【[0-9]{1,4}】|\([0-9]{1,3}\)|[0-9]{1,3}[.．、)])\s*[\pL《“「"«\[（(【]`)
-	// entryMark matches marks of imprints that sentences seldom have: pages, volumes, identifiers, publishers.
+	// entryMark matches imprint marks that are rare in sentences: pages, volumes, identifiers, publishers.
 	entryMark = regexp.MustCompile(`(?i)\bdoi\b|10\.[0-9]{4,9}/|https?://|\bwww\.|\bISBN\b|\barxiv\b|\[(?:EB|DB|CP|[JMDCNPSRGZA])(?:/OL)?\]|［[JMDCNPSR]］|\b[0-9]+\s*\([0-9]+\)\s*[:,：，]|\b[0-9]{4};[0-9]+|\b(?:pp?|ss?|c|с|стр|str|blz)\.\s*[0-9]|\b(?:vol|nr|no|n°|nº|t|bd|band|heft|jg|iss|т|№)\.?\s*[0-9]|\b[0-9]+\s*[–-]\s*[0-9]+\b|\bEds?\.|\bHrsg\.|\bPress\b|\bVerlag\b|出版社|书局|書局|学报|期刊|年版|第\s*[0-9]+\s*[页期卷頁號号]`)
 	// entryKey matches the start of an entry: its number, a list mark, or a key like [Smi01].
 	entryKey = regexp.MustCompile(`^\s*(?:[①-⑳㉑-㉟]|[\[［〔【(]\s*(?:[0-9]{1,4}|\p{Lu}[\pL+]{1,8}[0-9]{2}[a-z]?)\s*[\]］〕】)]|[0-9]{1,4}[.．、)]|[•·▪◦*–—-])\s*`)
 	// kindMark matches the mark that follows a title in GB/T 7714.
 	kindMark = regexp.MustCompile(`\s*[\[［](?:EB|DB|CP|[JMDCNPSRGZA])(?:/OL)?[\]］]`)
-	// hanByline matches one or more names of persons or of an organisation, in Chinese characters or kana, up to the mark after them.
+	// hanByline matches names of one or more people, or of an organisation, in Chinese characters or kana, up to the following mark.
 	hanByline = regexp.MustCompile(`^(?:[\[〔（(【［][\p{Han}]{1,4}[\]〕）)】］]\s*)?(?:[\p{Han}\p{Katakana}ー·・]{2,24})(?:[、，,;；]\s*[\p{Han}·]{2,12}){0,8}\s*(?:等|著|编|主编|译|编著|校注|編|訳)*\s*(?:[.．：:（(《「『]|[，,]\s*(?:(?:1[5-9]|20)[0-9]{2}|[《「『“])|\s)`)
 	// placeAndPublisher matches the end of an entry: Berlin: Springer.
 	placeAndPublisher = regexp.MustCompile(`[,.]\s\p{Lu}[\pL-]+(?:\s\p{Lu}[\pL-]+)?:\s\p{Lu}[\pL&.\s-]{2,40}$`)
-	// citedBehind matches the citation that ends a sentence: an imprint in parentheses, which names a place and a
-	// publisher, or only a year.
+	// citedBehind matches a citation at the end of a sentence: an imprint in parentheses that names a place and a publisher, or only a
+	// year.
 	citedBehind = regexp.MustCompile(`[(（][^()（）:：]{12,200}[)）]\s*[.,;。]?\s*$`)
 )
 
-// record is an entry of a list of references, read as a work. Text after it in the same paragraph is not part of it.
+// record is an entry of a list of references, read as a work. Text that follows it in the same paragraph is not included.
 type record struct {
 	Work
-	sure bool // it begins with the author
+	sure bool // it begins with an author
 }
 
-// readRecord reads s, a line or a few wrapped ones, as an entry. ok is false for prose, and for an entry that cannot be read as a work and
-// is therefore compared word by word.
+// readRecord reads s, a line or a few wrapped lines, as an entry. ok is false for prose, and for an entry that cannot be read as a work
+// and is therefore compared word by word.
 func readRecord(text string, s concordat.Span) (r record, ok bool) {
 	s = trim(text, s)
 	if s.Len() < leastEntry || s.Len() > maxEntry {
@@ -71,7 +71,7 @@ func readRecord(text string, s concordat.Span) (r record, ok bool) {
 	return r, ok
 }
 
-// goesOn reports whether a sentence continues after names, with a lower-case word other than words like mRNA or p53.
+// goesOn reports whether a sentence continues after names, with a lower-case word other than one like mRNA or p53.
 func goesOn(s string) bool {
 	s = strings.TrimLeft(s, " \u00a0\n\t,.:")
 	w := s[:wordLength(s)]
@@ -80,12 +80,12 @@ func goesOn(s string) bool {
 	return unicode.IsLower(first) && w[n:] == strings.ToLower(w[n:]) && !unicode.IsDigit(next)
 }
 
-// datable reports whether a text has a year or an address, which every entry needs.
+// datable reports whether a text has a year or an address; every entry needs one.
 func datable(s string) bool {
 	return hasYear(s) || strings.Contains(s, "://") || strings.Contains(s, "10.") && workDOI.MatchString(s)
 }
 
-// hasYear reports whether a number of s can be the year of a work, 1500 to 2099.
+// hasYear reports whether some number in s can be the year of a work: 1500 to 2099.
 func hasYear(s string) bool {
 	digits := 0
 	for i := 0; i <= len(s); i++ {
@@ -117,7 +117,7 @@ func byline(s string) int {
 	return 0
 }
 
-// uncasedByline does the work of byline for scripts without capitals: a few words before a year in parentheses, a full stop or a colon.
+// uncasedByline implements byline for scripts without capitals: a few words before a year in parentheses, a full stop or a colon.
 func uncasedByline(s string) int {
 	i := strings.IndexAny(s, "(.:：（")
 	if i <= 0 || len(strings.Fields(s[:i])) > 8 {
@@ -126,11 +126,11 @@ func uncasedByline(s string) int {
 	return i
 }
 
-// nameLinks are the lower-case words that occur between and within names.
+// nameLinks are lower-case words that occur between and within names.
 var nameLinks = words(`and|und|et|en|og|och|oraz|with|avec|van|von|dem|des|dos|das|della|degli|del|ter|ten|bin|ibn|for|für|the|eds|hrsg|dir|coord|org|comp|al|de|di|da|do|du|la|le|el|of|in|y|e|i|a|и|та|др|u|o`)
 
-// casedByline does the work of byline for scripts with capitals: names, initials and linking words, up to a year, a colon, a quotation
-// or a full stop after a name; or, if the title follows after a comma, up to the last mark before its first lower-case word.
+// casedByline implements byline for scripts with capitals: names, initials and linking words, up to a year, a colon, a quotation or a
+// full stop after a name; or, if a title follows a comma, up to the last mark before the first lower-case word.
 func casedByline(s string) int {
 	var marks []nameMark
 	var here nameMark
@@ -208,8 +208,8 @@ func (m *nameMark) add(name string) {
 	}
 }
 
-// endOfNames returns the end of names that precede the lower-case word of a title or a sentence: the last mark before a capital. Without
-// an initial, there must be two names.
+// endOfNames returns the end of the names before the lower-case word of a title or sentence, which is the last mark before a capital.
+// Without an initial, at least two names are required.
 func endOfNames(s string, marks []nameMark) int {
 	for _, m := range slices.Backward(marks) {
 		if !m.initial && m.names < 2 {
@@ -223,7 +223,7 @@ func endOfNames(s string, marks []nameMark) int {
 	return 0
 }
 
-// wordLength returns the bytes of the word with which s begins: letters, marks, hyphens and apostrophes.
+// wordLength returns the length in bytes of the word at the start of s: letters, marks, hyphens and apostrophes.
 func wordLength(s string) int {
 	n := strings.IndexFunc(s, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !strings.ContainsRune("-'’‐", r)
@@ -234,7 +234,7 @@ func wordLength(s string) int {
 	return n
 }
 
-// recordEnd returns the end of the record whose byline ends at byte at, or 0 if prose follows.
+// recordEnd returns the end of a record whose byline ends at byte at, or 0 if prose follows.
 func recordEnd(entry string, at int) int {
 	end, plains, longs, imprint := 0, 0, 0, false
 	fields := fieldsOf(entry, at)
@@ -267,7 +267,7 @@ func recordEnd(entry string, at int) int {
 	return end
 }
 
-// fieldsOf splits an entry from byte at on at possible ends of sentences: after a full stop that does not belong to an initial or a
+// fieldsOf splits an entry, starting at byte at, at possible sentence ends: after a full stop that does not belong to an initial or a
 // short abbreviation, or after another mark that only ends sentences. A quoted title is one field.
 func fieldsOf(entry string, at int) []concordat.Span {
 	var out []concordat.Span
@@ -312,19 +312,19 @@ func fieldsOf(entry string, at int) []concordat.Span {
 	return out
 }
 
-// fieldMeasure counts the words of a field by their first letters.
+// fieldMeasure counts the words in a field by their initials.
 type fieldMeasure struct {
 	small   int  // words in lower case, words of scripts without capitals, and pairs of Chinese characters
-	large   int  // words with a capital, and numbers
-	clauses bool // Chinese: a clause of the field is longer than those of an imprint
+	large   int  // capitalised words, and numbers
+	clauses bool // Chinese: some clause is longer than in an imprint
 	capital bool // it begins with a capital or a Chinese character
-	marked  bool // it has marks of an imprint, and too few other words for a sentence
+	marked  bool // it has imprint marks, and too few other words for a sentence
 }
 
 // named reports whether a field consists of names rather than a sentence.
 func (m fieldMeasure) named() bool { return !m.clauses && (m.small <= 3 || m.small <= m.large) }
 
-// measureField returns the measure of a field. A quoted title in it counts as one name.
+// measureField computes the measure of a field. A quoted title within it counts as one name.
 func measureField(f string) fieldMeasure {
 	var m fieldMeasure
 	first, _ := utf8.DecodeRuneInString(f)
@@ -370,5 +370,5 @@ func measureField(f string) fieldMeasure {
 	return m
 }
 
-// hanTitle matches the title of a Chinese or Japanese work in its own marks.
+// hanTitle matches the title of a Chinese or Japanese work in title marks.
 var hanTitle = regexp.MustCompile(`[《〈「『][^《》〈〉「」『』]{1,300}[》〉」』]`)

@@ -4,7 +4,7 @@ import (
 	"concordat"
 )
 
-// Bounds are the bounds of an estimated share, 0 to 1: the true share lies between them.
+// Bounds are the bounds of an estimated share, 0 to 1, with the true share between them.
 type Bounds struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
@@ -17,19 +17,19 @@ func (b *Bounds) rounded() *Bounds {
 	return &Bounds{round(b.Low), round(b.High)}
 }
 
-// A share of a source whose text stays at a partner is an estimate: outlines and fingerprints show only roughly where its passages begin
-// and end, and which words it holds. The share that a check would find with the text lies between two bounds: the shared text weighted by
+// The share of a source held by a partner is an estimate: outlines and fingerprints only approximate where its passages begin and end,
+// and which words they contain. The share that a check with the full text would find lies between two bounds: the shared text weighted by
 // similarity, and the shared text with its surroundings. The bounds were measured on chapters that historians rewrote and on copies of
 // PAN 2013; doc/evaluation/share.md has the command.
 const (
-	outlinedAround = 100  // code points before and after each passage if the partner showed an outline of its document
-	matchedAround  = 200  // the same if only single sentences are known
-	belowLow       = 0.1  // part of the share that was found by chance, or is explained at the partner
-	outlinedAbove  = 0.05 // part of the share that no fingerprint shows
+	outlinedAround = 100  // code points around each passage if the partner provided an outline of its document
+	matchedAround  = 200  // code points around each passage if only single sentences are known
+	belowLow       = 0.1  // part of the share that is coincidence, or is explained at the partner
+	outlinedAbove  = 0.05 // part of the share invisible to fingerprints
 	matchedAbove   = 0.1
 )
 
-// remote maps the sources whose text this site does not have to whether an outline of them was shown.
+// remote maps each source with text held elsewhere to whether its outline was provided.
 func (b *builder) remote() map[concordat.Ref]bool {
 	out := map[concordat.Ref]bool{}
 	for _, p := range b.f.Partners {
@@ -38,8 +38,8 @@ func (b *builder) remote() map[concordat.Ref]bool {
 	return out
 }
 
-// estimate returns the bounds of the share of chains, which are all that count for one source or for several. It returns nil if
-// this site has the text of each source.
+// estimate returns bounds for the share of the given chains, which must be all the counting chains of one or more sources. It returns nil
+// if this site has the full text of every source.
 func (b *builder) estimate(chains []*chain) *Bounds {
 	var counted []*chain
 	some := false
@@ -79,14 +79,14 @@ func (b *builder) estimate(chains []*chain) *Bounds {
 	return &Bounds{Low: max(b.part(low), surely/float64(b.countable)-belowLow, 0), High: min(1, b.part(union(wide).and(b.could))+above)}
 }
 
-// widened returns a span extended by the given number of code points before and after.
+// widened returns a span extended on both sides by the given number of code points.
 func (b *builder) widened(s concordat.Span, around int) concordat.Span {
 	p := b.count.Points(s)
 	p.Start, p.End = max(0, p.Start-around), min(p.End+around, b.count.Points(concordat.Span{End: len(b.text)}).End)
 	return b.count.Bytes(p)
 }
 
-// Estimated returns the words for a share that has only bounds, or "" if it was measured.
+// Estimated describes a share known only by its bounds, or returns "" if it was measured.
 func (l Language) Estimated(b *Bounds) string {
 	if b == nil {
 		return ""

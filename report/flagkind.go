@@ -10,32 +10,32 @@ import (
 	"concordat/report/language"
 )
 
-// disguises are the codes of flags that may hide something from a check or from a reader, in the order in which a report lists them. The
-// other flags, which say what was not read or how the file was read, are notes.
+// disguises are the codes of flags for possible concealment from a check or a reader, in report order. All other flags are notes on what
+// was not read and how the file was read.
 var disguises = []string{"hidden_text", "white_text", "tiny_text", "off_page_text", "look_alike", "zero_width", "stacked_marks",
 	"spaced_out", "bidi_control", "glyph_mapping", "quotation", "much_quoted", "macro"}
 
-// FlagKind holds all flags of one code. A report lists each kind once, however often it occurs in a file.
+// FlagKind groups all flags with the same code. A report lists each kind once, regardless of how often it occurs in a file.
 type FlagKind struct {
 	Code     string
-	Disguise bool // it may hide something from a check or from a reader
-	// Count is the number of times it occurs in the file, and Words the number of words of the text that it affects, or 0 if it has no
-	// place in the text. For a text whose words are not separated, Words counts characters.
+	Disguise bool // it can conceal something from a check or a reader
+	// Count is the number of occurrences in the file. Words is the number of affected words of the text, or 0 if the kind has no place in
+	// the text. For text without separators between words, Words counts characters.
 	Count, Words int
-	Characters   bool             // Words are characters
-	Places       []concordat.Span // of the first hundred, in text order and disjoint
+	Characters   bool             // Words counts characters
+	Places       []concordat.Span // places of the first 100 flags, in text order without overlaps
 	Flags        []int            // indices into Report.Flags
 	details      []concordat.Flag // flags with different details, at most maxDetails
-	more         int              // number of flags beyond details
+	more         int              // number of flags not in details
 }
 
-// maxDetails is the number of different details of one kind that are stated; the others are counted.
+// maxDetails is the number of different details listed for one kind; the rest are counted.
 const maxDetails = 20
 
-// IsDisguise reports whether flags of a code may hide something from a check or from a reader.
+// IsDisguise reports whether flags with the given code can conceal something from a check or a reader.
 func IsDisguise(code string) bool { return slices.Contains(disguises, code) }
 
-// Disguises returns how many kinds of flags may hide something from a check or from a reader.
+// Disguises returns the number of kinds of flags that can conceal something from a check or a reader.
 func Disguises(flags []concordat.Flag) int {
 	kinds := map[string]bool{}
 	for _, f := range flags {
@@ -46,8 +46,7 @@ func Disguises(flags []concordat.Flag) int {
 	return len(kinds)
 }
 
-// FlagKinds returns the flags of a report by kind: first those that may hide something, then the notes, in the order in which they
-// were raised.
+// FlagKinds groups the flags of a report by kind: first those that can conceal something, then the notes, each in the order raised.
 func FlagKinds(r *Report) []FlagKind {
 	var out []FlagKind
 	for i, f := range r.Flags {
@@ -69,7 +68,7 @@ func FlagKinds(r *Report) []FlagKind {
 		}
 		if s := clip(r.Submission.Text, *f.Span); s.Len() > 0 {
 			one.Places = append(one.Places, s)
-			one.Words += max(f.Count, 1) - 1 // flags beyond the limit for places are counted with the last
+			one.Words += max(f.Count, 1) - 1 // flags beyond the limit on places are counted with the last
 		}
 	}
 	for i := range out {
@@ -86,7 +85,7 @@ func FlagKinds(r *Report) []FlagKind {
 	return out
 }
 
-// measure counts the words at the places.
+// measure counts the words at the flagged places.
 func (k *FlagKind) measure(text string) {
 	letters, han := 0, 0
 	for _, s := range k.Places {
@@ -124,8 +123,8 @@ func (l Language) FlagKindName(k FlagKind) string {
 	return string(unicode.ToUpper(first)) + name[n:]
 }
 
-// FlagSize returns how much of the text a kind of flag affects, or how often it occurs. It is empty for a flag that
-// occurs once and has no place.
+// FlagSize describes how much of the text a kind of flag affects, or how often it occurs. It returns "" for a flag that occurs once and
+// has no place.
 func (l Language) FlagSize(k FlagKind) string {
 	switch {
 	case k.Words > 0 && k.Characters:
@@ -142,7 +141,7 @@ func (l Language) FlagSize(k FlagKind) string {
 	return ""
 }
 
-// FlagMeans returns an explanation of a kind of flag. For a kind without one, it returns the different details of its flags, so that two
+// FlagMeans explains a kind of flag. For a kind without an explanation, it returns the distinct details of its flags, so that two
 // unreadable parts are both named.
 func (l Language) FlagMeans(k FlagKind) string {
 	if t, ok := language.Code(l).Lookup("flag." + k.Code + ".means"); ok {
@@ -150,7 +149,7 @@ func (l Language) FlagMeans(k FlagKind) string {
 	}
 	var all []string
 	for _, f := range k.details {
-		if s := asSentence(l.FlagDetail(f)); !slices.Contains(all, s) { // a language may have one sentence for all of them
+		if s := asSentence(l.FlagDetail(f)); !slices.Contains(all, s) { // a language can have one sentence for all of them
 			all = append(all, s)
 		}
 	}
@@ -160,7 +159,7 @@ func (l Language) FlagMeans(k FlagKind) string {
 	return l.Join(all)
 }
 
-// asSentence returns a text with the initial capital and the full stop of a sentence.
+// asSentence returns text with an initial capital and a final full stop.
 func asSentence(s string) string {
 	if s == "" {
 		return s
@@ -173,13 +172,13 @@ func asSentence(s string) string {
 	return s
 }
 
-// FlagAdvice returns advice on what to do about a kind of flag, or "" if nothing need be done.
+// FlagAdvice returns what to do about a kind of flag, or "" if no action is needed.
 func (l Language) FlagAdvice(k FlagKind) string {
 	t, _ := language.Code(l).Lookup("flag." + k.Code + ".do")
 	return t
 }
 
-// FlagsFound returns a sentence that names the kinds of flags that may hide something, or "" if there are none.
+// FlagsFound returns a sentence naming the kinds of flags that can conceal something, or "" if there are none.
 func (l Language) FlagsFound(kinds []FlagKind) string {
 	var names []string
 	for _, k := range kinds {
@@ -193,7 +192,7 @@ func (l Language) FlagsFound(kinds []FlagKind) string {
 	return l.Say("Flags: %s", strings.Join(names, l.Say("; ")))
 }
 
-// jsonFlagKind is a kind of flag in the JSON form.
+// jsonFlagKind is the JSON form of FlagKind.
 type jsonFlagKind struct {
 	Code       string           `json:"code"`
 	Disguise   bool             `json:"disguise"`
@@ -206,7 +205,7 @@ type jsonFlagKind struct {
 	Advice     string           `json:"advice,omitempty"`
 }
 
-// flagKindsIn returns the kinds of flags in the JSON form.
+// flagKindsIn returns the kinds of flags in their JSON form.
 func flagKindsIn(r *Report, count *Counter) []jsonFlagKind {
 	out := []jsonFlagKind{}
 	for _, k := range FlagKinds(r) {

@@ -8,34 +8,34 @@ import (
 	"concordat"
 )
 
-// GroupShare is a group of passages with its share of the text that could count.
+// GroupShare is a group of passages and its share of the text that could count.
 type GroupShare struct {
 	Group    concordat.Group
-	Passages int     // number of passages that count, or would if the rules did not exclude their group
-	Share    float64 // of Passages
-	Percent  int     // Share as shown: the percentages of the groups that count add up to that of the report
-	Counts   bool    // passages of the group count
-	Others   int     // passages of the group that other rules exclude
-	Quotes   int     // number of Others that are quotations
+	Passages int     // passages that count, or would if the rules did not exclude their group
+	Share    float64 // share of those passages
+	Percent  int     // Share as displayed: the percentages of counting groups add up to the report's
+	Counts   bool    // whether the group's passages count
+	Others   int     // passages in the group that other rules exclude
+	Quotes   int     // quotations among Others
 }
 
-// Groups returns all groups in the order in which they are shown.
+// Groups returns all groups in display order.
 func Groups() []concordat.Group {
 	return []concordat.Group{concordat.GroupUncited, concordat.GroupUnquoted, concordat.GroupUnsourced, concordat.GroupQuotedCited}
 }
 
-// GroupName returns the name of a group, as used in the middle of a sentence.
+// GroupName returns the name of a group for use in mid-sentence.
 func GroupName(l Language, g concordat.Group) string {
 	return l.Say(map[concordat.Group]string{concordat.GroupUncited: "no citation", concordat.GroupUnquoted: "citation without quotation marks",
 		concordat.GroupUnsourced: "quotation without source", concordat.GroupQuotedCited: "quoted and cited"}[g])
 }
 
-// GroupTitle returns GroupName as used at the beginning of a line.
+// GroupTitle returns GroupName with an initial capital.
 func GroupTitle(l Language, g concordat.Group) string {
 	return strings.TrimRight(asSentence(GroupName(l, g)), ".")
 }
 
-// GroupFigure returns a group's share of the text, or how many of its passages do not count, in words.
+// GroupFigure describes a group's share of the text, or how many of its passages do not count.
 func GroupFigure(l Language, g GroupShare) string {
 	switch {
 	case g.Counts || g.Passages > 0:
@@ -51,7 +51,7 @@ func GroupFigure(l Language, g GroupShare) string {
 	return l.Say("%s, not counted", l.Plural(g.Others, "passage", "passages"))
 }
 
-// WithGroup returns r changed so that the passages of a group count, or do not count.
+// WithGroup returns a copy of r in which the passages of a group count, or do not.
 func WithGroup(r Rules, g concordat.Group, counts bool) Rules {
 	out := map[concordat.Group]bool{}
 	for _, x := range r.ExcludeGroups {
@@ -59,10 +59,10 @@ func WithGroup(r Rules, g concordat.Group, counts bool) Rules {
 	}
 	out[g] = !counts
 	if quoted := g == concordat.GroupUnsourced || g == concordat.GroupQuotedCited; quoted && counts && r.ExcludeQuotes {
-		r.ExcludeQuotes = false // the other group of quotations stays out
+		r.ExcludeQuotes = false // the other group of quotations remains excluded
 		out[concordat.GroupUnsourced], out[concordat.GroupQuotedCited] = g != concordat.GroupUnsourced, g != concordat.GroupQuotedCited
 	}
-	// If an excluded group counts again, the quotations that never counted still do not.
+	// When an excluded group counts again, quotations that never counted remain excluded.
 	if g == concordat.GroupQuotedCited && (!counts || !slices.Contains(r.ExcludeGroups, string(g))) {
 		r.CountQuotations = counts
 	}
@@ -75,9 +75,9 @@ func WithGroup(r Rules, g concordat.Group, counts bool) Rules {
 	return r
 }
 
-// groupOf returns the group of a passage. It is a quotation if nearly all of it is in quotation marks, and it names its source if a
-// citation is in it, right after it, or before it in the same clause. A quotation that was recognised together with its source also
-// names it.
+// groupOf returns the group of a passage. A passage is a quotation if nearly all of it is in quotation marks. The quotation names its
+// source if a citation lies in it, right after it, or before it in the same clause. A quotation recognised by its source also counts as
+// naming it.
 func groupOf(b *builder, e concordat.Evidence) concordat.Group {
 	n := float64(b.count.Characters(e.Span))
 	legal := float64(b.count.sum(spans{e.Span}.and(b.legal))) >= mostlyQuoted*n
@@ -94,7 +94,7 @@ func groupOf(b *builder, e concordat.Evidence) concordat.Group {
 	return concordat.GroupUncited
 }
 
-// introduced reports whether a citation comes before s in the clause in which s begins.
+// introduced reports whether a citation precedes s in the same clause.
 func introduced(b *builder, s concordat.Span) bool {
 	from := max(0, s.Start-leadIn)
 	before := spans{{Start: from, End: s.Start}}
@@ -111,7 +111,7 @@ func introduced(b *builder, s concordat.Span) bool {
 	return last >= 0 && !clauseEnd.MatchString(strings.TrimRight(b.text[max(from, last-3):s.Start], "\"“„«「『‘'"))
 }
 
-// groupShares sums up the groups of passages before the rules exclude any.
+// groupShares totals the groups of passages before the rules exclude any.
 func groupShares(b *builder, evidence []concordat.Evidence) []GroupShare {
 	if b.measured == 0 {
 		return nil
@@ -142,8 +142,7 @@ func groupShares(b *builder, evidence []concordat.Evidence) []GroupShare {
 	return out
 }
 
-// inPercent sets the percentages of groups so that those of counting groups add up to a share despite rounding (method of largest
-// remainders).
+// inPercent sets percentages that add up to the total share across counting groups despite rounding (method of largest remainders).
 func inPercent(groups []GroupShare, covered float64) {
 	var counting []int
 	left := int(covered*100 + 0.5)
@@ -165,7 +164,7 @@ func inPercent(groups []GroupShare, covered float64) {
 	}
 }
 
-// leaveGroups excludes the passages of excluded groups, except those that a person counts, and reports whether it excluded any.
+// leaveGroups excludes the passages of excluded groups, except those that a person chose to count, and reports whether it excluded any.
 func leaveGroups(b *builder, evidence []concordat.Evidence) bool {
 	var out []concordat.Span
 	for _, e := range evidence {

@@ -7,25 +7,25 @@ import (
 )
 
 const (
-	maxHeadingWords  = 12   // most words of a heading, a pair of Chinese characters counting as one
-	leastUnder       = 15   // least words of the paragraph under it
-	maxHeadingsShare = 0.15 // share of a text's letters in headings above which the text consists of short lines and has no headings
+	maxHeadingWords  = 12   // maximum words in a heading; two Chinese characters count as one word
+	leastUnder       = 15   // minimum words in the paragraph below a heading
+	maxHeadingsShare = 0.15 // share of letters in headings above which a text is considered to be in short lines, without headings
 )
 
-// The start of a numbered heading: the name of a part, or a Chinese part with its number.
+// The start of a numbered heading: the name of a part, or of a numbered Chinese part.
 const (
 	partNames = `chapter|section|part|title|kapitel|abschnitt|teil|chapitre|titre|cap[ií]tulo|título|capitolo|titolo|hoofdstuk|` +
 		`rozdział|глава|раздел|appendix|anhang|annexe?|附录`
 	hanPart = `第[一二三四五六七八九十百0-9]{1,4}[章节節編编篇部]`
 )
 
-// numberedHeading matches the start of a heading in a text without blank lines: # of Markdown, 2.1, Chapter 3, 第三章.
+// numberedHeading matches the start of a heading in a text without blank lines: Markdown's #, 2.1, Chapter 3, 第三章.
 var numberedHeading = regexp.MustCompile(`^(?:#{1,6}\s|[0-9IVX]{1,4}(?:\.[0-9]{1,2}){0,3}\.?\s+\p{Lu}|(?i:` + partNames + `)\s+[0-9IVXLC]{1,6}\b|` +
 	hanPart + `|[一二三四五六七八九十]{1,3}、)`)
 
-// headings returns the headings between the paragraphs of a text, in order: short lines that are not sentences, set apart or
-// numbered, each with a sentence or nothing above it and a paragraph of sentences below it. Equal headings do not make the
-// texts below them equal, so a passage ends before a heading and resumes after it.
+// headings returns the headings between paragraphs, in text order: short lines that are not sentences, set apart or numbered, preceded by
+// a sentence or nothing and followed by a paragraph of sentences. Identical headings do not make the text below them identical, so a
+// passage ends before a heading and resumes after it.
 func headings(text string) spans {
 	var out spans
 	ls := lines(text)
@@ -52,7 +52,7 @@ func headings(text string) spans {
 	return out
 }
 
-// above reports whether nothing precedes line i, or a sentence or another heading ends there.
+// above reports whether line i is the first, or follows the end of a sentence or another heading.
 func above(ls []line, i int) bool {
 	for k := i - 1; k >= 0; k-- {
 		if l := ls[k].trimmed; l != "" {
@@ -62,7 +62,7 @@ func above(ls []line, i int) bool {
 	return true
 }
 
-// proseUnder reports whether a paragraph of sentences follows line i, with at most one short line between.
+// proseUnder reports whether a paragraph of sentences follows line i, with at most one short line in between.
 func proseUnder(ls []line, i int) bool {
 	between := 0
 	for k := i + 1; k < len(ls); {
@@ -86,7 +86,7 @@ func proseUnder(ls []line, i int) bool {
 	return false
 }
 
-// isStop reports whether a rune ends or divides a sentence.
+// isStop reports whether a rune ends or separates sentences.
 func isStop(r rune) bool {
 	return strings.ContainsRune(".,;:!?。，；：！？、؟،।", r) || unicode.Is(unicode.Sentence_Terminal, r)
 }

@@ -20,7 +20,7 @@ var Schema []byte
 // FormatVersion is the version of the JSON form of a report (doc/format-report.md, Report).
 const FormatVersion = 1
 
-// The JSON form. Spans are Unicode code points of the submission or of the source.
+// The types of the JSON form. Spans are Unicode code points in the submission or the source.
 type (
 	jsonReport struct {
 		Version      int               `json:"version"`
@@ -100,9 +100,9 @@ type (
 		Site    concordat.SiteID    `json:"site,omitempty"`
 		Library concordat.LibraryID `json:"library,omitempty"`
 		Name    string              `json:"name"`
-		Counts  bool                `json:"counts,omitempty"` // the library decided that it counts
+		Counts  bool                `json:"counts,omitempty"` // the library decided that its wording counts
 	}
-	// jsonWorks holds the works that one source also cites.
+	// jsonWorks lists the works that a source also cites.
 	jsonWorks struct {
 		Site     concordat.SiteID     `json:"site"`
 		Library  concordat.LibraryID  `json:"library"`
@@ -132,7 +132,7 @@ type (
 		Pieces    []jsonShortPiece `json:"pieces"`
 	}
 	jsonShortPiece struct {
-		Span     *concordat.Span     `json:"span"` // null: the title
+		Span     *concordat.Span     `json:"span"` // null for the title
 		Text     string              `json:"text"`
 		Excluded concordat.Exclusion `json:"excluded,omitempty"`
 		Sources  []jsonShortSource   `json:"sources"`
@@ -260,8 +260,8 @@ type (
 	}
 )
 
-// WriteJSON writes r as one JSON object of the form in doc/format-report.md, indented, with a line break after it. Spans are Unicode code
-// points. Shares have four decimals, and are null if nothing was compared.
+// WriteJSON writes r as one indented JSON object in the form described in doc/format-report.md, followed by a line break. Spans are
+// Unicode code points. Shares have four decimals, and are null if nothing was compared.
 func WriteJSON(w io.Writer, r *Report) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -405,7 +405,7 @@ func (r *Report) jsonEvidence(count *Counter, i int) jsonEvidence {
 	return j
 }
 
-// points returns the span of a source in code points, or nil if only its bytes are known.
+// points returns the span of a source in code points, or nil if only byte offsets are known.
 func points(known concordat.Span) *concordat.Span {
 	if known.Len() <= 0 {
 		return nil
@@ -413,7 +413,7 @@ func points(known concordat.Span) *concordat.Span {
 	return &known
 }
 
-// shownRules returns the rules in the JSON form of a report, with the bound for common wording written out.
+// shownRules returns the rules in a report's JSON form, with the threshold for common wording made explicit.
 func (r *Report) shownRules(count *Counter) Rules {
 	out := r.Rules.place(func(s concordat.Span) concordat.Span { return count.Points(clip(r.Submission.Text, s)) })
 	out.CommonAbove = cmp.Or(out.CommonAbove, DefaultCommonAbove)
@@ -466,7 +466,7 @@ func (r *Report) jsonLegend() jsonLegend {
 	return j
 }
 
-// EvidenceJSON returns the passages [from, to), in the form of evidence in WriteJSON. It panics if they are not indices of r.Evidence.
+// EvidenceJSON returns passages [from, to) in the form that WriteJSON uses for evidence. It panics if the indices are outside r.Evidence.
 func (r *Report) EvidenceJSON(from, to int) ([]json.RawMessage, error) {
 	count := NewCounter(r.Submission.Text)
 	var out []json.RawMessage

@@ -8,11 +8,11 @@ import (
 	"concordat/report/language"
 )
 
-// Language is the language of a report's own words: headings, kinds, sentences and legends. Text from documents, sites and people stays
-// unchanged, and so do the codes of the JSON form. The zero value is English.
+// Language is the language of a report's own text: headings, kinds, sentences and legends. Text from documents, sites and people remains
+// unchanged, as do the codes in the JSON form. The zero value is English.
 type Language language.Code
 
-// English is the language of the texts in the code.
+// English is the language of the texts in the source code.
 const English = Language(language.English)
 
 // ParseLanguage returns the language of a tag, for example en, zh, zh-CN or zh-Hans, or
@@ -25,21 +25,21 @@ func ParseLanguage(tag string) (Language, error) {
 	return Language(c), nil
 }
 
-// Tag returns the BCP 47 tag of l, as required by HTML.
+// Tag returns the BCP 47 tag of l, for use in HTML.
 func (l Language) Tag() string { return language.Code(l).Tag() }
 
-// Say returns an English text of the program in language l, with its verbs replaced by args as in fmt.Sprintf.
+// Say translates an English text of the program into language l, formatted with args as by fmt.Sprintf.
 func (l Language) Say(english string, args ...any) string {
 	return language.Code(l).Say(english, args...)
 }
 
-// Plural returns the words for n of a thing, given the English words for one and for many.
+// Plural returns n with the noun for it, given the English singular and plural.
 func (l Language) Plural(n int, one, many string) string {
 	return Thousands(n) + " " + language.Code(l).Noun(n, one, many)
 }
 
-// Join returns sentences joined as the language requires.
+// Join joins sentences with the language's separator.
 func (l Language) Join(sentences []string) string { return language.Code(l).Join(sentences) }
 
-// TimeLayout returns the layout of a date with its time in UTC, as time.Time.Format takes it.
+// TimeLayout returns the layout for a date and time in UTC, for use with time.Time.Format.
 func (l Language) TimeLayout() string { return language.Code(l).TimeLayout() }

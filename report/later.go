@@ -6,26 +6,26 @@ import (
 	"concordat"
 )
 
-// Later is a document that was added after the report was made and matches its check, which keeps watching: an alert.
+// Later is an alert: a document that was added after the report was made and that matches its check, which keeps watching.
 type Later struct {
-	Alert     int64 // its number
+	Alert     int64 // number of the alert
 	Source    concordat.Ref
 	Title     string
-	Authors   []concordat.Creator // if they are known
+	Authors   []concordat.Creator // if known
 	At        time.Time
-	Level     concordat.Show // level of the partner that reported it; empty for a document of this site
-	Sentences int            // number of sentences of the submission that match; 0 if not stated
+	Level     concordat.Show // disclosure level of the partner that reported it; empty for a document of this site
+	Sentences int            // matching sentences of the submission; 0 if not stated
 	Read      LaterMark
 	Handled   LaterMark
 }
 
-// LaterMark records who has read or handled an alert, and when. The zero value means that no one has.
+// LaterMark records who has read or handled an alert, and when. The zero value means that nobody has.
 type LaterMark struct {
 	By string
 	At time.Time
 }
 
-// MaxLater is the largest number of later documents named in a report.
+// MaxLater is the maximum number of later documents named in a report.
 const MaxLater = 100
 
 type (
@@ -63,7 +63,7 @@ func (r *Report) jsonLater() (out []jsonLater) {
 	return out
 }
 
-// LaterWords returns a description of each matching document added since, the latest first, with who has handled it.
+// LaterWords describes each matching document added since, latest first, and says who handled it.
 func (r *Report) LaterWords() (out []string) {
 	l := r.Language
 	minute := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

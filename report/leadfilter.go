@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// LeadFilter chooses leads. The zero value chooses all.
+// LeadFilter selects leads. The zero value selects all of them.
 type LeadFilter struct {
-	Kind      LeadKind  // empty: of any
-	Languages string    // codes of the submission and of the source, as LanguagePair returns them; empty means any
-	Least     float64   // least stated likelihood, for leads for which it was measured; 0 means any
-	State     LeadState // empty: any
+	Kind      LeadKind  // empty for any kind
+	Languages string    // languages of submission and source, as returned by LanguagePair; empty for any
+	Least     float64   // minimum stated likelihood, for leads that have one; 0 for any
+	State     LeadState // empty for any state
 }
 
-// Has reports whether a lead in a state is chosen.
+// Has reports whether f selects a lead in the given state.
 func (f LeadFilter) Has(l Lead, state LeadState) bool {
 	likely := l.Likely()
 	return (f.Kind == "" || f.Kind == l.Kind) && (f.Languages == "" || f.Languages == LanguagePair(l.Languages)) &&
 		(f.Least <= 0 || likely != nil && *likely >= f.Least) && (f.State == "" || f.State == state)
 }
 
-// ShowsLead reports whether a lead is among those that r.LeadFilter chooses.
+// ShowsLead reports whether r.LeadFilter selects a lead.
 func (r *Report) ShowsLead(l RuledLead) bool { return r.LeadFilter.Has(l.Lead, l.State) }
 
-// LeadsShown returns a sentence about the filter that limits which leads are written, or "" if all are.
+// LeadsShown returns a sentence about the filter if it omits any leads, or "" if not.
 func (r *Report) LeadsShown() string {
 	if r.LeadFilter == (LeadFilter{}) {
 		return ""
@@ -40,7 +40,7 @@ func (r *Report) LeadsShown() string {
 		strings.Join(l.LeadFilterWords(r.LeadFilter), l.Say(", ")))
 }
 
-// LeadFilterWords returns a description of what a filter chooses, with one part per condition, or nil if it chooses all.
+// LeadFilterWords describes a filter, one part per condition. It returns nil if the filter selects everything.
 func (l Language) LeadFilterWords(f LeadFilter) (out []string) {
 	if f.State != "" {
 		out = append(out, l.Say("leads.state."+string(f.State)))
@@ -63,13 +63,13 @@ func LeadKinds() []LeadKind { return []LeadKind{LeadRewording, LeadTranslation, 
 // LeadStates returns the states of leads.
 func LeadStates() []LeadState { return []LeadState{LeadOpen, LeadCounted, LeadSetAside} }
 
-// LikelihoodSteps returns the likelihoods from which leads may be chosen, ascending.
+// LikelihoodSteps returns the minimum likelihoods offered for filtering, ascending.
 func LikelihoodSteps() []float64 { return []float64{2, 5, 10, MostLikely} }
 
 // unknownLanguage represents an unknown language in a LanguagePair.
 const unknownLanguage = "und" // RFC 5646
 
-// LanguagePair returns two codes of languages as one, for example "en-zh"; "und" represents an unknown language.
+// LanguagePair joins two language codes, for example "en-zh"; "und" represents an unknown language.
 func LanguagePair(codes [2]string) string {
 	for i, c := range codes {
 		if c == "" {
@@ -79,7 +79,7 @@ func LanguagePair(codes [2]string) string {
 	return codes[0] + "-" + codes[1]
 }
 
-// PairWords returns the names of the languages of a LanguagePair, or one name if both are the same.
+// PairWords returns the names of the languages in a LanguagePair, or one name if they are the same.
 func (l Language) PairWords(pair string) string {
 	names := strings.SplitN(pair, "-", 2)
 	for i, c := range names {

@@ -14,37 +14,37 @@ import (
 	"concordat/report/language"
 )
 
-// LeadKind is the way in which a lead relates to its source.
+// LeadKind classifies how a lead relates to its source.
 type LeadKind string
 
 // The kinds of leads.
 const (
-	LeadRewording LeadKind = "rewording" // the same in other words
-	LeadSummary   LeadKind = "summary"   // a much longer passage in other words
-	// LeadTranslation is the same in another language, however long.
+	LeadRewording LeadKind = "rewording" // the same content in other words
+	LeadSummary   LeadKind = "summary"   // a much longer passage, in other words
+	// LeadTranslation is the same content in another language, whatever its length.
 	LeadTranslation LeadKind = "translation"
 )
 
-// Lead is a passage that seems to restate a passage of a source in other words. It is a reason to read both, but not evidence, and not part
-// of any share. It never overlaps evidence.
+// Lead is a passage that seems to restate a passage of a source in other words. It is a reason to read both, but neither evidence nor
+// part of any share. It never overlaps evidence.
 type Lead struct {
-	Span   concordat.Span `json:"span"` // of the submission's text
+	Span   concordat.Span `json:"span"` // in the submission's text
 	Source concordat.Ref  `json:"source"`
 	Title  string         `json:"title"`
-	// SourceSpan is in bytes of the source's text, and SourcePoints is the same span in code points.
+	// SourceSpan is in bytes of the source's text; SourcePoints is the same span in code points.
 	SourceSpan   concordat.Span `json:"source_span"`
 	SourcePoints concordat.Span `json:"source_points,omitzero"`
 	Kind         LeadKind       `json:"kind"`
-	Languages    [2]string      `json:"languages"` // codes of the languages of the submission and of the source; empty if unknown
-	// Likelihood is how many times more often places stand out as much as these two in a reworded passage than outside such passages
-	// (meaning.Lead.Likelihood), or 0 if it was not measured.
+	Languages    [2]string      `json:"languages"` // language codes of the submission and the source; empty if unknown
+	// Likelihood says how much more often two places stand out this strongly in a reworded passage than elsewhere
+	// (meaning.Lead.Likelihood), or is 0 if that was not measured.
 	Likelihood float64    `json:"likelihood,omitempty"`
 	Encoder    string     `json:"encoder"` // the comparer: table@ and its digest
-	Pairs      []LeadPair `json:"pairs"`   // corresponding sentences, by place in the submission
+	Pairs      []LeadPair `json:"pairs"`   // corresponding sentences, ordered by place in the submission
 	Text       string     `json:"text,omitempty"`
 }
 
-// LeadPair is a sentence of the submission and the nearest one of the source.
+// LeadPair is a sentence of the submission and the most similar one in the source.
 type LeadPair struct {
 	Span         concordat.Span `json:"span"`
 	SourceSpan   concordat.Span `json:"source_span"`
@@ -53,10 +53,10 @@ type LeadPair struct {
 	Text         string         `json:"text,omitempty"`
 }
 
-// LeadRuling is a decision about a lead, with the reason: it counts, or it is rejected.
+// LeadRuling is a decision to count or reject a lead, with the reason.
 type LeadRuling struct {
-	// Span is the lead's place in the submission's text, in bytes, and Source its place in the source's text, in code points: they identify
-	// the lead whatever its source is called.
+	// Span is the lead's place in the submission's text, in bytes; Source is its place in the source's text, in code points. Together
+	// they identify the lead, whatever the source is called.
 	Span    concordat.Span `json:"span"`
 	Source  concordat.Span `json:"source_span" doc:"Of the source, in code points"`
 	Comment string         `json:"comment" minLength:"1" maxLength:"10000"`
@@ -64,29 +64,29 @@ type LeadRuling struct {
 	At      time.Time      `json:"at,omitzero" required:"false" doc:"Set by the site for new ones"`
 }
 
-// Of reports whether the ruling is about a lead. Evidence found after the ruling may have taken some of the lead's pairs, so the ruling
-// needs to have the same place in the source but only to touch the place in the submission.
+// Of reports whether the ruling is about l. Evidence found after the ruling can take some of a lead's pairs, so the place in the source
+// must be equal but the place in the submission need only overlap.
 func (d LeadRuling) Of(l Lead) bool { return d.Source == l.SourcePoints && d.Span.Overlaps(l.Span) }
 
-// RuledLead is a lead seen through rules.
+// RuledLead is a lead with its status under the rules.
 type RuledLead struct {
 	Lead
-	Number string // L1, L2: the same under all rules
+	Number string // L1, L2 and so on; the same under all rules
 	State  LeadState
-	Ruling LeadRuling // zero: the lead is open
+	Ruling LeadRuling // zero if the lead is open
 }
 
-// LeadState is the decision about a lead.
+// LeadState is the state of the decision about a lead.
 type LeadState string
 
 // The states of a lead.
 const (
 	LeadOpen     LeadState = "open"
-	LeadCounted  LeadState = "counted"   // its share is stated separately from that of evidence
-	LeadSetAside LeadState = "set_aside" // it is not a lead
+	LeadCounted  LeadState = "counted"   // its share is stated separately from evidence
+	LeadSetAside LeadState = "set_aside" // rejected as a lead
 )
 
-// CountLeads counts leads by their states.
+// CountLeads counts leads by state.
 func CountLeads(states iter.Seq[LeadState]) concordat.LeadCount {
 	var n concordat.LeadCount
 	for s := range states {
@@ -116,7 +116,7 @@ func (r *Report) LeadCount() *concordat.LeadCount {
 	return &n
 }
 
-// leads returns the leads that can be placed in the text outside the evidence, by place, or nil if they were not requested.
+// leads returns the leads outside the evidence that can be placed in the text, ordered by place, or nil if leads were not requested.
 func (b *builder) leads(evidence []concordat.Evidence) []RuledLead {
 	if b.f.Leads == nil {
 		return nil
@@ -125,7 +125,7 @@ func (b *builder) leads(evidence []concordat.Evidence) []RuledLead {
 	all := slices.DeleteFunc(slices.Clone(b.f.Leads), func(l Lead) bool { return clip(b.text, l.Span) != l.Span || l.Span.Len() == 0 })
 	slices.SortStableFunc(all, func(x, y Lead) int {
 		return cmp.Or(bySpan(x.Span, y.Span), compareRefs(b.copies.first(x.Source), b.copies.first(y.Source)), bySpan(x.SourceSpan, y.SourceSpan),
-			cmp.Compare(boolInt(excluded(x)), boolInt(excluded(y))), compareRefs(x.Source, y.Source)) // keep a copy that is not excluded
+			cmp.Compare(boolInt(excluded(x)), boolInt(excluded(y))), compareRefs(x.Source, y.Source)) // prefer a copy that is not excluded
 	})
 	all = firstCopies(b.copies, all, func(l Lead) (concordat.Ref, any) { return l.Source, [2]concordat.Span{l.Span, l.SourceSpan} })
 	out := []RuledLead{}
@@ -146,7 +146,7 @@ func (b *builder) leads(evidence []concordat.Evidence) []RuledLead {
 	return out
 }
 
-// ruled returns a lead with the decision about it. A rejection prevails if two people have decided at the same time.
+// ruled returns a lead together with the decision about it. If two people decide at the same time, rejection wins.
 func (b *builder) ruled(l Lead, number string) RuledLead {
 	isOf := func(d LeadRuling) bool { return d.Of(l) }
 	if i := slices.IndexFunc(b.r.SetAsideLeads, isOf); i >= 0 {
@@ -158,7 +158,7 @@ func (b *builder) ruled(l Lead, number string) RuledLead {
 	return RuledLead{Lead: l, Number: number, State: LeadOpen}
 }
 
-// leadShare returns the share of the counted leads outside covered text.
+// leadShare returns the share of counted leads that lie outside the covered text.
 func (b *builder) leadShare(leads []RuledLead, covered spans) float64 {
 	var counted []concordat.Span
 	for _, l := range leads {
@@ -172,7 +172,7 @@ func (b *builder) leadShare(leads []RuledLead, covered spans) float64 {
 	return b.part(union(counted).and(b.checked).without(covered))
 }
 
-// withoutWording returns leads without the wording of their sources and without what people wrote about them.
+// withoutWording removes from leads the wording of sources and everything that people wrote about them.
 func withoutWording(ls []RuledLead) []RuledLead {
 	ls = slices.Clone(ls)
 	for i := range ls {
@@ -182,7 +182,7 @@ func withoutWording(ls []RuledLead) []RuledLead {
 	return ls
 }
 
-// unsigned returns rulings without people's words and names.
+// unsigned removes names and comments from rulings.
 func unsigned(ds []LeadRuling) []LeadRuling {
 	ds = slices.Clone(ds)
 	for i := range ds {
@@ -198,14 +198,13 @@ func (l *Lead) hide() {
 	}
 }
 
-// LeadMeaning says what a lead is, in English, for translation.
+// LeadMeaning explains what a lead is, in English, for translation.
 const LeadMeaning = "A lead is a reason to read two places side by side: they seem to say the same in other words. It is not evidence and not part of the share of evidence."
 
-// NoLeads says that leads were looked for and none was found, in English, for translation.
+// NoLeads states that the search for leads found none, in English, for translation.
 const NoLeads = "No passage seems to say in other words what a compared document says. Most rewordings of single sentences, most summaries and many translations are not found."
 
-// LeadsFound returns a sentence that says how many leads there are, and how much of the text the counted ones make up,
-// or "" if leads were not requested.
+// LeadsFound returns a sentence with the number of leads and the share of the text in counted ones, or "" if leads were not requested.
 func (r *Report) LeadsFound() string {
 	if r.Leads == nil {
 		return ""
@@ -218,7 +217,8 @@ func (r *Report) LeadsFound() string {
 	return found
 }
 
-// CountedLeads returns a sentence that says how many leads are counted, by whom, and how much of the text they make up, or "" if none are.
+// CountedLeads returns a sentence on how many leads are counted, who counted them and what share of the text they cover, or "" if none
+// are.
 func (r *Report) CountedLeads() string {
 	n, by := 0, []string{}
 	for _, d := range r.Leads {
@@ -234,7 +234,7 @@ func (r *Report) CountedLeads() string {
 	switch {
 	case n == 0:
 		return ""
-	case len(by) == 0: // not everyone may see who decided
+	case len(by) == 0: // the reader is not allowed to see who decided
 		return l.Say("Counted by a person: %s, %s of the text, in addition to the share of evidence.", l.Plural(n, "lead", "leads"), l.Percent(r.Scores.Leads))
 	}
 	slices.Sort(by)
@@ -242,7 +242,7 @@ func (r *Report) CountedLeads() string {
 		l.Percent(r.Scores.Leads))
 }
 
-// LeadWords returns words for how a lead relates to its source, with the languages of both if they differ.
+// LeadWords describes how a lead relates to its source, with both languages if they differ.
 func (r *Report) LeadWords(l Lead) string {
 	in := r.Language
 	switch l.Kind {
@@ -254,7 +254,7 @@ func (r *Report) LeadWords(l Lead) string {
 	return in.Say("says the same in other words")
 }
 
-// languageNames are the English names of the distinguished languages, by code.
+// languageNames maps the supported language codes to English names.
 var languageNames = map[string]string{
 	"ar": "Arabic", "bg": "Bulgarian", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
 	"en": "English", "es": "Spanish", "eu": "Basque", "fa": "Persian", "fi": "Finnish", "fr": "French", "ga": "Irish",
@@ -264,10 +264,10 @@ var languageNames = map[string]string{
 	"tr": "Turkish", "zh": "Chinese",
 }
 
-// languageName returns the name of a language by its code, or the code itself if it is not in languageNames.
+// languageName returns the name of a language, given its code, or the code itself if it is not in languageNames.
 func (l Language) languageName(code string) string { return l.Say(cmp.Or(languageNames[code], code)) }
 
-// RulingWords returns the decision about a lead in words, with its author, time and reason, or "" if the lead is open.
+// RulingWords describes the decision about a lead, with its author, time and reason, or returns "" if the lead is open.
 func (r *Report) RulingWords(l RuledLead) string {
 	in, what := r.Language, ""
 	switch l.State {
@@ -301,7 +301,7 @@ type (
 		SourceSpan concordat.Span `json:"source_span"`
 		Kind       LeadKind       `json:"kind"`
 		Languages  [2]string      `json:"languages"`
-		Likelihood *float64       `json:"likelihood"` // null: not measured
+		Likelihood *float64       `json:"likelihood"` // null if not measured
 		Encoder    string         `json:"encoder"`
 		Pairs      []jsonLeadPair `json:"pairs"`
 		Text       string         `json:"text,omitempty"`
@@ -310,7 +310,7 @@ type (
 		By         string         `json:"by,omitempty"`
 		At         *time.Time     `json:"at,omitempty"`
 	}
-	// jsonLeadFilter holds which leads are written, and how many there are.
+	// jsonLeadFilter records which leads are written, and how many there are in all.
 	jsonLeadFilter struct {
 		State      LeadState `json:"state,omitempty"`
 		Kind       LeadKind  `json:"kind,omitempty"`
@@ -331,7 +331,7 @@ type (
 	}
 )
 
-// LeadsJSON returns the leads that a filter chooses, in the form of leads in WriteJSON, whatever r.LeadFilter is.
+// LeadsJSON returns the leads selected by f in the form that WriteJSON uses, regardless of r.LeadFilter.
 func (r *Report) LeadsJSON(f LeadFilter) ([]json.RawMessage, error) {
 	var out []json.RawMessage
 	for _, x := range r.jsonLeads(NewCounter(r.Submission.Text), f) {
@@ -366,7 +366,7 @@ func (r *Report) jsonLeads(count *Counter, f LeadFilter) []jsonLead {
 	return out
 }
 
-// jsonLeadFilter returns nil if all leads are written.
+// jsonLeadFilter returns nil if no lead is omitted.
 func (r *Report) jsonLeadFilter() *jsonLeadFilter {
 	f := r.LeadFilter
 	if f == (LeadFilter{}) {
@@ -375,7 +375,7 @@ func (r *Report) jsonLeadFilter() *jsonLeadFilter {
 	return &jsonLeadFilter{f.State, f.Kind, f.Languages, f.Least, len(r.Leads)}
 }
 
-// Likely returns the likelihood of a lead to two digits, as reports give it, or nil if it was not measured.
+// Likely returns the likelihood of a lead rounded to two digits, as stated in reports, or nil if it was not measured.
 func (l Lead) Likely() *float64 {
 	if l.Likelihood <= 0 {
 		return nil
@@ -385,10 +385,10 @@ func (l Lead) Likely() *float64 {
 	return &x
 }
 
-// MostLikely is the highest likelihood stated: the measured texts do not support a higher one.
+// MostLikely is the maximum stated likelihood: the measured texts do not support a higher one.
 const MostLikely = 20
 
-// LikelihoodWords returns words for how likely a lead is, or "" if this was not measured. [LikelihoodMeaning] explains them.
+// LikelihoodWords states the likelihood of a lead, or returns "" if it was not measured. [LikelihoodMeaning] explains the wording.
 func (r *Report) LikelihoodWords(l Lead) string {
 	x := l.Likely()
 	switch {
@@ -400,7 +400,7 @@ func (r *Report) LikelihoodWords(l Lead) string {
 	return r.Language.Say("Likely: %s to 1", language.Code(r.Language).Decimal(strconv.FormatFloat(*x, 'f', -1, 64)))
 }
 
-// LikelihoodMeaning returns an explanation of the likelihoods of the leads of a report, or "" if none was measured.
+// LikelihoodMeaning explains the likelihoods of a report's leads, or returns "" if none was measured.
 func LikelihoodMeaning(r *Report) string {
 	if !slices.ContainsFunc(r.Leads, func(l RuledLead) bool { return l.Likelihood > 0 }) {
 		return ""
@@ -415,7 +415,7 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-// OpenLeads returns a sentence that says how many leads wait for a person's decision, or "" if none do.
+// OpenLeads returns a sentence on how many leads await a decision, or "" if none do.
 func (r *Report) OpenLeads() string {
 	n := 0
 	for _, d := range r.Leads {

@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// LeadSearch records where leads were looked for, and how.
+// LeadSearch records where and how leads were sought.
 type LeadSearch struct {
-	Documents int `json:"documents"` // of the libraries compared
-	Compared  int `json:"compared"`  // number of Documents whose sentences were compared by meaning
-	// Index says that documents that share few words with the text could be found too.
+	Documents int `json:"documents"` // number of documents in the compared libraries
+	Compared  int `json:"compared"`  // documents whose sentences were compared by meaning
+	// Index means that documents that share few words with the text could be found too.
 	Index      bool   `json:"index"`
-	NotIndexed int    `json:"not_indexed"` // documents of the site whose meaning is not indexed yet
+	NotIndexed int    `json:"not_indexed"` // documents of the site not yet indexed by meaning
 	By         string `json:"by"`          // the comparer: table@ and its digest, or the model of an encoder
-	Language   string `json:"language"`    // code of the language of the text; empty if unknown
+	Language   string `json:"language"`    // language code of the text; empty if unknown
 }
 
-// byTable reports whether the embedded table compared.
+// byTable reports whether the comparison used the embedded table.
 func (s *LeadSearch) byTable() bool { return strings.HasPrefix(s.By, "table@") }
 
-// found counts the reworded passages in tests, and those for which leads were found.
+// found counts reworded passages in tests, and how many of them had leads.
 type found struct{ found, of int }
 
-// leadRecall counts the passages that leads find in tests, with the index of meaning and 86 sources (doc/evaluation/meaning.md, What is
-// found).
+// leadRecall counts the passages for which leads were found in tests, with the index of meaning and 86 sources
+// (doc/evaluation/meaning.md, What is found).
 type leadRecall struct{ english, chinese, translated found }
 
 var (
@@ -31,11 +31,11 @@ var (
 	encoderRecall = leadRecall{found{23, 25}, found{11, 12}, found{16, 21}}
 )
 
-// measuredModels are the names of the model whose leads were measured.
+// measuredModels lists the names of the model with measured leads.
 var measuredModels = []string{"multilingual-e5-small", "e5-query"}
 
-// LeadsSought returns sentences on how and in how many documents leads were looked for, and on how many such a search finds in tests in
-// the language of the text. It is empty if leads were not looked for, or if this is unknown.
+// LeadsSought returns sentences on how, and in how many documents, leads were sought, and on how many such a search finds in tests for
+// the language of the text. It returns "" if leads were not sought or the search was not recorded.
 func LeadsSought(r *Report) string {
 	s, l := r.LeadSearch, r.Language
 	if s == nil || r.Leads == nil {
@@ -62,7 +62,7 @@ func LeadsSought(r *Report) string {
 	return l.Join(append(out, recallWords(r, recall, measured)))
 }
 
-// recallWords returns a sentence on how much leads find in tests, for the language of the text.
+// recallWords returns a sentence on how much a search for leads finds in tests, for the language of the text.
 func recallWords(r *Report, recall leadRecall, measured bool) string {
 	s, l := r.LeadSearch, r.Language
 	own := found{}

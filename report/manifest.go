@@ -19,36 +19,35 @@ import (
 	"concordat"
 )
 
-// manifestLabel begins the hashed input of a manifest's sum.
+// manifestLabel is the prefix of the data hashed by Manifest.Sum.
 const manifestLabel = "concordat/manifest/1\x00"
 
 // ManifestVersion is the version of the manifest in the JSON form of a report.
 const ManifestVersion = 1
 
-// Manifest lists the content of a report in JSON piece by piece, with a digest of each, so that a signature over it shows not only that a
+// Manifest lists the content of a report in JSON item by item, each with a digest, so that a signature over it reveals not only that a
 // report was changed but also where.
 type Manifest struct {
 	Version   int
-	Site      concordat.SiteID // the site that signs the report
-	KeyEpoch  uint32           // of its signing key
-	At        time.Time        // whole milliseconds
-	Items     []Item           // in the order of the report
+	Site      concordat.SiteID // site that signs the report
+	KeyEpoch  uint32           // epoch of its signing key
+	At        time.Time        // in whole milliseconds
+	Items     []Item           // in report order
 	Signature []byte
 }
 
-// Item is one object of a report: the report itself, one passage, one source of it, one line about a consulted library, and so on.
+// Item is one object of a report: the report itself, a passage, a source of a passage, an entry about a consulted library, and so on.
 type Item struct {
-	Path   string   // empty for the report; scores, evidence[3], evidence[3].sources[0]
-	Digest [32]byte // of its fields by name, without the objects that are separate items
-	Fields []byte   // four bytes of each field's digest, by name: they show which one was changed
+	Path   string   // empty for the report; otherwise like scores, evidence[3], evidence[3].sources[0]
+	Digest [32]byte // digest of its fields, by name, excluding objects that are separate items
+	Fields []byte   // four bytes of the digest of each field, by name, to identify a changed field
 }
 
-// hintSize is the number of bytes of a field's digest that an item contains. The Digest protects the item; these bytes
-// only identify the field.
+// hintSize is the number of bytes kept of each field's digest. Digest protects the item; these bytes only show which field changed.
 const hintSize = 4
 
-// Sum returns the digest that is signed: SHA-256 over a label and, for each item, its path, its digest and its fields. Path and fields
-// are each preceded by their length as 4 bytes.
+// Sum returns the digest to sign: SHA-256 over a label and, for each item, its path, its digest and its fields. Path and fields are each
+// prefixed with their length as 4 bytes.
 func (m *Manifest) Sum() [32]byte {
 	b := []byte(manifestLabel)
 	for _, i := range m.Items {
@@ -68,11 +67,11 @@ type jsonManifest struct {
 	Signature []byte           `json:"signature"`
 }
 
-// manifestKey is the key of the manifest in a report.
+// manifestKey is the key of the manifest in a report's JSON.
 const manifestKey = "manifest"
 
-// Items returns the items of a report in JSON, without its manifest. It fails with concordat.ErrInvalid if j is not a report, or if a key
-// occurs twice in one object, since programs differ in which of the two they use.
+// Items returns the items of a report in JSON, excluding its manifest. It fails with concordat.ErrInvalid if j is not a report, or if an
+// object has a duplicate key, since programs differ in which one they use.
 func Items(report []byte) ([]Item, error) {
 	o, err := parseReport(report)
 	if err != nil {
@@ -101,10 +100,10 @@ func parseReport(b []byte) (map[string]any, error) {
 	return o, nil
 }
 
-// deepest bounds the nesting of a report that is read.
+// deepest is the maximum nesting depth of a report.
 const deepest = 32
 
-// parseValue does what json.Unmarshal does, but refuses an object in which a key occurs twice.
+// parseValue is like json.Unmarshal, but refuses objects with duplicate keys.
 func parseValue(d *json.Decoder, depth int) (any, error) {
 	if depth > deepest {
 		return nil, errors.New("nested too deeply")
@@ -146,7 +145,7 @@ func parseValue(d *json.Decoder, depth int) (any, error) {
 	return t, nil
 }
 
-// appendItems adds the item of o and those within it, by name and order.
+// appendItems appends the item for o and the items within it, by name and order.
 func appendItems(items []Item, path string, o map[string]any) []Item {
 	item := Item{Path: path}
 	var whole []byte
@@ -160,7 +159,7 @@ func appendItems(items []Item, path string, o map[string]any) []Item {
 		var sum [32]byte
 		switch v := o[name].(type) {
 		case map[string]any:
-			if path == "" { // for example scores; deeper ones, for example spans, are values
+			if path == "" { // top level, for example scores; deeper objects, for example spans, are values
 				sum = sha256.Sum256([]byte("object"))
 				items = appendItems(items, below, v)
 				break
@@ -186,13 +185,12 @@ func appendItems(items []Item, path string, o map[string]any) []Item {
 	return items
 }
 
-// objects reports whether v is a list of objects and nothing else. The empty list counts too: an object added to it is then a new item.
+// objects reports whether v is a list that contains only objects. An empty list counts too: an object added to it is a new item.
 func objects(v []any) bool {
 	return !slices.ContainsFunc(v, func(x any) bool { _, ok := x.(map[string]any); return !ok })
 }
 
-// canonical appends a form of v that depends only on its value: not on the order of keys, on escapes, or on how a number is
-// written.
+// canonical appends a form of v that depends only on its value, not on key order, escapes or the spelling of numbers.
 func canonical(b []byte, v any) []byte {
 	text := func(kind byte, s string) {
 		b = append(binary.BigEndian.AppendUint32(append(b, kind), uint32(len(s))), s...)
@@ -225,7 +223,7 @@ func canonical(b []byte, v any) []byte {
 	return b
 }
 
-// AddManifest returns the report as written by WriteJSON, with the manifest as its last key.
+// AddManifest returns the output of WriteJSON with the manifest added as its last key.
 func AddManifest(report []byte, m *Manifest) ([]byte, error) {
 	body, ok := bytes.CutSuffix(bytes.TrimRight(report, "\n"), []byte("\n}"))
 	if !ok || m.Version != ManifestVersion {
@@ -243,8 +241,8 @@ func AddManifest(report []byte, m *Manifest) ([]byte, error) {
 	return append(append(out, b...), "\n}\n"...), nil
 }
 
-// String returns the item in the form used in a manifest: path, digest and fields, the latter two in base64, with spaces between. The
-// report's own path is written as a full stop.
+// String returns the item as written in a manifest: path, digest and fields, separated by spaces, the latter two in base64. The path of
+// the report itself is written as a full stop.
 func (i Item) String() string {
 	path := i.Path
 	if path == "" {
@@ -274,8 +272,7 @@ func parseItem(s string) (Item, error) {
 	return i, nil
 }
 
-// Changes returns descriptions of the differences between a report and its manifest, in the order of the report, or
-// none if there are no differences.
+// Changes describes the differences between a report and its manifest, in report order. It returns nil if there are none.
 func (m *Manifest) Changes(report []byte) ([]string, error) {
 	o, err := parseReport(report)
 	if err != nil {
@@ -289,7 +286,7 @@ func (m *Manifest) Changes(report []byte) ([]string, error) {
 	return c.out, nil
 }
 
-// fieldNames records the names of the fields of every item, sorted.
+// fieldNames records the sorted field names of every item.
 func fieldNames(names map[string][]string, path string, o map[string]any) {
 	names[path] = slices.Sorted(maps.Keys(o))
 	for _, name := range names[path] {
@@ -312,11 +309,11 @@ func fieldNames(names map[string][]string, path string, o map[string]any) {
 	}
 }
 
-// branch is an item with the items below it.
+// branch is an item with the items nested in it.
 type branch struct {
 	Item
-	below map[string][]string // paths of the items below, by field
-	whole [32]byte            // digest of the item and all below
+	below map[string][]string // paths of the nested items, by field
+	whole [32]byte            // digest of the item and everything nested in it
 }
 
 // tree returns items as branches, by path.
@@ -340,7 +337,7 @@ func tree(items []Item) map[string]*branch {
 			b.below[field] = append(b.below[field], i.Path)
 		}
 	}
-	// Deeper items come first, so that the items below an item are finished before it.
+	// Deeper items come first, so that an item's descendants are finished before it.
 	paths := slices.Collect(maps.Keys(all))
 	sort.Slice(paths, func(i, j int) bool { return strings.Count(paths[i], ".") > strings.Count(paths[j], ".") })
 	for _, p := range paths {
@@ -363,7 +360,7 @@ func (b *branch) sum(all map[string]*branch) {
 
 type changes struct {
 	was, is map[string]*branch
-	names   map[string][]string // of the fields of the items present
+	names   map[string][]string // field names of the items in the report
 	out     []string
 }
 
@@ -371,7 +368,7 @@ func (c *changes) say(path, format string, args ...any) {
 	c.out = append(c.out, inWords(path)+fmt.Sprintf(format, args...))
 }
 
-// compare compares the item at one path of the manifest with that at another of the report.
+// compare compares the manifest's item at path was with the report's item at path is.
 func (c *changes) compare(was, is string) {
 	a, b := c.was[was], c.is[is]
 	if a == nil || b == nil {
@@ -388,7 +385,7 @@ func (c *changes) compare(was, is string) {
 	}
 }
 
-// fields records what differs within one item.
+// fields records the differences within one item.
 func (c *changes) fields(path string, was, is Item) {
 	names := c.names[path]
 	if len(was.Fields) != len(is.Fields) {
@@ -407,7 +404,7 @@ func (c *changes) fields(path string, was, is Item) {
 	}
 }
 
-// lists compares two lists of items: equal items at either end are unchanged, although their numbers may differ; the rest are compared in
+// lists compares two lists of items: equal items at either end are unchanged even if their numbers differ; the rest are compared in
 // pairs, and any left over were added or removed.
 func (c *changes) lists(was, is []string) {
 	same := func(a, b string) bool { return c.was[a].whole == c.is[b].whole }
@@ -428,7 +425,7 @@ func (c *changes) lists(was, is []string) {
 	}
 }
 
-// inWords returns a path for people: evidence[2].sources[0] is evidence 3, source 1.
+// inWords returns a readable form of a path: evidence[2].sources[0] becomes evidence 3, source 1.
 func inWords(path string) string {
 	if path == "" {
 		return "report"
@@ -443,7 +440,7 @@ func inWords(path string) string {
 		if one, ok := singular[field]; ok {
 			field = one
 		}
-		n, _ := strconv.Atoi(index) // valid for our own items; those of a foreign manifest are only shown
+		n, _ := strconv.Atoi(index) // always valid for our own items; items of a foreign manifest are only displayed
 		parts = append(parts, fmt.Sprintf("%s %d", field, n+1))
 	}
 	return strings.Join(parts, ", ")

@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// ReadManifest returns the manifest of a report, or concordat.ErrNotFound if it has none. Trust its content only after checking
-// its signature.
+// ReadManifest returns the manifest of a report, or concordat.ErrNotFound if it has none. Do not trust its content before verifying the
+// signature.
 func ReadManifest(report []byte) (*Manifest, error) {
 	var r struct {
 		Manifest *jsonManifest `json:"manifest"`
@@ -37,8 +37,8 @@ func ReadManifest(report []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// asWritten fails unless the manifest of a report says exactly what j says, key by key. The signature does not cover the manifest itself,
-// in which a reader might mistake another key, or another spelling of the same bytes, for signed content.
+// asWritten fails unless the manifest of a report has exactly the content of j, key by key. The signature does not cover the manifest
+// itself, where a reader might mistake an additional key, or another spelling of the same bytes, for signed content.
 func (j *jsonManifest) asWritten(report []byte) error {
 	o, err := parseReport(report)
 	if err != nil {

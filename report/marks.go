@@ -10,31 +10,31 @@ import (
 )
 
 const (
-	// leadIn is the number of bytes before a quotation that are searched for its introduction: a clause or so.
+	// leadIn is the number of bytes before a quotation searched for its introduction, about one clause.
 	leadIn = 240
-	// leastAttributed is the number of bytes of the shortest quotation that is reported. Shorter ones are terms.
+	// leastAttributed is the minimum length of a reported quotation in bytes. Anything shorter is a term.
 	leastAttributed = 40
-	// maxAlone is the largest number of words of consecutive quotations that are accepted because of their references alone. Anyone can put
-	// quotation marks and a reference around a page; longer quotations are shared legitimately only if others quote them too, see
+	// maxAlone is the maximum number of words in consecutive quotations accepted on the strength of their references alone. Anyone can
+	// put quotation marks and a reference around a page; longer quotations are legitimately shared only if others quote them too, see
 	// [Attributions].
 	maxAlone = 60
-	// aloneApart is the number of words between two quotations from which they are not consecutive.
+	// aloneApart is the number of words between two quotations at which they are no longer consecutive.
 	aloneApart = 15
-	// maxAttributed is the largest share of a text that quotations with their sources can make up and still be shared legitimately: a
-	// person must judge a text that consists of quotations.
+	// maxAttributed is the maximum share of a text in attributed quotations that are still legitimately shared: a text composed of
+	// quotations needs human judgement.
 	maxAttributed = 0.25
 )
 
-// legalSource matches a provision of a statute, a regulation or a contract, by its number.
+// legalSource matches a numbered provision of a statute, regulation or contract.
 var legalSource = regexp.MustCompile(`§+\s*[0-9]|(?i:\b(?:art(?:icles?|ikels?|\.)|sections?|secs?\.|paragraphs?|clauses?|rules?|regulation|directive|act)\s*\(?(?:[a-z]{2,3}\)?\s*)?(?:no\.?\s*)?[0-9])|第\s*[一二三四五六七八九十百千0-9]+\s*[条款章]`)
 
-// clauseEnd matches the end of text that may introduce a quotation: the end of a line or a sentence. A full stop after one or two letters
-// marks an abbreviation.
+// clauseEnd matches the end of text that can introduce a quotation: the end of a line or sentence. A full stop after one or two letters
+// marks an abbreviation instead.
 var clauseEnd = regexp.MustCompile(`[\n。！？!?;；]|[\pL\pN)\]”"]{3}\.\s+`)
 
-// AttributedQuotations returns the short quotations of a text that name their source, in order and disjoint: a citation, the title of a
-// work or a provision of a statute comes before the quotation, in the clause that introduces it, or right after it. It returns none that
-// make up more than maxAlone consecutive words, and none at all if they make up more than maxAttributed of the text.
+// AttributedQuotations returns the short quotations in a text that name their source, in text order without overlaps: a citation, the
+// title of a work or a statutory provision appears in the introductory clause or right after the quotation. It omits quotations that make
+// up more than maxAlone consecutive words, and returns none at all if they make up more than maxAttributed of the text.
 func AttributedQuotations(text string) []concordat.Span {
 	var out []concordat.Span
 	var cites spans
@@ -60,7 +60,7 @@ func AttributedQuotations(text string) []concordat.Span {
 	return out
 }
 
-// inShortRows returns the quotations in rows of at most maxAlone words.
+// inShortRows returns the quotations in runs of at most maxAlone words.
 func inShortRows(text string, qs []concordat.Span) []concordat.Span {
 	var out []concordat.Span
 	for i := 0; i < len(qs); {
@@ -75,7 +75,7 @@ func inShortRows(text string, qs []concordat.Span) []concordat.Span {
 	return out
 }
 
-// attributed reports whether the source of a quotation is named before or after it.
+// attributed reports whether a source is named before or after a quotation.
 func attributed(text string, q concordat.Span, cites spans) bool {
 	from := max(0, q.Start-leadIn)
 	for from < q.Start && !utf8.RuneStart(text[from]) {
@@ -106,16 +106,16 @@ func firstRune(s string) rune {
 	return r
 }
 
-// References returns the lists of references of a text, in order and disjoint.
+// References returns the lists of references in a text, in text order without overlaps.
 func References(text string) []concordat.Span { return bibliography(text) }
 
-// Given returns the wording of the templates in a text, in order and disjoint: every run of at least templateRun characters that a
-// template also has, and every line that a template also has.
+// Given returns the template wording in a text, in text order without overlaps: every run of at least templateRun characters, and every
+// line, that also occurs in a template.
 func Given(text string, templates []string) []concordat.Span {
 	return union(append(wordingOf(text, templates), wholeLines(text, givenLines(templates))...))
 }
 
-// Without returns the parts of a span outside the others, which are in order and disjoint.
+// Without returns the parts of a span outside the others, which must be in text order without overlaps.
 func Without(s concordat.Span, others []concordat.Span) []concordat.Span {
 	return spans{s}.without(others)
 }

@@ -10,22 +10,22 @@ import (
 	"concordat"
 )
 
-// Names holds the names that people use for the accounts, sites and libraries in a report. Records contain only identities; anything
-// without a name here is shown by its identity.
+// Names holds display names for the accounts, sites and libraries in a report. Records contain only identities; anything without a name
+// here is displayed as its identity.
 type Names struct {
-	Site      concordat.SiteID            // the site of the report; its libraries are shown without its name
+	Site      concordat.SiteID            // site of the report; its libraries are displayed without its name
 	People    map[string]string           // by account
 	Libraries map[LibraryPlace]string     // titles
-	Sites     map[concordat.SiteID]string // names of sites that the report does not name, including this one
+	Sites     map[concordat.SiteID]string // names of sites missing from the report, including this one
 }
 
-// LibraryPlace is a library of a site.
+// LibraryPlace identifies a library of a site.
 type LibraryPlace struct {
 	Site    concordat.SiteID
 	Library concordat.LibraryID
 }
 
-// Printable returns a name without characters that are invisible or change the order of letters.
+// Printable returns name without characters that are invisible or reorder text.
 func Printable(name string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
@@ -35,14 +35,14 @@ func Printable(name string) string {
 	}, name))
 }
 
-// Person returns the name of a person, given the account in a record.
+// Person returns the display name for an account in a record.
 func (n Names) Person(account string) string { return cmp.Or(n.People[account], account) }
 
-// shownIdentity is how much of an unreadable identity is shown.
+// shownIdentity is the number of characters displayed of an unreadable identity.
 const shownIdentity = 7
 
-// SiteName returns the name of a site for people, which is the one that a partner gives itself. The beginning of its identity is added only
-// if another partner has taken the same name.
+// SiteName returns the display name of a site, as chosen by the partner. It appends the start of the identity only if another partner has
+// taken the same name.
 func (r *Report) SiteName(id concordat.SiteID) string {
 	name := cmp.Or(r.Sites[id], r.Names.Sites[id])
 	if name == "" {
@@ -58,25 +58,25 @@ func (r *Report) SiteName(id concordat.SiteID) string {
 	return name
 }
 
-// Place returns where a document is: its library, with the site if that is a partner, and with the document's name if it is this one.
+// Place describes where a document is: its library and, for a partner's document, the site; for one of our own, the document's name.
 func (r *Report) Place(ref concordat.Ref) string {
 	if _, ok := ref.Library.Batch(); ok {
 		return r.Language.Say("another document of this batch: %s", string(ref.Document))
 	}
 	place := r.libraryPlace(ref.Site, ref.Library)
 	if atPartner(r, ref.Site) {
-		return place // which uses a pseudonym for its document
+		return place // the partner uses a pseudonym for its document
 	}
 	return place + "/" + string(ref.Document)
 }
 
-// atPartner reports whether a site is a partner: it gave its name, or is not the site of the report.
+// atPartner reports whether a site is a partner: it provided a name, or is not the site of the report.
 func atPartner(r *Report, id concordat.SiteID) bool {
 	_, named := r.Sites[id]
 	return named || r.Names.Site != "" && id != r.Names.Site
 }
 
-// LibraryWords returns the name of a library for people: its title, or words for the batch of the submission.
+// LibraryWords returns the display name of a library: its title, or a description for the batch of the submission.
 func (r *Report) LibraryWords(s concordat.SiteID, id concordat.LibraryID) string {
 	if _, ok := id.Batch(); ok {
 		return r.Language.Say("the other documents of this batch")
@@ -84,7 +84,7 @@ func (r *Report) LibraryWords(s concordat.SiteID, id concordat.LibraryID) string
 	return cmp.Or(r.Names.Libraries[LibraryPlace{s, id}], string(id))
 }
 
-// libraryPlace returns where a library is.
+// libraryPlace describes where a library is.
 func (r *Report) libraryPlace(s concordat.SiteID, id concordat.LibraryID) string {
 	if _, ok := id.Batch(); ok || s == r.Names.Site {
 		return r.LibraryWords(s, id)
@@ -92,7 +92,7 @@ func (r *Report) libraryPlace(s concordat.SiteID, id concordat.LibraryID) string
 	return r.SiteName(s) + "/" + r.LibraryWords(s, id)
 }
 
-// mentioned returns the names of people and libraries that the report mentions, and no other names.
+// mentioned returns only the names of people and libraries that the report mentions.
 func mentioned(r *Report) (people map[string]string, libraries []jsonLibraryName) {
 	accounts := map[string]bool{}
 	if v := r.Review; v != nil {

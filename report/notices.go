@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	maxLinkedNotice = 200 // words of a notice made of links, not counting the links
-	leastLinks      = 4   // least number of links in such a notice
-	wordsForLink    = 25  // most words per link in such a notice
-	maxRightsNotice = 80  // words of a notice that begins with a copyright mark
-	frontWords      = 300 // words at the beginning of a document, where its authors are named
-	leastNames      = 6   // least words of a paragraph of names
-	maxNames        = 120 // most words of such a paragraph
-	namesShare      = 0.6 // share of its words that are written like names
+	maxLinkedNotice = 200 // maximum words in a notice made of links, excluding the links
+	leastLinks      = 4   // minimum links in such a notice
+	wordsForLink    = 25  // maximum words per link in such a notice
+	maxRightsNotice = 80  // maximum words in a notice that begins with a copyright mark
+	frontWords      = 300 // words at the beginning of a document searched for its authors
+	leastNames      = 6   // minimum words in a paragraph of names
+	maxNames        = 120 // maximum words in a paragraph of names
+	namesShare      = 0.6 // share of words that must look like names
 )
 
 var (
-	// linkHost matches a link or an address and captures its host.
+	// linkHost matches a link or an address, and captures the host.
 	linkHost = regexp.MustCompile(`(?i)(?:https?://|www\.|[\w.+-]+@)((?:[\w-]+\.)+\pL{2,})`)
 	linkWord = regexp.MustCompile(`(?i)\S*(?:https?://|www\.|@)\S*`)
-	// rightsMark begins a notice of rights: the mark and a year, or the year and the mark.
+	// rightsMark matches the start of a rights notice: a mark and a year, in either order.
 	rightsMark = regexp.MustCompile(`(?i)^[\s*_]*(?:[0-9]{4}\s*)?(?:copyright\s*)?(?:©|\(c\)|copyright\s+c\b)[^\n]{0,60}|^[\s*_]*copyright\s+(?:\S+\s+){0,6}?(?:19|20)[0-9]{2}\b`)
 	rightsYear = regexp.MustCompile(`\b(?:1[5-9]|20)[0-9]{2}\b`)
 )
 
-// notice reports whether a paragraph looks like a publisher's notice: it begins with a copyright mark, or has a link in every second line,
-// all to one host. In a single text this proves nothing, since anyone can put links and marks around a page.
+// notice reports whether a paragraph looks like a publisher's notice: it begins with a copyright mark, or has a link on every other line,
+// all to one host. In a single text, this proves nothing: anyone can add links and marks to a page.
 func notice(p string) bool {
 	if len(p) > 20*maxLinkedNotice {
 		return false
@@ -54,8 +54,8 @@ func notice(p string) bool {
 	return most >= leastLinks && 2*most >= len(links) && words <= maxLinkedNotice && words <= wordsForLink*most
 }
 
-// authorLines returns the paragraphs at the beginning of a document that are made of names: its authors and where they work. In a single
-// text this proves nothing, as any page can be written in capitals.
+// authorLines returns the paragraphs at the beginning of a document that consist of names: authors and their institutions. In a single
+// text, this proves nothing: any page can be written in capitals.
 func authorLines(text string, ps []concordat.Span) []Attributed {
 	var out []Attributed
 	before := 0
@@ -73,8 +73,7 @@ func authorLines(text string, ps []concordat.Span) []Attributed {
 	return out
 }
 
-// namesIn reports whether most words of a paragraph begin with a capital or are addresses, and they are set off from one another by
-// commas or lines.
+// namesIn reports whether most words of a paragraph are capitalised or are addresses, separated by commas or line breaks.
 func namesIn(p string) bool {
 	words, names, set := 0, 0, 0
 	for _, f := range strings.Fields(p) {

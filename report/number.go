@@ -7,11 +7,11 @@ import (
 	"concordat"
 )
 
-// numbers holds the numbers of passages and the letters of sources of one set of findings, which no rule changes: people cite them in
-// comments, letters and decisions.
+// numbers holds the numbers of passages and the letters of sources for one set of findings. They are independent of the rules, because
+// people cite them in comments, letters and decisions.
 type numbers struct {
-	passages []concordat.Span      // the passages without rules, in text order, disjoint
-	sources  map[concordat.Ref]int // ordinal by rank without rules, from 1, of the source that represents a work
+	passages []concordat.Span      // passages without any rules, in text order without overlaps
+	sources  map[concordat.Ref]int // ordinal from 1 of each work's representative source, by rank without any rules
 }
 
 // number computes the numbers of the findings of b, a builder without rules.
@@ -29,8 +29,8 @@ func number(b *builder) numbers {
 	return n
 }
 
-// of returns the number of each passage: that of the first passage without rules with which it shares text. If passage 7 falls
-// apart because the source that held it together is excluded, its later parts are 7b, 7c and so on.
+// of returns the number of each passage, which is that of the first passage without rules that overlaps it. If passage 7 splits because
+// the source that held it together is excluded, its later parts become 7b, 7c and so on.
 func (n numbers) of(evidence []concordat.Evidence) []string {
 	out := make([]string, len(evidence))
 	k, part, last := 0, 0, -1
@@ -46,7 +46,7 @@ func (n numbers) of(evidence []concordat.Evidence) []string {
 	return out
 }
 
-// suffix returns "" for 0, "b" for 1, "z" for 25, "ba" for 26.
+// suffix returns "" for 0, "b" for 1, "z" for 25 and "ba" for 26.
 func suffix(n int) string {
 	if n == 0 {
 		return ""
@@ -58,7 +58,7 @@ func suffix(n int) string {
 	return s
 }
 
-// Number returns the number with which people cite passage i: the same under all rules, in every view and export.
+// Number returns the number by which people cite passage i. It is the same under all rules, in every view and export.
 func (r *Report) Number(i int) string {
 	if i < len(r.Numbers) {
 		return r.Numbers[i]
@@ -66,7 +66,7 @@ func (r *Report) Number(i int) string {
 	return fmt.Sprint(i + 1)
 }
 
-// Numbered returns the index of the passage with a number, or -1.
+// Numbered returns the index of the passage with the given number, or -1.
 func (r *Report) Numbered(number string) int {
 	for i := range r.Evidence {
 		if r.Number(i) == number {
@@ -76,7 +76,7 @@ func (r *Report) Numbered(number string) int {
 	return -1
 }
 
-// NumberAt returns the number of the first passage that shares text with a span, or "" if none does.
+// NumberAt returns the number of the first passage that overlaps a span, or "" if none does.
 func (r *Report) NumberAt(at concordat.Span) string {
 	for i, e := range r.Evidence {
 		if e.Span.Overlaps(at) {
@@ -86,7 +86,7 @@ func (r *Report) NumberAt(at concordat.Span) string {
 	return ""
 }
 
-// Letter returns the letters with which people cite the source, A to Z, AA and so on, in order of rank without rules.
+// Letter returns the letters by which people cite the source, A to Z, AA and so on, in order of rank without rules.
 func (s RankedSource) Letter() string { return letters(s.Ordinal) }
 
 func letters(n int) string {

@@ -9,22 +9,22 @@ import (
 	"concordat"
 )
 
-// OwnWork proposes a source as earlier work of the submission's author. Because it is only a proposal, the source counts
-// until a person decides.
+// OwnWork proposes a source as earlier work of the submission's author. Because it is only a proposal, the source counts until someone
+// decides.
 type OwnWork struct {
 	By     string // OwnByORCID or OwnByName
-	Author string // as named in the submission
-	ORCID  string // if By is OwnByORCID
+	Author string // name in the submission
+	ORCID  string // set if By is OwnByORCID
 }
 
 // The bases of a proposal.
 const (
 	OwnByORCID = "orcid"
-	OwnByName  = "name" // several people can have one name
+	OwnByName  = "name" // several people can share a name
 )
 
-// ownWork returns the reason why a source may be earlier work of the submission's author, or nil if there is none, the proposal was
-// dismissed, or the source is later than the submission.
+// ownWork returns the reason to propose a source as earlier work of the submission's author, or nil if there is no reason, the proposal
+// was dismissed, or the source is later than the submission.
 func (b *builder) ownWork(ref concordat.Ref) *OwnWork {
 	if len(b.f.Authors) == 0 || slices.ContainsFunc(b.copies.all(ref), newRefSet(b.r.NotOwnWork).has) {
 		return nil
@@ -45,8 +45,8 @@ func (b *builder) ownWork(ref concordat.Ref) *OwnWork {
 	return out
 }
 
-// SameAuthor returns the reason why a document found after a check may be by an author of its submission, for example a published
-// thesis, or nil if there is none.
+// SameAuthor returns the reason to suspect that a document found after a check, for example the published thesis, is by an author of its
+// submission, or nil if there is none.
 func SameAuthor(submission, document []concordat.Creator) *OwnWork {
 	a, _, by := samePerson(submission, document)
 	switch by {
@@ -58,7 +58,7 @@ func SameAuthor(submission, document []concordat.Creator) *OwnWork {
 	return nil
 }
 
-// creators returns the authors of a source, at this site or at a partner.
+// creators returns the authors of a source, whether it is here or at a partner.
 func (b *builder) creators(ref concordat.Ref) []concordat.Creator {
 	if w, ok := b.copies.known[ref]; ok {
 		return w.creators()
@@ -69,15 +69,15 @@ func (b *builder) creators(ref concordat.Ref) []concordat.Creator {
 	return nil
 }
 
-// samePerson returns the first two creators who are the same person, and the basis for this: OwnByORCID, which prevails, or OwnByName.
-// The basis is empty if no two are the same person.
+// samePerson returns the first two creators who are the same person, and the basis for the match: OwnByORCID, which takes precedence, or
+// OwnByName. The basis is empty if no creators match.
 func samePerson(as, bs []concordat.Creator) (a, b concordat.Creator, by string) {
 	for _, x := range as {
 		for _, y := range bs {
 			switch {
 			case x.ORCID != "" && x.ORCID == y.ORCID:
 				return x, y, OwnByORCID
-			case x.ORCID != "" && y.ORCID != "": // two people
+			case x.ORCID != "" && y.ORCID != "": // different people
 			case by == "" && sameName(x.Name, y.Name):
 				a, b, by = x, y, OwnByName
 			}
@@ -86,17 +86,17 @@ func samePerson(as, bs []concordat.Creator) (a, b concordat.Creator, by string) 
 	return a, b, by
 }
 
-// personName is a name in the folded form used for comparison. In a name without a comma, it is unknown which word is the family name.
+// personName is a name folded for comparison. In a name without a comma, either word can be the family name.
 type personName struct {
 	family string
 	given  []string
-	all    []string // words, sorted; nil if the order of the name is certain
+	all    []string // sorted words; nil if the name order is certain
 }
 
-// notNames are words that programs write where an author's name belongs.
+// notNames lists words that programs write in place of an author's name.
 var notNames = words("user|admin|administrator|author|autor|student|office|microsoft|windows|owner|unknown|anonymous|guest|default|test")
 
-// readName reads a name; ok is false if it is not the name of a person, or only a family name.
+// readName parses a name; ok is false if it is not a person's name, or only a family name.
 func readName(s string) (n personName, ok bool) {
 	family, given, comma := strings.Cut(s, ",")
 	list := func(s string) (out []string) {
@@ -130,8 +130,8 @@ func readName(s string) (n personName, ok bool) {
 	return n, true
 }
 
-// sameName reports whether two names can be one person's: the family names are equal, and so are the given names, where both are written
-// out. A family name alone is not enough.
+// sameName reports whether two names can belong to one person: the family names are equal, as are the given names where both are spelled
+// out. A family name alone does not suffice.
 func sameName(x, y string) bool {
 	a, ok := readName(x)
 	b, ok2 := readName(y)
@@ -156,7 +156,7 @@ func sameName(x, y string) bool {
 	return true
 }
 
-// OwnWords returns the words for a proposal that a source is the author's own earlier work, and for how reliable it is.
+// OwnWords describes a proposal that a source is the author's own earlier work, and its reliability.
 func (l Language) OwnWords(o *OwnWork) string {
 	if o == nil {
 		return ""
@@ -167,7 +167,7 @@ func (l Language) OwnWords(o *OwnWork) string {
 	return l.Say("Possibly the author's own earlier work: an author is called %s too. Several people can have the same name.", o.Author)
 }
 
-// SameAuthorWords returns words saying that a later document may be by the author of the submission, and how reliable this is.
+// SameAuthorWords says that a later document might be by the author of the submission, and how reliable that is.
 func (l Language) SameAuthorWords(o *OwnWork) string {
 	switch {
 	case o == nil:

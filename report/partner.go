@@ -8,42 +8,42 @@ import (
 	"concordat"
 )
 
-// PartnerSource describes a partner's document that is a source of passages, in the partner's words. Its document's identity is the
+// PartnerSource describes a partner's document that is a source of passages, as stated by the partner. The document's identity is the
 // partner's pseudonym for this site.
 type PartnerSource struct {
 	concordat.Ref
 	Title   string          `json:"title,omitempty"`
 	Author  string          `json:"author,omitempty"`
-	Contact string          `json:"contact,omitempty"` // the contact
-	Date    time.Time       `json:"date,omitzero"`     // of the document
-	Level   concordat.Show  `json:"level"`             // of disclosure, as granted
-	Job     string          `json:"job,omitempty"`     // job of the ask, hexadecimal; empty if the source was found in a mirror
+	Contact string          `json:"contact,omitempty"` // contact at the partner
+	Date    time.Time       `json:"date,omitzero"`     // date of the document
+	Level   concordat.Show  `json:"level"`             // granted level of disclosure
+	Job     string          `json:"job,omitempty"`     // hexadecimal job of the query; empty if the source was found in a mirror
 	Epoch   concordat.Epoch `json:"epoch"`
-	// Outline is the form in which the partner showed the document around its matches; it is empty if the
-	// passages are the matched sentences themselves.
+	// Outline is the form in which the partner disclosed the document around its matches; it is empty if the passages are just the
+	// matched sentences.
 	Outline string `json:"outline,omitempty"`
-	Matches int    `json:"matches"` // number of sentences of the submission that it matches
+	Matches int    `json:"matches"` // number of matching sentences of the submission
 }
 
-// Disclosure is one request to open passages of a partner's document, with its outcome.
+// Disclosure is one request to disclose passages of a partner's document, with its outcome.
 type Disclosure struct {
 	Source concordat.Ref  `json:"source"`
 	Level  concordat.Show `json:"level"` // ShowOverlap or ShowPassage
-	State  string         `json:"state"` // see concordat.DisclosureGranted and the other states
+	State  string         `json:"state"` // concordat.DisclosureGranted or another state
 	Words  string         `json:"words,omitempty"`
-	Reason string         `json:"reason,omitempty"` // as given with the request
-	// Contact is the contact for the partner, as given with the request.
+	Reason string         `json:"reason,omitempty"` // reason given with the request
+	// Contact is the contact for the partner that was given with the request.
 	Contact string    `json:"contact,omitempty"`
 	Asked   time.Time `json:"asked"`
-	Changed time.Time `json:"changed"` // of State
+	Changed time.Time `json:"changed"` // last change of State
 	Until   time.Time `json:"until,omitzero"`
-	// Passages are the passages asked for: spans of the submission and of the source.
+	// Passages are the requested passages: spans of the submission and of the source.
 	Passages []concordat.SpanPair `json:"passages"`
-	// Lead says that the passages are places of a PartnerLead.
+	// Lead means that the passages are places of a PartnerLead.
 	Lead bool `json:"lead,omitempty"`
 }
 
-// Partner returns what a partner disclosed about its document r; ok is false for a document of this site.
+// Partner returns what a partner disclosed about document r; ok is false for a document of this site.
 func (r *Report) Partner(ref concordat.Ref) (p PartnerSource, ok bool) {
 	for _, p := range r.Partners {
 		if p.Ref == ref {
@@ -53,11 +53,11 @@ func (r *Report) Partner(ref concordat.Ref) (p PartnerSource, ok bool) {
 	return PartnerSource{}, false
 }
 
-// blank replaces words of a partner's passage that are not shown.
+// blank replaces the withheld words of a partner's passage.
 const blank = "▁▁▁"
 
-// SharedWords returns the words of the submission that a partner's passage also has, with a blank for the words between them, or "" if
-// the partner disclosed none.
+// SharedWords returns the submission's words that also occur in a partner's passage, with blanks for the words between them, or "" if the
+// partner disclosed none.
 func SharedWords(text string, p concordat.Passage) string {
 	var b strings.Builder
 	end := p.Span.Start
@@ -78,7 +78,7 @@ func SharedWords(text string, p concordat.Passage) string {
 	return strings.TrimSpace(b.String())
 }
 
-// partner returns sentences about what was exchanged between this site and a partner's library, in both directions.
+// partner returns sentences on what this site and a partner's library learned from each other.
 func (l Language) partner(c concordat.Consulted) []string {
 	if c.Level == "" {
 		return nil
@@ -118,7 +118,7 @@ func (l Language) partner(c concordat.Consulted) []string {
 	return out
 }
 
-// leadsAt describes the outcome of the question for leads, in English, for translation.
+// leadsAt describes the outcome of asking for leads, in English, for translation.
 var leadsAt = map[string]string{
 	concordat.LeadsAsked:    "Leads were looked for there, by codes of meaning.",
 	concordat.LeadsNone:     "Leads were not looked for there: every sentence had matched something.",
@@ -132,7 +132,7 @@ var leadsAt = map[string]string{
 	concordat.LeadsMirror:   "Leads were not looked for there: a mirror holds no codes of meaning.",
 }
 
-// exposed returns a description of what became known of a submission at a partner, or "" if nothing did.
+// exposed describes what a partner learned about a submission, or returns "" if it learned nothing.
 func (l Language) exposed(e concordat.Exposed) string {
 	var out []string
 	if e.Sentences > 0 {
@@ -147,7 +147,7 @@ func (l Language) exposed(e concordat.Exposed) string {
 	return strings.Join(out, l.Say(", "))
 }
 
-// shown returns a description of what became known here of a partner's library.
+// shown describes what this site learned about a partner's library.
 func (l Language) shown(c concordat.Consulted) string {
 	s := c.Shown
 	if !s.Exists {
@@ -178,7 +178,7 @@ func (l Language) shown(c concordat.Consulted) string {
 	return strings.Join(out, l.Say(", "))
 }
 
-// few returns a number in words, with every number below three given as two.
+// few returns a number in words, except that numbers below three are given as two.
 func (l Language) few(n int, one, many string) string {
 	if n == 2 {
 		return l.Say("few") + " " + l.Say(many)
@@ -186,7 +186,7 @@ func (l Language) few(n int, one, many string) string {
 	return l.Plural(n, one[len("1 "):], many)
 }
 
-// Disclosure returns a description of the state of a request to disclose passages.
+// Disclosure describes the state of a request to disclose passages.
 func (l Language) Disclosure(d Disclosure) string {
 	what := "The words in common with %s of %s: %s"
 	if d.Level == concordat.ShowPassage {
@@ -212,14 +212,14 @@ func (l Language) Disclosure(d Disclosure) string {
 	return l.Say(what, l.Plural(len(d.Passages), "passage", "passages"), d.Source, state) + l.Say(".")
 }
 
-// hidden reports whether a partner holds matches that it does not show.
+// hidden reports whether a partner withholds some of its matches.
 func (r *Report) hidden() bool {
 	return slices.ContainsFunc(r.Consulted, func(c concordat.Consulted) bool {
 		return c.Shown.Exists && (c.Level == concordat.ShowExists || c.Level == concordat.ShowCounts)
 	})
 }
 
-// SourceWords returns the contact for a partner's source and the known part of the source, in words, or "" for a source of this site.
+// SourceWords describes the contact for a partner's source and the known part of it, or returns "" for a source of this site.
 func (r *Report) SourceWords(ref concordat.Ref) string {
 	p, ok := r.Partner(ref)
 	if !ok {

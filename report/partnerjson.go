@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// jsonPartnerLine holds the additional fields of a consulted library of a partner.
+// jsonPartnerLine holds the additional fields for a partner's consulted library.
 type jsonPartnerLine struct {
 	Level    concordat.Show    `json:"level,omitempty"`
 	Reason   concordat.Reason  `json:"reason,omitempty"`
@@ -42,11 +42,11 @@ type jsonDisclosure struct {
 	Passages []concordat.Span `json:"passages"`
 }
 
-// addPartners writes what partners disclosed besides passages.
+// addPartners adds everything that partners disclosed besides passages.
 func (r *Report) addPartners(j *jsonReport, count *Counter) {
 	j.Partners, j.Sites = r.Partners, r.Sites
 	j.People, j.Libraries = mentioned(r)
-	for _, s := range r.Statements { // null gives no bytes
+	for _, s := range r.Statements { // null yields no bytes
 		s.Request, s.Payload, s.Signature = append([]byte{}, s.Request...), append([]byte{}, s.Payload...), append([]byte{}, s.Signature...)
 		j.Statements = append(j.Statements, s)
 	}
@@ -59,7 +59,7 @@ func (r *Report) addPartners(j *jsonReport, count *Counter) {
 	}
 }
 
-// sharedOf returns the SharedWords of all parts of a source.
+// sharedOf returns the SharedWords of every part of a source.
 func (r *Report) sharedOf(parts []concordat.Passage) string {
 	var out []string
 	for _, p := range parts {

@@ -11,43 +11,42 @@ import (
 	"concordat"
 )
 
-// PartnerLead is a document of a partner that may say the same as passages of the submission, judging by codes of meaning. Its
-// text is not known here. A PartnerLead is a reason to ask for the text, but neither a lead nor evidence, and not part of any
-// share.
+// PartnerLead is a partner's document that, according to codes of meaning, might say the same as passages of the submission. Its text is
+// unknown here. A PartnerLead is a reason to request the text, but is neither a lead nor evidence, nor part of any share.
 type PartnerLead struct {
-	Number  string          `json:"number"` // P1, P2
+	Number  string          `json:"number"` // P1, P2 and so on
 	Source  concordat.Ref   `json:"source"`
 	Title   string          `json:"title,omitempty"`
 	Author  string          `json:"author,omitempty"`
 	Contact string          `json:"contact,omitempty"`
-	Date    time.Time       `json:"date,omitzero"` // of the document
-	Job     string          `json:"job"`           // of the question, hexadecimal
+	Date    time.Time       `json:"date,omitzero"` // date of the document
+	Job     string          `json:"job"`           // hexadecimal job of the query
 	Epoch   concordat.Epoch `json:"epoch"`
-	// Spans are the sentences of the submission that it may restate, in order and disjoint. Near is the number of those that
-	// stand out as near or very near.
+	// Spans are the sentences of the submission that the document might restate, in text order without overlaps. Near is the number of
+	// them that are near or very near.
 	Spans []concordat.Span `json:"spans"`
 	Near  int              `json:"near"`
-	// Places are the places where it may restate them, in bytes of the partner's text.
+	// Places are where the document might restate them, in bytes of the partner's text.
 	Places []concordat.Span `json:"places"`
-	// Outcome is the result of comparing the places; empty if they have not been compared yet.
+	// Outcome is the result of comparing the places; empty before they are compared.
 	Outcome PartnerLeadOutcome `json:"outcome,omitempty"`
 }
 
-// PartnerLeadOutcome is the result of reading the places of a partner's document.
+// PartnerLeadOutcome is the result of comparing the places of a partner's document.
 type PartnerLeadOutcome string
 
 // The outcomes.
 const (
-	PartnerLeadFound PartnerLeadOutcome = "lead" // it is now among the leads
-	PartnerLeadNone  PartnerLeadOutcome = "none" // it is dropped, since the compared places do not stand out
+	PartnerLeadFound PartnerLeadOutcome = "lead" // it became a lead
+	PartnerLeadNone  PartnerLeadOutcome = "none" // it was dropped because the compared places are not similar enough
 )
 
-// Span returns the stretch of the submission from the first of its sentences to the last.
+// Span returns the stretch of the submission from the lead's first sentence to its last.
 func (l *PartnerLead) Span() concordat.Span {
 	return concordat.Span{Start: l.Spans[0].Start, End: l.Spans[len(l.Spans)-1].End}
 }
 
-// partnerLeads returns the documents of partners that can be placed in the text, by place.
+// partnerLeads returns the partner documents that can be placed in the text, ordered by place.
 func (b *builder) partnerLeads() []PartnerLead {
 	out := slices.DeleteFunc(slices.Clone(b.f.PartnerLeads), func(l PartnerLead) bool {
 		return b.f.Leads == nil || len(l.Spans) == 0 || len(l.Places) == 0 || b.sources.has(l.Source) || b.own.has(l.Source) ||
@@ -62,7 +61,7 @@ func (b *builder) partnerLeads() []PartnerLead {
 // PartnerLeadMeaning explains what a PartnerLead is, in English, for translation.
 const PartnerLeadMeaning = "Partners have documents that may say the same. They compared codes of meaning, not text, so the passages themselves have not been compared. Ask to see the places; they are then compared, and shown as leads or dropped."
 
-// PartnerLeadWords returns a sentence on what a partner's document may hold and on the state of the request for it.
+// PartnerLeadWords returns a sentence on what a partner's document might contain and on the state of the request for it.
 func (r *Report) PartnerLeadWords(l PartnerLead) string {
 	in := r.Language
 	what := in.Say("Possible: a document of a partner may say the same. %s, %d of them near.",
@@ -81,8 +80,8 @@ var partnerLeadStates = map[string]string{
 	string(PartnerLeadNone):       "Its places were shown and compared: they are not a lead.",
 }
 
-// PartnerLeadState returns the outcome for a partner's document, or the state of the latest request for it, or "" if
-// it was not requested.
+// PartnerLeadState returns the outcome for a partner's document, else the state of the latest request for it, or "" if it was never
+// requested.
 func (r *Report) PartnerLeadState(l PartnerLead) string {
 	if l.Outcome != "" {
 		return string(l.Outcome)
@@ -95,7 +94,7 @@ func (r *Report) PartnerLeadState(l PartnerLead) string {
 	return ""
 }
 
-// jsonPartnerLead is a PartnerLead with code points of the submission.
+// jsonPartnerLead is a PartnerLead with spans in code points of the submission.
 type jsonPartnerLead struct {
 	Number  string             `json:"number"`
 	Source  jsonLeadSource     `json:"source"`
@@ -103,12 +102,12 @@ type jsonPartnerLead struct {
 	Contact string             `json:"contact,omitempty"`
 	Spans   []concordat.Span   `json:"spans"`
 	Near    int                `json:"near"`
-	Places  []concordat.Span   `json:"places"` // bytes of the partner's text
+	Places  []concordat.Span   `json:"places"` // in bytes of the partner's text
 	Outcome PartnerLeadOutcome `json:"outcome,omitempty"`
-	State   string             `json:"state,omitempty"` // of the request for its places
+	State   string             `json:"state,omitempty"` // state of the request for its places
 }
 
-// PartnerLeadsJSON returns the documents of partners that may say the same, in the form of partner_leads in WriteJSON.
+// PartnerLeadsJSON returns the partner documents that might say the same, in the form that WriteJSON uses for partner_leads.
 func (r *Report) PartnerLeadsJSON() ([]json.RawMessage, error) {
 	var out []json.RawMessage
 	for _, x := range r.jsonPartnerLeads(NewCounter(r.Submission.Text)) {
@@ -134,7 +133,7 @@ func (r *Report) jsonPartnerLeads(count *Counter) []jsonPartnerLead {
 	return out
 }
 
-// NumberPartnerLeads gives each lead without a number the next one.
+// NumberPartnerLeads numbers the leads that have no number yet.
 func NumberPartnerLeads(ls []PartnerLead) {
 	next := 1
 	for _, l := range ls {

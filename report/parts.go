@@ -6,17 +6,17 @@ import (
 	"concordat"
 )
 
-// partGap is the largest number of source bytes between two passages that are shown as one piece, and ownGap is the largest number of bytes
-// of the submission between them: anything longer is the author's own text, which a piece must not contain. If both texts were compared
-// word by word, ownGap applies to the source too: the comparison either left out the text between the passages, for example the next
-// question of a form, or chose not to join them.
+// partGap is the maximum number of source bytes between two passages displayed as one piece. ownGap is the maximum number of submission
+// bytes between them: anything longer is the author's own text, which must not be part of a piece. If both texts were compared word by
+// word, ownGap also applies to the source: the comparison either skipped the text between the passages, for example the next question on
+// a form, or chose not to join them.
 const (
 	partGap = 200
 	ownGap  = 24
 )
 
-// joinParts joins passages of one source into fewer pieces: neighbours that also follow each other in the source become one piece if the
-// source's text between them is known. ps is in order of Span and is not changed.
+// joinParts joins passages of one source into fewer pieces: neighbours that are also consecutive in the source become one piece if the
+// source text between them is known. ps must be in order of Span and is not modified.
 func joinParts(ps []concordat.Passage) []concordat.Passage {
 	var out []piece
 	for _, p := range ps {
@@ -34,15 +34,15 @@ func joinParts(ps []concordat.Passage) []concordat.Passage {
 	return parts
 }
 
-// piece is a growing passage; text is its Text, so that the cost of growing depends only on the added text.
+// piece is a passage that grows by joining; text is its Text, stored so that the cost of growing depends only on the added text.
 type piece struct {
 	concordat.Passage
 	text    []byte
 	sum     float64 // similarity × bytes of the passages joined after the first
 	bytes   int     // bytes of the passages joined after the first
-	ownSpan int     // bytes of the first passage; 0 until something is joined
+	ownSpan int     // bytes of the first passage; 0 until another is joined
 	byKind  map[concordat.Kind]int
-	owned   bool // Words is this piece's own slice
+	owned   bool // the piece owns its Words slice
 }
 
 func (a *piece) weighted() float64 {
@@ -52,7 +52,7 @@ func (a *piece) weighted() float64 {
 	return (a.Similarity*float64(a.ownSpan) + a.sum) / float64(a.ownSpan+a.bytes)
 }
 
-// join merges b into a and reports whether the two are one piece.
+// join merges b into a if they form one piece, and reports whether it did.
 func (a *piece) join(b concordat.Passage) bool {
 	gap := partGap
 	if len(a.Words) > 0 && len(b.Words) > 0 {
@@ -62,7 +62,7 @@ func (a *piece) join(b concordat.Passage) bool {
 		return false
 	}
 	if a.Kind != b.Kind && b.Span.Start >= a.Span.End {
-		return false // pieces of different kinds are shown separately
+		return false // different kinds are displayed separately
 	}
 	if !a.joinText(b) {
 		return false
@@ -86,15 +86,15 @@ func (a *piece) join(b concordat.Passage) bool {
 	}
 	a.Documents = max(a.Documents, b.Documents)
 	a.joinWords(b.Words)
-	a.Shared = slices.Concat(a.Shared, b.Shared) // in order if the passages are
+	a.Shared = slices.Concat(a.Shared, b.Shared) // in order, provided the passages are
 	return true
 }
 
-// joinText appends the text that b adds to a's, filling a gap from the surrounding text. It returns false and changes nothing if a byte
-// between the two is unknown.
+// joinText appends the text that b adds to a, filling any gap from the surrounding text. If a byte between the two is unknown, it changes
+// nothing and returns false.
 func (a *piece) joinText(b concordat.Passage) bool {
 	if len(a.text) == 0 && b.Text == "" {
-		return true // neither may be shown
+		return true // neither is allowed to be displayed
 	}
 	if len(a.text) != a.SourceSpan.Len() || len(b.Text) != b.SourceSpan.Len() {
 		return false
@@ -111,7 +111,7 @@ func (a *piece) joinText(b concordat.Passage) bool {
 	return true
 }
 
-// joinWords appends the pairs that lie after the last pair on both sides.
+// joinWords appends the pairs that follow the last pair on both sides.
 func (a *piece) joinWords(words []concordat.SpanPair) {
 	for _, w := range words {
 		if n := len(a.Words); n > 0 && (w.Span.Start < a.Words[n-1].Span.End || w.Source.Start < a.Words[n-1].Source.End) {

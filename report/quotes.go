@@ -9,22 +9,21 @@ import (
 	"concordat"
 )
 
-// maxQuote is the largest number of bytes between two quotation marks that make a quotation. A mark that is never closed, or a pair around
-// a whole chapter, must not take a text out of the scores.
+// maxQuote is the maximum number of bytes between two quotation marks that form a quotation. A mark that is never closed, or a pair
+// around a whole chapter, must not remove text from the scores.
 const maxQuote = 3000
 
-// closers lists, for each mark that can open a quotation, the marks that can close it: English,
-// German and Polish low marks, Swedish equal marks, guillemets pointing either way, Chinese and
-// Japanese corners with their vertical forms, full-width and ornamental marks. Book-title marks
-// 《》 and 〈〉 name works and quote nothing.
+// closers maps each mark that can open a quotation to the marks that can close it: English, German and Polish low marks, identical
+// Swedish marks, guillemets in either direction, Chinese and Japanese corner brackets and their vertical forms, full-width and ornamental
+// marks. Title marks 《》 and 〈〉 name works rather than quote them.
 var closers = map[rune]string{
 	'“': "”", '”': "”", '„': "“”", '‟': "”", '«': "»", '»': "«»", '‹': "›", '›': "‹›",
 	'‘': "’", '‚': "‘’", '‛': "’", '「': "」", '『': "』", '﹁': "﹂", '﹃': "﹄", '｢': "｣",
 	'〝': "〞〟", '＂': "＂", '❝': "❞", '❛': "❜", '⹂': "“”", '"': "\"", '\'': "'",
 }
 
-// quotations returns the text in quotation marks or in a block quotation. Marks belong to one paragraph: a quotation opened but not closed
-// there is ignored.
+// quotations returns the text in quotation marks or block quotations. Quotation marks pair up within a paragraph: a quotation that is not
+// closed there is ignored.
 func quotations(text string) spans {
 	var out []concordat.Span
 	ps := paragraphs(text)
@@ -38,8 +37,8 @@ func quotations(text string) spans {
 	return union(append(out, blockQuotes(text)...))
 }
 
-// continues reports whether p is a paragraph of a quotation that continues in the next: each begins with
-// the opening mark, and only the last has the closing one.
+// continues reports whether p is a paragraph of a quotation that continues in the next one: each begins with an opening mark, and only
+// the last has the closing mark.
 func continues(text string, p, next concordat.Span) bool {
 	p, next = trim(text, p), trim(text, next)
 	r, _ := utf8.DecodeRuneInString(p.In(text))
@@ -49,13 +48,13 @@ func continues(text string, p, next concordat.Span) bool {
 	return !strings.ContainsAny(p.In(text), closers[r])
 }
 
-// open is an opened quotation mark that has not been closed.
+// open is an opening quotation mark not yet closed.
 type open struct {
 	at      int
 	closers string
 }
 
-// markedQuotes returns the outermost quotations of one paragraph.
+// markedQuotes returns the outermost quotations in one paragraph.
 func markedQuotes(text string, p concordat.Span) []concordat.Span {
 	var out []concordat.Span
 	var stack []open
@@ -67,7 +66,7 @@ func markedQuotes(text string, p concordat.Span) []concordat.Span {
 			next = ' '
 		}
 		if k := closes(stack, r, prev, next); elided(text[i:p.End], r) {
-			// an apostrophe in place of omitted letters
+			// an apostrophe for omitted letters
 		} else if k >= 0 {
 			s := concordat.Span{Start: stack[k].at, End: i + size}
 			stack = stack[:k]
@@ -83,7 +82,7 @@ func markedQuotes(text string, p concordat.Span) []concordat.Span {
 	return out
 }
 
-// elided reports whether a text begins with an apostrophe in place of omitted letters: '90s, 'n', 'tis.
+// elided reports whether s begins with an apostrophe for omitted letters: '90s, 'n', 'tis.
 func elided(s string, r rune) bool {
 	if r != '\'' && r != '’' && r != '‘' {
 		return false
@@ -104,7 +103,7 @@ func elided(s string, r rune) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// closes returns the index of the innermost open mark that r closes, or -1.
+// closes returns the index of the innermost open mark closed by r, or -1.
 func closes(stack []open, r, prev, next rune) int {
 	if (r == '\'' || r == '’') && inWord(prev) && inWord(next) {
 		return -1 // an apostrophe
@@ -120,12 +119,12 @@ func closes(stack []open, r, prev, next rune) int {
 	return -1
 }
 
-// opens reports whether a mark that could open a quotation does so here.
+// opens reports whether an opening mark opens a quotation here.
 func opens(r, prev, next rune) bool {
 	switch r {
 	case '"', '\'', '”', '‘', '»', '›', '＂':
-		// A mark that also closes, or an apostrophe, opens a quotation only after a space or punctuation, except in
-		// scripts that write no spaces.
+		// A mark that can also close, or be an apostrophe, opens a quotation only after a space or punctuation, except in scripts without
+		// spaces.
 		if inWord(prev) && !unspaced(prev) {
 			return false
 		}
@@ -136,15 +135,15 @@ func opens(r, prev, next rune) bool {
 
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// unspaced reports whether r is of a script that writes no spaces between words.
+// unspaced reports whether r belongs to a script without spaces between words.
 func unspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// line is one line of a text without its line break.
+// line is a line of text without its line break.
 type line struct {
 	concordat.Span
-	trimmed string // without the white space around it
+	trimmed string // without surrounding white space
 }
 
 func lines(text string) []line {
@@ -161,8 +160,8 @@ func lines(text string) []line {
 	return out
 }
 
-// paragraphs returns the stretches between blank lines. Each line of a stretch longer than maxQuote is a paragraph, since such a text has
-// one paragraph per line.
+// paragraphs returns the stretches of text between blank lines. If a stretch is longer than maxQuote, each line is a paragraph: such a
+// text puts each paragraph on one line.
 func paragraphs(text string) []concordat.Span {
 	var out []concordat.Span
 	ls := lines(text)
@@ -187,13 +186,12 @@ func paragraphs(text string) []concordat.Span {
 	return out
 }
 
-// blockQuotes returns paragraphs set apart as quotations: lines that begin with ">", and paragraphs that are indented as a
-// whole in a text that mostly is not indented. A paragraph of one line is a quotation if it is indented more than the
-// paragraphs of the text and is not a heading.
+// blockQuotes returns block quotations: lines that begin with ">", and fully indented paragraphs in a text that is mostly not indented. A
+// one-line paragraph is a quotation if it is indented more than normal paragraphs and is not a heading.
 func blockQuotes(text string) []concordat.Span {
 	ls := lines(text)
 	var out, indented []concordat.Span
-	prose := 0 // paragraphs of several lines, and long ones of a single line
+	prose := 0 // paragraphs of several lines, and long one-line paragraphs
 	base := usualIndent(text, ls)
 	for i := 0; i < len(ls); {
 		j, quoted, inset := i, true, true
@@ -217,16 +215,16 @@ func blockQuotes(text string) []concordat.Span {
 		}
 		i = j
 	}
-	if 4*len(indented) <= prose { // in a mostly indented text, indentation does not mark quotations
+	if 4*len(indented) <= prose { // in a mostly indented text, indentation does not signal quotations
 		out = append(out, indented...)
 	}
 	return out
 }
 
-// leastBlock is the number of bytes from which a separate line is a paragraph, not a heading.
+// leastBlock is the number of bytes at which a separate line is a paragraph rather than a heading.
 const leastBlock = 80
 
-// usualIndent returns the median indent of the long lines of a text.
+// usualIndent returns the median indent of a text's long lines.
 func usualIndent(text string, ls []line) int {
 	var all []int
 	for _, l := range ls {
@@ -241,7 +239,7 @@ func usualIndent(text string, ls []line) int {
 	return all[len(all)/2]
 }
 
-// indent returns the width of the white space that begins s; a tab counts as four, an ideographic space as two.
+// indent returns the width of the white space at the start of s; a tab counts as four, an ideographic space as two.
 func indent(s string) int {
 	n := 0
 	for _, r := range s {

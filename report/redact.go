@@ -7,17 +7,16 @@ import (
 	"concordat"
 )
 
-// Codes of flags of findings whose sources are no longer, or not yet, visible.
+// Codes of flags on findings with sources that are not yet, or no longer, visible.
 const (
 	FlagDeleted = "source_deleted"
 	FlagHidden  = "source_hidden"
 )
 
-// HiddenTitle replaces the title of a source that is not shown.
+// HiddenTitle replaces the title of a hidden source.
 const HiddenTitle = "—"
 
-// Redact returns the findings without the titles and the wording of some sources, which still count. It does not change the
-// findings.
+// Redact returns the findings without the titles and wording of redacted sources, which still count. It does not modify f.
 func Redact(f *Findings, redacted func(concordat.Ref) bool) *Findings {
 	out := *f
 	out.Passages = slices.Clone(f.Passages)
@@ -62,7 +61,7 @@ func Redact(f *Findings, redacted func(concordat.Ref) bool) *Findings {
 			w.Work, w.Authors = concordat.Work{}, nil
 		}
 	}
-	// A text that may be shown represents its work in preference to one that may not.
+	// A text that may be displayed is preferred as the representative of its work.
 	shown := map[concordat.Ref]concordat.Ref{}
 	for _, w := range out.Works {
 		if first := shown[w.Same]; w.Same != (concordat.Ref{}) && !redacted(w.Source) && (first == (concordat.Ref{}) || w.Source == w.Same) {
@@ -83,7 +82,7 @@ func Redact(f *Findings, redacted func(concordat.Ref) bool) *Findings {
 	return &out
 }
 
-// Flagged returns the findings with one more flag, which replaces a flag with the same code.
+// Flagged returns the findings with an additional flag, which replaces any flag with the same code.
 func Flagged(f *Findings, flag concordat.Flag) *Findings {
 	out := *f
 	out.Flags = slices.DeleteFunc(slices.Clone(f.Flags), func(x concordat.Flag) bool { return x.Code == flag.Code })
@@ -91,19 +90,19 @@ func Flagged(f *Findings, flag concordat.Flag) *Findings {
 	return &out
 }
 
-// HiddenFlag returns a flag which says that n sources are not shown before a date, the end of the latest of their embargoes.
+// HiddenFlag returns a flag saying that n sources are hidden until a date, the end of the last of their embargoes.
 func HiddenFlag(n int, until time.Time) concordat.Flag {
 	return concordat.Flag{Code: FlagHidden, Count: n,
 		Detail: "Sources under an embargo count in the scores; their titles and their wording are not shown before " +
 			until.UTC().Format("2006-01-02") + "."}
 }
 
-// DeletedFlag returns a flag which says that n sources have since been deleted from their library.
+// DeletedFlag returns a flag saying that n sources have since been deleted from their library.
 func DeletedFlag(n int) concordat.Flag {
 	return concordat.Flag{Code: FlagDeleted, Count: n, Detail: "Sources named in this report have since been deleted from their library. Their titles and wording are shown only as far as the policy of the site keeps them."}
 }
 
-// Renamed returns the findings with other names for some sources.
+// Renamed returns the findings with some sources renamed.
 func Renamed(f *Findings, names map[concordat.Ref]concordat.Ref) *Findings {
 	rename := func(r *concordat.Ref) {
 		if to, ok := names[*r]; ok {

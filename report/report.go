@@ -8,92 +8,92 @@ import (
 	"concordat"
 )
 
-// Version is the version of the stored form of Findings.
+// Version is the version of the storage format of Findings.
 const Version = 1
 
-// Findings are everything one check found, before any rule. They are stored as JSON. Spans are bytes of Submission.Text.
+// Findings are everything one check found, before any rule is applied. They are stored as JSON. Spans are bytes of Submission.Text.
 type Findings struct {
 	Version    int                `json:"version"` // see Version
 	Task       concordat.TaskID   `json:"task"`
 	Submission concordat.Document `json:"submission"` // with its text
 	Scheme     concordat.Scheme   `json:"scheme"`
 	Made       time.Time          `json:"made"`
-	// Sections of the submission, in text order, disjoint; nil without a template.
+	// Sections of the submission, in text order without overlaps; nil without a template.
 	Sections []concordat.Section `json:"sections,omitempty"`
-	Skipped  []concordat.Skipped `json:"skipped"` // the parts not fingerprinted, and why
-	// Checked are the compared parts. Nil means everything that was not skipped.
+	Skipped  []concordat.Skipped `json:"skipped"` // parts that were not fingerprinted, and why
+	// Checked lists the compared parts. Nil means everything except Skipped.
 	Checked []concordat.Span `json:"checked"`
-	// Characters is the number of characters of the whole text as the scheme counts them. Scores
-	// do not use it: a report counts letters, marks and digits of the original on both sides.
+	// Characters is the number of characters in the whole text as counted by the scheme. Scores do not use it: a report counts letters,
+	// marks and digits of the original in both numerator and denominator.
 	Characters int `json:"characters"`
-	// Passages hold every shared span of the submission with each source that holds it, in any order; they may overlap freely.
+	// Passages contains every span that the submission shares with any source, in any order; they may overlap freely.
 	Passages []concordat.Passage `json:"passages"`
-	// Wording is the wording of the submission that others may share, in text order and disjoint. It is found before
-	// anything is compared, it is not evidence, and no passage of evidence crosses it.
+	// Wording is the shared wording in the submission, in text order without overlaps. It is identified before anything is compared; it
+	// is not evidence, and no evidence crosses it.
 	Wording []Wording `json:"wording,omitempty"`
-	// WordingOf is the number of documents among which Wording was sought, including the submission. It is 0 if Wording was not sought,
-	// as in findings of earlier versions.
+	// WordingOf is the number of documents searched for Wording, including the submission. It is 0 if there was no such search, as in
+	// findings of earlier versions.
 	WordingOf int `json:"wording_of,omitempty"`
-	// SharedWorks are the works that sources also cite, in any order. They are not evidence.
+	// SharedWorks are cited works that sources also cite, in any order. They are not evidence.
 	SharedWorks []SharedWorks `json:"shared_works,omitempty"`
-	// Leads are passages that seem to say the same in other words, in any order. They are not evidence. Nil means that
-	// they were not requested.
+	// Leads are passages that seem to say the same in other words, in any order. They are not evidence. Nil means that leads were not
+	// requested.
 	Leads []Lead `json:"leads,omitzero"`
-	// LeadSearch records how leads were looked for. It is nil if they were not, or if an earlier version looked for them.
+	// LeadSearch records how leads were sought. It is nil if they were not, or if the search was by an earlier version.
 	LeadSearch *LeadSearch `json:"lead_search,omitempty"`
-	// PartnerLeads are documents of partners that may say the same as the submission, according to the partners; their text is not known
+	// PartnerLeads are partner documents that, according to the partners, might say the same as the submission; their text is unknown
 	// here.
 	PartnerLeads []PartnerLead         `json:"partner_leads,omitempty"`
 	Consulted    []concordat.Consulted `json:"consulted"`
 	Flags        []concordat.Flag      `json:"flags"`
-	Forward      string                `json:"forward"`   // what other sites were asked about: unmatched, all or none
-	Threshold    float64               `json:"threshold"` // covered share from which a report deserves a close read
-	Probe        string                `json:"probe"`     // how far around each band the index looked: exact or one
-	// Dated is the date of the submission, or empty if unknown, and DatedBy is its origin.
+	Forward      string                `json:"forward"`   // which sentences were sent to other sites: unmatched, all or none
+	Threshold    float64               `json:"threshold"` // covered share at which a report deserves close reading
+	Probe        string                `json:"probe"`     // how far around each band the index searched: exact or one
+	// Dated is the submission's date, or empty if unknown; DatedBy is where the date comes from.
 	Dated   concordat.Date       `json:"dated,omitempty"`
 	DatedBy concordat.DateOrigin `json:"dated_by,omitempty"`
-	// Dates are the ages of sources, as far as they are known.
+	// Dates holds the ages of sources, as far as known.
 	Dates []SourceDate `json:"dates,omitempty"`
-	// Works describes the works of the sources, if they are known.
+	// Works describes the works of the sources, as far as known.
 	Works []SourceWork `json:"works,omitempty"`
-	// Authors are the known authors of the submission.
+	// Authors lists the known authors of the submission.
 	Authors []concordat.Creator `json:"authors,omitempty"`
-	// Templates are the wordings that the consulted libraries themselves hand out.
+	// Templates holds the wording that the consulted libraries hand out themselves.
 	Templates []Template `json:"templates,omitempty"`
-	// Counting are the wordings, without text, that would be undecided if their libraries had not decided that they count.
+	// Counting lists, without text, the wordings that would be undecided had their libraries not decided that they count.
 	Counting []Template `json:"counting,omitempty"`
-	// Short holds the findings about pieces too short for fingerprints; it is nil if they were not requested.
+	// Short holds the findings on pieces too short for fingerprints; nil if they were not requested.
 	Short *ShortFindings `json:"short,omitempty"`
-	// Signatures are those of the sites that answered.
+	// Signatures holds the signatures of the sites that answered.
 	Signatures []Signature `json:"signatures,omitempty"`
-	// Partners are the documents of partners that are sources of passages, in order of Ref.
+	// Partners lists the partner documents that are sources of passages, in order of Ref.
 	Partners []PartnerSource `json:"partners,omitempty"`
-	// Sites are the names that partners give themselves in their cards, for people.
+	// Sites maps partners to the display names in their cards.
 	Sites map[concordat.SiteID]string `json:"sites,omitempty"`
-	// Disclosures are the requests to disclose passages of partners, in the order in which they were made.
+	// Disclosures lists the requests to disclose passages of partners, in chronological order.
 	Disclosures []Disclosure `json:"disclosures,omitempty"`
-	// Statements are partners' signed answers, in the bytes they signed.
+	// Statements holds partners' signed answers, exactly as signed.
 	Statements []concordat.Statement `json:"statements,omitempty"`
-	// Withheld holds the data that the scores need if the submission's text is not stored; it is nil if the text is stored.
+	// Withheld holds the data needed for scores if the submission's text is not stored; nil if the text is stored.
 	Withheld *Withheld `json:"withheld,omitempty"`
 }
 
-// Wording is a stretch of the submission that others may legitimately share.
+// Wording is a stretch of the submission that others can legitimately share.
 type Wording struct {
 	concordat.Span
 	Kind      concordat.Kind `json:"kind"`            // common, form, quotation or undecided
-	Documents int            `json:"documents"`       // that hold it, including the submission
-	Of        int            `json:"of"`              // documents that could hold it: of the libraries asked, or of the batch
-	Why       string         `json:"why,omitempty"`   // for a form, the part that it reads like, see package wording
-	Words     int            `json:"words,omitempty"` // consecutive words, including those around it; 0: not recorded
-	// Holders are the first documents that hold undecided wording, except the submission.
+	Documents int            `json:"documents"`       // number that contain it, including the submission
+	Of        int            `json:"of"`              // number that could contain it: those in the queried libraries, or in the batch
+	Why       string         `json:"why,omitempty"`   // for a form, the part that it resembles, see package wording
+	Words     int            `json:"words,omitempty"` // length in consecutive words, including adjacent ones; 0 if not recorded
+	// Holders lists the first documents that contain undecided wording, apart from the submission.
 	Holders []concordat.Ref `json:"holders,omitempty"`
 }
 
-// SharedWording is Wording seen through rules.
+// SharedWording is Wording with its status under the rules.
 type SharedWording struct {
 	Wording
-	Counted bool // matches in it count, by a rule or a decision
+	Counted bool // matches in it count, by rule or decision
 	Left    bool // an officer excluded it
 }
 
@@ -102,25 +102,24 @@ func (w SharedWording) Undecided() bool {
 	return w.Kind == concordat.KindUndecided && !w.Counted && !w.Left
 }
 
-// Template is wording that a library hands out itself, or that was given with the check: a form, a
-// cover page, a declaration.
+// Template is wording that a library hands out, or that was supplied with the check: a form, a cover page, a declaration.
 type Template struct {
 	Site    concordat.SiteID    `json:"site,omitempty"`
-	Library concordat.LibraryID `json:"library,omitempty"` // empty if given with the check
+	Library concordat.LibraryID `json:"library,omitempty"` // empty if supplied with the check
 	Name    string              `json:"name"`
 	Text    string              `json:"text"`
 }
 
-// Signature is one site's signature of its answer. The package stores it but does not check it.
+// Signature is a site's signature of its answer. This package stores it but does not verify it.
 type Signature struct {
 	Site  concordat.SiteID `json:"site"`
-	Over  string           `json:"over"`  // kind of signed content, for example answer
+	Over  string           `json:"over"`  // kind of content signed, for example answer
 	Key   string           `json:"key"`   // fingerprint of the signing key
-	Value []byte           `json:"value"` // base64 in JSON
+	Value []byte           `json:"value"` // encoded in base64 in JSON
 }
 
-// Validate returns an error that lists everything in f that would make its report wrong: another version, or spans outside the text.
-// Build does not need valid findings; it leaves out anything that it cannot place.
+// Validate returns an error listing everything in f that would make its report wrong: a different version, or spans outside the text.
+// Build accepts invalid findings; it omits whatever it cannot place.
 func (f *Findings) Validate() error {
 	var errs []error
 	if f.Version != Version {
@@ -135,125 +134,125 @@ func (f *Findings) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Report is findings seen through rules. Slices belong to the report; Parts and texts are shared
-// with the findings and must not be changed.
+// Report is a set of findings with rules applied. Slices belong to the report; Parts and texts are shared with the findings and must not
+// be modified.
 type Report struct {
 	Task         concordat.TaskID
 	Submission   concordat.Document
-	Digest       string // SHA-256 of Submission.Text, hexadecimal
+	Digest       string // SHA-256 of Submission.Text, in hexadecimal
 	Scheme       concordat.Scheme
 	Made         time.Time
 	Probe        string
 	Forward      string
 	Threshold    float64
 	Rules        Rules
-	Language     Language // of the report's own words; set it before writing
+	Language     Language // language of the report's own text; set it before writing
 	Scores       Scores
-	Evidence     []concordat.Evidence // in text order, disjoint
-	Numbers      []string             // the numbers with which people cite Evidence, one for each; see Number
-	LastNumber   int                  // the number of passages without rules, the highest of Numbers
-	Sources      []RankedSource       // largest share first, those excluded by a rule last
-	Groups       []GroupShare         // of passages; none if nothing was compared
+	Evidence     []concordat.Evidence // in text order without overlaps
+	Numbers      []string             // numbers by which people cite Evidence, one each; see Number
+	LastNumber   int                  // highest number, which is the number of passages without any rules
+	Sources      []RankedSource       // largest share first; sources excluded by a rule last
+	Groups       []GroupShare         // groups of passages; none if nothing was compared
 	Sections     []SectionScore
-	Covered      []Stretch           // text that makes up the covered share, in text order, disjoint
-	Checked      []concordat.Span    // the compared text, in text order, disjoint
-	Skipped      []concordat.Skipped // the text not compared, in text order, disjoint
-	Account      Account             // of the letters of the file
-	Quotes       []concordat.Span    // quotations, in text order, disjoint
-	References   []concordat.Span    // lists of references, in text order, disjoint
-	Citations    []concordat.Span    // marks of citations, in text order, disjoint
-	Wording      []SharedWording     // wording that others may share, in text order
-	SharedWorks  []SharedWorks       // works that sources also cite, most first; not part of any share
+	Covered      []Stretch           // text in the covered share, in text order without overlaps
+	Checked      []concordat.Span    // compared text, in text order without overlaps
+	Skipped      []concordat.Skipped // text not compared, in text order without overlaps
+	Account      Account             // account of the letters of the file
+	Quotes       []concordat.Span    // quotations, in text order without overlaps
+	References   []concordat.Span    // lists of references, in text order without overlaps
+	Citations    []concordat.Span    // citation marks, in text order without overlaps
+	Wording      []SharedWording     // shared wording, in text order
+	SharedWorks  []SharedWorks       // works that sources also cite, most works first; not part of any share
 	Leads        []RuledLead         // leads in text order, never evidence; nil if not requested
-	LeadSearch   *LeadSearch         // of Findings
-	LeadFilter   LeadFilter          // chooses the Leads to write, zero means all; set it before writing. Scores and counts do not change
-	PartnerLeads []PartnerLead       // of Findings, by place
-	Counting     []Template          // as in Findings
-	Templates    []Template          // whose wording does not count unless Rules.CountTemplates
+	LeadSearch   *LeadSearch         // from Findings
+	LeadFilter   LeadFilter          // selects the Leads to write; zero selects all. Set it before writing. Scores and counts do not change
+	PartnerLeads []PartnerLead       // from Findings, ordered by place
+	Counting     []Template          // from Findings
+	Templates    []Template          // templates; their wording does not count unless Rules.CountTemplates is set
 	Dated        concordat.Date      // date of the submission; empty if unknown
 	Authors      []concordat.Creator // known authors of the submission
-	Short        *ShortTexts         // the short pieces; nil if not requested
+	Short        *ShortTexts         // short pieces; nil if not requested
 	Consulted    []concordat.Consulted
 	Flags        []concordat.Flag
 	Signatures   []Signature
-	Partners     []PartnerSource // of Findings
+	Partners     []PartnerSource // from Findings
 	Disclosures  []Disclosure
 	Statements   []concordat.Statement
-	Sites        map[concordat.SiteID]string // of Findings
-	Names        Names                       // names for people; if zero, identities are shown. The caller sets it
-	// Review holds people's decisions about the report, or is nil if there are none. The caller sets it.
+	Sites        map[concordat.SiteID]string // from Findings
+	Names        Names                       // display names, set by the caller; if zero, identities are displayed
+	// Review holds people's decisions about the report, or nil if there are none. It is set by the caller.
 	Review *Review
-	// Later holds the matching documents added since, if the check keeps watching. The latest is first, and there are
-	// at most MaxLater. The caller sets it.
+	// Later holds the matching documents added since, if the check keeps watching. The latest comes first, and there are at most
+	// MaxLater. It is set by the caller.
 	Later []Later
-	// Unplaced counts the passages of the findings that lie outside the text and were left out.
+	// Unplaced counts passages in the findings that lie outside the text and were dropped.
 	Unplaced int
 }
 
-// Stretch is text that counts with the strongest kind of any passage that holds it.
+// Stretch is text that counts under the strongest kind of any passage that contains it.
 type Stretch struct {
 	concordat.Span
 	Kind concordat.Kind
 }
 
-// Scores are shares of letters, marks and digits, 0 to 1, all for one set of evidence. Shares of counting text are relative to the text
-// that could count, and the others to the text that was compared: Found = Whole + Common + Excluded and Covered = Verbatim + Changed,
-// up to rounding.
+// Scores are shares of letters, marks and digits, 0 to 1, for one set of evidence. Shares of counting text are relative to the text that
+// could count; the others are relative to the compared text: Found = Whole + Common + Excluded and Covered = Verbatim + Changed, up to
+// rounding.
 type Scores struct {
-	Characters int     // letters, marks and digits of the text
-	Checked    int     // the compared part
-	Countable  int     // the part that could count: no template, form, list of references or the like
-	Words      int     // words of Countable; a pair of Chinese characters counts as one
-	Found      float64 // of Checked: within any passage, before rules
-	Whole      float64 // of Checked: within a passage that counts
-	Covered    float64 // of Countable: within a passage that counts
-	Template   float64 // of Excluded: wording of a template
-	Form       float64 // of Excluded: reads like wording of a form
-	Verbatim   float64 // of Covered: in the same words as a source
-	Changed    float64 // of Covered: edited, reworked or condensed
-	Common     float64 // of Checked: only in wording that many documents share
-	Excluded   float64 // of Checked: found, and excluded by a rule
-	Undecided  float64 // of Excluded: an officer must decide whether it counts
-	IfCounted  float64 // of Countable: covered if all undecided wording counts; 0 if nothing is undecided
-	Quoted     float64 // of Checked: found in a quotation, whether or not quotations count
-	Quotes     float64 // of Quoted: the part that counts
-	Largest    float64 // of Countable: the largest share of a single source
-	Estimate   *Bounds // bounds of Covered, if this site lacks the text of a source that counts; nil if Covered was measured
-	Leads      float64 // of Countable: leads that an officer counts; not part of Covered
-	// Literalness is the mean similarity of Covered to the closest source, 0 to 1; 0 if nothing is covered. It may rise when a source is
-	// excluded, since it is not a share of the text.
+	Characters int     // letters, marks and digits in the text
+	Checked    int     // those in compared text
+	Countable  int     // those that could count: outside templates, forms, reference lists and the like
+	Words      int     // words in Countable; two Chinese characters count as one
+	Found      float64 // share of Checked in any passage, before rules
+	Whole      float64 // share of Checked in counting passages
+	Covered    float64 // share of Countable in counting passages
+	Template   float64 // part of Excluded in template wording
+	Form       float64 // part of Excluded that resembles a form
+	Verbatim   float64 // part of Covered with the same words as a source
+	Changed    float64 // part of Covered that was edited, reworked or condensed
+	Common     float64 // share of Checked only in wording shared by many documents
+	Excluded   float64 // share of Checked found but excluded by a rule
+	Undecided  float64 // part of Excluded that an officer must decide on
+	IfCounted  float64 // value of Covered if all undecided wording counts; 0 if nothing is undecided
+	Quoted     float64 // share of Checked found in quotations, whether or not they count
+	Quotes     float64 // counting part of Quoted
+	Largest    float64 // largest share of Countable from a single source
+	Estimate   *Bounds // bounds of Covered if this site lacks the text of a counting source; nil if Covered was measured
+	Leads      float64 // share of Countable in leads that an officer counts; not part of Covered
+	// Literalness is the mean similarity of the covered text to the closest source, 0 to 1; 0 if nothing is covered. Excluding a source
+	// can increase it, since it is not a share of the text.
 	Literalness float64
 }
 
-// ByRules returns the share that rules alone exclude: Excluded without Undecided.
+// ByRules returns the share that rules alone exclude: Excluded minus Undecided.
 func (s Scores) ByRules() float64 { return max(0, s.Excluded-s.Undecided) }
 
-// Measured reports whether anything was compared; otherwise every share is a blank, not a zero.
+// Measured reports whether anything was compared; if not, every share is blank rather than zero.
 func (s Scores) Measured() bool { return s.Checked > 0 }
 
-// RankedSource is one document with everything it shares with the submission. Several documents that are texts of one work are one source.
+// RankedSource is one document and everything it shares with the submission. Documents that are texts of one work form a single source.
 type RankedSource struct {
 	concordat.Ref
 	Title      string
-	Work       *concordat.Work // as a repository describes it; nil if unknown
-	Also       []Copy          // further places of the work
-	Own        *OwnWork        // proposal that it is the author's own earlier work; nil if there is none
-	Share      float64         // share of the characters that could count, 0 to 1; for an excluded source, the share that it would hold
-	Estimate   *Bounds         // bounds of Share, if this site does not have the text of the source; nil if Share was measured
-	Verbatim   float64         // of Share: in the same words
-	Alone      float64         // of Share: in no other source that counts
+	Work       *concordat.Work // description from a repository; nil if unknown
+	Also       []Copy          // other locations of the work
+	Own        *OwnWork        // proposal that it is the author's own earlier work, or nil
+	Share      float64         // share of the characters that could count, 0 to 1; for an excluded source, what its share would be
+	Estimate   *Bounds         // bounds of Share if this site lacks the text of the source; nil if Share was measured
+	Verbatim   float64         // part of Share in the same words
+	Alone      float64         // part of Share in no other counting source
 	Characters int
-	Held       []concordat.Span // the places that it holds, in text order, disjoint
-	Sections   []float64        // share of each of Report.Sections that it holds, 0 to 1
+	Held       []concordat.Span // places it contains, in text order without overlaps
+	Sections   []float64        // share of each of Report.Sections that it contains, 0 to 1
 	Evidence   []int            // indices into Report.Evidence, ascending; none for an excluded source
 	Excluded   concordat.Exclusion
-	Ordinal    int // from 1, the same under all rules; see Letter
+	Ordinal    int // from 1, independent of the rules; see Letter
 }
 
-// SectionScore is one section with its share.
+// SectionScore is a section with its share.
 type SectionScore struct {
 	concordat.Section
-	Checked  int     // letters, marks and digits compared; if 0, not measured
+	Checked  int     // compared letters, marks and digits; 0 means not measured
 	Share    float64 // covered share of the part that could count, 0 to 1
-	Excluded bool    // by rule
+	Excluded bool    // excluded by a rule
 }

@@ -10,21 +10,21 @@ import (
 // Review holds people's decisions about a report.
 type Review struct {
 	Verdict string // clear, discuss or suspected
-	Reason  string // in the author's words
+	Reason  string // in the words of its author
 	By      string
 	At      time.Time
-	Signed  []SignedOff // sign-offs by people other than its author, oldest first
-	// Stale says that the rules have changed since the verdict, so it was based on other figures.
+	Signed  []SignedOff // sign-offs by other people, oldest first
+	// Stale means that the rules have changed since the verdict, which was therefore based on other figures.
 	Stale bool
 }
 
-// SignedOff is a person who agreed with a verdict.
+// SignedOff records that a person agreed with a verdict.
 type SignedOff struct {
 	By string    `json:"by"`
 	At time.Time `json:"at"`
 }
 
-// jsonReview is a Review in the JSON form.
+// jsonReview is the JSON form of Review.
 type jsonReview struct {
 	Verdict string      `json:"verdict"`
 	Reason  string      `json:"reason"`
@@ -42,7 +42,7 @@ func (r *Report) jsonReview() *jsonReview {
 	return &jsonReview{v.Verdict, v.Reason, v.By, v.At, append([]SignedOff{}, v.Signed...), v.Stale}
 }
 
-// Verdict returns a verdict in plain words.
+// Verdict describes a verdict in plain words.
 func (l Language) Verdict(code string) string {
 	switch code {
 	case "clear":
@@ -55,7 +55,7 @@ func (l Language) Verdict(code string) string {
 	return l.Say("No verdict")
 }
 
-// ReviewWords returns people's decisions, one sentence for each.
+// ReviewWords describes people's decisions, one sentence each.
 func (r *Report) ReviewWords() []string {
 	v, l := r.Review, r.Language
 	if v == nil {
@@ -78,14 +78,13 @@ func (r *Report) ReviewWords() []string {
 	return out
 }
 
-// Mirrored reports whether a document of a partner is known from a copy of its library at this site, and not from the
-// partner itself.
+// Mirrored reports whether a partner's document is known from this site's copy of the library rather than from the partner.
 func (r *Report) Mirrored(ref concordat.Ref) bool {
 	p, ok := r.Partner(ref)
 	return ok && p.Job == ""
 }
 
-// MirrorDate returns the date of the copy of a partner's library, or zero if there is none.
+// MirrorDate returns the date of the copy of a partner's library, or the zero time if there is none.
 func (r *Report) MirrorDate(ref concordat.Ref) time.Time {
 	i := slices.IndexFunc(r.Consulted, func(c concordat.Consulted) bool {
 		return c.Site == ref.Site && c.Library == ref.Library && !c.Mirror.IsZero()

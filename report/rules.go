@@ -13,12 +13,12 @@ import (
 	"concordat"
 )
 
-// Rules determine which findings count. The zero value counts everything except wording that others may share, that is common or to be
-// decided, and isolated sentences. A rule takes its wording out of the numerator of a share; templates, forms and lists of references
-// leave the denominator as well, as they could not count.
+// Rules determine which findings count. The zero value counts everything except shared wording that is common or undecided, and isolated
+// sentences. A rule removes its wording from the numerator of a share; templates, forms and reference lists leave the denominator as
+// well, because they could not count.
 //
-// Stores, reports, the API and its clients use this one type; spans are bytes here and code points outside ([Rules.InPoints]). A field with
-// a flag is a rule for a whole report, and its tags describe it; see [RuleTable].
+// Stores, reports, the API and its clients all use this type; spans are bytes here and code points externally ([Rules.InPoints]). A field
+// with a flag is a rule for a whole report, described by its tags; see [RuleTable].
 type Rules struct {
 	ExcludeQuotes       bool `json:"exclude_quotes" flag:"exclude-quotes" label:"rules.quotes" doc:"Leave quoted passages out of the scores."`
 	ExcludeBibliography bool `json:"exclude_bibliography" flag:"exclude-bibliography" label:"rules.bibliography" doc:"Leave the list of references out of the scores."`
@@ -27,19 +27,19 @@ type Rules struct {
 	CountForms          bool `json:"count_forms" required:"false" flag:"count-forms" label:"rules.countforms" doc:"Count wording that looks like a form even without a template."`
 	CountQuotations     bool `json:"count_quotations" required:"false" flag:"count-quotations" label:"rules.countquotations" doc:"Count quotations that name their source."`
 	CountSentences      bool `json:"count_sentences" required:"false" flag:"count-sentences" label:"rules.countsentences" doc:"Count isolated sentences."`
-	// MinCharacters is the least number of letters, marks and digits of a match.
+	// MinCharacters is the minimum number of letters, marks and digits in a match.
 	MinCharacters int `json:"min_characters" minimum:"0" maximum:"1000000" unit:"letters and digits" flag:"min-match" label:"rules.min" doc:"Shortest match that counts. 0: any."`
-	// MinSourceShare is the least share of the submission that a source must hold, 0 to 1.
+	// MinSourceShare is the minimum share of the submission that a source must contain, 0 to 1.
 	MinSourceShare float64 `json:"min_source_share" minimum:"0" maximum:"1" flag:"min-source" label:"rules.share" doc:"Smallest source that counts, as a share of the submission."`
-	// CommonAbove is the number of documents above which a passage is common wording by itself, regardless of the findings' Wording; 0
-	// means DefaultCommonAbove, and a negative number that nothing is common.
+	// CommonAbove is the number of documents above which a passage is common wording, regardless of the findings' Wording; 0 means
+	// DefaultCommonAbove, and a negative number disables the rule.
 	CommonAbove int `json:"common_above" minimum:"-1" maximum:"1000000000" unit:"documents" initial:"20" flag:"common-above" label:"rules.common" never:"count_common" neverlabel:"rules.countcommon" doc:"Wording found in more documents than this is common and does not count alone. 0: the default, 20; -1: nothing is common."`
-	// ExcludeSources names documents that do not count. A Ref without a Document names the whole library, and
-	// one without a Library the whole site.
+	// ExcludeSources names documents that do not count. A Ref without Document names a whole library, and one without Library names a
+	// whole site.
 	ExcludeSources []concordat.Ref `json:"exclude_sources" required:"false" maxItems:"1000"`
-	// OwnWork names documents, as ExcludeSources does, that are earlier work of the submission's author.
+	// OwnWork names, in the same way as ExcludeSources, earlier work of the submission's author.
 	OwnWork []concordat.Ref `json:"own_work,omitempty" maxItems:"1000" doc:"Earlier work of the author"`
-	// NotOwnWork names documents that are no longer proposed as earlier work of the author. It changes no score.
+	// NotOwnWork names documents no longer to be proposed as earlier work of the author. It does not affect scores.
 	NotOwnWork      []concordat.Ref   `json:"not_own_work,omitempty" maxItems:"1000" doc:"Not earlier work of the author, although it was proposed"`
 	ExcludeKinds    []concordat.Kind  `json:"exclude_kinds" required:"false" maxItems:"10" enum:"verbatim,near,paraphrase,summary,common" flag:"exclude-kind" label:"rules.kinds" doc:"Kinds of evidence that do not count."`
 	ExcludeGroups   []string          `json:"exclude_groups" required:"false" maxItems:"4" enum:"uncited,unquoted,unsourced,quoted_cited" flag:"exclude-group" label:"rules.groups" doc:"Groups of passages that do not count: without citation, cited without quotation marks, quoted without source, quoted and cited."`
@@ -51,27 +51,27 @@ type Rules struct {
 	SetAsideLeads   []LeadRuling      `json:"set_aside_leads" required:"false" maxItems:"1000" doc:"Leads that were set aside"`
 }
 
-// DefaultCommonAbove is the number of documents above which wording is common: in laws and web pages the few blocks above it produce most
-// of all duplicate pairs (doc/design.md, detection).
+// DefaultCommonAbove is the number of documents above which wording is common: in laws and web pages, the few blocks above it produce
+// most duplicate pairs (doc/design.md, detection).
 const DefaultCommonAbove = 20
 
-// Ruling is a decision about a place of the submission, with its reason.
+// Ruling is a decision about a place in the submission, with a reason.
 type Ruling struct {
-	Span    concordat.Span `json:"span"` // of the submission's text
+	Span    concordat.Span `json:"span"` // in the submission's text
 	Comment string         `json:"comment" minLength:"1" maxLength:"10000"`
 	By      string         `json:"by,omitempty" doc:"Set by the site for new ones"`
 	At      time.Time      `json:"at,omitzero" required:"false" doc:"Set by the site for new ones"`
 }
 
-// ExcludedPassage is a passage excluded from the scores.
+// ExcludedPassage is a passage excluded from scores.
 type ExcludedPassage = Ruling
 
 // CountedWording is shared wording, or an isolated sentence, that counts by decision.
 type CountedWording = Ruling
 
-// ruleWords are the lines in which a report states its rules, in order. A rule may have no line, or several.
+// ruleWords lists the lines in which a report states its rules, in order. A rule can have no line or several.
 var ruleWords = []struct {
-	rule string // its name in JSON
+	rule string // JSON name of the rule
 	say  func(*Report) []string
 }{
 	{"exclude_quotes", func(r *Report) []string { return r.line("Quotations: %s.", r.counted(!r.Rules.ExcludeQuotes)) }},
@@ -155,7 +155,7 @@ var ruleWords = []struct {
 	}},
 }
 
-// RuleWords returns the rules of a report in words, one line each.
+// RuleWords describes the rules of a report, one line each.
 func (r *Report) RuleWords() (out []string) {
 	for _, w := range ruleWords {
 		out = append(out, w.say(r)...)
@@ -178,30 +178,29 @@ func (r *Report) sourceLines(text string, refs []concordat.Ref) (out []string) {
 	return out
 }
 
-// Rule is a row of the table of rules for a whole report, made from the tags of a field of [Rules]. Command flags, configuration keys,
-// forms on pages and their documentation are generated from it.
+// Rule is an entry in the table of rules for whole reports, built from the tags of a field of [Rules]. Command flags, configuration keys,
+// web forms and their documentation are generated from it.
 type Rule struct {
-	Name    string   // in JSON and in forms; report.NAME is its key in the configuration
-	Flag    string   // of commands
-	Label   string   // key of its words on pages
-	Doc     string   // one or two sentences on what it does
-	Unit    string   // of a number; a float64 is a share
-	Initial string   // value in the configuration; empty for the zero value
-	Words   []string // values that a list may hold; nil means any text
-	// Never is the name of the check box in a form that makes the number negative, so that the rule is not applied. NeverLabel is the key
-	// of its words.
+	Name    string   // name in JSON and in forms; report.NAME is the configuration key
+	Flag    string   // flag of commands
+	Label   string   // key of its label on pages
+	Doc     string   // what it does, in one or two sentences
+	Unit    string   // unit of a number; a float64 is a share
+	Initial string   // configured value; empty for the zero value
+	Words   []string // values allowed in a list; nil allows any text
+	// Never is the name of a check box that makes the number negative to disable the rule. NeverLabel is the key of its label.
 	Never, NeverLabel string
 	Least, Most       float64 // bounds of a number
 
 	field int
 }
 
-// Of returns the place of the rule's value in rules: a *bool, *int, *float64, *[]string or *[]concordat.Kind.
+// Of returns a pointer to the rule's value in rules: a *bool, *int, *float64, *[]string or *[]concordat.Kind.
 func (r Rule) Of(rules *Rules) any {
 	return reflect.ValueOf(rules).Elem().Field(r.field).Addr().Interface()
 }
 
-// RuleTable returns the rules that hold for a whole report, in the order of their fields.
+// RuleTable returns the rules for whole reports, in field order.
 func RuleTable() []Rule {
 	var out []Rule
 	t := reflect.TypeFor[Rules]()
@@ -223,10 +222,10 @@ func RuleTable() []Rule {
 	return out
 }
 
-// Fault returns a description of how the value of the rule is out of range, or "" if it is in range.
+// Fault describes how the rule's value is out of range, or returns "" if it is in range.
 func (r Rule) Fault(rules *Rules) string {
 	number := func(x float64) string {
-		if x >= r.Least && x <= r.Most { // NaN is not
+		if x >= r.Least && x <= r.Most { // false for NaN
 			return ""
 		}
 		text := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
@@ -249,7 +248,7 @@ func (r Rule) Fault(rules *Rules) string {
 	return ""
 }
 
-// wrongWord returns a message that names a word of a list which the rule does not know, or "" if it knows all or accepts any.
+// wrongWord returns a message that names a list element unknown to the rule, or "" if there is none or the rule accepts any text.
 func (r Rule) wrongWord(words []string) string {
 	for _, w := range words {
 		if r.Words != nil && !slices.Contains(r.Words, w) {
@@ -259,8 +258,7 @@ func (r Rule) wrongWord(words []string) string {
 	return ""
 }
 
-// Over returns r with the rules for whole reports that over sets: flags that are true, numbers other than 0, and additional elements of
-// lists.
+// Over returns r with the rules for whole reports that are set in over: true flags, nonzero numbers, and additional list elements.
 func (r Rules) Over(over Rules) Rules {
 	for _, rule := range RuleTable() {
 		switch to := rule.Of(&r).(type) {
@@ -279,8 +277,8 @@ func (r Rules) Over(over Rules) Rules {
 	return r
 }
 
-// Validate returns an error that lists everything invalid in r: shares outside 0 to 1, empty spans, unknown kinds. Build does not
-// require valid rules: impossible ones exclude nothing, or everything.
+// Validate returns an error listing everything invalid in r: shares outside 0 to 1, empty spans, unknown kinds. Build accepts invalid
+// rules: impossible ones exclude nothing, or everything.
 func (r *Rules) Validate() error {
 	var errs []error
 	fault := func(format string, args ...any) {
@@ -314,7 +312,7 @@ func (r *Rules) Validate() error {
 	return errors.Join(errs...)
 }
 
-// InPoints returns the rules in their external form: spans of the submission are code points, and no list is nil except OwnWork and
+// InPoints returns the rules in their external form: spans of the submission in code points, and no nil lists except OwnWork and
 // NotOwnWork.
 func (r Rules) InPoints(count *Counter) Rules { return r.place(count.Points) }
 
@@ -340,8 +338,8 @@ func (r Rules) place(at func(concordat.Span) concordat.Span) Rules {
 	return r
 }
 
-// Decided returns r as rules that replace earlier ones: existing rulings keep their author and time, and new ones get
-// the given author and time.
+// Decided returns r as a replacement for earlier rules: existing rulings keep their author and time, and new ones get the given author
+// and time.
 func (r Rules) Decided(before Rules, by string, at time.Time) Rules {
 	own := func(list, old []Ruling) (out []Ruling) {
 		for _, x := range list {

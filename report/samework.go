@@ -11,15 +11,15 @@ import (
 type SourceWork struct {
 	Source concordat.Ref  `json:"source"`
 	Work   concordat.Work `json:"work,omitzero"`
-	// Authors are the authors known to the library, if Work names none.
+	// Authors lists the authors known to the library, if Work names none.
 	Authors []concordat.Creator `json:"authors,omitempty"`
-	// Same is the source that represents all texts of this work, or zero if there is no other text. [JoinWorks] sets it.
+	// Same is the source that represents all texts of this work, or zero if there is only one text. [JoinWorks] sets it.
 	Same concordat.Ref `json:"same,omitzero"`
-	// Text is a digest of the whole text, for JoinWorks, or empty if unknown.
+	// Text is a digest of the whole text for JoinWorks, or empty if unknown.
 	Text string `json:"-"`
 }
 
-// creators returns the authors, as far as they are known.
+// creators returns the authors, as far as known.
 func (w SourceWork) creators() []concordat.Creator {
 	if len(w.Work.Creators) > 0 {
 		return w.Work.Creators
@@ -27,13 +27,13 @@ func (w SourceWork) creators() []concordat.Creator {
 	return w.Authors
 }
 
-// sharesID reports whether two sources share a persistent identifier of a work.
+// sharesID reports whether two sources share a persistent identifier.
 func (w SourceWork) sharesID(x SourceWork) bool {
 	return slices.ContainsFunc(w.Work.IDs, func(id concordat.WorkID) bool { return id.OfWork() && slices.Contains(x.Work.IDs, id) })
 }
 
-// isProved reports whether two texts of one work are certainly by the same author: they share an identifier, or their known authors agree.
-// A text without a known author may be a copy that anyone submitted.
+// isProved reports whether two texts of one work are certainly by the same author: they share an identifier, or their known authors
+// agree. A text without a known author could be a copy submitted by anyone.
 func (w SourceWork) isProved(x SourceWork) bool {
 	if w.sharesID(x) {
 		return true
@@ -42,8 +42,8 @@ func (w SourceWork) isProved(x SourceWork) bool {
 	return by != ""
 }
 
-// isApart reports whether two sources with the same text are nevertheless two works: their authors differ, or one library has both and
-// their authors are not known to agree, as when two students submit one text.
+// isApart reports whether two sources with the same text are nevertheless separate works: their authors differ, or one library has both
+// and their authors are not known to agree, as when two students submit one text.
 func (w SourceWork) isApart(x SourceWork) bool {
 	if w.isProved(x) {
 		return false
@@ -51,23 +51,23 @@ func (w SourceWork) isApart(x SourceWork) bool {
 	return w.Source.Site == x.Source.Site && w.Source.Library == x.Source.Library || len(w.creators()) > 0 && len(x.creators()) > 0
 }
 
-// isSame reports whether two sources are texts of one work: they share a persistent identifier, or they are the same text and nothing keeps
-// them apart. A title proves nothing: different works can have the same one.
+// isSame reports whether two sources are texts of one work: they share a persistent identifier, or have the same text and are not known
+// to be separate works. A shared title proves nothing.
 func (w SourceWork) isSame(x SourceWork) bool {
 	return w.sharesID(x) || w.Text != "" && w.Text == x.Text && !w.isApart(x)
 }
 
-// JoinWorks determines which of the findings' sources are texts of one work, and sets Same of their Works. The source that holds most of
-// the submission represents a work; if several hold the same amount, the one with a page at its repository does.
+// JoinWorks determines which sources are texts of one work, and sets the Same fields in f.Works. A work is represented by the source that
+// contains most of the submission; ties go to a source that has a page at its repository.
 func JoinWorks(f *Findings) {
 	works := f.Works
-	group := make([]int, len(works)) // the first source of the same work
+	group := make([]int, len(works)) // first source of the same work
 	members := make([][]int, len(works))
 	for i := range works {
 		group[i], members[i] = i, []int{i}
 	}
-	// joins reports whether nothing keeps any two texts of two groups apart: a text without an author does not join the texts of two
-	// authors.
+	// joins reports whether two groups have no pair of texts known to be separate works: a text without an author does not join texts of
+	// two authors.
 	joins := func(a, b int) bool {
 		return !slices.ContainsFunc(members[a], func(i int) bool {
 			return slices.ContainsFunc(members[b], func(j int) bool { return works[i].isApart(works[j]) })
@@ -115,7 +115,7 @@ func JoinWorks(f *Findings) {
 	}
 }
 
-// heldBy returns how many bytes of the submission each source holds.
+// heldBy returns the number of bytes of the submission that each source contains.
 func heldBy(f *Findings) map[concordat.Ref]int {
 	of := map[concordat.Ref][]concordat.Span{}
 	for _, p := range f.Passages {
@@ -130,10 +130,10 @@ func heldBy(f *Findings) map[concordat.Ref]int {
 	return out
 }
 
-// copies are the sources that are texts of one work. They count as one source in a report.
+// copies holds the sources that are texts of one work. They count as one source in a report.
 type copies struct {
 	known map[concordat.Ref]SourceWork
-	of    map[concordat.Ref][]concordat.Ref // by the source that represents them, which is the first
+	of    map[concordat.Ref][]concordat.Ref // keyed by the source that represents them, which comes first
 }
 
 func newCopies(works []SourceWork) copies {
@@ -152,7 +152,7 @@ func newCopies(works []SourceWork) copies {
 	return c
 }
 
-// first returns the source that represents all texts of a source's work: usually the source itself.
+// first returns the source that represents all texts of a source's work, usually the source itself.
 func (c copies) first(ref concordat.Ref) concordat.Ref {
 	if w := c.known[ref]; w.Same != (concordat.Ref{}) {
 		return w.Same
@@ -168,8 +168,9 @@ func (c copies) all(ref concordat.Ref) []concordat.Ref {
 	return []concordat.Ref{ref}
 }
 
-// extend applies rules about one text of a work to all of them. A rule that excludes a whole library excludes only the texts there: another
-// library that holds the work is still a source. A work marked as the author's own counts as such for every text that is certainly theirs.
+// extend applies rules about one text of a work to all its texts. A rule that excludes a whole library excludes only the texts there: if
+// another library has the work, it remains a source. A work marked as the author's own is excluded for every text that is certainly
+// theirs.
 func (c copies) extend(sources, own refSet) {
 	for _, all := range c.of {
 		if slices.ContainsFunc(all, func(r concordat.Ref) bool { return sources[r] }) {
@@ -186,8 +187,8 @@ func (c copies) extend(sources, own refSet) {
 	}
 }
 
-// oneCopy returns the passages without those that another text of the same work also holds. Passages held by only one text of a work stay,
-// since texts of one work can differ.
+// oneCopy removes passages that another text of the same work also contains. Passages in only one text of a work remain, since texts of
+// one work can differ.
 func (b *builder) oneCopy() []concordat.Passage {
 	if len(b.copies.of) == 0 {
 		return b.passages
@@ -200,7 +201,7 @@ func (b *builder) oneCopy() []concordat.Passage {
 	}
 	drop := map[int]bool{}
 	for _, all := range b.copies.of {
-		// Excluded texts are moved to the end.
+		// Excluded texts go to the end.
 		all = slices.Clone(all)
 		slices.SortStableFunc(all, func(x, y concordat.Ref) int { return cmp.Compare(boolInt(b.sources.has(x)), boolInt(b.sources.has(y))) })
 		var held, evidence spans // shared wording never replaces evidence
@@ -232,7 +233,7 @@ func (b *builder) oneCopy() []concordat.Passage {
 	return out
 }
 
-// bySource returns the indices of the chains of each source, in order of the source's first chain.
+// bySource groups the indices of chains by source, ordered by each source's first chain.
 func (b *builder) bySource(chains []*chain) [][]int {
 	var out [][]int
 	at := map[concordat.Ref]int{}
@@ -248,15 +249,15 @@ func (b *builder) bySource(chains []*chain) [][]int {
 	return out
 }
 
-// Copy is a further place that holds a text of a source's work.
+// Copy is another location of a source's work.
 type Copy struct {
 	concordat.Ref
 	Title string
-	Page  string // address of the repository's own page; empty if unknown
+	Page  string // address of the repository's landing page; empty if unknown
 }
 
-// asWork adds to a source the known facts about its work: the other places that hold it, and whether it may be the author's own. Title and
-// place are those of the counting text.
+// asWork adds to a source what is known about its work: other locations, and whether it might be the author's own. Title and place are
+// those of the representative text.
 func (b *builder) asWork(s *RankedSource, cs []*chain) {
 	first := b.copies.first(cs[0].ref)
 	order := func(c *chain) int { return 2*boolInt(c.excluded != "") + boolInt(c.ref != first) }
@@ -278,8 +279,8 @@ func (b *builder) asWork(s *RankedSource, cs []*chain) {
 	}
 }
 
-// joined returns the known facts about a source's work. Facts missing from its own repository come from those of its other texts; the page
-// is always its own repository's.
+// joined returns what is known about a source's work. Facts missing from its own repository are taken from the work's other texts; the
+// page is always that of its own repository.
 func (c copies) joined(ref concordat.Ref) concordat.Work {
 	out := c.known[ref].Work
 	out.IDs = slices.Clone(out.IDs)
@@ -298,13 +299,12 @@ func (c copies) joined(ref concordat.Ref) concordat.Work {
 	return out
 }
 
-// isUnknown reports whether a repository gave no facts about a work.
+// isUnknown reports whether a repository supplied no facts about a work.
 func isUnknown(w concordat.Work) bool {
 	return len(w.Creators) == 0 && len(w.IDs) == 0 && w.Date == "" && w.License == "" && w.Page == ""
 }
 
-// firstCopies removes items that say the same about another text of a work, except the first of them. Items are in the order in which
-// they are shown.
+// firstCopies keeps the first of several items that say the same about different texts of a work. Items must be in display order.
 func firstCopies[T any](c copies, items []T, key func(T) (concordat.Ref, any)) []T {
 	if len(c.of) == 0 {
 		return items
@@ -325,7 +325,7 @@ func firstCopies[T any](c copies, items []T, key func(T) (concordat.Ref, any)) [
 	})
 }
 
-// AllPlaces returns the places of a source: first that of its text, then those of further texts of the same work.
+// AllPlaces returns the locations of a source: its own, then those of other texts of the same work.
 func (s RankedSource) AllPlaces() []concordat.Ref {
 	out := []concordat.Ref{s.Ref}
 	for _, c := range s.Also {

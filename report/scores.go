@@ -61,14 +61,14 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 	return s
 }
 
-// fewestWords is the least number of a document's own words with which its share is meaningful: of fewer words, a sentence that anyone
-// might write is a large part.
+// fewestWords is the minimum number of a document's own words at which its share is meaningful: among fewer words, a sentence that anyone
+// could write is a large part.
 const fewestWords = 60
 
 // TooShort reports whether so little of the document could count that its share is meaningless.
 func (s Scores) TooShort() bool { return s.Measured() && s.Words < fewestWords }
 
-// QuotedWords returns a sentence that says whether matches in quotations count under the given rules.
+// QuotedWords returns a sentence that states whether matches in quotations count under the given rules.
 func (s Scores) QuotedWords(l Language, r Rules) string {
 	switch {
 	case s.Quoted == 0 && r.ExcludeQuotes, s.Quoted > 0 && s.Quotes == 0:
@@ -79,7 +79,7 @@ func (s Scores) QuotedWords(l Language, r Rules) string {
 	return l.Say("counted")
 }
 
-// share returns the characters of s divided by those checked, or 0 if nothing was checked.
+// share returns the characters in s divided by those checked, or 0 if nothing was checked.
 func (b *builder) share(s spans) float64 {
 	if b.measured == 0 {
 		return 0
@@ -87,7 +87,7 @@ func (b *builder) share(s spans) float64 {
 	return float64(b.count.sum(s)) / float64(b.measured)
 }
 
-// part returns the counting characters of s divided by those that could count, or 0 if none could.
+// part returns the counting characters in s divided by those that could count, or 0 if none could.
 func (b *builder) part(s spans) float64 {
 	if b.countable == 0 {
 		return 0
@@ -95,8 +95,8 @@ func (b *builder) part(s spans) float64 {
 	return min(1, float64(b.count.sum(s))/float64(b.countable))
 }
 
-// couldCount returns the compared text that could count: all except the text that the rules exclude whichever source holds it. Text that
-// many documents hold and isolated sentences could count.
+// couldCount returns the compared text that could count: everything the rules do not exclude regardless of source. Common wording and
+// isolated sentences could count.
 func (b *builder) couldCount() spans {
 	out := b.checked.without(b.headed)
 	for _, m := range b.masks {
@@ -109,8 +109,7 @@ func (b *builder) couldCount() spans {
 	return out
 }
 
-// literalness returns the mean over the covered characters of the highest similarity of any
-// passage that holds them.
+// literalness returns the mean, over the covered characters, of the highest similarity of any passage that contains them.
 func (b *builder) literalness(chains []*chain, covered spans) float64 {
 	total := b.count.sum(covered)
 	if total == 0 {
@@ -123,7 +122,7 @@ func (b *builder) literalness(chains []*chain, covered spans) float64 {
 	return min(sum/float64(total), 1)
 }
 
-// stretches returns covered text divided by the strongest kind that holds each byte.
+// stretches splits covered text by the strongest kind at each byte.
 func (b *builder) stretches(chains []*chain, covered spans) []Stretch {
 	var out []Stretch
 	sweep(b.claims(chains, func(p concordat.Passage) float64 { return -float64(strength(p.Kind)) }), func(s concordat.Span, best claim) {
@@ -138,14 +137,14 @@ func (b *builder) stretches(chains []*chain, covered spans) []Stretch {
 	return out
 }
 
-// claim is a counting passage, with the data that one computation needs.
+// claim is a counting passage, with the data for one computation.
 type claim struct {
 	concordat.Span
 	kind concordat.Kind
-	rank float64 // the claim with the highest rank that holds a byte decides
+	rank float64 // at each byte, the claim with the highest rank wins
 }
 
-// claims returns the passages that count, in order of their beginning.
+// claims returns the counting passages in order of their start.
 func (b *builder) claims(chains []*chain, rank func(concordat.Passage) float64) []claim {
 	var out []claim
 	for _, c := range chains {
@@ -164,7 +163,7 @@ func (b *builder) claims(chains []*chain, rank func(concordat.Passage) float64) 
 	return out
 }
 
-// claimHeap has the claim of highest rank on top; kinds break ties, so that order never matters.
+// claimHeap keeps the claim of highest rank on top; kinds break ties, so that input order never matters.
 type claimHeap []claim
 
 func (h claimHeap) Len() int { return len(h) }
@@ -180,8 +179,8 @@ func (h *claimHeap) Pop() any {
 	return x
 }
 
-// sweep calls f for disjoint spans in order, each with the claim of highest rank that holds all of it. cs is
-// in order of beginning. It takes O(n log n) steps.
+// sweep calls f for consecutive disjoint spans, each with the claim of highest rank that covers it. cs must be in order of start. It
+// takes O(n log n) steps.
 func sweep(cs []claim, f func(concordat.Span, claim)) {
 	var open claimHeap
 	at, i := 0, 0
@@ -208,7 +207,7 @@ func sweep(cs []claim, f func(concordat.Span, claim)) {
 	}
 }
 
-// ranked returns every source with what it holds: first those that count, by share, then the others.
+// ranked returns every source with its matches: counting sources by share, then the rest.
 func (b *builder) ranked(chains []*chain, of [][]int) []RankedSource {
 	in := make([][]int, len(chains)) // evidence of each chain, in order
 	for e, members := range of {
@@ -242,7 +241,7 @@ func (b *builder) ranked(chains []*chain, of [][]int) []RankedSource {
 	return out
 }
 
-// rank returns the totals of one source. Excluded sources show what they would hold, so that a reader can judge the exclusion.
+// rank returns the totals of one source. Excluded sources show what they would contribute, so that a reader can judge the exclusion.
 func (b *builder) rank(cs []*chain, alone spans) RankedSource {
 	s := RankedSource{Ref: cs[0].ref, Title: cs[0].title, Excluded: cs[0].excluded}
 	most := 0
@@ -287,12 +286,12 @@ func (b *builder) rank(cs []*chain, alone spans) RankedSource {
 	return s
 }
 
-// alone returns the counting text that exactly one source holds.
+// alone returns the counting text found in exactly one source.
 func (b *builder) alone(chains []*chain) spans {
 	type edge struct{ at, step int }
 	var edges []edge
 	for _, of := range b.bySource(chains) {
-		var own []concordat.Span // a source's own passages do not compete with each other
+		var own []concordat.Span // passages of the same source do not compete with each other
 		for _, i := range of {
 			if chains[i].excluded == "" {
 				own = append(own, chains[i].counted...)
@@ -315,7 +314,7 @@ func (b *builder) alone(chains []*chain) spans {
 	return union(out)
 }
 
-// sections returns the score of each section by itself.
+// sections returns the score of each section separately.
 func (b *builder) sections(covered spans) []SectionScore {
 	var out []SectionScore
 	for _, s := range b.f.Sections {

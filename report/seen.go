@@ -6,8 +6,8 @@ import (
 	"concordat"
 )
 
-// WithoutWording returns a report without the wording of its sources, but with its places, titles, kinds and scores. People's comments in
-// its rules are removed too. The argument is not changed.
+// WithoutWording returns a report without the wording of its sources, but with its places, titles, kinds and scores. It also removes
+// people's comments from the rules. It does not modify r.
 func WithoutWording(r *Report) *Report {
 	out := *r
 	out.Evidence = slices.Clone(r.Evidence)
@@ -46,15 +46,15 @@ func WithoutWording(r *Report) *Report {
 	return &out
 }
 
-// FlagScoresOnly is the code of the flag of a report that ScoreOnly returned.
+// FlagScoresOnly is the code of the flag on reports returned by ScoreOnly.
 const FlagScoresOnly = "scores_only"
 
-// scoresOnly reports whether ScoreOnly returned the report.
+// scoresOnly reports whether the report was returned by ScoreOnly.
 func (r *Report) scoresOnly() bool {
 	return slices.ContainsFunc(r.Flags, func(f concordat.Flag) bool { return f.Code == FlagScoresOnly })
 }
 
-// NoPassages returns the reason why a report lists no passages, in English, for translation: there are none, or they are not shown.
+// NoPassages explains why a report lists no passages, in English, for translation: none exist, or they are withheld.
 func (r *Report) NoPassages() string {
 	if r.scoresOnly() {
 		return "The passages are not shown."
@@ -62,7 +62,7 @@ func (r *Report) NoPassages() string {
 	return "No passage was found."
 }
 
-// NoSources returns the same reason as NoPassages for sources.
+// NoSources is the counterpart of NoPassages for sources.
 func (r *Report) NoSources() string {
 	if r.scoresOnly() {
 		return "The sources are not shown."
@@ -70,7 +70,7 @@ func (r *Report) NoSources() string {
 	return "No source was found."
 }
 
-// Count returns n, the number of passages or sources that a report lists, as text, or "" if they are not shown.
+// Count formats n, the number of passages or sources in a report, or returns "" if they are withheld.
 func (r *Report) Count(n int) string {
 	if r.scoresOnly() {
 		return ""
@@ -78,7 +78,7 @@ func (r *Report) Count(n int) string {
 	return Thousands(n)
 }
 
-// ScoreOnly returns a report with its scores but without their origins: no passages, no sources, no libraries. The argument is not changed.
+// ScoreOnly returns a report with scores but not where they come from: no passages, no sources, no libraries. It does not modify r.
 func ScoreOnly(r *Report) *Report {
 	out := &Report{Task: r.Task, Submission: r.Submission, Digest: r.Digest, Scheme: r.Scheme, Made: r.Made, Probe: r.Probe,
 		Forward: r.Forward, Threshold: r.Threshold, Language: r.Language, Scores: r.Scores, Checked: r.Checked, Skipped: r.Skipped,
@@ -92,7 +92,7 @@ func ScoreOnly(r *Report) *Report {
 	}
 	out.Flags = append(out.Flags, concordat.Flag{Code: FlagScoresOnly,
 		Detail: "The scores count passages and sources that this report does not show."})
-	for _, c := range r.Consulted { // that something was not measured is part of the score
+	for _, c := range r.Consulted { // gaps in measurement are part of the score
 		out.Consulted = append(out.Consulted, concordat.Consulted{Asked: c.Asked, Answered: c.Answered})
 	}
 	return out

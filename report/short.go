@@ -8,61 +8,61 @@ import (
 	"concordat"
 )
 
-// ShortFindings are the findings of a check about pieces that are too short for fingerprints: titles, headings, answers. They
-// are compared on request, and are not part of any other score.
+// ShortFindings holds a check's findings on pieces too short for fingerprints: titles, headings, answers. They are compared on request
+// and do not affect any other score.
 type ShortFindings struct {
-	Threshold float64      `json:"threshold"` // least similarity, above 0, at most 1
-	Pieces    []ShortPiece `json:"pieces"`    // the pieces asked about: the title first, then in text order
+	Threshold float64      `json:"threshold"` // minimum similarity, above 0 and at most 1
+	Pieces    []ShortPiece `json:"pieces"`    // queried pieces: the title first, then in text order
 	Unindexed int          `json:"unindexed,omitempty"`
-	Capped    int          `json:"capped,omitempty"` // pieces for which not all similar texts were measured
+	Capped    int          `json:"capped,omitempty"` // pieces for which some similar texts were not measured
 	Matches   []ShortMatch `json:"matches"`          // in any order
 }
 
-// ShortPiece is a piece of the submission. A zero Span is its title.
+// ShortPiece is a piece of the submission. A zero Span denotes the title.
 type ShortPiece struct {
-	Span concordat.Span `json:"span"` // bytes of the submission's text
+	Span concordat.Span `json:"span"` // in bytes of the submission's text
 	Text string         `json:"text"`
 }
 
-// ShortMatch is a piece of a source that resembles one of the submission.
+// ShortMatch is a piece of a source that resembles a piece of the submission.
 type ShortMatch struct {
 	Piece      int            `json:"piece"` // index into Pieces
 	Source     concordat.Ref  `json:"source"`
-	Title      string         `json:"title"`       // of the source
-	SourceSpan concordat.Span `json:"source_span"` // bytes of the source's text; zero for its title
-	Text       string         `json:"text"`        // as the source has it
-	Similarity float64        `json:"similarity"`  // exact Jaccard similarity of their grams, 0 to 1
-	Documents  int            `json:"documents"`   // number of documents that hold the source's piece, in any library
+	Title      string         `json:"title"`       // title of the source
+	SourceSpan concordat.Span `json:"source_span"` // in bytes of the source's text; zero for its title
+	Text       string         `json:"text"`        // as it appears in the source
+	Similarity float64        `json:"similarity"`  // exact Jaccard similarity of the pieces' grams, 0 to 1
+	Documents  int            `json:"documents"`   // number of documents, in any library, that contain the source's piece
 }
 
-// ShortTexts are the short pieces of a report, with their own figure.
+// ShortTexts holds a report's short pieces, with a separate score.
 type ShortTexts struct {
 	Threshold float64
 	Asked     int // pieces compared
-	Found     int // those found in a counting source
-	Common    int // those that are common wording
-	Excluded  int // those excluded by a rule
-	Unindexed int // number of documents of the libraries that could not be compared until they are added again or reindexed
+	Found     int // pieces found in a counting source
+	Common    int // pieces that are common wording
+	Excluded  int // pieces excluded by a rule
+	Unindexed int // documents in the libraries that cannot be compared until they are added again or reindexed
 	Capped    int
-	Pieces    []ShortEvidence // those found, in text order
+	Pieces    []ShortEvidence // pieces found, in text order
 	titleOnly bool            // only the title was compared
 }
 
-// ShortEvidence is one short piece with its sources, the most similar first.
+// ShortEvidence is a short piece with its sources, most similar first.
 type ShortEvidence struct {
 	ShortPiece
 	Sources  []ShortSource
 	Excluded concordat.Exclusion // why it does not count; empty if it counts
 }
 
-// ShortSource is a document that holds a piece like the one compared.
+// ShortSource is a document that contains a piece similar to the compared one.
 type ShortSource struct {
 	ShortMatch
 	concordat.Age
 	Excluded concordat.Exclusion
 }
 
-// Share returns Found divided by Asked, 0 to 1, or 0 if nothing was asked.
+// Share returns Found divided by Asked, 0 to 1, or 0 if no pieces were compared.
 func (s *ShortTexts) Share() float64 {
 	if s.Asked == 0 {
 		return 0
@@ -70,7 +70,7 @@ func (s *ShortTexts) Share() float64 {
 	return float64(s.Found) / float64(s.Asked)
 }
 
-// short applies the rules to the short findings.
+// short applies the rules to the findings on short pieces.
 func (b *builder) short() *ShortTexts {
 	f := b.f.Short
 	if f == nil {
@@ -118,15 +118,14 @@ func (s *ShortTexts) add(e ShortEvidence) {
 	s.Pieces = append(s.Pieces, e)
 }
 
-// shortHolder is a document and how many of the short texts that count it holds.
+// shortHolder is a document and the number of counting short texts it contains.
 type shortHolder struct {
 	ref    concordat.Ref
 	title  string
 	pieces int
 }
 
-// sources returns the documents that hold counting short texts, those with most first. A document that holds one text in several places
-// holds it once.
+// sources returns the documents that contain counting short texts, most texts first. Repetitions within a document count once.
 func (s *ShortTexts) sources() []shortHolder {
 	if s == nil {
 		return nil
@@ -165,7 +164,7 @@ func (b *builder) shortEvidence(p ShortPiece, sources []ShortSource) ShortEviden
 	sources = firstCopies(b.copies, sources, func(s ShortSource) (concordat.Ref, any) { return s.Source, s.Text })
 	e := ShortEvidence{ShortPiece: p, Sources: sources, Excluded: sources[0].Excluded}
 	if slices.ContainsFunc(sources, func(s ShortSource) bool { return s.Excluded == concordat.ExcludedCommon }) {
-		// A rare variant means nothing if the wording itself is common.
+		// The rarity of a variant means nothing if the wording itself is common.
 		e.Excluded = concordat.ExcludedCommon
 	}
 	if s := clip(b.text, p.Span); e.Excluded == "" && s.Len() > 0 && b.count.sum(spans{s}.without(b.masked)) == 0 {
@@ -182,7 +181,7 @@ func (b *builder) shortEvidence(p ShortPiece, sources []ShortSource) ShortEviden
 	return e
 }
 
-// Stand returns the end of a sentence, in English, on how many of the texts compared also occur elsewhere.
+// Stand returns the end of a sentence, in English, that states how many of the compared texts also occur elsewhere.
 func (s *ShortTexts) Stand() string {
 	if s.Found == 1 {
 		return "also appears in other documents."
@@ -190,10 +189,10 @@ func (s *ShortTexts) Stand() string {
 	return "also appear in other documents."
 }
 
-// listHint says how to submit a list of short texts.
+// listHint explains how to submit a list of short texts.
 const listHint = "A list is read line by line if all its lines are that short; otherwise, put an empty line between its entries."
 
-// shortStatement returns sentences on which short texts were compared and found, or none if they were not requested.
+// shortStatement returns sentences on which short texts were compared and found, or nil if they were not requested.
 func (r *Report) shortStatement() []string {
 	s, l := r.Short, r.Language
 	if s == nil {
@@ -224,9 +223,8 @@ func (r *Report) shortStatement() []string {
 	return out
 }
 
-// ShortCloseness returns the words for the similarity of two short texts, in one of four steps. The
-// similarity is the exact Jaccard similarity of their grams, in which one changed letter counts two or three
-// times.
+// ShortCloseness describes the similarity of two short texts, in one of four steps. The similarity is the exact Jaccard similarity of
+// their grams, in which one changed letter counts two or three times.
 func (l Language) ShortCloseness(similarity float64) string {
 	switch {
 	case similarity >= 1:

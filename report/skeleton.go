@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	maxSkeleton = 900 // bytes of a block of code that one mark covers
-	leastCode   = 0.5 // least share of a block's lines that are code
+	maxSkeleton = 900 // maximum bytes of code covered by one mark
+	leastCode   = 0.5 // minimum share of code lines in a block
 )
 
 var (
@@ -19,20 +19,20 @@ var (
 	codeLine = regexp.MustCompile(`[;{}]\s*(?://.*|/\*.*)?$|^\s*(?:def|class|import|from\s+\S+\s+import|return|if|elif|else|for|while|with|try|except|raise|` +
 		`assert|pass|func|function|var|let|const|public|private|protected|static|void|int|double|float|bool|char|package|using|namespace|` +
 		`#include|#define|#!|@\w+|end)\b.*[:({\[=)]?\s*$|^\s*(?:#|//|/\*|\*|--|%|""")|\w\(.*\)\s*:?\s*$|^\s*[\w.\[\]]+\s*(?:[-+*/|&]?=|<-|:=)\s*\S|^\s*\$?[)\]}]+[,;]?\s*$`)
-	// goesOnHere matches the mark where the recipient of a skeleton starts writing: the text after it is theirs.
+	// goesOnHere matches the mark where recipients of a skeleton start writing: the text after it is theirs.
 	goesOnHere = regexp.MustCompile(`(?i)\b(?:to-?do|fixme)\b|\b(?:your|student'?s?|own) (?:code|solution|answer|implementation|work)\b|` +
 		`\b(?:write|add|insert|implement|complete|fill in|put) (?:\w+ ){0,4}(?:here|below|this)\b|` +
 		`NotImplemented|not (?:yet )?implemented|` +
 		`(?:ihr|dein|eigener)e?r? code|hier (?:ergänzen|einfügen|implementieren|weiter)|(?:votre|ton) code|à compléter|complét(?:er|ez)|` +
 		`(?:tu|su|seu|vostro|tuo) c[óo]di(?:go|ce)|completar|completare|aan te vullen|jouw code|(?:twój|wasz) kod|uzupełnij|ваш код|допиш|` +
 		`(?:你|您)的代码|在此(?:处)?(?:编写|填写|补充|完成|实现)|请(?:补充|完成|实现)|待(?:完成|实现|补充)`)
-	// toBeKept matches the mark of a block that its recipient must leave unchanged.
+	// toBeKept matches the mark of a block that recipients must leave unchanged.
 	toBeKept = regexp.MustCompile(`(?i)\b(?:do not|don'?t|never|must not) (?:\w+ )?(?:change|modify|edit|alter|touch|remove)\b|\b(?:provided|given|supplied) (?:code|by the)|` +
 		`\b(?:starter|skeleton|template|boilerplate) code\b|nicht (?:ver)?ändern|vorgegeben|ne pas modifier|fourni par|no modificar|não (?:modificar|alterar)|` +
 		`non modificare|niet (?:wijzigen|aanpassen)|nie (?:zmieniać|modyfikować)|не (?:изменя|меня)|(?:请)?(?:不要|勿|不得)(?:修改|改动|更改)`)
 )
 
-// codeWords begin lines of code, as in codeLine.
+// codeWords holds words that begin lines of code, as in codeLine.
 var codeWords = map[string]bool{}
 
 func init() {
@@ -42,7 +42,7 @@ func init() {
 	}
 }
 
-// likeCode reports, at little cost, whether codeLine may match a line without spaces at its ends.
+// likeCode is a cheap test for whether codeLine can match a line without surrounding spaces.
 func likeCode(l string) bool {
 	if strings.ContainsAny(l, ";{}=") || strings.Contains(l, "<-") || strings.ContainsAny(l[:1], "#/*-%\"@$)]") {
 		return true
@@ -57,8 +57,8 @@ func likeCode(l string) bool {
 	return codeWords[l[:word]]
 }
 
-// skeleton returns the part of a paragraph's code that was handed out: everything up to the line that says where to continue, or all of a
-// block that is marked to be kept. In a single text such a mark proves nothing: someone may copy a solution and write the mark above it.
+// skeleton returns the part of a paragraph's code that was handed out: everything up to the line that marks where to continue, or all of
+// a block marked as unchangeable. In a single text, such a mark proves nothing: someone might copy a solution and add the mark above it.
 func skeleton(text string, p concordat.Span) (concordat.Span, bool) {
 	if p.Len() > 4*maxSkeleton {
 		return concordat.Span{}, false

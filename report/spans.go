@@ -10,14 +10,14 @@ import (
 	"concordat"
 )
 
-// spans is a set of bytes: in order, disjoint, none empty, none touching the next.
+// spans is a set of bytes: sorted, disjoint, nonempty spans, none adjacent to another.
 type spans []concordat.Span
 
 func bySpan(a, b concordat.Span) int {
 	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 }
 
-// union returns the bytes that any span of s contains. It sorts s.
+// union returns the bytes contained in any span of s. It sorts s.
 func union(s []concordat.Span) spans {
 	slices.SortFunc(s, bySpan)
 	var out spans
@@ -52,7 +52,7 @@ func (s spans) and(t spans) spans {
 	return out
 }
 
-// without returns the bytes of s that are not in t.
+// without returns the bytes in s but not in t.
 func (s spans) without(t spans) spans {
 	var out spans
 	t = t.from(s)
@@ -74,7 +74,7 @@ func (s spans) without(t spans) spans {
 	return out
 }
 
-// from returns s from the first span that can meet t, so that a small t costs little.
+// from returns s starting with the first span that can overlap t, so that a small t costs little.
 func (s spans) from(t spans) spans {
 	if len(t) == 0 {
 		return nil
@@ -103,7 +103,7 @@ func clip(text string, s concordat.Span) concordat.Span {
 	return s
 }
 
-// trim returns s without white space at its ends, which no reader sees as part of a passage.
+// trim returns s without surrounding white space, which readers do not see as part of a passage.
 func trim(text string, s concordat.Span) concordat.Span {
 	in := s.In(text)
 	s.Start += len(in) - len(strings.TrimLeftFunc(in, unicode.IsSpace))
@@ -111,8 +111,8 @@ func trim(text string, s concordat.Span) concordat.Span {
 	return s
 }
 
-// counts reports whether r is a character in the sense of scores: a letter, mark or digit. The
-// same classes survive the scheme's normaliser, so both count the same kind of thing.
+// counts reports whether r counts in scores: it is a letter, mark or digit. The same classes survive the scheme's normaliser, so both
+// count the same kind of character.
 func counts(r rune) bool {
 	if r < utf8.RuneSelf {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
@@ -120,16 +120,16 @@ func counts(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r)
 }
 
-const tableStep = 64 // bytes between two entries of a table
+const tableStep = 64 // bytes between table entries
 
-// A Counter converts byte positions of one text to Unicode code points and to characters.
+// A Counter converts byte offsets of one text to Unicode code points and to characters.
 type Counter struct {
 	text   string
 	points []int32 // code points before byte i × tableStep
 	chars  []int32 // characters before byte i × tableStep
 }
 
-// NewCounter reads text once; conversions cost a scan of at most tableStep bytes.
+// NewCounter scans text once; each conversion scans at most tableStep bytes.
 func NewCounter(text string) *Counter {
 	c := &Counter{text: text, points: make([]int32, 0, len(text)/tableStep+1), chars: make([]int32, 0, len(text)/tableStep+1)}
 	var points, chars int32
@@ -158,7 +158,7 @@ func (c *Counter) at(i int) (points, chars int) {
 	points, chars = int(c.points[k]), int(c.chars[k])
 	from := k * tableStep
 	for from < i && !utf8.RuneStart(c.text[from]) {
-		from++ // skip the rest of a rune that the entry has counted
+		from++ // skip the rest of a rune that the entry already counted
 	}
 	for _, r := range c.text[from:i] {
 		points++
@@ -169,19 +169,19 @@ func (c *Counter) at(i int) (points, chars int) {
 	return points, chars
 }
 
-// Points returns a span of bytes as a span of code points.
+// Points converts a span of bytes to a span of code points.
 func (c *Counter) Points(s concordat.Span) concordat.Span {
 	a, _ := c.at(s.Start)
 	b, _ := c.at(s.End)
 	return concordat.Span{Start: a, End: b}
 }
 
-// Bytes returns a span of code points as a span of bytes; parts outside the text are cut off. It is the inverse of Points.
+// Bytes converts a span of code points to a span of bytes, clipped to the text. It is the inverse of Points.
 func (c *Counter) Bytes(points concordat.Span) concordat.Span {
 	return concordat.Span{Start: c.byteOf(points.Start), End: c.byteOf(points.End)}
 }
 
-// byteOf returns the byte at which code point n begins.
+// byteOf returns the offset of code point n.
 func (c *Counter) byteOf(n int) int {
 	if n <= 0 {
 		return 0

@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	// templateRun is the least number of characters in a run of template wording: about four English words. Shorter templates must match
-	// as a whole.
+	// templateRun is the minimum length in characters of a run of template wording: about four English words. Shorter templates must
+	// match in full.
 	templateRun = 20
-	// hanRun is the same for consecutive Chinese characters, since the texts that applicants fill in are closer together in a Chinese form.
+	// hanRun is the corresponding length for consecutive Chinese characters, since blanks in a Chinese form are closer together.
 	hanRun = 9
 )
 
-// rollBase is the multiplier of the rolling hash, modulo 2^64 (Karp and Rabin 1987); an odd number with good spread. Every candidate is
-// compared rune by rune, so a collision only costs time.
+// rollBase is the multiplier of the rolling hash, modulo 2^64 (Karp and Rabin 1987); it is odd and spreads bits well. Every candidate is
+// verified rune by rune, so a collision costs only time.
 const rollBase = 0x9E3779B97F4A7C15
 
-// wordingOf returns the wording of any of the templates in text: every run of at least templateRun characters, or hanRun Chinese ones, that
-// a template also holds, whatever surrounds them. Case, spaces and punctuation are ignored.
+// wordingOf returns the template wording in text: every run of at least templateRun characters, or hanRun Chinese ones, that a template
+// also contains, whatever surrounds it. Case, spaces and punctuation are ignored.
 func wordingOf(text string, templates []string) spans {
 	if len(templates) == 0 {
 		return nil
 	}
 	own, at := foldRunes(text)
 	var out []concordat.Span
-	byLength := map[int][][]rune{} // whole short templates, and windows of the others, by length
+	byLength := map[int][][]rune{} // whole short templates, and windows of longer ones, by length
 	for _, t := range templates {
 		r, _ := foldRunes(t)
 		if n := min(len(r), templateRun); n > 0 {
@@ -50,12 +50,12 @@ func wordingOf(text string, templates []string) spans {
 	return union(out)
 }
 
-// isHan reports whether all of some characters are Chinese.
+// isHan reports whether all characters are Chinese.
 func isHan(rs []rune) bool {
 	return !slices.ContainsFunc(rs, func(r rune) bool { return !unicode.Is(unicode.Han, r) })
 }
 
-// foldRunes returns the characters of s in lower case and the bytes at which they begin, followed by the byte at which the last one ends.
+// foldRunes returns the characters of s in lower case with their byte offsets, followed by the end offset of the last one.
 func foldRunes(s string) ([]rune, []int) {
 	var rs []rune
 	var at []int
@@ -69,7 +69,7 @@ func foldRunes(s string) ([]rune, []int) {
 	return rs, append(at, end)
 }
 
-// windows returns the positions in own of the runs of n runes that one of the templates holds.
+// windows returns the positions in own of all runs of n runes that occur in a template.
 func windows(own []rune, templates [][]rune, n int) []int {
 	type place struct{ template, at int }
 	known := map[uint64]place{}
@@ -90,7 +90,7 @@ func windows(own []rune, templates [][]rune, n int) []int {
 	return out
 }
 
-// roll calls f with the hash of every n runes of rs in order.
+// roll calls f with the hash of every run of n runes in rs, in order.
 func roll(rs []rune, n int, f func(at int, hash uint64)) {
 	if len(rs) < n {
 		return
@@ -110,11 +110,11 @@ func roll(rs []rune, n int, f func(at int, hash uint64)) {
 	}
 }
 
-// leastLine is the least number of characters of a line that is compared with the lines of a template as a whole.
+// leastLine is the minimum number of characters of a line compared with the lines of a template as a whole.
 const leastLine = 4
 
-// givenLines returns the lines of templates that are shorter than templateRun, folded: headings and labels of a form, which are its wording
-// only on a separate line.
+// givenLines returns the template lines shorter than templateRun, folded: headings and labels of a form, which count as its wording only
+// on a separate line.
 func givenLines(templates []string) map[string]bool {
 	out := map[string]bool{}
 	for _, t := range templates {
@@ -127,7 +127,7 @@ func givenLines(templates []string) map[string]bool {
 	return out
 }
 
-// wholeLines returns the lines of text that equal one of the given ones.
+// wholeLines returns the lines of text that equal one of the given lines.
 func wholeLines(text string, given map[string]bool) []concordat.Span {
 	if len(given) == 0 {
 		return nil

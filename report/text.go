@@ -10,19 +10,18 @@ import (
 	"concordat"
 )
 
-// textWidth is the number of columns of the text form.
+// textWidth is the width of the text form in columns.
 const textWidth = 78
 
-// WriteSummary writes the result in a few lines, for a terminal: the headline, the scores, the largest sources and what was not measured.
-// No content of a report can control the terminal.
+// WriteSummary writes the result in a few lines for a terminal: the headline, the scores, the largest sources and what was not measured.
+// Nothing in a report can control the terminal.
 func WriteSummary(w io.Writer, r *Report) error {
 	t := textWriter{bufio.NewWriter(w), r.Language}
 	t.summary(r, 5)
 	return t.Flush()
 }
 
-// WriteText writes all of r as plain text: the summary, every passage with its sources, the
-// statement and the rules.
+// WriteText writes the whole report as plain text: the summary, every passage with its sources, the statement and the rules.
 func WriteText(w io.Writer, r *Report) error {
 	t := textWriter{bufio.NewWriter(w), r.Language}
 	t.summary(r, len(r.Sources))
@@ -241,7 +240,7 @@ func (t textWriter) evidence(r *Report, count *Counter, i int, e concordat.Evide
 	t.WriteString("\n")
 }
 
-// shortSources writes the names of at most n documents that hold short texts which count, those that hold most first.
+// shortSources writes the names of at most n documents with counting short texts, most texts first.
 func (t textWriter) shortSources(r *Report, n int) {
 	sources := r.Short.sources()
 	for _, x := range sources[:min(n, len(sources))] {
@@ -325,7 +324,7 @@ func (t textWriter) leads(r *Report, count *Counter) {
 	t.partnerLeads(r, count)
 }
 
-// partnerLeads writes partners' documents that may say the same.
+// partnerLeads writes partner documents that might say the same.
 func (t textWriter) partnerLeads(r *Report, count *Counter) {
 	if len(r.PartnerLeads) == 0 {
 		return
@@ -341,8 +340,8 @@ func (t textWriter) partnerLeads(r *Report, count *Counter) {
 	}
 }
 
-// wrap writes s in lines of textWidth columns; the first begins with lead, the others with the same width of space. Line breaks of s become
-// spaces, and control characters and changes of direction become U+FFFD.
+// wrap writes s in lines of textWidth columns; the first begins with lead, the others with white space of the same width. Line breaks in
+// s become spaces; control characters and direction changes become U+FFFD.
 func (t textWriter) wrap(lead, s string) {
 	t.WriteString(lead)
 	indent := strings.Repeat(" ", columns(lead))
@@ -387,7 +386,7 @@ func breakable(word string) bool {
 	return false
 }
 
-// inert returns s without control sequences for terminals.
+// inert returns s without terminal control sequences.
 func inert(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -408,7 +407,7 @@ func columns(s string) int {
 	return n
 }
 
-// runeColumns returns the columns of a terminal that r takes, accurately enough for wrapping lines: two for East Asian wide characters
+// runeColumns returns the number of terminal columns that r occupies, precisely enough for wrapping: two for East Asian wide characters
 // (Unicode Standard Annex 11), none for marks.
 func runeColumns(r rune) int {
 	switch {

@@ -8,18 +8,18 @@ import (
 	"concordat"
 )
 
-// Folded reports whether a passage or a source with this exclusion is folded away in a report: it does not count, and no person has to
-// decide whether it does.
+// Folded reports whether a report collapses a passage or source with this exclusion: it does not count, and nobody needs to decide
+// whether it does.
 func Folded(e concordat.Exclusion) bool { return e != "" && e != concordat.ExcludedUndecided }
 
-// Uncounted are the passages that are folded away for one reason.
+// Uncounted holds the passages collapsed for one reason.
 type Uncounted struct {
 	Why      concordat.Exclusion
 	Words    string // description of the passages, in the language of the report
 	Passages []int  // indices into Report.Evidence, ascending
 }
 
-// UncountedPassages returns the passages of a report that are folded away, by reason, with the reason for most passages first.
+// UncountedPassages returns the collapsed passages of a report by reason, most frequent reason first.
 func UncountedPassages(r *Report) []Uncounted {
 	var out []Uncounted
 	for i, e := range r.Evidence {
@@ -37,7 +37,7 @@ func UncountedPassages(r *Report) []Uncounted {
 	return out
 }
 
-// UncountedWords returns a sentence that says how many passages of a report are folded away, and for which reasons, or "" if none are.
+// UncountedWords returns a sentence on how many passages of a report are collapsed and why, or "" if none are.
 func UncountedWords(r *Report) string {
 	n := map[concordat.Exclusion]int{}
 	for _, e := range r.Evidence {
@@ -46,7 +46,7 @@ func UncountedWords(r *Report) string {
 	return r.Language.uncounted(n, "passage does not count", "passages do not count")
 }
 
-// UncountedSources returns the same as UncountedWords for sources.
+// UncountedSources is the counterpart of UncountedWords for sources.
 func UncountedSources(r *Report) string {
 	n := map[concordat.Exclusion]int{}
 	for _, s := range r.Sources {
@@ -74,7 +74,7 @@ func (l Language) uncounted(n map[concordat.Exclusion]int, one, many string) str
 	return l.Say("%s: %s", l.Plural(all, one, many), strings.Join(reasons, l.Say(", ")))
 }
 
-// uncountedWords returns the words for passages that do not count, in English, for translation.
+// uncountedWords describes passages that do not count, in English, for translation.
 func uncountedWords(e concordat.Exclusion) string {
 	switch e {
 	case concordat.ExcludedQuote:

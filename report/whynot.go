@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// formReasons are the words for each reason in package wording why a passage reads like a form: for one passage, and for the singular and
+// formReasons maps each reason in package wording for resembling a form to its description: for one passage, and in the singular and
 // plural after a number.
 var formReasons = map[string][3]string{
 	"heading":     {"a heading", "heading", "headings"},
@@ -29,7 +29,7 @@ var formReasons = map[string][3]string{
 	string(AsConstants):     {"public constants", "table of public constants", "tables of public constants"},
 }
 
-// FormReason returns what a passage reads like for a reason of package wording, or "" if the reason is unknown.
+// FormReason describes what a passage resembles, given a reason from package wording, or returns "" if the reason is unknown.
 func (l Language) FormReason(why string) string {
 	words, ok := formReasons[why]
 	if !ok {
@@ -38,7 +38,7 @@ func (l Language) FormReason(why string) string {
 	return l.Say(words[0])
 }
 
-// WhyNot returns the reason why a passage does not count and, if it reads like a form, which part it reads like, or "" if it counts.
+// WhyNot explains why a passage does not count and, if it resembles a form, which part; it returns "" if the passage counts.
 func (r *Report) WhyNot(e concordat.Evidence) string {
 	if e.Excluded == concordat.ExcludedForm {
 		if why := r.Language.FormReason(e.Why); why != "" {
@@ -57,7 +57,7 @@ func (r *Report) WhyNot(e concordat.Evidence) string {
 	return r.Language.Exclusion(e.Excluded)
 }
 
-// quotedReasons are the words for wording that two documents may both quote.
+// quotedReasons describes wording that two documents can both quote.
 var quotedReasons = map[string]string{
 	string(AsQuotation): "a quotation with its source",
 	string(AsStatute):   "the provision of a statute",
@@ -101,8 +101,7 @@ func (l Language) EvidenceKind(e concordat.Evidence) string {
 	return l.Kind(e.Kind)
 }
 
-// shownWithout returns how many passages are shown without a score because others may share them or because they are isolated, in one line
-// for each reason.
+// shownWithout states how many passages are displayed without a score because they are shared wording or isolated, one line per reason.
 func (r *Report) shownWithout() []string {
 	count := map[concordat.Exclusion]int{}
 	reasons := map[string]int{}
@@ -140,7 +139,7 @@ func (r *Report) shownWithout() []string {
 	return out
 }
 
-// formReasons returns how many passages read like each part of a form, most first.
+// formReasons states how many passages resemble each part of a form, most frequent part first.
 func (l Language) formReasons(count map[string]int) string {
 	var whys []string
 	for why := range count {
@@ -160,7 +159,7 @@ func (l Language) formReasons(count map[string]int) string {
 	return strings.Join(whys, l.Say(", "))
 }
 
-// holders returns sentences on how many documents hold the common wording, and how many could.
+// holders returns sentences on how many documents contain the common wording, and how many could.
 func (r *Report) holders() []string {
 	type bounds struct{ least, most int }
 	by := map[int]bounds{}

@@ -10,12 +10,11 @@ import (
 	"concordat"
 )
 
-// Withheld is the part of a submission that remains when its text is not stored. It suffices to compute the same scores under any
-// rules. Spans are bytes of the text.
+// Withheld is the part of a submission that remains when its text is not stored. It suffices for computing the same scores under any
+// rules. Spans are in bytes of the text.
 type Withheld struct {
-	Digest string `json:"digest"` // SHA-256 of the text, hexadecimal
-	// Quotes, References and Citations are the spans that the rules can leave out; Given is wording of
-	// Templates.
+	Digest string `json:"digest"` // SHA-256 of the text, in hexadecimal
+	// Quotes, References and Citations are the spans that rules can exclude; Given is the wording of Templates.
 	Quotes     []concordat.Span `json:"quotes"`
 	References []concordat.Span `json:"references"`
 	Citations  []concordat.Span `json:"citations"`
@@ -26,13 +25,13 @@ type Withheld struct {
 // TextKept reports whether f contains the text of its submission.
 func (f *Findings) TextKept() bool { return f.Withheld == nil && f.Submission.Text != "" }
 
-// FlagWithheld is the code of the flag of findings without the text of the submission.
+// FlagWithheld is the code of the flag on findings without the text of the submission.
 const FlagWithheld = "text_not_kept"
 
-// Withhold removes the submission's text from the findings and records the data that the scores need. Letters and digits become
-// placeholders of the same length, in bytes and in code points, except within marks of citations; signs and spaces stay, and so do the
-// lengths of words. The sources' texts stay too: a passage in the words of a source can be read there. It does nothing to findings that
-// have no text or have already been processed.
+// Withhold removes the submission's text from the findings and records the data needed for scores. Letters and digits become placeholders
+// of the same length in bytes and code points, except in citation marks; other characters remain, and so do word lengths. The sources'
+// texts also remain, so a passage in the same words as a source can be read there. Withhold does nothing if the findings have no text or
+// were already processed.
 func Withhold(f *Findings) {
 	text := f.Submission.Text
 	if text == "" || f.Withheld != nil {
@@ -51,7 +50,7 @@ func Withhold(f *Findings) {
 		short := *f.Short
 		short.Pieces = append([]ShortPiece(nil), short.Pieces...)
 		for i := range short.Pieces {
-			if short.Pieces[i].Span.Len() > 0 { // otherwise it is the title, which stays
+			if short.Pieces[i].Span.Len() > 0 { // otherwise it is the title, which remains
 				short.Pieces[i].Text = masking(short.Pieces[i].Text, nil)
 			}
 		}
@@ -61,7 +60,7 @@ func Withhold(f *Findings) {
 		Detail: "The text of the submission and its original were not kept once the report was made. The report shows placeholders of the same length; scores, places, sources and their wording are as they were."})
 }
 
-// masking returns text with placeholders for its letters and digits outside the spans.
+// masking replaces the letters and digits of text outside the spans with placeholders.
 func masking(text string, keep spans) string {
 	var b strings.Builder
 	b.Grow(len(text))
@@ -80,14 +79,14 @@ func masking(text string, keep spans) string {
 	return b.String()
 }
 
-// Placeholders by the number of their bytes.
+// Placeholders by length in bytes.
 var (
 	letterPlaceholders = [5]string{1: "x", 2: "ж", 3: "某", 4: "𝕩"}
 	markPlaceholders   = [5]string{1: "x", 2: "\u0301", 3: "\u20d0", 4: "\U0001d165"}
 	digitPlaceholders  = [5]string{1: "0", 2: "٠", 3: "０", 4: "𝟎"}
 )
 
-// placeholder returns the placeholder for a rune of n bytes. The function counts treats both alike.
+// placeholder returns the placeholder for an n-byte rune. The function counts treats them alike.
 func placeholder(r rune, n int, itself string) string {
 	switch {
 	case unicode.IsLetter(r):

@@ -2,17 +2,17 @@ package report
 
 import "concordat"
 
-// jsonWording is a stretch of the submission that others share legitimately.
+// jsonWording is a stretch of legitimately shared wording in the submission.
 type jsonWording struct {
 	Span      concordat.Span `json:"span"`
 	Kind      concordat.Kind `json:"kind"`
 	Documents int            `json:"documents"`
 	Of        int            `json:"of"`
-	Words     int            `json:"words,omitempty"` // consecutive words; 0 if not recorded
+	Words     int            `json:"words,omitempty"` // length in consecutive words; 0 if not recorded
 	Why       string         `json:"why,omitempty"`
 	Counted   bool           `json:"counted"`
-	Decide    bool           `json:"decide"`            // a person must decide whether it counts
-	Sources   []jsonHolder   `json:"sources,omitempty"` // the first holders of undecided wording
+	Decide    bool           `json:"decide"`            // someone must decide whether it counts
+	Sources   []jsonHolder   `json:"sources,omitempty"` // first holders of undecided wording
 }
 
 // jsonHolder names a document.

@@ -9,17 +9,17 @@ import (
 	"concordat/report/language"
 )
 
-// Closeness returns the words for a similarity, 0 to 1, in one of four steps. The similarity of one sentence is known only to about
-// 0.08, so people see words instead of decimals.
+// Closeness describes a similarity, 0 to 1, in one of four steps. The similarity of one sentence is accurate only to about 0.08, so
+// reports use words instead of decimals.
 func Closeness(similarity float64) string { return English.Closeness(similarity) }
 
-// Closeness returns the words of [Closeness] in language l.
+// Closeness returns the result of the function [Closeness] in language l.
 func (l Language) Closeness(similarity float64) string {
 	return l.Say(closeness(similarity))
 }
 
-// KindAndCloseness returns the words for a kind and, if that adds something, for how close the wording is. Changed wording is
-// never called identical, since at least its order, its punctuation or the spelling of a word was changed.
+// KindAndCloseness describes a kind and, if it adds information, how close the wording is. Changed wording is never called identical,
+// since at least its order, punctuation or spelling was changed.
 func (l Language) KindAndCloseness(k concordat.Kind, similarity float64) string {
 	if k == concordat.KindVerbatim {
 		return l.Kind(k)
@@ -51,7 +51,7 @@ func closeness(similarity float64) string {
 	return "similar"
 }
 
-// Kind returns a kind in plain words.
+// Kind describes a kind in plain words.
 func (l Language) Kind(k concordat.Kind) string { return l.Say(kindWords(k)) }
 
 func kindWords(k concordat.Kind) string {
@@ -80,7 +80,7 @@ func kindWords(k concordat.Kind) string {
 	return "similar"
 }
 
-// Exclusion returns the reason why something does not count, or "" if it counts.
+// Exclusion explains why something does not count, or returns "" if it counts.
 func (l Language) Exclusion(e concordat.Exclusion) string { return l.Say(exclusionWords(e)) }
 
 func exclusionWords(e concordat.Exclusion) string {
@@ -123,7 +123,7 @@ func exclusionWords(e concordat.Exclusion) string {
 	return "excluded by a rule"
 }
 
-// Skip returns the reason why something was not compared.
+// Skip explains why something was not compared.
 func (l Language) Skip(r concordat.SkipReason) string { return l.Say(skipWords(r)) }
 
 func skipWords(r concordat.SkipReason) string {
@@ -145,7 +145,7 @@ func (l Language) Flag(f concordat.Flag) string {
 	return l.Say("%s: %s", l.FlagName(f), l.FlagDetail(f))
 }
 
-// FlagName returns the words for the code of a flag. A code that the language does not know is returned unchanged.
+// FlagName returns the name for a flag's code. A code unknown to the language is returned unchanged.
 func (l Language) FlagName(f concordat.Flag) string {
 	if name, ok := language.Code(l).Lookup("flag." + f.Code); ok {
 		return name
@@ -153,7 +153,7 @@ func (l Language) FlagName(f concordat.Flag) string {
 	return f.Code
 }
 
-// FlagDetail returns the explanation of a flag: the flag's own sentence or, if the language has none, that of its code.
+// FlagDetail explains a flag, using the flag's own sentence if the language has it, or else that of its code.
 func (l Language) FlagDetail(f concordat.Flag) string {
 	for _, key := range []string{f.Detail, "flag." + f.Code + ".detail"} {
 		if t, ok := language.Code(l).Lookup(key); ok {
@@ -163,8 +163,8 @@ func (l Language) FlagDetail(f concordat.Flag) string {
 	return f.Detail
 }
 
-// Percent returns a share in whole percent, as language l writes it: 30%, or 30 % in German. A small share above zero is "< 1%", and
-// one just below the whole is "> 99%".
+// Percent formats a share as a whole percentage in language l: 30%, or 30 % in German. A small nonzero share becomes "< 1%", and a share
+// just below one becomes "> 99%".
 func (l Language) Percent(share float64) string {
 	n := int(share*100 + 0.5)
 	switch {
@@ -176,8 +176,8 @@ func (l Language) Percent(share float64) string {
 	return language.Code(l).Percent(strconv.Itoa(n))
 }
 
-// ChangedWords returns the changed share in a form that adds up: the shown shares of word-for-word and of changed wording add up to the
-// shown share of both, even where rounding alone would not ensure this.
+// ChangedWords formats the changed share so that the displayed shares of verbatim and changed wording add up to the displayed total even
+// where rounding would prevent it.
 func (s Scores) ChangedWords(l Language) string {
 	n := int(s.Covered*100+0.5) - int(s.Verbatim*100+0.5)
 	if n < 1 || s.Covered < 0.005 || s.Verbatim > 0 && s.Verbatim < 0.005 || math.Abs(float64(n)-100*s.Changed) > 1 {
@@ -186,7 +186,7 @@ func (s Scores) ChangedWords(l Language) string {
 	return language.Code(l).Percent(strconv.Itoa(n))
 }
 
-// OfWhat returns words for what the shares are shares of.
+// OfWhat describes what the shares are shares of.
 func (s Scores) OfWhat(l Language) string {
 	if s.Countable == s.Checked {
 		return l.Say("Shares of the %s letters and digits that were compared", Thousands(s.Checked))
@@ -195,7 +195,7 @@ func (s Scores) OfWhat(l Language) string {
 		Thousands(s.Checked), Thousands(s.Countable))
 }
 
-// Alike returns Literalness for display in words, low enough not to be called identical if changed wording is shown next to it.
+// Alike returns Literalness for display in words, capped below identical if changed wording is displayed next to it.
 func (s Scores) Alike() float64 {
 	if s.Changed >= 0.005 {
 		return min(s.Literalness, notIdentical)
@@ -203,7 +203,7 @@ func (s Scores) Alike() float64 {
 	return s.Literalness
 }
 
-// Thousands returns n in groups of three digits with thin spaces between them, for example 12 345.
+// Thousands formats n in groups of three digits separated by thin spaces, for example 12 345.
 func Thousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -212,7 +212,7 @@ func Thousands(n int) string {
 	return s
 }
 
-// Plural returns n with the singular or plural word.
+// Plural returns n followed by the singular or plural noun.
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -220,14 +220,14 @@ func Plural(n int, one, many string) string {
 	return Thousands(n) + " " + many
 }
 
-// KindMeaning is the meaning of a kind, or of a step of similarity.
+// KindMeaning explains a kind, or a step of similarity.
 type KindMeaning struct {
 	Code  string `json:"code"`  // as in the JSON form
 	Name  string `json:"name"`  // in plain words
 	Words string `json:"words"` // what it means
 }
 
-// Kinds returns what the kinds of evidence mean, strongest first.
+// Kinds explains the kinds of evidence, strongest first.
 func (l Language) Kinds() []KindMeaning {
 	var out []KindMeaning
 	for _, k := range []struct {
@@ -251,7 +251,7 @@ func (l Language) Kinds() []KindMeaning {
 	return out
 }
 
-// Steps returns what the steps of similarity mean, closest first.
+// Steps explains the steps of similarity, closest first.
 func (l Language) Steps() []KindMeaning {
 	var out []KindMeaning
 	for _, s := range []struct{ name, words string }{
@@ -265,7 +265,7 @@ func (l Language) Steps() []KindMeaning {
 	return out
 }
 
-// Headline returns the result in one or two sentences, without claiming more than was measured.
+// Headline states the result in one or two sentences, claiming no more than was measured.
 func (r *Report) Headline() string {
 	s, l := r.Scores, r.Language
 	switch {
@@ -311,23 +311,22 @@ func (r *Report) Headline() string {
 	return l.Join(out)
 }
 
-// Reached reports whether the covered share has reached the threshold of the findings. If the threshold is not above 0, there is nothing to
-// reach.
+// Reached reports whether the covered share has reached the findings' threshold. A threshold that is not above 0 is never reached.
 func (r *Report) Reached() bool {
 	return r.Threshold > 0 && r.Scores.Measured() && r.Scores.Covered >= r.Threshold
 }
 
-// incomplete reports whether any library gave no complete answer.
+// incomplete reports whether some library's answer is missing or incomplete.
 func (r *Report) incomplete() bool {
 	return slices.ContainsFunc(r.Consulted, func(c concordat.Consulted) bool { return !Whole(c) })
 }
 
-// Whole reports whether all sentences were asked about at a library, compared with every document and answered.
+// Whole reports whether a library was asked about all sentences, compared them with every document, and answered.
 func Whole(c concordat.Consulted) bool {
 	return c.Err == "" && len(c.Missing) == 0 && c.Answered >= c.Asked && c.Capped == 0 && c.Unready == 0 && c.Withheld == 0
 }
 
-// SignedAnswer returns a sentence on whose answer s is and what its signature covers.
+// SignedAnswer returns a sentence on whose answer s is and what the signature covers.
 func (l Language) SignedAnswer(s concordat.Statement) string {
 	at := s.At.UTC().Format("2006-01-02 15:04")
 	if s.Asker == "" {
@@ -338,7 +337,7 @@ func (l Language) SignedAnswer(s concordat.Statement) string {
 		s.KeyEpoch)
 }
 
-// Statement returns plain sentences on what the report is based on: what was compared, what was not, who was asked and who did not answer.
+// Statement returns plain sentences on the basis of the report: what was and was not compared, who was asked, and who did not answer.
 func (r *Report) Statement() []string {
 	l := r.Language
 	out := []string{r.comparedWords()}
@@ -394,7 +393,7 @@ func (r *Report) skippedWords() []string {
 	return out
 }
 
-// ConsultedWords returns a sentence on what one library answered.
+// ConsultedWords returns a sentence that summarises the answer of one library.
 func ConsultedWords(c concordat.Consulted) string { return English.Consulted(c) }
 
 // Consulted returns the sentence of [ConsultedWords] in language l.
@@ -426,7 +425,7 @@ func (l Language) Consulted(c concordat.Consulted) string {
 	return l.Join(append(out, l.partner(c)...))
 }
 
-// evidenceKind returns the words for the kind of a passage and, if its group decides whether it counts, for its group.
+// evidenceKind describes the kind of a passage and, if its group determines whether it counts, the group.
 func (l Language) evidenceKind(e concordat.Evidence) string {
 	switch {
 	case e.Excluded != "" && e.Excluded != concordat.ExcludedGroup:
@@ -437,7 +436,7 @@ func (l Language) evidenceKind(e concordat.Evidence) string {
 	return l.Say("%s, %s", l.EvidenceKind(e), GroupName(l, e.Group))
 }
 
-// Reading returns a sentence on what the figure requires of the reader, since a share is a reason to read and never a judgement.
+// Reading returns a sentence on what the figure asks of the reader: a share is a reason to read, never a verdict.
 func (r *Report) Reading() string {
 	in := r.Language
 	if !r.Scores.Measured() {
@@ -457,7 +456,7 @@ func (r *Report) Reading() string {
 	case r.Reached():
 		return in.Say("This is at or above %s, the share from which a report deserves a close read. %s", in.Percent(r.Threshold), judge)
 	}
-	if in.Percent(s.Covered) == in.Percent(r.Threshold) { // the figure is rounded up to it
+	if in.Percent(s.Covered) == in.Percent(r.Threshold) { // rounding raises the figure to the threshold
 		return in.Say("Before rounding this is just below %s, the share from which a report deserves a close read. %s",
 			in.Percent(r.Threshold), judge)
 	}

@@ -13,47 +13,46 @@ import (
 	"concordat"
 )
 
-// SharedWorks are the works that a submission and one source both cite in their lists of references. They are not
-// evidence and not part of any share.
+// SharedWorks are the works cited in the reference lists of both a submission and one source. They are not evidence and not part of any
+// share.
 type SharedWorks struct {
 	Source  concordat.Ref    `json:"source"`
 	Title   string           `json:"title"`
-	Works   int              `json:"works"`   // works cited by the submission and also by the source
-	Of      int              `json:"of"`      // works that the submission cites
-	Entries []concordat.Span `json:"entries"` // the entries of Works in the submission's text, in order
+	Works   int              `json:"works"`   // works cited by both
+	Of      int              `json:"of"`      // works cited by the submission
+	Entries []concordat.Span `json:"entries"` // entries of those works in the submission's text, in order
 }
 
 // Work is an entry of a list of references.
 type Work struct {
-	concordat.Span                 // of the text
-	doi            string          // folded; empty if it has none
-	author         string          // first author's family name, folded; the whole name in Han
-	year           string          // empty if it has none
-	title          map[string]bool // first words of the title, folded; a Han character is a word
+	concordat.Span                 // in the text
+	doi            string          // folded; empty if absent
+	author         string          // first author's family name, folded; in Han, the full name
+	year           string          // empty if absent
+	title          map[string]bool // first words of the title, folded; each Han character is a word
 }
 
 const (
-	maxWorks      = 5000 // entries read from one text
-	maxTitleWords = 12   // most words of a title that are compared
-	// sameTitle is the least share of the shorter title's words that the other must have.
+	maxWorks      = 5000 // maximum entries read from one text
+	maxTitleWords = 12   // maximum number of title words compared
+	// sameTitle is the minimum share of the shorter title's words that the other must contain.
 	sameTitle = 0.7
 )
 
-// Bibliography holds the lists of references of a text.
+// Bibliography holds the reference lists of a text.
 type Bibliography struct {
-	Lists []concordat.Span // the places of the lists, in order and disjoint
-	Works []Work           // the works that they cite
+	Lists []concordat.Span // positions of the lists, in text order without overlaps
+	Works []Work           // cited works
 }
 
-// ReadBibliography reads the lists of references of a text, parts of which [References] and [Works] return.
+// ReadBibliography reads the reference lists of a text; [References] and [Works] each return a part of the result.
 func ReadBibliography(text string) Bibliography {
 	lists := referenceLists(text)
 	return Bibliography{spansOf(text, lists), worksOf(lists)}
 }
 
-// Works returns the works that a text cites in its lists of references, in order and each once, from the first maxWorks
-// entries. An entry may continue over several lines, and may be numbered or set apart. An entry with neither a DOI nor an
-// author and a year is left out.
+// Works returns the works cited in a text's reference lists, in order without duplicates, from the first maxWorks entries. An entry can
+// span several lines, and can be numbered or set apart. An entry that has neither a DOI nor an author and year is omitted.
 func Works(text string) []Work { return worksOf(referenceLists(text)) }
 
 func worksOf(lists []referenceList) []Work {
@@ -74,7 +73,7 @@ func worksOf(lists []referenceList) []Work {
 	return out
 }
 
-// BothCite returns the works that a submission and a source have in common. ok is false if there are none.
+// BothCite returns the works that a submission and a source both cite. ok is false if there are none.
 func BothCite(submission, source []Work, ref concordat.Ref, title string) (out SharedWorks, ok bool) {
 	out = SharedWorks{Source: ref, Title: title, Of: len(submission)}
 	if len(submission) == 0 || len(source) == 0 {
@@ -90,8 +89,8 @@ func BothCite(submission, source []Work, ref concordat.Ref, title string) (out S
 	return out, out.Works > 0
 }
 
-// entriesOf divides the lines of a block into entries. Numbered entries begin at their numbers. Others begin at a line that begins with an
-// author, if the previous entry is complete.
+// entriesOf splits the lines of a block into entries. Numbered entries start at their numbers. Others start at a line that begins with an
+// author, provided the previous entry is complete.
 func entriesOf(text string, ls []line) []concordat.Span {
 	numbered := 0
 	for _, l := range ls {
@@ -115,7 +114,7 @@ func entriesOf(text string, ls []line) []concordat.Span {
 	return out
 }
 
-// beginsEntry reports whether a line begins like an entry, with a name.
+// beginsEntry reports whether a line begins the way an entry does, with a name.
 func beginsEntry(l string) bool {
 	r, _ := utf8.DecodeRuneInString(l)
 	return unicode.IsUpper(r) || unicode.Is(unicode.Han, r)
@@ -141,20 +140,20 @@ var (
 	workDOI    = regexp.MustCompile(`(?i)\b10\.[0-9]{4,9}/[^\s"<>，。]+`)
 	workURL    = regexp.MustCompile(`(?i)(?:https?://|doi:\s*)\S+`)
 	workNumber = regexp.MustCompile(`^\s*(?:[①-⑳㉑-㉟]|[\[［〔【(]\s*[0-9]{1,4}\s*[\]］〕】)]|[0-9]{1,3}[.．、])\s*`)
-	// workYear matches a year in parentheses, as in most styles; without one, the last year counts.
+	// workYear matches a year in parentheses, as in most styles; without one, the last year is used.
 	workYear   = regexp.MustCompile(`[(（]\s*(?:[^()（）]{0,20}\s)?((?:1[5-9]|20)[0-9]{2})[a-z]?(?:[,，][^()（）]{0,24})?\s*[)）]\s*[.:,．：，]?\s*`)
 	anyYear    = regexp.MustCompile(`(?:^|[^0-9])((?:1[5-9]|20)[0-9]{2})[a-z]?(?:[^0-9]|$)`)
 	workMark   = regexp.MustCompile(`\s*[\[［](?:EB|DB|CP|[JMDCNPSRGZA])(?:/OL)?[\]］]`)
 	workQuoted = regexp.MustCompile(`[“"„«]([^“”"„«»]{8,300})[”"»“]`)
 	nameEnds   = regexp.MustCompile(`[,，;；:：.．。(（]|\s(?:and|und|et|&|等)\s`)
 	initials   = regexp.MustCompile(`^(?:\p{Lu}\.[\s-]*)+`)
-	// titleBegins matches the end of names, after which a title may begin: a full stop that does not belong to an initial, or a colon.
+	// titleBegins matches the end of names, after which a title can begin: a colon, or a full stop that does not belong to an initial.
 	titleBegins = regexp.MustCompile(`(?:[\p{Ll}\p{Han}]|[\p{L}]\s\p{Lu}{1,3}|\bal|等)[.．。]\s*|[:：]\s*|\p{Lu}\.[.]?:?\s+`)
 	titleEnds   = regexp.MustCompile(`[.．。?？!]\s|[.．。]$|//|\.\s*In:`)
 )
 
-// parseWork reads an entry whose names end at byte title of the text, if known. ok is false if it has neither a DOI nor an
-// author with a year or a title.
+// parseWork parses an entry; title is the byte of the text at which its names end, if known. ok is false if the entry has neither a DOI
+// nor an author with a year or a title.
 func parseWork(text string, s concordat.Span, title int) (w Work, ok bool) {
 	entry := s.In(text)
 	if len(entry) > maxEntry {
@@ -180,7 +179,7 @@ func parseWork(text string, s concordat.Span, title int) (w Work, ok bool) {
 	return w, w.doi != "" || w.author != "" && len(w.title) > 0 && (w.year != "" || len(w.title) >= 4)
 }
 
-// familyName returns the folded family name of the first of some authors.
+// familyName returns the folded family name of the first author.
 func familyName(names string) string {
 	names = initials.ReplaceAllString(strings.TrimSpace(names), "")
 	if m := nameEnds.FindStringIndex(names); m != nil {
@@ -191,7 +190,7 @@ func familyName(names string) string {
 		return ""
 	}
 	name := fields[0]
-	for _, f := range fields[1:] { // van der Berg: a lower-case word belongs to the words after it
+	for _, f := range fields[1:] { // van der Berg: a lower-case word belongs to the following words
 		if r, _ := utf8.DecodeRuneInString(name); !unicode.IsLower(r) {
 			break
 		}
@@ -200,12 +199,12 @@ func familyName(names string) string {
 	return fold(name)
 }
 
-// titleOf returns the title of an entry, as far as it can be determined: rest is the text after the year in parentheses.
+// titleOf returns the title of an entry as far as it can be determined; rest is the text after the year in parentheses.
 func titleOf(entry, names, rest string) string {
 	if m := workQuoted.FindStringSubmatch(entry); m != nil {
 		return m[1]
 	}
-	if m := workMark.FindStringIndex(entry); m != nil { // GB/T 7714 marks the kind after the title
+	if m := workMark.FindStringIndex(entry); m != nil { // GB/T 7714 puts the document type after the title
 		title := entry[:m[0]]
 		if i := titleBegins.FindStringIndex(title); i != nil {
 			title = title[i[1]:]
@@ -250,7 +249,7 @@ func titleWords(title string) map[string]bool {
 	return out
 }
 
-// significant returns a word folded, or "" if it is as short as an article or an initial.
+// significant returns the folded word, or "" if it is no longer than an article or an initial.
 func significant(word string) string {
 	if utf8.RuneCountInString(word) < 3 {
 		return ""
@@ -258,10 +257,10 @@ func significant(word string) string {
 	return fold(word)
 }
 
-// umlauts replaces umlauts written with an e, as people do if their keyboards lack them.
+// umlauts undoes the spelling of umlauts with an e, common on keyboards that lack them.
 var umlauts = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u", "ß", "ss")
 
-// fold returns the letters and digits of a word in one case, without marks.
+// fold returns the letters and digits of a word in lower case without diacritics.
 func fold(word string) string {
 	return umlauts.Replace(strings.Map(func(r rune) rune {
 		switch {
@@ -272,7 +271,7 @@ func fold(word string) string {
 	}, norm.NFKD.String(word)))
 }
 
-// workSet finds works by DOI, or by author and year.
+// workSet looks up works by DOI, or by author and year.
 type workSet struct {
 	dois map[string]bool
 	by   map[string][]Work
@@ -297,7 +296,7 @@ func (s *workSet) add(w Work) {
 	}
 }
 
-// maxAlike bounds the works by one author from one year with which a work is compared.
+// maxAlike is the maximum number of works by one author from one year with which a work is compared.
 const maxAlike = 50
 
 func (s *workSet) has(w Work) bool {
@@ -324,7 +323,7 @@ func sameTitles(a, b map[string]bool) bool {
 	return both > 0 && float64(both) >= sameTitle*float64(min(len(a), len(b))) && 2*both >= max(len(a), len(b))
 }
 
-// sharedWorks returns those of the findings' shared works that can be placed in the text, most works first, then by source.
+// sharedWorks returns the shared works that can be placed in the text, most works first, then by source.
 func (b *builder) sharedWorks() []SharedWorks {
 	var out []SharedWorks
 	for _, w := range b.f.SharedWorks {
@@ -347,10 +346,10 @@ func clipAll(text string, spans []concordat.Span) []concordat.Span {
 	return out
 }
 
-// maxCiting is the largest number of sources listed as citing the same works; the JSON form lists all.
+// maxCiting is the maximum number of sources listed as citing the same works; the JSON form lists all.
 const maxCiting = 10
 
-// citesWords returns how many works the submission and its sources both cite, one line per source.
+// citesWords states how many works the submission and its sources both cite, one line per source.
 func (r *Report) citesWords() []string {
 	l := r.Language
 	var out []string

@@ -6,7 +6,7 @@ import (
 	"concordat"
 )
 
-// PageWords returns the words for the page of a repository.
+// PageWords returns the link text for the page of a repository.
 func (l Language) PageWords(repository string) string {
 	if repository == "" {
 		return l.Say("page in the repository")
@@ -17,7 +17,7 @@ func (l Language) PageWords(repository string) string {
 // AuthorWords returns the names of authors.
 func AuthorWords(all []concordat.Creator) string { return concordat.Work{Creators: all}.Authors() }
 
-// AlsoWords returns the other places of a source's work in words, or "" if there are none.
+// AlsoWords describes the other locations of a source's work, or returns "" if there are none.
 func AlsoWords(r *Report, s RankedSource) string {
 	if len(s.Also) == 0 {
 		return ""
@@ -29,7 +29,7 @@ func AlsoWords(r *Report, s RankedSource) string {
 	return r.Language.Say("The same work, also in ") + strings.Join(places, r.Language.Say("; "))
 }
 
-// Addresses returns the addresses at which the identifiers of a source's work resolve.
+// Addresses returns the URLs at which the identifiers of a source's work resolve.
 func (s RankedSource) Addresses() (out []string) {
 	if s.Work == nil {
 		return nil

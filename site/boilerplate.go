@@ -11,29 +11,29 @@ import (
 	"concordat"
 )
 
-// Boilerplate is a sentence that several documents of a library hold.
+// Boilerplate is a sentence found in several documents of a library.
 type Boilerplate struct {
 	Documents int                  `json:"documents"`
-	AtLeast   bool                 `json:"at_least,omitempty"` // some documents may not have been counted
+	AtLeast   bool                 `json:"at_least,omitempty"` // some documents may be missing from the count
 	Text      string               `json:"text"`
-	Example   concordat.DocumentID `json:"example"` // the first document that holds it
+	Example   concordat.DocumentID `json:"example"` // first document that contains it
 }
 
 // BoilerplateOptions select the sentences to list.
 type BoilerplateOptions struct {
-	Least    int            // fewest documents; default 3
-	Most     int            // most sentences; default 50
-	Progress func(done int) // called with the number of documents read; may be nil
+	Least    int            // minimum number of documents; default 3
+	Most     int            // maximum number of sentences; default 50
+	Progress func(done int) // called with the number of documents read; can be nil
 }
 
-// countWindow is the number of sentences after which rarely seen ones are dropped.
+// countWindow is the number of sentences after which rare ones are dropped.
 const countWindow = 1_000_000
 
-// Boilerplate returns the sentences that occur in several documents of a library, most documents first, then in order of the
-// text. It reads every document once. Sentences are equal if their fingerprints are.
+// Boilerplate returns the sentences that occur in several documents of a library, ordered by number of documents, largest first, then by
+// text. It reads every document once. Sentences with equal fingerprints are considered equal.
 //
-// Counting is lossy (Manku and Motwani 2002, section 4.2): after each million sentences, those that cannot occur in more documents than the
-// number of millions so far are dropped, so memory stays bounded; in libraries of up to a million sentences every count is exact.
+// Counting is lossy (Manku and Motwani 2002, section 4.2): after each million sentences, it drops those that cannot occur in more
+// documents than the number of millions so far, which bounds memory. For libraries of up to a million sentences, every count is exact.
 func (s *Site) Boilerplate(ctx context.Context, lib concordat.LibraryID, o BoilerplateOptions) ([]Boilerplate, error) {
 	if _, err := s.o.Store.Catalogue.Library(ctx, lib); err != nil {
 		return nil, fmt.Errorf("library %s: %w", lib, err)
@@ -69,23 +69,23 @@ func (s *Site) Boilerplate(ctx context.Context, lib concordat.LibraryID, o Boile
 	}
 }
 
-// counter counts the documents that hold each sentence.
+// counter counts the documents that contain each sentence.
 type counter struct {
 	seen      map[concordat.Fingerprint]*counted
 	sentences int
-	buckets   int // completed windows
+	buckets   int // number of completed windows
 	window    int
 }
 
 type counted struct {
 	documents int
-	missed    int // largest number of documents that may have held it before it was last added
+	missed    int // maximum number of documents that can have contained it before it was last added
 	text      string
 	example   concordat.DocumentID
 	last      concordat.DocumentID
 }
 
-// longestExample bounds the stored text of a sentence, in bytes.
+// longestExample is the maximum length of a stored sentence, in bytes.
 const longestExample = 1000
 
 func (c *counter) add(p *concordat.Profile) {

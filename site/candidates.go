@@ -9,17 +9,17 @@ import (
 	"concordat/site/compare"
 )
 
-// Candidate is a document that may share something with the submission.
+// Candidate is a document that might share something with the submission.
 type Candidate struct {
 	Source       concordat.Ref
 	Fingerprints bool // nominated by a sentence
 	Text         bool // nominated by words
-	// Spans are the sentences of the source that nominated it, in order, each once.
+	// Spans are the source sentences that nominated it, in order without duplicates.
 	Spans []concordat.Span
 }
 
-// Nominate returns the documents, best first, whose text Check would read in order to compare it with the submission, unless the text rules
-// them out. Nominate reads no text and stores no task.
+// Nominate returns the documents, best first, whose text Check would read and compare with the submission, unless a quick look at the
+// text rules them out. It reads no text and stores no task.
 func (s *Site) Nominate(ctx context.Context, sub Submission, o CheckOptions) ([]Candidate, error) {
 	if err := o.Channel.Check(); err != nil {
 		return nil, err

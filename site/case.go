@@ -11,13 +11,13 @@ import (
 	"concordat/store"
 )
 
-// CaseDocument returns the name, in any library, of the document made from the submission of a check.
+// CaseDocument returns the name, in any library, of the document created from a check's submission.
 func CaseDocument(check concordat.TaskID) concordat.DocumentID {
 	return "check-" + concordat.DocumentID(check)
 }
 
-// CaseDocuments returns the documents of the libraries made from the submission of a check. A repeated check excludes them,
-// since they are its own text.
+// CaseDocuments returns the library documents created from a check's submission. A repeated check excludes them because they are its own
+// text.
 func (s *Site) CaseDocuments(ctx context.Context, check concordat.TaskID, libraries []store.Library) (out []concordat.Ref, err error) {
 	for _, l := range libraries {
 		_, err := s.o.Store.Catalogue.DocumentRow(ctx, l.ID, CaseDocument(check))
@@ -32,7 +32,7 @@ func (s *Site) CaseDocuments(ctx context.Context, check concordat.TaskID, librar
 	return out, nil
 }
 
-// HasText reports whether the text of a check that has ended is still stored.
+// HasText reports whether the text of a finished check is still stored.
 func (s *Site) HasText(ctx context.Context, check concordat.TaskID) (bool, error) {
 	f, err := s.KeptFindings(ctx, check)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -41,8 +41,8 @@ func (s *Site) HasText(ctx context.Context, check concordat.TaskID) (bool, error
 	return err == nil && f.TextKept(), err
 }
 
-// caseSubmission returns the submission of a check that has ended as the document of a case, to be added to a library. It
-// fails with concordat.ErrNotFound if there are no findings, or their text is not kept.
+// caseSubmission returns the submission of a finished check as a document for a case, to be added to a library. It fails with
+// concordat.ErrNotFound if there are no findings, or no text is stored.
 func (s *Site) caseSubmission(ctx context.Context, check, origin concordat.TaskID) (Submission, error) {
 	f, err := s.KeptFindings(ctx, check)
 	if err != nil {
@@ -55,8 +55,8 @@ func (s *Site) caseSubmission(ctx context.Context, check, origin concordat.TaskI
 		Dated: f.Dated, DatedBy: f.DatedBy}, nil
 }
 
-// readParts reads the files of one submission and joins their texts, in order. Unless there is only one, each text follows its file name
-// and is a section of that name. It fails with the fault of the first document that cannot be read.
+// readParts reads the files of one submission and concatenates their texts in order. If there are several, each text follows its file
+// name and becomes a section of that name. It fails with the fault of the first document that cannot be read.
 func (q *Queue) readParts(ctx context.Context, j Job) (Item, error) {
 	var all []Item
 	var leftOut concordat.LeftOut

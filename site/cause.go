@@ -7,19 +7,19 @@ import (
 	"concordat/store"
 )
 
-// reasoned is an error that names its reason by a code, like the errors of package extract.
+// reasoned is an error with a reason code, like the errors of package extract.
 type reasoned interface {
 	error
 	Reason() (code, detail, advice string)
 }
 
-// caused is an error that is already a cause, like that of a quota.
+// caused is an error that is already a cause, for example of a quota.
 type caused interface {
 	error
 	Cause() store.Cause
 }
 
-// CauseOf returns an error as the cause of a task. An error without a reason becomes only a detail.
+// CauseOf converts an error to the cause of a task. An error without a reason becomes just a detail.
 func CauseOf(err error) store.Cause {
 	var c caused
 	if errors.As(err, &c) {

@@ -18,13 +18,13 @@ import (
 	"concordat/store"
 )
 
-// Submission is a document to check. It is not stored in any library.
+// Submission is a document to check. It is not part of any library.
 type Submission struct {
 	ID    concordat.DocumentID
 	Title string
 	Text  string
-	Flags []concordat.Flag // flags of its extraction
-	// Dated is its date, or empty if unknown, and DatedBy is the origin of the date.
+	Flags []concordat.Flag // flags raised by extraction
+	// Dated is its date, or empty if unknown; DatedBy is where the date comes from.
 	Dated   concordat.Date
 	DatedBy concordat.DateOrigin
 	Timed   concordat.Instant   // more exactly than Dated, if known; only batches read it
@@ -33,53 +33,53 @@ type Submission struct {
 	Sections []concordat.Section
 }
 
-// CheckOptions define what a check compares a submission with. The zero value asks all libraries with probes.
+// CheckOptions specify what to compare a submission with, and how. The zero value queries all libraries, with probes.
 type CheckOptions struct {
-	Libraries []concordat.LibraryID // empty: all that have not expired
-	Exclude   []concordat.Ref       // documents never shown, for example earlier versions of the submission
-	Exact     bool                  // look up exact bands only: faster, finds less
-	Channel   compare.Channel       // how documents are nominated; zero means fingerprints and words
+	Libraries []concordat.LibraryID // empty for all that have not expired
+	Exclude   []concordat.Ref       // documents never to be reported, for example earlier versions of the submission
+	Exact     bool                  // look up only exact bands, which is faster but finds less
+	Channel   compare.Channel       // how candidates are nominated; zero means by fingerprints and words
 	Template  *segment.Template     // sections of the submission; nil if there are none
-	Headings  *segment.Template     // sections if neither Template nor the files make any; nil means those from the headings of Templates
+	Headings  *segment.Template     // sections if neither Template nor the files yield any; nil means those from the headings of Templates
 	// Templates are wordings handed out, in addition to those of the libraries; they do not count.
 	Templates []report.Template
-	// Short also requests titles, headings and other texts too short for fingerprints, with at least the similarity ShortThreshold, above
-	// 0, at most 1; the default is 0.5.
+	// Short also compares titles, headings and other texts too short for fingerprints. ShortThreshold is the minimum similarity, above 0,
+	// at most 1; the default is 0.5.
 	Short          bool
 	ShortThreshold float64
-	// NoStore says that neither the submission's text nor vectors of its sentences are stored.
+	// NoStore means that neither the submission's text nor vectors of its sentences are stored.
 	NoStore bool
 	// Leads requests passages that restate a document of this site in other words.
 	Leads bool
-	// EachLead, if not nil, is called with each place that stands out, worth reading or not: for measurements.
+	// EachLead, if not nil, is called with each place that stands out, whether or not it is worth reading; it is meant for measurements.
 	EachLead compare.EachLead
-	// PartnerLeads also asks partners, by codes of meaning of sentences that matched nothing.
+	// PartnerLeads also asks partners, using codes of meaning of sentences that matched nothing.
 	PartnerLeads bool
-	// Candidates is the maximum number of source documents whose text is compared, best first; the default is 200. The findings report
-	// how many documents were left out.
+	// Candidates is the maximum number of source documents with which the text is compared, best first; the default is 200. The findings
+	// state how many documents were left out.
 	Candidates int
-	// Threshold is the covered share from which a report deserves a close read, 0 to 1; the default is 0.3.
+	// Threshold is the covered share at which a report deserves close reading, 0 to 1; the default is 0.3.
 	Threshold float64
-	// Forward determines which sentences the Partners are asked about: ForwardUnmatched, which is the default, ForwardAll or ForwardNone.
+	// Forward determines which sentences Partners are asked about: ForwardUnmatched (the default), ForwardAll or ForwardNone.
 	Forward string
-	// Partners are the other sites to ask, with the libraries of each.
+	// Partners lists the other sites to ask, with the libraries of each.
 	Partners []PartnerLibraries
-	// Mirrors are the mirrored libraries of partners to compare with. They are never asked.
+	// Mirrors lists the mirrored libraries of partners to compare with. Comparing with a mirror contacts no partner.
 	Mirrors []MirroredLibrary
-	// Standing keeps the check watching: later documents that match raise an alert, here and at partners that keep standing
-	// asks, until it ends.
+	// Standing keeps the check watching until it is ended: later documents that match raise an alert, here and at partners that accept
+	// standing asks.
 	Standing bool
-	// Progress, if not nil, is called with the progress of the check. It may be called concurrently.
+	// Progress, if not nil, receives the progress of the check. It can be called concurrently.
 	Progress func(Progress)
 }
 
-// Progress is the progress of a check.
+// Progress is a progress report of a check.
 type Progress struct {
 	Stage string `json:"stage"` // fingerprint, match, search, verify, align, partner
 	Done  int    `json:"done"`
 	Total int    `json:"total"`
-	// Partner, State and Reason belong to stage partner and give the progress of one partner. Done counts the partners that have finished,
-	// out of Total.
+	// Partner, State and Reason are set in stage partner, and describe the progress of one partner. Done is the number of partners that
+	// have finished, out of Total.
 	Partner concordat.SiteID `json:"partner,omitempty"`
 	State   PartnerState     `json:"state,omitempty"`
 	Reason  concordat.Reason `json:"reason,omitempty"` // why its answer is incomplete
@@ -87,13 +87,13 @@ type Progress struct {
 
 const (
 	DefaultThreshold = 0.3
-	// Lease is how long a task belongs to this process without a sign of life; a check does not renew it, since its caller bounds the
-	// check.
+	// Lease is how long a task belongs to this process without a sign of life; a check does not renew it, since the caller limits how
+	// long a check takes.
 	Lease = 24 * time.Hour
 )
 
-// Check compares a submission with the libraries and stores the findings under a new task. The findings are returned even if
-// a partner or shard did not answer; they report this. After an error the task is stored as failed with its cause.
+// Check compares a submission with the libraries and stores the findings under a new task. If a partner or shard does not answer, the
+// findings are still returned and say so. After an error, the task is stored as failed, with the cause.
 func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*report.Findings, error) {
 	if err := CheckName(string(sub.ID)); err != nil {
 		return nil, fmt.Errorf("submission: %w", err)
@@ -131,13 +131,13 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 		err = s.Keep(ctx, task, f)
 	}
 	if err != nil {
-		// The cause is kept even if the check ended because ctx did.
+		// The cause is stored even if ctx ended the check.
 		return nil, errors.Join(err, s.o.Store.Checks.FinishTask(context.WithoutCancel(ctx), task, concordat.TaskFailed, CauseOf(err)))
 	}
 	return s.redactHidden(ctx, f)
 }
 
-// Libraries returns the libraries with these IDs, or concordat.ErrNotFound if an ID has none. Without IDs it returns all that
+// Libraries returns the libraries with the given IDs, or concordat.ErrNotFound if any does not exist. Without IDs, it returns all that
 // have not expired.
 func (s *Site) Libraries(ctx context.Context, ids []concordat.LibraryID) ([]store.Library, error) {
 	if len(ids) == 0 {
@@ -158,7 +158,7 @@ func (s *Site) Libraries(ctx context.Context, ids []concordat.LibraryID) ([]stor
 	return out, nil
 }
 
-// find does the work of a check. After an error the task has no result.
+// find performs a check. If it fails, the task has no result.
 func (s *Site) find(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions,
 	libraries []store.Library) (*report.Findings, error) {
 	if err := o.ValidatePartners(); err != nil {
@@ -173,8 +173,8 @@ func (s *Site) find(ctx context.Context, task concordat.TaskID, sub Submission, 
 	return f, err
 }
 
-// CompareAll compares a submission with the documents of this site, of mirrors and of partners. known is the wording of the submission that
-// is already known to be shared by others.
+// CompareAll compares a submission with the documents of this site, of mirrors and of partners. known is the wording of the submission
+// already known to be shared.
 func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions, libraries []store.Library,
 	known []report.Wording) (*report.Findings, error) {
 	progress := o.Progress
@@ -187,7 +187,7 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		return nil, err
 	}
 	progress(Progress{Stage: "fingerprint", Done: 1, Total: 1})
-	if o.Standing { // starts here, so that nothing added in the meantime is missed
+	if o.Standing { // start before the comparison, so that documents added in the meantime are not missed
 		if err := s.o.Store.Alerts.PutStanding(ctx, store.Standing{Task: task, Scheme: p.Scheme, Made: s.o.Now(),
 			Sentences: p.Questions()}); err != nil {
 			return nil, err
@@ -273,7 +273,7 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		Progress: progress})
 }
 
-// templates returns the given templates with those that the libraries hand out themselves, and the wording that counts by decision of the
+// templates returns the given templates together with those handed out by the libraries, and the wording that counts by decision of the
 // libraries.
 func (s *Site) templates(ctx context.Context, libraries []concordat.LibraryID, given []report.Template) (
 	out, counting []report.Template, err error) {
@@ -295,12 +295,12 @@ func (s *Site) templates(ctx context.Context, libraries []concordat.LibraryID, g
 	return out, counting, nil
 }
 
-// find returns the options for the comparer.
+// find converts the options for the comparer.
 func (o *CheckOptions) find() compare.Options {
 	return compare.Options{Exclude: o.Exclude, Exact: o.Exact, Channel: o.Channel, Candidates: o.Candidates}
 }
 
-// comparer returns the site's own index as a comparer.
+// comparer returns a comparer for the site's own index.
 func (s *Site) comparer() *compare.Comparer {
 	out := &compare.Comparer{Index: s.o.Index, Profiler: s.o.Profiler, Workers: s.o.Workers, Known: s.catalogued}
 	if s.o.Encoder != nil {
@@ -317,7 +317,7 @@ func idsOf(libraries []store.Library) []concordat.LibraryID {
 	return out
 }
 
-// documentsOf returns the number of documents of libraries.
+// documentsOf returns the total number of documents in the libraries.
 func documentsOf(libraries []store.Library) int {
 	n := 0
 	for _, l := range libraries {
@@ -326,7 +326,7 @@ func documentsOf(libraries []store.Library) int {
 	return n
 }
 
-// excludedOf returns how many of the excluded documents are in one of the libraries.
+// excludedOf returns the number of excluded documents that are in the libraries.
 func excludedOf(refs []concordat.Ref, libraries []store.Library) int {
 	n := 0
 	for _, r := range refs {
@@ -337,7 +337,7 @@ func excludedOf(refs []concordat.Ref, libraries []store.Library) int {
 	return n
 }
 
-// complete adds to findings the data that does not come from comparing texts: the short texts, and facts about the sources.
+// complete adds findings that do not come from text comparison: short texts, and facts about the sources.
 func (s *Site) complete(ctx context.Context, f *report.Findings, p *concordat.Profile, q *concordat.Query, o CheckOptions) error {
 	if o.Short {
 		var err error
@@ -348,7 +348,7 @@ func (s *Site) complete(ctx context.Context, f *report.Findings, p *concordat.Pr
 	return s.describeSources(ctx, f)
 }
 
-// checked returns the spans that were fingerprinted, joined.
+// checked returns the fingerprinted spans, joined.
 func checked(p *concordat.Profile) []concordat.Span {
 	out := []concordat.Span{}
 	for _, sentence := range p.Questions() {
@@ -361,7 +361,7 @@ func checked(p *concordat.Profile) []concordat.Span {
 	return out
 }
 
-// leaveReferences records lists of references as skipped, since they are compared work by work and not word by word.
+// leaveReferences records lists of references as skipped, since they are compared by work rather than word by word.
 func leaveReferences(f *report.Findings, lists []concordat.Span) {
 	if len(lists) == 0 {
 		return
@@ -383,7 +383,7 @@ func leaveReferences(f *report.Findings, lists []concordat.Span) {
 	f.Checked, f.Skipped = checked, skipped
 }
 
-// Keep stores findings, results and the score, and ends the task: as partial if an asked partner did not answer in full, otherwise as done.
+// Keep stores findings, results and the score, and ends the task: as partial if some partner did not answer in full, otherwise as done.
 func (s *Site) Keep(ctx context.Context, task store.Task, f *report.Findings) error {
 	data, err := json.Marshal(f)
 	if err != nil {
@@ -408,8 +408,8 @@ func (s *Site) Keep(ctx context.Context, task store.Task, f *report.Findings) er
 	return s.o.Store.Checks.FinishCheck(ctx, task, state, rep.LeadCount())
 }
 
-// ResultsOf returns the rows of the results table: one for each passage, one for each source that cites the same works, and one
-// for each lead, so that a deletion finds them.
+// ResultsOf returns rows for the results table, which enables deletion to find them: one per passage, per source that cites the same
+// works, and per lead.
 func ResultsOf(f *report.Findings) []store.Result {
 	results := make([]store.Result, 0, len(f.Passages)+len(f.SharedWorks))
 	for _, p := range f.Passages {
@@ -430,7 +430,7 @@ func ResultsOf(f *report.Findings) []store.Result {
 	return results
 }
 
-// headed returns the sections of a submission by the headings given, or by those of its templates.
+// headed returns a submission's sections, as determined by the given headings or those of its templates.
 func headed(f *report.Findings, headings *segment.Template) []concordat.Section {
 	if headings == nil {
 		var forms []string

@@ -9,14 +9,14 @@ import (
 	"fmt"
 )
 
-// Findings returns the findings of a check as they may be seen today, or concordat.ErrNotFound. Sources under an embargo have no title and
-// wording, and a flag reports sources deleted since.
+// Findings returns the findings of a check as they are visible today, or concordat.ErrNotFound. Sources under an embargo lack their title
+// and wording, and a flag reports sources deleted since.
 func (s *Site) Findings(ctx context.Context, id concordat.TaskID) (*report.Findings, error) {
 	f, _, err := s.FindingsAt(ctx, id)
 	return f, err
 }
 
-// FindingsAt does the same as Findings, but also returns their revision, which grows with every change.
+// FindingsAt is like Findings, and also returns the revision, which increases with every change.
 func (s *Site) FindingsAt(ctx context.Context, id concordat.TaskID) (*report.Findings, int64, error) {
 	f, revision, err := s.findingsAt(ctx, id)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Site) KeptFindings(ctx context.Context, id concordat.TaskID) (*report.F
 	return f, err
 }
 
-// findingsAt does the same as KeptFindings, but also returns their revision.
+// findingsAt is like KeptFindings, and also returns the revision.
 func (s *Site) findingsAt(ctx context.Context, id concordat.TaskID) (*report.Findings, int64, error) {
 	data, revision, err := s.o.Store.Checks.FindingsAt(ctx, id)
 	if err != nil {
@@ -48,12 +48,11 @@ func (s *Site) findingsAt(ctx context.Context, id concordat.TaskID) (*report.Fin
 	return &f, revision, nil
 }
 
-// changes is the number of times that a change to findings is tried before it fails: others also change them, but seldom and briefly.
+// changes is the number of attempts to change findings: conflicting changes are rare and brief.
 const changes = 8
 
-// ChangeFindings applies a change to the findings of a task and stores the result. If another process has changed them in the meantime,
-// it reads them again and applies the change to the new ones, so that no change is lost; after eight tries it fails with
-// concordat.ErrChanged.
+// ChangeFindings applies a change to a task's findings and stores the result. If another process has changed them in the meantime, it
+// reads them again and reapplies the change, so that no change is lost; after eight attempts, it fails with concordat.ErrChanged.
 func (s *Site) ChangeFindings(ctx context.Context, id concordat.TaskID, change func(*report.Findings)) error {
 	var err error
 	for range changes {

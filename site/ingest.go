@@ -17,25 +17,25 @@ import (
 type Incoming struct {
 	ID     concordat.DocumentID
 	Title  string
-	Author string // may be empty
+	Author string // can be empty
 	Text   string
-	Source string // the file it came from; may be empty
-	// Dated is its date, and DatedBy is the origin of the date; empty means unknown or unchanged.
+	Source string // the file it came from; can be empty
+	// Dated is its date, and DatedBy is where the date comes from; empty means unknown or unchanged.
 	Dated   concordat.Date
 	DatedBy concordat.DateOrigin
 }
 
-// Outcome is the result for an incoming document.
+// Outcome is the result of ingesting a document.
 type Outcome string
 
 // The outcomes.
 const (
 	Added     Outcome = "added"
 	Replaced  Outcome = "replaced"
-	Unchanged Outcome = "unchanged" // the same text, title, author and date were already there under this scheme
+	Unchanged Outcome = "unchanged" // the same text, title, author and date already exist under this scheme
 )
 
-// Ingested is a document that is in the library, durably.
+// Ingested is a document that is durably in the library.
 type Ingested struct {
 	ID        concordat.DocumentID `json:"id"`
 	Title     string               `json:"title"`
@@ -44,25 +44,25 @@ type Ingested struct {
 	Sentences int                  `json:"sentences"`
 }
 
-// A batch is written at once. Larger batches cost memory and bring no gain.
+// Limits on a batch, which is written in one step. Larger batches cost memory without any benefit.
 const (
 	batchDocuments = 200
 	batchBytes     = 256 << 10
 )
 
-// Ingest adds documents to a library, replacing those with the same ID, and calls done, in order, for each one that is in the library
-// durably. It stops at the first error, of docs, of done or its own; everything reported to done before then stays. Documents with the same
-// text, title, author, date and scheme as stored are left unchanged, so repeating an interrupted Ingest resumes it. Cancelling ctx ends it
-// between two batches. A panic caused by a document ends only this call, with a *compare.Fault.
+// Ingest adds documents to a library, replacing any with the same ID, and calls done, in order, for each one that is durably in the
+// library. It stops at the first error, whether from docs, from done or its own; everything already reported to done remains. Documents
+// whose text, title, author, date and scheme are the same as stored are left unchanged, so repeating an interrupted Ingest resumes it.
+// Cancelling ctx stops it between two batches. A panic caused by a document ends only this call, with a *compare.Fault.
 //
-// Fingerprinting one batch overlaps with writing the previous one.
+// Ingest fingerprints one batch while writing the previous one.
 func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error], done func(Ingested) error) error {
 	if _, err := s.o.Store.Catalogue.Library(ctx, lib); err != nil {
 		return fmt.Errorf("library %s: %w", lib, err)
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	prepared := make(chan *batch, 1)
-	var fault error // from docs: it ends the reading, but must not interrupt the writing
+	var fault error // from docs: it must stop the reading without interrupting the writing
 	compare.Go(g, func() (err error) {
 		defer close(prepared)
 		fault, err = s.prepare(ctx, lib, docs, prepared)
@@ -86,15 +86,15 @@ func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Se
 	return err
 }
 
-// batch is a set of documents written at once.
+// batch is a group of documents written in one step.
 type batch struct {
 	profiles []*concordat.Profile
 	rows     []store.DocumentRow
-	ingested []Ingested // of all documents of the batch, including unchanged ones
+	ingested []Ingested // every document of the batch, including unchanged ones
 }
 
 // prepare reads docs and sends fingerprinted batches. An error from docs is returned separately, since the documents read before it are
-// good and have been sent.
+// intact and already sent.
 func (s *Site) prepare(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error],
 	out chan<- *batch) (fault, err error) {
 	var pending []Incoming
@@ -145,7 +145,7 @@ func check(d Incoming) error {
 	return nil
 }
 
-// fingerprint makes a batch of the documents that are new or changed. Of two documents with one ID, the later one counts.
+// fingerprint builds a batch from the new or changed documents. If two documents have the same ID, the later one counts.
 func (s *Site) fingerprint(ctx context.Context, lib concordat.LibraryID, docs []Incoming) (*batch, error) {
 	last := make(map[concordat.DocumentID]int, len(docs))
 	for i, d := range docs {
@@ -219,15 +219,15 @@ func (s *Site) fingerprintOne(ctx context.Context, l store.Library, d Incoming, 
 	return nil
 }
 
-// RowOf returns the catalogue entry of a profile's document, with the fields known from the profile; hash is that of its text.
+// RowOf returns the catalogue entry for a profile's document, with the fields known from the profile; hash is the hash of its text.
 func RowOf(p *concordat.Profile, hash string) store.DocumentRow {
 	d := &p.Document
 	return store.DocumentRow{Library: d.Library, ID: d.ID, Title: d.Title, Hash: hash, Bytes: int64(len(d.Text)), Sentences: len(p.Indexed),
 		Characters: p.Characters, Scheme: p.Scheme, Added: d.Added, Short: ShortPieces(p)}
 }
 
-// commit writes a batch to the index, then to the catalogue. Cancellation does not interrupt it; if it fails halfway, the two
-// are reconciled at once, or by the next start.
+// commit writes a batch to the index, then to the catalogue. Cancellation does not interrupt it; if it fails halfway, the two are
+// reconciled immediately or at the next start.
 func (s *Site) commit(ctx context.Context, b *batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -258,7 +258,7 @@ func (s *Site) take(ctx context.Context, intake string, b *batch) error {
 	if err := s.o.Index.Put(ctx, b.profiles...); err != nil {
 		return fmt.Errorf("put %d documents: %w", len(b.profiles), err)
 	}
-	// This comes before the catalogue, so that a document whose alerts failed is not in the catalogue yet, and will be added again.
+	// This precedes the catalogue, so that a document whose alerts failed is missing from the catalogue and will be added again.
 	if err := s.watch(ctx, b.profiles); err != nil {
 		return fmt.Errorf("standing checks: %w", err)
 	}

@@ -11,12 +11,12 @@ import (
 
 // Local holds the matches of a submission with this site's own documents.
 type Local struct {
-	Sentences []concordat.Sentence // the questions of the submission
-	Matches   []concordat.Match    // within the gates of their sentences; Sentence indexes Sentences
-	Passages  []concordat.Passage  // only with ForwardUnmatched: the passages that a check would find here
+	Sentences []concordat.Sentence // sentences of the submission to look up
+	Matches   []concordat.Match    // within the gates of their sentences; Sentence is an index into Sentences
+	Passages  []concordat.Passage  // only with ForwardUnmatched: passages that a check would find here
 }
 
-// Local returns the sentence matches of this site with which Check would start, and stores no task.
+// Local returns the sentence matches at this site that Check would start from, without storing a task.
 func (s *Site) Local(ctx context.Context, sub Submission, o CheckOptions) (*Local, error) {
 	if err := o.ValidatePartners(); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"concordat/store"
 )
 
-// Names returns the names of this site, its accounts and its libraries for the site's reports. The caller adds the names of partners.
+// Names returns the display names of this site, its accounts and its libraries for reports. The caller adds the names of partners.
 func Names(ctx context.Context, db *store.DB, id concordat.SiteID, title string) (report.Names, error) {
 	n := report.Names{Site: id, Sites: map[concordat.SiteID]string{}, People: map[string]string{},
 		Libraries: map[report.LibraryPlace]string{}}
@@ -25,7 +25,7 @@ func Names(ctx context.Context, db *store.DB, id concordat.SiteID, title string)
 		if title == "" {
 			continue
 		}
-		if other, twice := first[title]; twice { // people who share a name are distinguished by their accounts
+		if other, twice := first[title]; twice { // people with the same name are distinguished by account
 			n.People[other], n.People[a.Name] = title+" ("+other+")", title+" ("+a.Name+")"
 			continue
 		}

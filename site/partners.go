@@ -12,75 +12,75 @@ import (
 	"concordat/site/compare"
 )
 
-// Asker asks partners about submissions, and compares them with mirrors of their libraries.
+// Asker asks partners about submissions and compares submissions with mirrors of their libraries.
 type Asker interface {
-	// Ask adds the answers of partners and mirrors to the findings of a submission. A partner that does not answer is a line of
-	// Findings.Consulted; an error is one of this site, or of ctx.
+	// Ask adds the answers of partners and mirrors to a submission's findings. A partner that does not answer is reported in
+	// Findings.Consulted; an error comes from this site or from ctx.
 	Ask(ctx context.Context, a *Asking) error
 }
 
-// Asking is a submission that has been compared with the site's own documents and is now sent to partners and mirrors.
+// Asking is a submission that was compared with the site's own documents and is now sent to partners and mirrors.
 type Asking struct {
-	Task       concordat.TaskID // task under which findings are stored as they arrive; empty if there is none
+	Task       concordat.TaskID // task under which findings are stored as they arrive; can be empty
 	Submission Submission
 	Options    *CheckOptions
-	Findings   *report.Findings       // so far, and completed by Ask
-	Candidates []*compare.Candidate   // compared documents of this site
-	Shared     *compare.SharedWording // wording of the submission that others may share, as known before any question
+	Findings   *report.Findings       // findings so far, to be completed by Ask
+	Candidates []*compare.Candidate   // compared documents at this site
+	Shared     *compare.SharedWording // wording of the submission known, before any question, to be shared
 	Progress   func(Progress)
 }
 
-// What partners are asked about a submission (CheckOptions.Forward). Partners are never asked about sentences if at least half of their
-// text is already known to be legitimately shared: templates, lists of references, and wording that enough documents of this site or of a
-// batch hold.
+// Which sentences partners are asked about (CheckOptions.Forward). Partners are never asked about a sentence if at least half of its text
+// is already known to be legitimately shared: templates, reference lists, and wording found in enough documents of this site or of a
+// batch.
 const (
-	// ForwardUnmatched asks about the sentences with less than half of their letters, marks and digits in passages found at this site,
-	// before any rule of a report. Matches in mirrors do not count. A sentence is one of the submission's questions under the partner's
-	// scheme, [concordat.Profile.Questions]; one without letters is never asked about.
+	// ForwardUnmatched selects sentences with less than half of their letters, marks and digits in passages found at this site, before
+	// any report rule is applied. Matches in mirrors do not count. Sentences are those of the submission under the partner's scheme,
+	// [concordat.Profile.Questions]; one without letters is never selected.
 	ForwardUnmatched = "unmatched"
 	ForwardAll       = "all"  // every sentence
-	ForwardNone      = "none" // nothing: partners are not contacted
+	ForwardNone      = "none" // no sentence; partners are not contacted
 )
 
-// PartnerLibraries is one partner of a check with the data for its questions. Partner, Epoch, Profiler and Libraries are required.
+// PartnerLibraries is a partner to ask in a check, and what is needed to ask it. Partner, Epoch, Profiler and Libraries are mandatory.
 type PartnerLibraries struct {
 	Partner   concordat.Partner
 	Epoch     concordat.Epoch
 	Profiler  *profile.Profiler // keyed with the epoch's fingerprint key
-	SketchKey []byte            // key of the epoch, for outlines and edges; nil means no second round by words
-	CellKey   []byte            // key of the epoch, for leads; nil means no leads
+	SketchKey []byte            // the epoch's key for outlines and edges; nil disables the second round by words
+	CellKey   []byte            // the epoch's key for leads; nil disables leads
 	Libraries []concordat.LibraryID
 	Documents int            // number of documents in these libraries, as stated by the partner; 0 if unknown
-	Name      string         // of the partner, for people; may be empty
-	Level     concordat.Show // the highest level wanted; empty means metadata
-	// Deadline bounds the time of all rounds with the partner together; 0 means DefaultDeadline.
+	Name      string         // display name of the partner; can be empty
+	Level     concordat.Show // highest requested level; empty means metadata
+	// Deadline is the time limit for all rounds with the partner together; 0 means DefaultDeadline.
 	Deadline time.Duration
-	Purpose  string     // a word agreed in the federation, for example thesis
+	Purpose  string     // word agreed in the federation, for example thesis
 	Authors  [][16]byte // pseudonyms of the submission's authors
-	// MaxAsked is the largest number of sentences in one ask; 0, or more than concordat.MaxAsked, means concordat.MaxAsked.
+	// MaxAsked is the maximum number of sentences in one ask; 0, or more than concordat.MaxAsked, means concordat.MaxAsked.
 	MaxAsked int
 }
 
-// DefaultDeadline is how long a partner may take for all rounds of a check.
+// DefaultDeadline is how long a partner can take for all rounds of a check.
 const DefaultDeadline = 60 * time.Second
 
-// PartnerState is the progress of a partner in a check.
+// PartnerState is the state of a partner in a check.
 type PartnerState string
 
 // The states of a partner.
 const (
-	PartnerAsked    PartnerState = "asked"    // the first round is under way
-	PartnerAnswered PartnerState = "answered" // the first round is done; documents are being compared
+	PartnerAsked    PartnerState = "asked"    // the first round is in progress
+	PartnerAnswered PartnerState = "answered" // the first round is complete; documents are being compared
 	PartnerDone     PartnerState = "done"     // nothing more will arrive
 	PartnerFailed   PartnerState = "failed"   // nothing usable arrived; Consulted says why
-	PartnerRefused  PartnerState = "refused"  // it does not answer this, and says why
-	PartnerSilent   PartnerState = "silent"   // it cannot be reached, or did not answer in time
+	PartnerRefused  PartnerState = "refused"  // the partner refused to answer, and says why
+	PartnerSilent   PartnerState = "silent"   // the partner cannot be reached, or did not answer in time
 )
 
 // Ended reports whether nothing more will arrive.
 func (s PartnerState) Ended() bool { return s != PartnerAsked && s != PartnerAnswered }
 
-// validate returns an error for the first invalid field of p.
+// validate returns an error about the first invalid field of p.
 func (p *PartnerLibraries) validate() error {
 	switch {
 	case p.Partner == nil || p.Profiler == nil:
@@ -95,7 +95,7 @@ func (p *PartnerLibraries) validate() error {
 	return nil
 }
 
-// ValidatePartners returns ErrInvalid for impossible options about partners.
+// ValidatePartners returns ErrInvalid if the partner options are invalid.
 func (o *CheckOptions) ValidatePartners() error {
 	switch o.Forward {
 	case "", ForwardUnmatched, ForwardAll, ForwardNone:
@@ -115,7 +115,7 @@ func (o *CheckOptions) ValidatePartners() error {
 	return nil
 }
 
-// Forwarded returns the rule of o, with the default filled in.
+// Forwarded returns o.Forward, or the default if it is empty.
 func (o *CheckOptions) Forwarded() string {
 	if len(o.Partners) == 0 {
 		return ForwardNone
@@ -123,13 +123,13 @@ func (o *CheckOptions) Forwarded() string {
 	return cmp.Or(o.Forward, ForwardUnmatched)
 }
 
-// MirroredLibrary is a partner's library that was shipped here, and the index that holds it.
+// MirroredLibrary is a local copy of a partner's library, and the index that contains it.
 type MirroredLibrary struct {
 	Site     concordat.SiteID
 	Library  concordat.LibraryID
 	Epoch    concordat.Epoch
 	Profiler *profile.Profiler // keyed with the epoch's fingerprint key
-	Index    concordat.Index   // an index with the epoch's scheme, which may hold mirrors of several partners
+	Index    concordat.Index   // index with the epoch's scheme, which can contain mirrors from several partners
 }
 
 func (m *MirroredLibrary) Validate() error {

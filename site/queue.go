@@ -17,74 +17,73 @@ import (
 	"concordat/store"
 )
 
-// Job describes a queued check. It is stored with its task, as JSON.
+// Job describes a queued check. It is stored with its task as JSON.
 type Job struct {
-	Name      string                `json:"name"`              // of the file as submitted
-	File      string                `json:"file,omitempty"`    // hash of the original; empty: see Text
+	Name      string                `json:"name"`              // name of the submitted file
+	File      string                `json:"file,omitempty"`    // hash of the original; if empty, see Text
 	Text      string                `json:"text,omitempty"`    // pasted text, or a member's text
-	Title     string                `json:"title,omitempty"`   // empty: the file's own title, or Name
-	Authors   []concordat.Creator   `json:"authors,omitempty"` // empty: those named in the file
-	Flags     []concordat.Flag      `json:"flags,omitempty"`   // of Text
+	Title     string                `json:"title,omitempty"`   // empty for the file's own title, or else Name
+	Authors   []concordat.Creator   `json:"authors,omitempty"` // empty for those named in the file
+	Flags     []concordat.Flag      `json:"flags,omitempty"`   // flags about Text
 	Libraries []concordat.LibraryID `json:"libraries,omitempty"`
 	Template  string                `json:"template,omitempty"` // name of a section template
 	Forward   string                `json:"forward,omitempty"`
-	Partners  []concordat.SiteID    `json:"partners,omitempty"` // to ask
-	Purpose   string                `json:"purpose,omitempty"`  // stated to them
-	// PartnerLibraries are single libraries of partners to ask, as SITE/LIBRARY; Partners are asked about all that they open.
+	Partners  []concordat.SiteID    `json:"partners,omitempty"` // partners to ask
+	Purpose   string                `json:"purpose,omitempty"`  // purpose stated to them
+	// PartnerLibraries lists individual partner libraries to ask, as SITE/LIBRARY; Partners are asked about all the libraries they open.
 	PartnerLibraries []string       `json:"partner_libraries,omitempty"`
-	Level            concordat.Show `json:"level,omitempty"`    // the highest level that partners are asked to show; empty means metadata
-	Deadline         time.Duration  `json:"deadline,omitempty"` // time limit of each partner; 0 means DefaultDeadline
-	// Exclude are documents that are never shown, for example earlier versions of the submission.
+	Level            concordat.Show `json:"level,omitempty"`    // highest level that partners are asked to disclose; empty means metadata
+	Deadline         time.Duration  `json:"deadline,omitempty"` // time limit per partner; 0 means DefaultDeadline
+	// Exclude lists documents never to be reported, for example earlier versions of the submission.
 	Exclude []concordat.Ref `json:"exclude,omitempty"`
-	// Rules are the initial rules of the report; nil means those of the site.
+	// Rules are the report's initial rules; nil means those of the site.
 	Rules *report.Rules `json:"rules,omitempty"`
-	Short bool          `json:"short,omitempty"` // titles, headings and answers are compared too, whatever the site's setting
-	// NoStore says that text and original are deleted once the report is made.
+	Short bool          `json:"short,omitempty"` // also compare titles, headings and answers, whatever the site's setting
+	// NoStore means that text and original are deleted once the report is complete.
 	NoStore bool `json:"no_store,omitempty"`
-	// Standing says that later documents that match raise an alert, here and at the partners asked.
+	// Standing means that later documents that match raise an alert, here and at the partners asked.
 	Standing bool `json:"standing,omitempty"`
-	// Fault is the reason why there is no text to check, with which the task fails.
+	// Fault is the reason why there is no text to check, which makes the task fail.
 	Fault store.Cause `json:"fault,omitzero"`
-	// Parts are the files of one submission, in order, instead of File and Text: together they are one text.
+	// Parts are the files that form one submission, in order, in place of File and Text.
 	Parts []Part `json:"parts,omitempty"`
-	// Into is the library that the texts are added to, instead of being checked, or empty if there is none.
+	// Into is the library to add the texts to, instead of checking them, or empty.
 	Into concordat.LibraryID `json:"into,omitempty"`
-	// From is the check whose submission is added, instead of a file or Text, or empty if there is none.
+	// From is the check whose submission is to be added, in place of a file or Text, or empty.
 	From concordat.TaskID `json:"from,omitempty"`
-	// Again is the check that this one repeats, or empty if there is none. The repetition is not compared with the
-	// document made from that check.
+	// Again is the check that this one repeats, or empty. The repetition is not compared with the document created from that check.
 	Again concordat.TaskID `json:"again,omitempty"`
-	// LeftOut are the files left out of the submitted archives, once those have been read.
+	// LeftOut records the files left out of the submitted archives that have been read.
 	LeftOut concordat.LeftOut `json:"left_out,omitzero"`
 }
 
-// Part is one of several files or texts that make up one submission.
+// Part is one of several files or texts that form one submission.
 type Part struct {
-	Name string `json:"name"`           // of the file as submitted
-	File string `json:"file,omitempty"` // hash of the original; empty: see Text
+	Name string `json:"name"`           // name of the submitted file
+	File string `json:"file,omitempty"` // hash of the original; if empty, see Text
 	Text string `json:"text,omitempty"` // pasted text
 }
 
-// HasOriginals reports whether submitted files are kept for the job.
+// HasOriginals reports whether submitted files are stored for the job.
 func (j *Job) HasOriginals() bool {
 	return j.File != "" || slices.ContainsFunc(j.Parts, func(p Part) bool { return p.File != "" })
 }
 
-// HasText reports whether the job holds text itself.
+// HasText reports whether the job itself contains text.
 func (j *Job) HasText() bool {
 	return j.Text != "" || slices.ContainsFunc(j.Parts, func(p Part) bool { return p.Text != "" })
 }
 
-// Item is one text of a job's file, or the reason why there is none.
+// Item is one text from a job's file, or the reason why there is none.
 type Item struct {
 	Submission
 	Author string // from the file's metadata; empty if unknown
 	Err    error
-	// LeftOut are the files that were left out of the archive before this text.
+	// LeftOut records the files left out of the archive before this text.
 	LeftOut concordat.LeftOut
 }
 
-// Stages of a queued check beyond those of Check itself.
+// Stages of a queued check, in addition to those of Check itself.
 const (
 	StageRead  = "read"
 	StageEnded = "ended"
@@ -95,7 +94,7 @@ type Event struct {
 	Task     concordat.TaskID `json:"task"`
 	State    concordat.State  `json:"state"`
 	Progress `json:"progress"`
-	// Partners is the progress of each partner contacted so far, in the order of the first contact. Readers must not change it.
+	// Partners is the progress of each partner contacted so far, in order of first contact. Readers must not modify it.
 	Partners []PartnerProgress `json:"partners,omitempty"`
 }
 
@@ -106,67 +105,67 @@ type PartnerProgress struct {
 	Reason concordat.Reason `json:"reason,omitempty"` // why the answer is incomplete
 }
 
-// QueueOptions of a Queue. Store, Read and Options are required.
+// QueueOptions configure a Queue. Store, Read and Options are mandatory.
 type QueueOptions struct {
 	Store *store.DB
-	// Worker names this process among those of the site; empty means serve.
+	// Worker identifies this process among those of the site; empty means serve.
 	Worker string
-	// Read returns the texts of the job's file, and an Item with Err for each part without one.
+	// Read returns the texts in the job's file; a part without text becomes an Item with Err.
 	Read func(ctx context.Context, j Job) ([]Item, error)
-	// Options returns the options of the job's check; done, if not nil, is called after the check.
+	// Options returns the options for the job's check; done, if not nil, is called after the check.
 	Options func(ctx context.Context, j Job) (o CheckOptions, done func(), err error)
-	// Hold, if not nil, is called before a task begins: while it returns an error, no task begins, and queued tasks wait.
+	// Hold, if not nil, is called before a task begins: as long as it returns an error, queued tasks wait.
 	Hold func() error
-	// Admit, if not nil, is called after the texts of a task are read and before they are compared; an error, for example from a quota,
+	// Admit, if not nil, is called once the texts of a task are read and before they are compared; an error, for example from a quota,
 	// ends the task and becomes its cause.
 	Admit func(ctx context.Context, t store.Task, j Job, items []Item) error
-	// Discard, if not nil, is called after a task of a job with NoStore has ended, and removes the text and the original. A
-	// sweep of package retain removes what it misses.
+	// Discard, if not nil, is called after a task with NoStore has ended, and removes its text and original. Whatever it misses is
+	// removed by a sweep of package retain.
 	Discard func(ctx context.Context, id concordat.TaskID) error
-	// Begun, if not nil, is called when a task begins, with its waiting time; Told, if not nil, with every event. Both must be quick and
-	// safe for concurrent use.
+	// Begun, if not nil, is called when a task begins, with the time it waited; Told, if not nil, is called with every event. Both must
+	// return quickly and be safe for concurrent use.
 	Begun func(wait time.Duration)
 	Told  func(Event)
-	// Panicked, if not nil, is called after a task that ended in a panic, which is logged and fails only that task.
+	// Panicked, if not nil, is called after a task ended in a panic, which is logged and fails only that task.
 	Panicked func()
-	// Checks is the number of checks run at a time; the default is one. Once each of them has run for Long, spare workers take on checks
-	// of people who have none running. Additions to libraries have their own worker.
+	// Checks is the number of checks run at once; the default is one. Once all of them have run for Long, spare workers start checks for
+	// people who have none running. A separate worker handles additions to libraries.
 	Checks int
-	Long   time.Duration // 0: 10 s
-	// Grace is how long a running task may continue after the end of Run's context; the default is 20 s.
+	Long   time.Duration // 0 means 10 s
+	// Grace is how long a running task can continue after Run's context ends; the default is 20 s.
 	Grace  time.Duration
-	Logger *slog.Logger // nil: nothing is logged
+	Logger *slog.Logger // nil disables logging
 }
 
-// Queue runs submitted checks, taking turns between people, and survives the end of the process: interrupted checks begin again. Its
+// Queue runs submitted checks, taking turns between people, and survives restarts of the process: interrupted checks start over. Its
 // methods are safe for concurrent use.
 type Queue struct {
 	site *Site
 	o    QueueOptions
-	wake map[store.Lane]chan struct{} // holds a token when there may be a new task
+	wake map[store.Lane]chan struct{} // contains a token if there might be a new task
 
-	mu       sync.Mutex // guards the rest
+	mu       sync.Mutex // protects the following fields
 	running  map[concordat.TaskID]begun
-	latest   map[concordat.TaskID]Event // of running tasks
+	latest   map[concordat.TaskID]Event // latest event of each running task
 	watchers map[concordat.TaskID]map[chan Event]bool
-	workers  int       // running
-	holding  error     // why no task begins; nil if nothing holds tasks
-	released time.Time // when memory was last returned to the system
-	rested   uint64    // bytes that heapHeld returned then, or the minimum since
+	workers  int       // number of running workers
+	holding  error     // why no task begins; nil if tasks are not on hold
+	released time.Time // when memory was last returned to the operating system
+	rested   uint64    // result of heapHeld at that time, or the minimum since
 }
 
 const (
 	queueLease = time.Minute
-	// spareWorkers bounds the additional checks that run while others take long, and so bounds memory.
+	// spareWorkers is the maximum number of additional checks that run while others take long, which also limits memory.
 	spareWorkers = 2
 	longCheck    = 10 * time.Second
 	stopGrace    = 20 * time.Second
-	// shareEvery is the interval at which a task's progress is shared with other processes.
+	// shareEvery is how often a task's progress is shared with other processes.
 	shareEvery = time.Second
 	QueuePoll  = 2 * time.Second // for tasks submitted by another process
 )
 
-// NewQueue returns a queue of checks by s. Run runs it.
+// NewQueue returns a queue for checks by s. Run starts running them.
 func (s *Site) NewQueue(o QueueOptions) *Queue {
 	o.Worker = cmp.Or(o.Worker, "serve")
 	o.Checks, o.Long, o.Grace = cmp.Or(o.Checks, 1), cmp.Or(o.Long, longCheck), cmp.Or(o.Grace, stopGrace)
@@ -178,15 +177,15 @@ func (s *Site) NewQueue(o QueueOptions) *Queue {
 		latest: map[concordat.TaskID]Event{}, watchers: map[concordat.TaskID]map[chan Event]bool{}}
 }
 
-// Submit puts a check at the end of the queue and returns its task. The check is durable when Submit returns.
+// Submit appends a check to the queue and returns its task. The check is durable once Submit returns.
 func (q *Queue) Submit(ctx context.Context, owner, batch string, j Job) (concordat.TaskID, error) {
 	id := concordat.TaskID(strings.ToLower(rand.Text()))
 	return id, q.SubmitTask(ctx, id, owner, batch, j)
 }
 
-// SubmitAll submits several checks as Submit does: either all are put into the queue or none. Checks whose job has a Fault have then
-// already ended. Since no check ends before all are in the queue, the end of a batch is reported once. also, if not nil, makes further
-// changes, and audit entries, in the transaction that puts the tasks into the queue.
+// SubmitAll submits several checks as Submit does, either all of them or none. Checks whose job has a Fault have ended by the time it
+// returns. No check ends before all are in the queue, so that the end of a batch is reported once. also, if not nil, makes further
+// changes and audit entries in the transaction that queues the tasks.
 func (q *Queue) SubmitAll(ctx context.Context, owner, batch string, jobs []Job,
 	also func(tx *store.DB, ids []concordat.TaskID) error) ([]concordat.TaskID, error) {
 	var tasks []store.Task
@@ -212,7 +211,7 @@ func (q *Queue) SubmitAll(ctx context.Context, owner, batch string, jobs []Job,
 		if j.Fault.IsZero() {
 			continue
 		}
-		if err := q.Cancel(context.WithoutCancel(ctx), ids[i], j.Fault); err != nil { // it need not wait for its turn
+		if err := q.Cancel(context.WithoutCancel(ctx), ids[i], j.Fault); err != nil { // no need to wait for its turn
 			return ids, err
 		}
 	}
@@ -234,8 +233,8 @@ func (q *Queue) task(id concordat.TaskID, owner, batch string, j Job) (store.Tas
 	return t, nil
 }
 
-// SubmitTask does the same as Submit under an identity that the caller chose. It fails with ErrExists if there is such a task. The
-// notes go into the audit with it.
+// SubmitTask is like Submit, with a task ID chosen by the caller. If the task exists, it fails with ErrExists. The notes become audit
+// entries in the same transaction.
 func (q *Queue) SubmitTask(ctx context.Context, id concordat.TaskID, owner, batch string, j Job, notes ...store.AuditNote) error {
 	t, err := q.task(id, owner, batch, j)
 	if err == nil {
@@ -247,7 +246,7 @@ func (q *Queue) SubmitTask(ctx context.Context, id concordat.TaskID, owner, batc
 	return err
 }
 
-// noted changes the store and writes the audit entries about it, in one transaction.
+// noted changes the store and writes the corresponding audit entries in one transaction.
 func (q *Queue) noted(ctx context.Context, notes []store.AuditNote, change func(*store.DB) error) error {
 	if len(notes) == 0 {
 		return change(q.o.Store)
@@ -260,7 +259,7 @@ func (q *Queue) noted(ctx context.Context, notes []store.AuditNote, change func(
 	})
 }
 
-// wakeAll wakes the workers that wait for a task.
+// wakeAll wakes all workers that are waiting for a task.
 func (q *Queue) wakeAll() {
 	for _, wake := range q.wake {
 		select {
@@ -270,15 +269,15 @@ func (q *Queue) wakeAll() {
 	}
 }
 
-// begun is a task that a worker is running.
+// begun is a task being run by a worker.
 type begun struct {
 	stop  context.CancelFunc
 	lane  store.Lane
 	since time.Time
 }
 
-// Retry puts a failed task back into the queue, at its old place. It fails with concordat.ErrInvalid if the task is in another state. The
-// notes go into the audit with the change.
+// Retry requeues a failed task at its old position. It fails with concordat.ErrInvalid if the task has not failed. The notes become audit
+// entries in the same transaction.
 func (q *Queue) Retry(ctx context.Context, id concordat.TaskID, notes ...store.AuditNote) error {
 	if err := q.noted(ctx, notes, func(s *store.DB) error { return s.Checks.RetryTask(ctx, id) }); err != nil {
 		return err
@@ -287,7 +286,8 @@ func (q *Queue) Retry(ctx context.Context, id concordat.TaskID, notes ...store.A
 	return nil
 }
 
-// Cancel ends a task that is queued or running; one that has ended stays unchanged. The notes go into the audit with the change.
+// Cancel ends a task that is queued or running, and has no effect on one that has ended. The notes become audit entries in the same
+// transaction.
 func (q *Queue) Cancel(ctx context.Context, id concordat.TaskID, cause store.Cause, notes ...store.AuditNote) error {
 	if err := q.noted(ctx, notes, func(s *store.DB) error { return s.Checks.CancelTask(ctx, id, cause) }); err != nil {
 		return err
@@ -302,8 +302,8 @@ func (q *Queue) Cancel(ctx context.Context, id concordat.TaskID, cause store.Cau
 	return nil
 }
 
-// Watch returns a channel of the events of a task, beginning with the latest one if the task is running; events may be dropped if the
-// reader is slow, but never the last one. stop ends it.
+// Watch returns a channel with the events of a task, starting with the latest one if the task is running. Events can be dropped if the
+// reader is slow, but never the last one. stop ends the subscription.
 func (q *Queue) Watch(id concordat.TaskID) (events <-chan Event, stop func()) {
 	c := make(chan Event, 1)
 	q.mu.Lock()

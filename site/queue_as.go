@@ -8,8 +8,8 @@ import (
 	"concordat/store"
 )
 
-// SubmitAs does the same as Submit under a task id chosen by the caller in advance, so that an interrupted caller can repeat the call: an
-// existing task with that id is not an error.
+// SubmitAs is like Submit, with a task ID that the caller chose in advance, so that an interrupted caller can repeat the call: it is not
+// an error if the task exists.
 func (q *Queue) SubmitAs(ctx context.Context, id concordat.TaskID, owner, batch string, j Job, notes ...store.AuditNote) error {
 	if err := q.SubmitTask(ctx, id, owner, batch, j, notes...); err != nil && !errors.Is(err, concordat.ErrExists) {
 		return err

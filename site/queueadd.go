@@ -10,11 +10,11 @@ import (
 	"concordat/store"
 )
 
-// StageAdd is the stage in which the texts of a file are added to a library.
+// StageAdd is the stage that adds the texts of a file to a library.
 const StageAdd = "add"
 
-// add adds the texts of a job's file to its library. A text that cannot be added becomes a separate failed task and does not hold up the
-// others. A repeated call changes nothing.
+// add adds the texts of a job's file to its library. A text that cannot be added becomes a separate failed task and does not delay the
+// others. Repeating the call has no further effect.
 func (q *Queue) add(ctx context.Context, t store.Task, j Job, items []Item) (concordat.State, store.Cause, error) {
 	var docs []Incoming
 	failed := 0
@@ -69,7 +69,7 @@ func (q *Queue) add(ctx context.Context, t store.Task, j Job, items []Item) (con
 		Numbers: []int{n[Added], n[Replaced], n[Unchanged], failed}}, nil
 }
 
-// fail makes a failed task for a text that cannot be added.
+// fail creates a failed task for a text that cannot be added.
 func (q *Queue) fail(ctx context.Context, t store.Task, j Job, i int, item Item, cause error) error {
 	one := j
 	one.LeftOut = concordat.LeftOut{}

@@ -12,10 +12,10 @@ import (
 
 // QueueStatus describes a queue at one moment.
 type QueueStatus struct {
-	Workers int                // running workers of checks; 0 if the queue is not running
-	Running []concordat.TaskID // begun by them, in no order
-	Adding  []concordat.TaskID // additional ones, for libraries
-	// Holding is the reason, other than busy workers, why no further task begins, or nil if there is none.
+	Workers int                // number of running check workers; 0 if the queue is not running
+	Running []concordat.TaskID // tasks they have begun, in no particular order
+	Adding  []concordat.TaskID // additional tasks, for libraries
+	// Holding is the reason, other than busy workers, why no task begins, or nil.
 	Holding error
 }
 
@@ -34,7 +34,7 @@ func (q *Queue) Status() QueueStatus {
 	return out
 }
 
-// Latest returns the progress of a running task; ok is false if it is unknown because the task is not running here.
+// Latest returns the progress of a task running in this process; ok is false if it is not running here.
 func (q *Queue) Latest(id concordat.TaskID) (e Event, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -42,20 +42,20 @@ func (q *Queue) Latest(id concordat.TaskID) (e Event, ok bool) {
 	return e, ok
 }
 
-// Progress returns the progress of a running task, wherever it runs; ok is false if it is unknown. Another process's progress is one or two
-// seconds old.
+// Progress returns the progress of a running task in any process; ok is false if it is unknown. For a task in another process, it is one
+// or two seconds old.
 func (q *Queue) Progress(ctx context.Context, id concordat.TaskID) (e Event, ok bool) {
 	if e, ok = q.Latest(id); ok || !q.site.o.Shared {
 		return e, ok
 	}
 	b, err := q.o.Store.Checks.TaskProgress(ctx, id)
-	if err != nil { // no progress yet, or it is unavailable now
+	if err != nil { // no progress so far, or currently unavailable
 		return e, false
 	}
 	return e, json.Unmarshal(b, &e) == nil
 }
 
-// share shares the progress of a task with other processes until ctx ends.
+// share shares a task's progress with other processes until ctx ends.
 func (q *Queue) share(ctx context.Context, id concordat.TaskID) {
 	if !q.site.o.Shared {
 		return
@@ -81,14 +81,14 @@ func (q *Queue) share(ctx context.Context, id concordat.TaskID) {
 	}
 }
 
-// count records that a worker has started or stopped.
+// count records that workers have started or stopped.
 func (q *Queue) count(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.workers += n
 }
 
-// held calls hold, records the result for Status, and returns it.
+// held calls hold, records the result for Status and returns it.
 func (q *Queue) held(hold func() error) error {
 	var err error
 	if hold != nil {
@@ -100,12 +100,12 @@ func (q *Queue) held(hold func() error) error {
 	return err
 }
 
-// withPartner returns the states of the partners, updated with p.
+// withPartner returns the states of the partners updated with p.
 func withPartner(all []PartnerProgress, p Progress) []PartnerProgress {
 	if p.Partner == "" {
 		return all
 	}
-	all = slices.Clone(all) // readers hold the old slice
+	all = slices.Clone(all) // readers may be using the old slice
 	now := PartnerProgress{Site: p.Partner, State: p.State, Reason: p.Reason}
 	if i := slices.IndexFunc(all, func(x PartnerProgress) bool { return x.Site == p.Partner }); i >= 0 {
 		all[i] = now

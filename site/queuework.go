@@ -19,7 +19,7 @@ import (
 	"concordat/store"
 )
 
-// tell passes on an event, replacing one that has not been read.
+// tell passes on an event, replacing the previous one if it was not read.
 func (q *Queue) tell(e Event) {
 	if q.o.Told != nil {
 		q.o.Told(e)
@@ -37,11 +37,11 @@ func (q *Queue) tell(e Event) {
 		case <-c:
 		default:
 		}
-		c <- e // q.mu makes this the only sender, and there is room
+		c <- e // this is the only sender, because of q.mu, and the channel has space
 	}
 }
 
-// Run runs queued tasks until ctx ends, and then puts back the unfinished ones. Only one process of a site may run a queue with a given
+// Run runs queued tasks until ctx ends, and then requeues the unfinished ones. Only one process of a site can run a queue with a given
 // Worker name.
 func (q *Queue) Run(ctx context.Context) error {
 	if err := q.o.Store.Checks.ReclaimTasks(ctx, q.o.Worker); err != nil {
@@ -57,7 +57,7 @@ func (q *Queue) Run(ctx context.Context) error {
 	for range spareWorkers {
 		g.Go(func() error { return q.work(ctx, store.LaneSpare) })
 	}
-	// Adding a large archive to a library must not hold up the checks.
+	// Adding a large archive to a library must not delay checks.
 	g.Go(func() error { return q.work(ctx, store.LaneAdding) })
 	if err := g.Wait(); ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
@@ -65,7 +65,7 @@ func (q *Queue) Run(ctx context.Context) error {
 	return nil
 }
 
-// work runs the tasks of a lane one after another.
+// work runs the tasks of a lane one at a time.
 func (q *Queue) work(ctx context.Context, lane store.Lane) error {
 	poll := time.NewTicker(QueuePoll)
 	defer poll.Stop()
@@ -97,7 +97,7 @@ func (q *Queue) work(ctx context.Context, lane store.Lane) error {
 		case err != nil:
 			q.o.Logger.Error("claim a task", "error", err)
 			_ = q.held(func() error { return err }) // until the next poll
-			select {                                // a store that cannot be reached for a while must not end the site
+			select {                                // the site must survive if the store is temporarily unreachable
 			case <-ctx.Done():
 				return ctx.Err()
 			case <-poll.C:
@@ -111,7 +111,7 @@ func (q *Queue) work(ctx context.Context, lane store.Lane) error {
 	}
 }
 
-// allLong reports whether every worker of checks is running a long one, so that a spare worker is needed.
+// allLong reports whether every check worker is running a long check, so that a spare worker is needed.
 func (q *Queue) allLong() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -128,15 +128,15 @@ func (q *Queue) allLong() bool {
 	return n >= q.o.Checks
 }
 
-// outcome is how the work of a task ended.
+// outcome is the result of a task's work.
 type outcome struct {
 	state concordat.State
 	cause store.Cause
 	err   error
 }
 
-// await waits for the work of a task. Work that does not end within the grace period after ctx ended is abandoned until the process ends:
-// its changes fail, since its own context has ended too and the task no longer belongs to it.
+// await waits for the work of a task. Work that does not stop within the grace period after ctx ended is abandoned until the process
+// ends: its changes fail, since its context has ended and the task no longer belongs to it.
 func (q *Queue) await(ctx context.Context, t store.Task, ended <-chan outcome) outcome {
 	select {
 	case out := <-ended:
@@ -155,7 +155,7 @@ func (q *Queue) await(ctx context.Context, t store.Task, ended <-chan outcome) o
 	}
 }
 
-// run runs one task and ends it, or puts it back when ctx ends.
+// run runs one task and ends it, or requeues it when ctx ends.
 func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	own, stop := context.WithCancel(ctx)
 	defer stop()
@@ -192,7 +192,7 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	case err != nil:
 		state, cause = concordat.TaskFailed, CauseOf(err)
 		err = q.o.Store.Checks.FinishTask(last, t, state, cause)
-	case state != "": // otherwise the findings were kept and the task has ended with them
+	case state != "": // otherwise the findings were stored, which ended the task
 		err = q.o.Store.Checks.FinishTask(last, t, state, cause)
 	}
 	if err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, concordat.ErrNotFound) { // cancelled or deleted in the meantime
@@ -207,15 +207,15 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	}
 }
 
-// idleMemory is how much the memory of the process may grow over tasks before unused memory is returned to the system. Go's own scavenger
-// takes minutes for the memory of one large text.
+// idleMemory is how much the memory of the process can grow over tasks before unused memory is returned to the operating system. Go's own
+// scavenger would take minutes for the memory of one large text.
 const idleMemory = 256 << 20
 
-// releaseEvery is the least time between two such calls; each runs a full garbage collection.
+// releaseEvery is the minimum time between two releases; each runs a full garbage collection.
 const releaseEvery = 5 * time.Second
 
-// releaseMemory returns memory to the system after a task that used much: a check of 200 MB of text needs eight times as much for seconds,
-// and then none of it for hours.
+// releaseMemory returns memory to the operating system after a task that used a lot of it: a check of 200 MB of text needs eight times as
+// much for seconds, and then none for hours.
 func (q *Queue) releaseMemory() {
 	held := heapHeld()
 	q.mu.Lock()
@@ -235,14 +235,15 @@ func (q *Queue) releaseMemory() {
 	q.mu.Unlock()
 }
 
-// heapHeld returns the bytes of the heap in objects, including dead ones not yet collected, and in free memory not returned to the system.
+// heapHeld returns the size of the heap, comprising objects, including dead ones not yet collected, and free memory not yet returned to
+// the operating system.
 func heapHeld() uint64 {
 	m := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(m)
 	return m[0].Value.Uint64() + m[1].Value.Uint64()
 }
 
-// discard removes the data that a job with NoStore must not leave behind.
+// discard removes data that a job with NoStore must not leave behind.
 func (q *Queue) discard(ctx context.Context, t store.Task) {
 	var j Job
 	if q.o.Discard == nil || json.Unmarshal(t.Request, &j) != nil || !j.NoStore {
@@ -253,7 +254,7 @@ func (q *Queue) discard(ctx context.Context, t store.Task) {
 	}
 }
 
-// renew keeps the task assigned to this worker until ctx ends, and stops its work if another worker has taken it.
+// renew keeps the task assigned to this worker until ctx ends, and stops the work if another worker takes the task.
 func (q *Queue) renew(ctx context.Context, stop func(), t store.Task) {
 	tick := time.NewTicker(queueLease / 3)
 	defer tick.Stop()
@@ -274,7 +275,7 @@ func (q *Queue) renew(ctx context.Context, stop func(), t store.Task) {
 	}
 }
 
-// aside calls work that runs alongside a task; a panic in it is logged and counted, and the task continues.
+// aside runs f alongside a task; a panic in it is logged and counted, and the task continues.
 func (q *Queue) aside(t store.Task, f func()) {
 	q.panics().Note(compare.Guard(func() error { f(); return nil }), "task", t.ID)
 }
@@ -296,7 +297,7 @@ func (q *Queue) guarded(ctx context.Context, t store.Task) (out outcome) {
 	return out
 }
 
-// do does the work of a task. If it produces findings, it ends the task itself and returns no state.
+// do performs the work of a task. If the work produces findings, do ends the task itself and returns no state.
 func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, store.Cause, error) {
 	var j Job
 	if err := json.Unmarshal(t.Request, &j); err != nil {
@@ -351,7 +352,7 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, store.Ca
 	return "", store.Cause{}, q.site.Keep(ctx, t, f)
 }
 
-// noteLeftOut records with a task the files left out of its archives.
+// noteLeftOut records, with a task, the files left out of its archives.
 func (q *Queue) noteLeftOut(ctx context.Context, t store.Task, j *Job, items []Item) error {
 	var all concordat.LeftOut
 	for _, item := range items {
@@ -376,7 +377,7 @@ func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) 
 	if err := CheckText(sub.Text); err != nil {
 		return nil, err
 	}
-	if j.Title == "" && sub.Title != "" && sub.Title != t.Title { // one name for one document: lists use the report's
+	if j.Title == "" && sub.Title != "" && sub.Title != t.Title { // use one name per document: lists use the report's
 		if err := q.o.Store.Checks.RetitleTask(ctx, t, sub.Title); err != nil {
 			return nil, err
 		}
@@ -408,7 +409,7 @@ func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) 
 	return f, nil
 }
 
-// split makes a task for each text of an archive. Repeating it creates no duplicates.
+// split creates a task for each text in an archive. Repeating it creates no duplicates.
 func (q *Queue) split(ctx context.Context, t store.Task, j Job, items []Item) error {
 	for i, item := range items {
 		id := concordat.TaskID(fmt.Sprintf("%s-%d", t.ID, i+1))

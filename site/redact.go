@@ -11,8 +11,8 @@ import (
 	"concordat/store"
 )
 
-// redactHidden removes from findings the data of this site's sources that may not be seen today, and reports which sources have been
-// deleted since.
+// redactHidden removes from findings the data about this site's sources that must not be visible today, and reports which sources have
+// been deleted since.
 func (s *Site) redactHidden(ctx context.Context, f *report.Findings) (*report.Findings, error) {
 	now := s.o.Now()
 	hidden := map[concordat.Ref]bool{}
@@ -83,13 +83,13 @@ func (s *Site) redactHidden(ctx context.Context, f *report.Findings) (*report.Fi
 	return f, nil
 }
 
-// batchNames looks up which documents batches hold. It asks the store once per batch.
+// batchNames looks up which documents batches contain. It queries the store once per batch.
 type batchNames struct {
 	db *store.DB
 	of map[string]map[concordat.DocumentID]bool
 }
 
-// has reports whether a batch holds a document, which it no longer does once the document is deleted.
+// has reports whether a batch contains a document, and false once the document is deleted.
 func (b *batchNames) has(ctx context.Context, id string, d concordat.DocumentID) (bool, error) {
 	names, ok := b.of[id]
 	if !ok {
@@ -106,8 +106,8 @@ func (b *batchNames) has(ctx context.Context, id string, d concordat.DocumentID)
 	return names[d], nil
 }
 
-// wasDeleted reports whether a source missing from the catalogue was deleted, including one whose name a deletion has removed from the
-// findings. Missing documents without a deletion were never acknowledged.
+// wasDeleted reports whether a source missing from the catalogue was deleted, including one whose name was removed from the findings by a
+// deletion. Missing documents that were not deleted were never acknowledged.
 func (s *Site) wasDeleted(ctx context.Context, r concordat.Ref) (bool, error) {
 	if name, ok := strings.CutPrefix(string(r.Document), DeletedPrefix); ok && len(name) == DeletedDigits {
 		if was, err := s.o.Store.Catalogue.WasDeletedAs(ctx, name); was || err != nil {
@@ -118,7 +118,7 @@ func (s *Site) wasDeleted(ctx context.Context, r concordat.Ref) (bool, error) {
 }
 
 const (
-	// DeletedPrefix begins the replacement name of a deleted source in findings; deletedDigits digits of its name in receipts follow.
+	// DeletedPrefix starts the replacement name of a deleted source in findings; deletedDigits digits of its name in receipts follow.
 	DeletedPrefix = "deleted-"
 	DeletedDigits = 16
 )

@@ -12,8 +12,8 @@ import (
 	"concordat/store"
 )
 
-// RulesInForce returns the rules of a report: those set by the latest review of its task, otherwise those of [FirstRules]. It fails with
-// concordat.ErrNotFound if there is no such task.
+// RulesInForce returns the current rules of a report: those set by the latest review of its task, or else those of [FirstRules]. It fails
+// with concordat.ErrNotFound if there is no such task.
 func RulesInForce(ctx context.Context, db *store.DB, id concordat.TaskID, base report.Rules) (report.Rules, error) {
 	t, err := db.Checks.Task(ctx, id)
 	if err != nil {
@@ -27,8 +27,8 @@ func RulesInForce(ctx context.Context, db *store.DB, id concordat.TaskID, base r
 	return rules, err
 }
 
-// FirstRules returns the initial rules of a task's report: those chosen when it was submitted, otherwise those of its batch, otherwise
-// base, the rules of the configuration.
+// FirstRules returns the initial rules of a task's report: those chosen on submission, or else those of its batch, or else base, the
+// configured rules.
 func FirstRules(ctx context.Context, db *store.DB, t store.Task, base report.Rules) (report.Rules, error) {
 	var j Job
 	if len(t.Request) > 0 && json.Unmarshal(t.Request, &j) == nil && j.Rules != nil {
@@ -39,7 +39,7 @@ func FirstRules(ctx context.Context, db *store.DB, t store.Task, base report.Rul
 	}
 	b, err := db.Batches.Batch(ctx, t.Batch)
 	if errors.Is(err, concordat.ErrNotFound) {
-		return base, nil // these are separate checks submitted together
+		return base, nil // separate checks that were submitted together
 	}
 	if err != nil {
 		return base, err
@@ -47,7 +47,7 @@ func FirstRules(ctx context.Context, db *store.DB, t store.Task, base report.Rul
 	return BatchRules(b, base)
 }
 
-// BatchRules returns the rules stored with a batch, otherwise base.
+// BatchRules returns the rules stored with a batch, or else base.
 func BatchRules(b store.Batch, base report.Rules) (report.Rules, error) {
 	var j struct {
 		Rules *report.Rules `json:"rules"`
@@ -61,8 +61,7 @@ func BatchRules(b store.Batch, base report.Rules) (report.Rules, error) {
 	return *j.Rules, nil
 }
 
-// ReviewedRules returns the rules set by the latest review of a task, and reports whether there is such a review; without one it returns
-// first.
+// ReviewedRules returns the rules set by the latest review of a task and true, or first and false if there is no such review.
 func ReviewedRules(ctx context.Context, db *store.DB, id concordat.TaskID,
 	first report.Rules) (rules report.Rules, decided bool, err error) {
 	all, err := db.Checks.Reviews(ctx, id)
@@ -80,7 +79,7 @@ func ReviewedRules(ctx context.Context, db *store.DB, id concordat.TaskID,
 	return rules, decided, err
 }
 
-// WithoutLibrary returns rules without exclusions of single documents of a library.
+// WithoutLibrary returns rules without exclusions of individual documents in a library.
 func WithoutLibrary(rules report.Rules, library concordat.LibraryID) report.Rules {
 	rules.ExcludeSources = slices.DeleteFunc(slices.Clone(rules.ExcludeSources),
 		func(r concordat.Ref) bool { return r.Library == library && r.Document != "" })

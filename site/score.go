@@ -12,8 +12,8 @@ import (
 	"concordat/store"
 )
 
-// Score stores how much of a submission counts under the rules in force, for lists of checks, and returns the report as well. The findings
-// are those stored for the task.
+// Score stores how much of a submission counts under the current rules, for use in lists of checks, and returns the report as well. f
+// must be the findings stored for the task.
 func (s *Site) Score(ctx context.Context, task concordat.TaskID, f *report.Findings) (*report.Report, error) {
 	var base report.Rules
 	if s.o.Rules != nil {
@@ -35,7 +35,7 @@ func (s *Site) Score(ctx context.Context, task concordat.TaskID, f *report.Findi
 	return rep, s.o.Store.Checks.PutScore(ctx, task, ScoreOf(rep, revision, digest))
 }
 
-// ScoreOf returns the score of a report by the revision of its findings and the digest of its rules.
+// ScoreOf returns the score of a report, with the revision of its findings and the digest of its rules.
 func ScoreOf(rep *report.Report, revision int64, rules string) store.Score {
 	s := store.Score{Revision: revision, Rules: rules, Measured: rep.Scores.Measured(), Covered: rep.Scores.Covered,
 		Flags: report.Disguises(rep.Flags)}
@@ -45,7 +45,7 @@ func ScoreOf(rep *report.Report, revision int64, rules string) store.Score {
 	return s
 }
 
-// RulesDigest returns a short text that two sets of rules share only if they are equal.
+// RulesDigest returns a short text that is the same for two sets of rules only if they are equal.
 func RulesDigest(rules report.Rules) (string, error) {
 	b, err := json.Marshal(rules)
 	if err != nil {

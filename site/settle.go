@@ -12,19 +12,19 @@ import (
 	"concordat/store"
 )
 
-// A document enters the index and then the catalogue, and leaves them in the same order. An interruption between the two is settled before
-// this site answers: the intake in the store names the documents to examine. Until then, and during additions by other processes,
-// candidates missing from the catalogue are left out.
+// A document is added to the index and then to the catalogue, and removed in the same order. An interruption in between is settled before
+// this site answers: an intake in the store lists the documents to examine. Until then, and while other processes add documents,
+// candidates missing from the catalogue are ignored.
 
 // Settled counts reconciled documents.
 type Settled struct {
-	Removed   int // never acknowledged, and removed from the index
-	Completed int // replacements of documents whose former text is no longer in the index
-	Retaken   int // lost by the catalogue, and restored from the index
+	Removed   int // never acknowledged; removed from the index
+	Completed int // replacements of documents whose previous text is no longer in the index
+	Retaken   int // missing from the catalogue; restored from the index
 }
 
-// Settle reconciles index and catalogue for additions that a process with the given name has begun and no longer works on. A process that
-// still works on them finds its intake removed, and reports failure to its caller.
+// Settle reconciles index and catalogue for additions that the named process started and is no longer working on. If a process is in fact
+// still working on them, its intake is gone, and it reports failure to its caller.
 func (s *Site) Settle(ctx context.Context, worker string) (Settled, error) {
 	open, err := s.o.Store.Catalogue.Intakes(ctx, worker)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Site) Settle(ctx context.Context, worker string) (Settled, error) {
 	return s.settleAll(ctx, open)
 }
 
-// SettleBefore does the work of Settle for everything begun before the given time, including by processes that have ended.
+// SettleBefore is like Settle, for everything that any process, even one that has ended, started before the given time.
 func (s *Site) SettleBefore(ctx context.Context, before time.Time) (Settled, error) {
 	open, err := s.o.Store.Catalogue.IntakesBefore(ctx, before)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Site) settleAll(ctx context.Context, open []store.Intake) (sum Settled,
 		}
 		err = s.settle(ctx, one, &sum)
 		if errors.Is(err, store.ErrLease) {
-			err = nil // another process settles it
+			err = nil // another process is settling it
 		}
 	}
 	if err != nil {
@@ -58,11 +58,11 @@ func (s *Site) settleAll(ctx context.Context, open []store.Intake) (sum Settled,
 	return sum, nil
 }
 
-// settle settles one intake. It fails with store.ErrLease if that has ended or belongs to another process.
+// settle settles one intake. If the intake has ended or belongs to another process, it fails with store.ErrLease.
 func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error {
 	s.taking.Lock()
 	defer s.taking.Unlock()
-	claimed, err := s.o.Store.Catalogue.ClaimIntake(ctx, one.ID) // from here on no other process ends it
+	claimed, err := s.o.Store.Catalogue.ClaimIntake(ctx, one.ID) // from here on, no other process can end it
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error
 	for _, row := range one.Rows {
 		d, err := s.o.Index.Document(ctx, s.Ref(row.Library, row.ID))
 		if errors.Is(err, concordat.ErrNotFound) {
-			continue // the addition did not reach this document
+			continue // the addition never reached this document
 		}
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error
 		}
 	}
 	for lib, refs := range remove {
-		// The index comes first, so that an interrupted call finds the documents again.
+		// The index comes first, so that the documents can be found again after an interruption.
 		if err := s.o.Index.Delete(ctx, refs...); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error
 	return s.o.Store.Catalogue.FinishIntake(ctx, claimed, complete)
 }
 
-// forget removes never-acknowledged documents from the alerts of standing checks.
+// forget removes documents that were never acknowledged from the alerts of standing checks.
 func (s *Site) forget(ctx context.Context, lib concordat.LibraryID, refs []concordat.Ref) error {
 	ids := make([]concordat.DocumentID, len(refs))
 	for i, r := range refs {
@@ -110,7 +110,7 @@ func (s *Site) forget(ctx context.Context, lib concordat.LibraryID, refs []conco
 	return err
 }
 
-// catalogued leaves out candidates that the catalogue lacks: they are being added, or were never added.
+// catalogued removes candidates missing from the catalogue: they are being added, or never were.
 func (s *Site) catalogued(ctx context.Context, cs []*compare.Candidate) ([]*compare.Candidate, error) {
 	by := map[concordat.LibraryID][]concordat.DocumentID{}
 	for _, c := range cs {
@@ -131,7 +131,7 @@ func (s *Site) catalogued(ctx context.Context, cs []*compare.Candidate) ([]*comp
 	return slices.DeleteFunc(cs, func(c *compare.Candidate) bool { return s.inCatalogue(c.Ref) && !known[c.Ref] }), nil
 }
 
-// inCatalogue reports whether a source belongs in the catalogue: it is neither another site's document nor a batch's.
+// inCatalogue reports whether a source belongs in the catalogue, that is, it is not from another site or a batch.
 func (s *Site) inCatalogue(r concordat.Ref) bool {
 	_, batch := r.Library.Batch()
 	return r.Site == s.o.ID && !batch

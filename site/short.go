@@ -16,14 +16,14 @@ import (
 const (
 	// defaultShortThreshold is the minimum Jaccard similarity of the grams of two short texts (doc/evaluation/short.md).
 	defaultShortThreshold = 0.5
-	// shortSources is the maximum number of places shown for one short text.
+	// shortSources is the maximum number of places listed for one short text.
 	shortSources = 50
-	// shortMeasured bounds the texts measured for one short text; if there are more, the check says so.
+	// shortMeasured is the maximum number of texts measured for one short text; if there are more, the check says so.
 	shortMeasured = 200_000
 )
 
-// ShortPieces returns the short pieces of a profile with the grams by which the store finds them. It never returns nil:
-// the pieces are known, even if there are none.
+// ShortPieces returns the short pieces of a profile, with the grams that the store uses to find them. It never returns nil: the pieces
+// are known even if there are none.
 func ShortPieces(p *concordat.Profile) []store.ShortPiece {
 	out := make([]store.ShortPiece, len(p.Short))
 	for i, piece := range p.Short {
@@ -32,8 +32,8 @@ func ShortPieces(p *concordat.Profile) []store.ShortPiece {
 	return out
 }
 
-// gramKeys returns grams folded to the 32 bits that are stored. Two grams that coincide only add candidates, which are
-// then measured exactly.
+// gramKeys reduces grams to 32 bits for storage. If two grams coincide, the only effect is additional candidates, which are then measured
+// exactly.
 func gramKeys(grams screen.Grams) []uint32 {
 	out := make([]uint32, len(grams))
 	for i, g := range grams {
@@ -43,7 +43,7 @@ func gramKeys(grams screen.Grams) []uint32 {
 	return out
 }
 
-// atMost returns an upper bound, mostly exact, on the Jaccard similarity of two texts from the keys of their grams.
+// atMost returns an upper bound, usually exact, on the Jaccard similarity of two texts, given the keys of their grams.
 func atMost(a, b []uint32) float64 {
 	common := 0
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -59,7 +59,7 @@ func atMost(a, b []uint32) float64 {
 	return float64(common) / float64(max(len(a)+len(b)-common, 1))
 }
 
-// findShort compares the short pieces of a submission with those of the libraries.
+// findShort compares a submission's short pieces with those in the libraries.
 func (s *Site) findShort(ctx context.Context, p *concordat.Profile, q *concordat.Query, threshold float64) (*report.ShortFindings, error) {
 	f := &report.ShortFindings{Threshold: cmp.Or(threshold, defaultShortThreshold), Pieces: []report.ShortPiece{},
 		Matches: []report.ShortMatch{}}
@@ -67,7 +67,7 @@ func (s *Site) findShort(ctx context.Context, p *concordat.Profile, q *concordat
 	if f.Unindexed, err = s.o.Store.Catalogue.ShortUnknown(ctx, q.Libraries); err != nil {
 		return nil, err
 	}
-	known := map[string][]report.ShortMatch{} // by letters, since headings repeat
+	known := map[string][]report.ShortMatch{} // by letters, because headings are repeated
 	for i, piece := range p.Short {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -92,8 +92,8 @@ func (s *Site) findShort(ctx context.Context, p *concordat.Profile, q *concordat
 	return f, nil
 }
 
-// nearShort returns the places of all short texts at or above the threshold, the most similar first, at most shortSources; capped means
-// that not all similar texts were measured.
+// nearShort returns up to shortSources places of short texts at or above the threshold, most similar first; capped means that some
+// similar texts were not measured.
 func (s *Site) nearShort(ctx context.Context, letters string, q *concordat.Query,
 	threshold float64) (out []report.ShortMatch, capped bool, err error) {
 	type hit struct {

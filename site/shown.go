@@ -9,7 +9,7 @@ import (
 	"concordat/site/compare"
 )
 
-// ShownPlaces are disclosed places of a partner's document, in order and disjoint, with their texts.
+// ShownPlaces are the disclosed places of a partner's document, in text order without overlaps, and their texts.
 type ShownPlaces struct {
 	Ref    concordat.Ref
 	Title  string
@@ -17,9 +17,9 @@ type ShownPlaces struct {
 	Texts  []string
 }
 
-// CompareShown returns the leads between disclosed places of a partner's document and the submission of findings, by the same margins as
-// for documents of this site, which are the background. Source spans are in bytes of the partner's text, points in code points of the
-// places, joined with an empty line between them.
+// CompareShown returns the leads between the disclosed places of a partner's document and the submission in findings, with the same
+// margins as for documents of this site, which serve as the background. Source spans are in bytes of the partner's text; code points are
+// relative to the places, joined with an empty line in between.
 func (s *Site) CompareShown(ctx context.Context, f *report.Findings, shown ShownPlaces) ([]report.Lead, error) {
 	own := s.comparer()
 	p, err := s.o.Profiler.Profile(concordat.Document{ID: f.Submission.ID, Title: f.Submission.Title, Text: f.Submission.Text}, nil)
@@ -47,7 +47,7 @@ func (s *Site) CompareShown(ctx context.Context, f *report.Findings, shown Shown
 	return own.LeadsShown(ctx, f.Submission.Text, q, taken, found.Candidates, shown.document())
 }
 
-// document returns the places as one document, with an empty line between them.
+// document returns the places as one document, with an empty line in between.
 func (p *ShownPlaces) document() *compare.Shown {
 	out := &compare.Shown{Document: concordat.Document{ID: p.Ref.Document, Title: p.Title}, Ref: p.Ref}
 	for i, text := range p.Texts {

@@ -19,45 +19,45 @@ import (
 	"concordat/store"
 )
 
-// Options of a Site. ID, Index, Store and Profiler are required.
+// Options of a Site. ID, Index, Store and Profiler are mandatory.
 type Options struct {
 	ID       concordat.SiteID
 	Index    concordat.Index
 	Store    *store.DB
 	Profiler *profile.Profiler
-	Logger   *slog.Logger     // nil: nothing is logged
-	Now      func() time.Time // nil: time.Now
-	Workers  int              // number of goroutines that fingerprint and compare; 0 means one for each core
-	// Worker is the name of this process among the site's processes that add documents, for [Site.Settle]. It is empty
-	// if there is only one.
+	Logger   *slog.Logger     // nil disables logging
+	Now      func() time.Time // nil means time.Now
+	Workers  int              // number of goroutines for fingerprinting and comparison; 0 means one per core
+	// Worker identifies this process among the site's processes that add documents, for [Site.Settle]. Empty means that there is only
+	// one.
 	Worker string
-	// Shared says that other processes also serve this site, and change the same store.
+	// Shared means that other processes also serve this site and change the same store.
 	Shared bool
-	// Sharing keeps libraries that are open to partners up to date; nil means that none is open.
+	// Sharing is notified of changes to libraries; nil means that none is open to partners.
 	Sharing Sharing
-	// Encoder returns the current encoder that verifies leads. If it is nil or returns nil, the embedded table is used.
+	// Encoder returns the current encoder for verifying leads. If it is nil or returns nil, the embedded table is used.
 	Encoder func() *compare.Encoder
-	// Rules returns the initial rules of reports whose check or batch has none; nil means the zero rules.
+	// Rules returns the initial rules for reports whose check or batch has none; nil means the zero rules.
 	Rules func() report.Rules
-	// Stock is wording that everyone may use; nil means the stock that comes with the program.
+	// Stock is wording that everyone is free to use; nil means the built-in stock.
 	Stock *compare.Stock
 }
 
-// Sharing keeps the data that partners may ask about in step with the site's libraries.
+// Sharing keeps the data that partners can query in step with the site's libraries.
 type Sharing interface {
-	// Changed is called after documents were added or removed. It returns at once.
+	// Changed is called after documents are added or removed. It returns immediately.
 	Changed()
-	// Close ends all shares of a library that is deleted.
+	// Close ends all shares of a library that is being deleted.
 	Close(ctx context.Context, lib concordat.LibraryID) error
 }
 
 // Site is one member of the federation.
 type Site struct {
 	o       Options
-	taking  sync.RWMutex // held for reading while a batch is added, for writing while one is settled
+	taking  sync.RWMutex // held for reading while a batch is added, and for writing while one is settled
 	stands  watchCache
 	keeping sync.Mutex // see HoldFindings
-	asker   Asker      // nil: partners are not asked
+	asker   Asker      // nil means that partners are not asked
 	panics  compare.Panics
 }
 
@@ -75,7 +75,7 @@ func New(o Options) *Site {
 	return &Site{o: o}
 }
 
-// changed announces that documents were added or removed.
+// changed signals that documents were added or removed.
 func (s *Site) changed() {
 	if s.o.Sharing != nil {
 		s.o.Sharing.Changed()
@@ -85,20 +85,20 @@ func (s *Site) changed() {
 // AskWith sets the Asker that checks use. It must be called before the first check.
 func (s *Site) AskWith(a Asker) { s.asker = a }
 
-// TellPanics sets where recovered panics of the site's work are recorded. It must be called before any work.
+// TellPanics sets where recovered panics in the site's work are recorded. It must be called before any work.
 func (s *Site) TellPanics(p compare.Panics) { s.panics = p }
 
-// NotePanic logs and counts the panic that err holds, once, and reports whether there is one.
+// NotePanic logs and counts the panic in err, once, and reports whether there is one.
 func (s *Site) NotePanic(err error, attrs ...any) bool { return s.panics.Note(err, attrs...) }
 
-// HoldFindings excludes other callers while several steps change findings, until release is called. It is for deletions and for requests
-// for passages, none of which may be made twice.
+// HoldFindings excludes other callers until release is called, so that several steps can change findings. It is meant for deletions and
+// for requests for passages, which must not happen twice.
 func (s *Site) HoldFindings() (release func()) {
 	s.keeping.Lock()
 	return s.keeping.Unlock
 }
 
-// Options returns the options of the site.
+// Options returns the site's options.
 func (s *Site) Options() Options { return s.o }
 
 // ID returns the site's identity.
@@ -112,8 +112,7 @@ func (s *Site) Ref(lib concordat.LibraryID, id concordat.DocumentID) concordat.R
 	return concordat.Ref{Site: s.o.ID, Library: lib, Document: id}
 }
 
-// CheckName returns nil if name can be the identity of a library or document: 1 to 512 bytes of
-// UTF-8 without control characters.
+// CheckName returns nil if name can identify a library or document: 1 to 512 bytes of UTF-8 without control characters.
 func CheckName(name string) error {
 	switch {
 	case name == "":
@@ -126,8 +125,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckLibraryName returns nil if name can be given to a new library: it must be easy to type in commands and usable in addresses. Older
-// libraries keep their names.
+// CheckLibraryName returns nil if name is acceptable for a new library: easy to type in commands and usable in URLs. Existing libraries
+// keep their names.
 func CheckLibraryName(name string) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -152,7 +151,8 @@ func CheckText(text string) error {
 	return nil
 }
 
-// DeleteDocuments deletes documents of a library, their text, fingerprints and catalogue rows. Missing documents are not an error.
+// DeleteDocuments deletes documents of a library, with their text, fingerprints and catalogue rows. It is not an error if documents do
+// not exist.
 func (s *Site) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids ...concordat.DocumentID) error {
 	refs := make([]concordat.Ref, len(ids))
 	for i, id := range ids {
@@ -168,11 +168,11 @@ func (s *Site) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids
 	return nil
 }
 
-// DeletePage is the number of documents of a library deleted at a time.
+// DeletePage is the number of a library's documents deleted at once.
 const DeletePage = 500
 
-// DeleteLibrary deletes a library with all its documents; progress, if not nil, is called with the number of deleted documents.
-// An interrupted call can be repeated.
+// DeleteLibrary deletes a library and all its documents; progress, if not nil, is called with the number of documents deleted. An
+// interrupted call can be repeated.
 func (s *Site) DeleteLibrary(ctx context.Context, lib concordat.LibraryID, progress func(done int)) error {
 	if _, err := s.o.Store.Catalogue.Library(ctx, lib); err != nil {
 		return fmt.Errorf("library %s: %w", lib, err)

@@ -11,8 +11,8 @@ import (
 	"concordat/store"
 )
 
-// describeSources adds to findings the catalogue's data about every source of this site: its age, its work, and which sources are texts of
-// one work.
+// describeSources adds the catalogue's data on every source of this site to the findings: its age, its work, and which sources are texts
+// of one work.
 func (s *Site) describeSources(ctx context.Context, f *report.Findings) error {
 	rows := map[concordat.Ref]store.DocumentRow{}
 	var order []concordat.Ref
@@ -57,7 +57,7 @@ func (s *Site) describeSources(ctx context.Context, f *report.Findings) error {
 	return nil
 }
 
-// datedSources returns the sources of passages and of short texts.
+// datedSources returns the sources of passages and short texts.
 func datedSources(f *report.Findings) (out []concordat.Ref) {
 	for _, p := range f.Passages {
 		out = append(out, p.Source)
@@ -70,7 +70,7 @@ func datedSources(f *report.Findings) (out []concordat.Ref) {
 	return out
 }
 
-// undatedSources returns the sources of leads and of works that both texts cite.
+// undatedSources returns the sources of leads and of works cited by both texts.
 func undatedSources(f *report.Findings) (out []concordat.Ref) {
 	for _, l := range f.Leads {
 		out = append(out, l.Source)
@@ -81,7 +81,7 @@ func undatedSources(f *report.Findings) (out []concordat.Ref) {
 	return out
 }
 
-// works returns the known works of documents of this site.
+// works returns the known works of this site's documents.
 func (s *Site) works(ctx context.Context, refs []concordat.Ref) (map[concordat.Ref]concordat.Work, error) {
 	of := map[concordat.LibraryID][]concordat.DocumentID{}
 	for _, ref := range refs {

@@ -17,12 +17,12 @@ import (
 	"concordat/store"
 )
 
-// watchTable finds the sentences of standing checks near a new one, within their gates and the reach of concordat.ProbeOne.
+// watchTable finds sentences of standing checks close to a new one, within their gates and the reach of concordat.ProbeOne.
 type watchTable struct {
 	tasks     []concordat.TaskID
 	sentences []watchedSentence
 	bands     [concordat.Bands]map[uint32][]int32
-	// held has a bit for each band value in bands: most look-ups end there.
+	// held has a bit for each band value in bands, which settles most look-ups.
 	held [concordat.Bands][1 << concordat.BandBits / 64]uint64
 }
 
@@ -51,7 +51,7 @@ func newWatchTable(all []store.Standing) *watchTable {
 	return t
 }
 
-// near returns the indices of the sentences near f, each once.
+// near returns the indices of the sentences close to f, without duplicates.
 func (t *watchTable) near(f concordat.Fingerprint) []int32 {
 	var out []int32
 	try := func(b int, v uint32) {
@@ -77,14 +77,14 @@ func (t *watchTable) near(f concordat.Fingerprint) []int32 {
 	return slices.Compact(out)
 }
 
-// watchCache holds the table for as long as the standing checks stay the same.
+// watchCache caches the table as long as the standing checks do not change.
 type watchCache struct {
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // protects the following fields
 	tasks []concordat.TaskID
 	table *watchTable
 }
 
-// watched returns the table of the standing checks of the site's scheme, or nil if there are none.
+// watched returns the table of standing checks under the site's scheme, or nil if there are none.
 func (s *Site) watched(ctx context.Context) (*watchTable, error) {
 	tasks, err := s.o.Store.Alerts.StandingTasks(ctx)
 	if err != nil || len(tasks) == 0 {
@@ -141,22 +141,22 @@ func (s *Site) watch(ctx context.Context, profiles []*concordat.Profile) error {
 	return g.Wait()
 }
 
-// alertHere compares a new document with the submission of a standing check, and raises an alert if they share a passage that
-// the check has not found before.
+// alertHere compares a new document with the submission of a standing check, and raises an alert if they share a passage not previously
+// found by the check.
 func (s *Site) alertHere(ctx context.Context, task concordat.TaskID, p *concordat.Profile, hits []compare.Hit) error {
 	f, err := s.KeptFindings(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
-		return nil // the check is still running, and reads the index itself
+		return nil // the check is still running and reads the index itself
 	}
 	if err != nil {
 		return err
 	}
 	if f.Withheld != nil {
-		return nil // there is no text left to compare
+		return nil // no text remains to compare
 	}
 	ref := s.Ref(p.Document.Library, p.Document.ID)
 	if f.Submission.Text == p.Document.Text || slices.ContainsFunc(f.Passages, func(x concordat.Passage) bool { return x.Source == ref }) {
-		return nil // it is the submission itself, or already known
+		return nil // the document is the submission itself, or already known
 	}
 	c := &compare.Candidate{Ref: ref, Hits: hits}
 	if related, err := s.comparer().Related(f.Submission.Text, c, p.Document.Text); err != nil || !related {
@@ -191,13 +191,13 @@ func distinctSpans(hits []compare.Hit) int {
 	return len(seen)
 }
 
-// Alerts returns the later documents, here and at partners, that matched standing checks, after the given number and oldest first: at most
-// limit or, if limit is 0, as many as the store's largest page holds.
+// Alerts returns later documents, here and at partners, that matched standing checks, after the given number and oldest first: up to
+// limit or, if limit is 0, up to the store's largest page.
 func (s *Site) Alerts(ctx context.Context, after int64, limit int) ([]store.Alert, error) {
 	return s.o.Store.Alerts.Alerts(ctx, after, limit)
 }
 
-// Later returns the documents that matched a standing check after its report was made, the latest first, for the report.
+// Later returns the documents that matched a standing check after its report was made, latest first, for use in the report.
 func Later(ctx context.Context, db *store.DB, task concordat.TaskID) (out []report.Later, err error) {
 	alerts, err := db.Alerts.FilterAlerts(ctx, store.AlertFilter{Side: store.AlertFound, Task: task}, 0, report.MaxLater)
 	if err != nil {
@@ -211,8 +211,8 @@ func Later(ctx context.Context, db *store.DB, task concordat.TaskID) (out []repo
 	return out, err
 }
 
-// AuthorsOf returns the known authors of the documents that alerts are about, by the number of the alert. For a document of this site they
-// come from its repository, otherwise from its file; for a partner's document they are those that the partner stated.
+// AuthorsOf returns the known authors of the documents reported by alerts, keyed by alert number. For a document of this site, they come
+// from its repository or else from its file; for a partner's document, they are as stated by the partner.
 func AuthorsOf(ctx context.Context, db *store.DB, alerts []store.Alert) (map[int64][]concordat.Creator, error) {
 	out := map[int64][]concordat.Creator{}
 	for _, a := range alerts {
@@ -236,8 +236,8 @@ func AuthorsOf(ctx context.Context, db *store.DB, alerts []store.Alert) (map[int
 	return out, nil
 }
 
-// Watch compares documents that are added from now on with the submission of an ended check, and raises alerts for those that
-// match. It fails with concordat.ErrInvalid if the text is not kept. Partners are asked to watch only when a check begins.
+// Watch compares documents added from now on with the submission of a finished check, and raises alerts for those that match. If the text
+// is not stored, it fails with concordat.ErrInvalid. Partners are asked to watch only at the beginning of a check.
 func (s *Site) Watch(ctx context.Context, task concordat.TaskID) error {
 	f, err := s.KeptFindings(ctx, task)
 	if err != nil {
@@ -254,13 +254,13 @@ func (s *Site) Watch(ctx context.Context, task concordat.TaskID) error {
 	return s.o.Store.Alerts.PutStanding(ctx, store.Standing{Task: task, Scheme: p.Scheme, Made: s.o.Now(), Sentences: p.Questions()})
 }
 
-// StandingChecks returns the tasks whose checks keep watching, in order.
+// StandingChecks returns the tasks of checks that keep watching, in order.
 func (s *Site) StandingChecks(ctx context.Context) ([]concordat.TaskID, error) {
 	return s.o.Store.Alerts.StandingTasks(ctx)
 }
 
-// ChangeAlert marks an alert and adds an entry to the audit in one transaction. It reports whether the mark changed anything; if not, it
-// adds no entry.
+// ChangeAlert marks an alert and adds an audit entry in one transaction. It reports whether the mark changed anything; if not, it adds no
+// entry.
 func ChangeAlert(ctx context.Context, db *store.DB, seq int64, change store.AlertChange, by string,
 	at time.Time) (changed bool, err error) {
 	err = db.Atomic(ctx, func(tx *store.DB) error {

@@ -19,7 +19,7 @@ type AcknowledgedRecord struct {
 	Epoch, Record uint64
 }
 
-// Note stores each record unless a newer one is stored: one with a higher epoch, or with the same epoch and a higher number.
+// Note stores each record unless a newer one is already stored: one with a higher epoch, or with the same epoch and a higher number.
 func (a *Acknowledged) Note(ctx context.Context, cluster string, records []AcknowledgedRecord) error {
 	records = slices.Clone(records)
 	slices.SortFunc(records, func(x, y AcknowledgedRecord) int { return strings.Compare(string(x.Shard), string(y.Shard)) }) // no deadlock
@@ -43,7 +43,7 @@ func (a *Acknowledged) Note(ctx context.Context, cluster string, records []Ackno
 	return a.fail(err, "note what was acknowledged")
 }
 
-// Noted returns the records of the cluster's shards, in order.
+// Noted returns the records of the cluster's shards in order.
 func (a *Acknowledged) Noted(ctx context.Context, cluster string) ([]AcknowledgedRecord, error) {
 	out, err := engine.Collect(ctx, a.read(), func(s engine.Scanner) (r AcknowledgedRecord, err error) {
 		var epoch, record int64

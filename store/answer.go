@@ -12,7 +12,7 @@ import (
 	"concordat/store/engine"
 )
 
-// AnswerJob is a partner's check of one document, as far as it concerns this site.
+// AnswerJob is the part of a partner's check of one document that concerns this site.
 type AnswerJob struct {
 	Partner    concordat.SiteID
 	Job        concordat.JobID
@@ -21,27 +21,27 @@ type AnswerJob struct {
 	Commitment [32]byte
 	Made, Used time.Time
 	Asks       int
-	Sentences  int // number asked, including padding
+	Sentences  int // number of sentences asked, including padding
 }
 
-// AnswerDocument is a document of ours that matched in a job.
+// AnswerDocument is a document of this site that matched in a job.
 type AnswerDocument struct {
 	Handle   concordat.Handle
 	Library  concordat.LibraryID
 	Document concordat.DocumentID
-	Hash     string         // hash of the text that matched
-	Told     concordat.Show // the highest level at which it was shown
+	Hash     string         // hash of the matching text
+	Told     concordat.Show // highest level at which it was disclosed
 }
 
-// AnswerHit is a sentence of an AnswerDocument that is near an asked one.
+// AnswerHit is a sentence of an AnswerDocument that is close to an asked one.
 type AnswerHit struct {
 	Handle   concordat.Handle
 	Sentence [8]byte // keyed hash of the asked sentence
 	Ordinal  int
-	Span     concordat.Span // in our text
+	Span     concordat.Span // in this site's text
 	Distance int
-	Weight   int  // weight as evidence, in tenths of a natural logarithm
-	Told     bool // it was shown at level metadata or above
+	Weight   int  // weight as evidence, in tenths of a nat
+	Told     bool // disclosed at level metadata or above
 }
 
 func fixedHex(dst []byte, s string) error {
@@ -98,7 +98,7 @@ func (db *Answers) AnswerJob(ctx context.Context, partner concordat.SiteID, job 
 	return j, db.fail(err, "job of %s", partner)
 }
 
-// ForgetAnswerJobs deletes the jobs not used since the given time, except those with a standing ask.
+// ForgetAnswerJobs deletes jobs not used since the given time, except those with a standing ask.
 func (db *Answers) ForgetAnswerJobs(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM answer_job WHERE used < ?
@@ -108,8 +108,8 @@ func (db *Answers) ForgetAnswerJobs(ctx context.Context, before time.Time) error
 	return db.fail(err, "forget jobs")
 }
 
-// AddAnswerHits adds matches to a job. If a document was recorded with a different text, its hits are recorded afresh. Disclosed hits and
-// levels stay disclosed.
+// AddAnswerHits adds matches to a job. If a document was recorded with a different text, its hits are replaced. Hits and levels that were
+// disclosed remain so.
 func (db *Answers) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, ds []AnswerDocument,
 	hits []AnswerHit) error {
 	if len(ds) == 0 && len(hits) == 0 {
@@ -138,7 +138,7 @@ func (db *Answers) AddAnswerHits(ctx context.Context, partner concordat.SiteID, 
 	return db.fail(err, "hits of a job of %s", partner)
 }
 
-// putAnswerDocuments adds documents to a job and deletes the hits of texts that changed.
+// putAnswerDocuments adds documents to a job and deletes the hits of changed texts.
 func putAnswerDocuments(ctx context.Context, c engine.Conn, partner concordat.SiteID, job string, ds []AnswerDocument) error {
 	forget, err := c.Prepare(ctx, `DELETE FROM answer_hit WHERE partner = ? AND job = ? AND handle = ? AND EXISTS
 		(SELECT 1 FROM answer_document WHERE partner = ? AND job = ? AND handle = ? AND hash <> ?)`)
@@ -166,7 +166,7 @@ func putAnswerDocuments(ctx context.Context, c engine.Conn, partner concordat.Si
 	return nil
 }
 
-// AnswerDocument returns one document that matched in a job, or concordat.ErrNotFound.
+// AnswerDocument returns a document that matched in a job, or concordat.ErrNotFound.
 func (db *Answers) AnswerDocument(ctx context.Context, partner concordat.SiteID, job concordat.JobID,
 	h concordat.Handle) (AnswerDocument, error) {
 	d := AnswerDocument{Handle: h}
@@ -175,8 +175,8 @@ func (db *Answers) AnswerDocument(ctx context.Context, partner concordat.SiteID,
 	return d, db.fail(err, "document of a job of %s", partner)
 }
 
-// OftenAnswered returns the partners that were told of the same document in at least the given number of remembered jobs. Each has the
-// library of the document with the most jobs.
+// OftenAnswered returns the partners to which one document was disclosed in at least the given number of recorded jobs. For each, it
+// returns the library of the document with the most jobs.
 func (db *Answers) OftenAnswered(ctx context.Context, least int) ([]PartnerAlarm, error) {
 	as, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (a PartnerAlarm, err error) {
 		a.Kind = AlarmOneDocument
@@ -186,7 +186,7 @@ func (db *Answers) OftenAnswered(ctx context.Context, least int) ([]PartnerAlarm
 	return as, db.fail(err, "documents that jobs come to again and again")
 }
 
-// AnswerHits returns the hits of one document in a job, in order of ordinal and sentence.
+// AnswerHits returns the hits of one document in a job, ordered by ordinal and sentence.
 func (db *Answers) AnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) ([]AnswerHit, error) {
 	hits, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (AnswerHit, error) {
 		x := AnswerHit{Handle: h}
@@ -202,46 +202,46 @@ func (db *Answers) AnswerHits(ctx context.Context, partner concordat.SiteID, job
 	return hits, db.fail(err, "hits of a job of %s", partner)
 }
 
-// Question is an asked sentence with the sentences of one library near it.
+// Question is an asked sentence, with the nearby sentences of one library.
 type Question struct {
-	Name [8]byte // keyed hash of the fingerprint, with a key for each partner
+	Name [8]byte // keyed hash of the fingerprint; each partner has a different key
 	Near []NearSentence
 }
 
-// NearSentence is a sentence of this site near an asked one.
+// NearSentence is a sentence of this site close to an asked one.
 type NearSentence struct {
 	Document concordat.DocumentID
 	Ordinal  int
-	Within   bool // within the gate, so it may be disclosed; otherwise slightly beyond it
-	// Counts says that a question beyond the gate counts even if the partner has not been told of the sentence. The partner knows of the
+	Within   bool // within the gate, so that it can be disclosed; otherwise slightly beyond
+	// Counts means that a question beyond the gate counts even if the sentence was not disclosed to the partner. The partner knows of the
 	// document, so it can tell what is missing.
 	Counts bool
 }
 
-// Asking names the partner and the library for which questions are counted.
+// Asking is the partner and the library for which questions are counted.
 type Asking struct {
 	Partner concordat.SiteID
 	Library concordat.LibraryID
 	Job     concordat.JobID
 }
 
-// Counted says how much of a question may be answered.
+// Counted states how much of a question can be answered.
 type Counted struct {
-	Withheld bool // the question is not answered
-	// Places contains, for each sentence in the question's Near, how many other questions about it were counted before. It is nil if
+	Withheld bool // the question must not be answered
+	// Places contains, for each sentence in the question's Near, the number of other questions about it counted earlier. It is nil if
 	// Withheld is set.
 	Places []int
 }
 
-// CountQuestions counts, for each sentence of this site, the different questions near it since a moment, in any epoch, and returns how much
-// of the given ones may be answered. It withholds a question that would reveal a sentence about which most questions were counted before,
-// or which another question of the same job revealed earlier. It counts the others; a known question keeps its place and costs nothing.
-// Questions beyond the gate count if NearSentence says so, or if a question about the sentence was counted before. Concurrent calls never
-// count more than most together.
+// CountQuestions counts, for each sentence of this site, the different questions close to it since a given time, in any epoch, and
+// returns how much of the given questions can be answered. It withholds a question that would reveal a sentence about which most
+// questions were counted, or which another question of the same job revealed. It counts the others; a question counted before keeps its
+// place and costs nothing. Questions beyond the gate count if NearSentence says so, or if a question about the sentence was counted
+// before. Together, concurrent calls never count more than most.
 func (db *Answers) CountQuestions(ctx context.Context, a Asking, since time.Time, most int, questions []Question) (out []Counted,
 	err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
-		out = make([]Counted, len(questions)) // reset if the transaction runs again
+		out = make([]Counted, len(questions)) // reset in case the transaction runs again
 		known, err := askedOf(ctx, c, a, since, questions)
 		if err != nil {
 			return err
@@ -288,7 +288,7 @@ func (db *Answers) CountQuestions(ctx context.Context, a Asking, since time.Time
 	return out, db.fail(err, "count questions of %s", a.Partner)
 }
 
-// sentence names a sentence of a library.
+// sentence identifies a sentence in a library.
 type sentence struct {
 	document concordat.DocumentID
 	ordinal  int
@@ -296,16 +296,16 @@ type sentence struct {
 
 func (s *NearSentence) sentence() sentence { return sentence{s.Document, s.Ordinal} }
 
-// askedQuestions are the questions near one sentence, by name.
+// askedQuestions contains the questions close to one sentence, by name.
 type askedQuestions map[string]*askedIn
 
-// askedIn is the job of an earlier question (empty for the present job) and the place of that question among all questions.
+// askedIn is the job of an earlier question (empty for the current job) and the question's place among all questions.
 type askedIn struct {
 	job   string
 	place int
 }
 
-// closed reports whether a question may not reveal the sentence.
+// closed reports whether a question must not reveal the sentence.
 func (k askedQuestions) closed(name, job string, most int) bool {
 	if k[name] != nil {
 		return false
@@ -321,7 +321,7 @@ func (k askedQuestions) closed(name, job string, most int) bool {
 	return false
 }
 
-// askedOf reads the questions about the documents concerned.
+// askedOf reads the questions about the given documents.
 func askedOf(ctx context.Context, c engine.Conn, a Asking, since time.Time, questions []Question) (map[sentence]askedQuestions, error) {
 	documents := map[concordat.DocumentID]bool{}
 	var ids []any
@@ -368,7 +368,7 @@ func (db *Answers) ForgetQuestions(ctx context.Context, before time.Time) error 
 	return db.fail(err, "forget questions")
 }
 
-// Shipped is a document in a partner's mirror.
+// Shipped is a document sent to a partner's mirror.
 type Shipped struct {
 	Handle   concordat.Handle
 	Library  concordat.LibraryID
@@ -376,7 +376,7 @@ type Shipped struct {
 	Hash     string
 }
 
-// AddShipped records documents for a partner's mirror, each replacing the row of its handle.
+// AddShipped records documents sent to a partner's mirror; each replaces the row of its handle.
 func (db *Answers) AddShipped(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, ds []Shipped) error {
 	if len(ds) == 0 {
 		return nil

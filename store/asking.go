@@ -12,16 +12,16 @@ import (
 	"concordat/store/engine"
 )
 
-// Ask is one question to a partner, with the data needed to read the partner's later answers.
+// Ask is one question to a partner, with what is needed to interpret its later answers.
 type Ask struct {
 	Job      concordat.JobID
 	Task     concordat.TaskID
-	Site     concordat.SiteID // the partner
+	Site     concordat.SiteID // site asked
 	Epoch    concordat.Epoch
 	Made     time.Time
-	Standing bool             // the partner keeps it
+	Standing bool             // the partner stores it
 	Salt     []byte           // salt of the commitment to the submission
-	Spans    []concordat.Span // spans of the sentences in the submission, in the order asked
+	Spans    []concordat.Span // spans of the sentences in the submission, in the order in which they were asked
 }
 
 const askColumns = `job, task, site, federation, epoch, made, standing, salt, spans`
@@ -42,7 +42,7 @@ func scanAsk(s engine.Scanner) (Ask, error) {
 	return a, nil
 }
 
-// PutAsk stores a question before it is sent. It fails with concordat.ErrNotFound if there is no such task.
+// PutAsk stores a question before it is sent. If the task does not exist, it fails with concordat.ErrNotFound.
 func (db *Asks) PutAsk(ctx context.Context, a Ask) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		salt := a.Salt
@@ -56,13 +56,13 @@ func (db *Asks) PutAsk(ctx context.Context, a Ask) error {
 	return db.fail(err, "put ask of task %s", a.Task)
 }
 
-// StandingAsks returns the questions that partners keep, oldest first.
+// StandingAsks returns the questions stored by partners, oldest first.
 func (db *Asks) StandingAsks(ctx context.Context) ([]Ask, error) {
 	all, err := engine.Collect(ctx, db.read(), scanAsk, `SELECT `+askColumns+` FROM ask WHERE standing = 1 ORDER BY made, job`)
 	return all, db.fail(err, "standing asks")
 }
 
-// SetAskStanding records whether the partner keeps the question, or fails with concordat.ErrNotFound.
+// SetAskStanding records whether the partner stores the question, or fails with concordat.ErrNotFound.
 func (db *Asks) SetAskStanding(ctx context.Context, job concordat.JobID, standing bool) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE ask SET standing = ? WHERE job = ?`, standing, job[:])
@@ -77,17 +77,18 @@ func (db *Asks) Ask(ctx context.Context, job concordat.JobID) (Ask, error) {
 	return a, db.fail(err, "ask %x", job)
 }
 
-// Asks returns the questions of a task, in order of partner and job.
+// Asks returns the questions of a task, ordered by partner and job.
 func (db *Asks) Asks(ctx context.Context, task concordat.TaskID) ([]Ask, error) {
 	as, err := engine.Collect(ctx, db.read(), scanAsk, `SELECT `+askColumns+` FROM ask WHERE task = ? ORDER BY site, job`, task)
 	return as, db.fail(err, "asks of task %s", task)
 }
 
-// Digest names a sentence without revealing it.
+// Digest identifies a sentence without revealing it.
 type Digest [16]byte
 
-// Expose records that a partner is shown sentences in a form, for example as fingerprints of an epoch. It returns for each sentence whether
-// it must not be shown because the partner already has it in another form. The record is made before anything is sent, and it stays.
+// Expose records that sentences are sent to a partner in some form, for example as fingerprints for an epoch. It returns, for each
+// sentence, whether it must not be sent because the partner already has it in another form. The record is made before anything is sent,
+// and is permanent.
 func (db *Asks) Expose(ctx context.Context, site concordat.SiteID, form string, digests []Digest) (withheld []bool, err error) {
 	withheld = make([]bool, len(digests))
 	if err := checkName("site", site); err != nil {
@@ -130,10 +131,10 @@ func (db *Asks) Expose(ctx context.Context, site concordat.SiteID, form string, 
 	return withheld, nil
 }
 
-// exposeRows is how many sentences one statement of Expose names.
+// exposeRows is the number of sentences in one statement of Expose.
 const exposeRows = 200
 
-// exposed adds the forms in which a partner was shown sentences.
+// exposed adds the forms in which sentences were sent to a partner.
 func exposed(ctx context.Context, c engine.Conn, site concordat.SiteID, digests []Digest, known map[Digest]string) error {
 	type row struct {
 		digest []byte
@@ -154,7 +155,7 @@ func exposed(ctx context.Context, c engine.Conn, site concordat.SiteID, digests 
 	return err
 }
 
-// Exposures returns the number of sentences that each partner was shown, whatever their form.
+// Exposures returns the number of sentences sent to each partner in any form.
 func (db *Asks) Exposures(ctx context.Context) (map[concordat.SiteID]int, error) {
 	type row struct {
 		site concordat.SiteID
@@ -182,7 +183,7 @@ func packSpans(spans []concordat.Span) []byte {
 	return b
 }
 
-// maxOffset bounds a span, in bytes of a text.
+// maxOffset is the maximum offset in a span, in bytes of a text.
 const maxOffset = 1 << 40
 
 func unpackSpans(b []byte) ([]concordat.Span, error) {

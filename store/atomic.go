@@ -6,16 +6,17 @@ import (
 	"concordat/store/engine"
 )
 
-// transaction is the open transaction of the DB that Atomic passes to its function.
+// transaction is the open transaction of the DB that Atomic passes to its callback.
 type transaction struct {
 	conn engine.Conn
-	err  error // error of the first change that failed
+	err  error // error of the first failed change
 }
 
-// Atomic runs f in one transaction, so that several changes, or a change and its audit entry, happen together or not at all. f gets a DB
-// whose calls read and write within the transaction; f uses the DB only while f runs, and only from one goroutine. Other writers wait in
-// the meantime, so f must call nothing slow, nor the DB outside the transaction. An error of f undoes everything and is returned unchanged.
-// A failed change also undoes everything, even if f returns nil. Atomic within Atomic joins the running transaction.
+// Atomic runs f in one transaction, so that several changes, or a change and its audit entry, happen together or not at all. f receives a
+// DB whose calls read and write within the transaction; it must use this DB only during the call, and from only one goroutine. Other
+// writers wait in the meantime, so f must not call anything slow, or use the DB outside the transaction. An error from f rolls back
+// everything and is returned unchanged. A failed change also rolls back everything, even if f returns nil. A nested call of Atomic joins
+// the running transaction.
 func (db *DB) Atomic(ctx context.Context, f func(tx *DB) error) error {
 	if db.tx != nil {
 		return f(db)

@@ -17,33 +17,33 @@ import (
 	"concordat/store/engine"
 )
 
-// auditLabel is hashed first. It separates these hashes from all other uses of SHA-256; a new format below needs a new
+// auditLabel is the start of the hashed data. It distinguishes these hashes from all other uses of SHA-256; a new format needs a new
 // label.
 const auditLabel = "concordat/audit/v1"
 
-// AuditEntry is one line of the audit. Each line contains the hash of the previous one, so changing, removing or moving a line breaks the
-// chain from there on.
+// AuditEntry is one entry in the audit log. Each entry contains the hash of the previous one, so changing, removing or moving an entry
+// breaks the chain from there on.
 type AuditEntry struct {
 	Seq    int64           `json:"seq"` // from 1, without gaps
 	At     time.Time       `json:"at"`
 	Actor  string          `json:"actor"`
 	Action string          `json:"action"`
 	Detail json.RawMessage `json:"detail"`
-	Prev   string          `json:"prev"` // Hash of the entry before, 64 hexadecimal digits; zeros for the first
+	Prev   string          `json:"prev"` // Hash of the previous entry, 64 hexadecimal digits; zeros for the first
 	Hash   string          `json:"hash"`
 }
 
-// AuditHead names one entry and thereby everything before it: someone who keeps the head can later tell whether the audit was rewritten.
+// AuditHead identifies one entry, and thereby everything before it: whoever keeps the head can later determine whether the audit log was
+// rewritten.
 type AuditHead struct {
-	Seq  int64 // 0: an empty audit
+	Seq  int64 // 0 for an empty audit log
 	Hash string
 }
 
 var auditRoot = hex.EncodeToString(make([]byte, sha256.Size))
 
-// sum returns the hash of e: SHA-256 over the label and a zero byte, the 32 bytes of Prev, Seq and
-// At (microseconds since 1970) as 8 bytes each, then Actor, Action and Detail, each after its length
-// as 8 bytes. Numbers are big-endian.
+// sum returns the hash of e: SHA-256 over the label and a zero byte, the 32 bytes of Prev, Seq and At (microseconds since 1970) as 8
+// bytes each, then Actor, Action and Detail, each prefixed with its length as 8 bytes. Numbers are big-endian.
 func (e AuditEntry) sum() (string, error) {
 	prev, err := hex.DecodeString(e.Prev)
 	if err != nil || len(prev) != sha256.Size {
@@ -81,8 +81,7 @@ func auditHead(ctx context.Context, c engine.Conn) (AuditHead, error) {
 	return h, err
 }
 
-// AppendAudit adds an entry at the time of the store's clock. detail is one JSON value, stored without white space; nil stands
-// for null.
+// AppendAudit adds an entry with the time of the store's clock. detail is one JSON value, stored without white space; nil means null.
 func (db *AuditLog) AppendAudit(ctx context.Context, actor, action string, detail json.RawMessage) (AuditEntry, error) {
 	if detail == nil {
 		detail = json.RawMessage("null")
@@ -113,17 +112,16 @@ func (db *AuditLog) AppendAudit(ctx context.Context, actor, action string, detai
 	return e, db.fail(err, "append audit %s", action)
 }
 
-// Audit returns the entries after the one with Seq after, oldest first: at most limit, or MaxPage
-// if limit is 0 or larger.
+// Audit returns up to limit entries after the one with Seq after, oldest first; MaxPage if limit is 0 or larger.
 func (db *AuditLog) Audit(ctx context.Context, after int64, limit int) ([]AuditEntry, error) {
 	es, err := engine.Collect(ctx, db.read(), scanAudit,
 		`SELECT `+auditColumns+` FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`, after, page(limit))
 	return es, db.fail(err, "audit")
 }
 
-// VerifyAudit follows the chain from the first entry and returns its head. It fails with concordat.ErrCorrupt, naming the entry, if the
-// chain is broken or lacks one of the known heads. Callers keep these outside the store, since only they reveal that an audit was cut off
-// at its end or rewritten as a whole.
+// VerifyAudit follows the chain from the first entry and returns its head. If the chain is broken or lacks one of the known heads, it
+// fails with concordat.ErrCorrupt and names the entry. Callers store known heads elsewhere, since only these reveal that an audit log was
+// truncated or entirely rewritten.
 func (db *AuditLog) VerifyAudit(ctx context.Context, known ...AuditHead) (AuditHead, error) {
 	return VerifyEntries(func(yield func(AuditEntry, error) bool) {
 		for after := int64(0); ; {
@@ -136,7 +134,7 @@ func (db *AuditLog) VerifyAudit(ctx context.Context, known ...AuditHead) (AuditH
 				if !yield(e, nil) {
 					return
 				}
-				// A number that does not ascend ends the walk with an error, since the same entries would be requested again.
+				// A number out of order ends the walk with an error; otherwise, the same entries would be requested again.
 				after = e.Seq
 			}
 			if len(es) < MaxPage {
@@ -146,7 +144,7 @@ func (db *AuditLog) VerifyAudit(ctx context.Context, known ...AuditHead) (AuditH
 	}, known...)
 }
 
-// VerifyEntries is VerifyAudit for entries from elsewhere, for example a partner's export.
+// VerifyEntries is VerifyAudit for entries from another source, for example a partner's export.
 func VerifyEntries(entries iter.Seq2[AuditEntry, error], known ...AuditHead) (AuditHead, error) {
 	want := make(map[int64]string, len(known))
 	last := int64(0)
@@ -172,7 +170,7 @@ func VerifyEntries(entries iter.Seq2[AuditEntry, error], known ...AuditHead) (Au
 	return head, nil
 }
 
-// AuditHead returns the end of the audit; Seq 0 if it is empty.
+// AuditHead returns the end of the audit log; Seq 0 if it is empty.
 func (db *AuditLog) AuditHead(ctx context.Context) (AuditHead, error) {
 	h, err := auditHead(ctx, db.read())
 	return h, db.fail(err, "audit head")
@@ -200,7 +198,7 @@ func (h *AuditHead) step(e AuditEntry, known map[int64]string) error {
 	return nil
 }
 
-// AuditNote is the content of the audit entry for a change about to be made.
+// AuditNote is the content of the audit entry for an upcoming change.
 type AuditNote struct {
 	Actor, Action string
 	Detail        map[string]any

@@ -8,15 +8,15 @@ import (
 	"concordat/store/engine"
 )
 
-// AuditFilter chooses entries of the audit; the zero value chooses all.
+// AuditFilter selects audit entries; the zero value selects all.
 type AuditFilter struct {
-	Actor  string    // empty: anyone
-	Action string    // empty: any
-	From   time.Time // the first instant; zero: from the beginning
-	To     time.Time // the first instant after the range; zero: to the end
+	Actor  string    // empty for anyone
+	Action string    // empty for any
+	From   time.Time // start of the range; zero for the beginning
+	To     time.Time // exclusive end of the range; zero for no end
 }
 
-// SearchAudit returns the entries that the filter chooses, newest first, starting before the one with Seq before (0: with the newest). It
+// SearchAudit returns the entries selected by the filter, newest first, starting before the one with Seq before (0 for the newest). It
 // returns at most limit, or MaxPage if limit is 0 or larger.
 func (db *AuditLog) SearchAudit(ctx context.Context, f AuditFilter, before int64, limit int) ([]AuditEntry, error) {
 	if before <= 0 {
@@ -43,7 +43,7 @@ func (db *AuditLog) SearchAudit(ctx context.Context, f AuditFilter, before int64
 	return es, db.fail(err, "search the audit")
 }
 
-// AuditActions returns the actions that occur in the audit, in order.
+// AuditActions returns all actions in the audit log, in order.
 func (db *AuditLog) AuditActions(ctx context.Context) ([]string, error) {
 	as, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (string, error) {
 		var a string

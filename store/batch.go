@@ -12,26 +12,26 @@ import (
 	"concordat/store/engine"
 )
 
-// Batch is a set of documents that are compared with one another and with the libraries.
+// Batch is a set of documents compared with each other and with the libraries.
 type Batch struct {
 	ID     string
 	Title  string
-	Owner  string // the account that submitted it; empty: the command line
+	Owner  string // account that submitted it; empty for the command line
 	Runner string // worker that runs it, for example serve
-	// Work is a hash of the input and the options, by which a command finds its unfinished batch.
+	// Work is a hash of the input and options, by which a command finds its unfinished batch.
 	Work    string
-	Request json.RawMessage // in the caller's own form
-	Lineage json.RawMessage // which pairs do not count, in the caller's own form
+	Request json.RawMessage // in the caller's format
+	Lineage json.RawMessage // which pairs do not count, in the caller's format
 	Made    time.Time
 
-	// The rest is set by the store.
+	// The store sets the remaining fields.
 
 	Seq         int64 // order of creation, from 1
 	State       concordat.State
 	Cause       Cause
 	Stage       string
 	Done, Total int // progress of Stage
-	Round       int // how often it has been compared with the libraries, from 1
+	Round       int // number of comparisons with the libraries, from 1
 	Started     time.Time
 	Finished    time.Time
 }
@@ -55,12 +55,12 @@ func scanBatch(s engine.Scanner) (Batch, error) {
 // BatchInput is a file of a batch: a document, or an archive of them.
 type BatchInput struct {
 	Number int    // from 0
-	Name   string // as people see it
+	Name   string // as displayed
 	Place  string // a path, or the hash of an original
 }
 
-// CreateBatch puts a batch with its files at the end of the queue, all or nothing. It fails with
-// concordat.ErrExists if the id is taken.
+// CreateBatch adds a batch with its files to the end of the queue, in one transaction. If the id exists, it fails with
+// concordat.ErrExists.
 func (db *Batches) CreateBatch(ctx context.Context, b Batch, inputs []BatchInput) error {
 	err := checkName("batch", b.ID)
 	if err == nil {
@@ -79,7 +79,7 @@ func (db *Batches) CreateBatch(ctx context.Context, b Batch, inputs []BatchInput
 	return db.fail(err, "create batch %s", b.ID)
 }
 
-// jsonText returns r in the form in which a text column stores it.
+// jsonText returns r in the form stored in a text column.
 func jsonText(r json.RawMessage) string {
 	if r == nil {
 		return "null"
@@ -93,8 +93,8 @@ func (db *Batches) Batch(ctx context.Context, id string) (Batch, error) {
 	return b, db.fail(err, "batch %s", id)
 }
 
-// Batches returns batches newest first, starting before the one with Seq before (0: with the newest). It returns at most limit, or MaxPage
-// if limit is 0 or larger. If owner is nil, it returns everyone's.
+// Batches returns batches newest first, starting before the one with Seq before (0 for the newest). It returns at most limit, or MaxPage
+// if limit is 0 or larger. If owner is nil, it returns the batches of all owners.
 func (db *Batches) Batches(ctx context.Context, owner *string, before int64, limit int) ([]Batch, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
@@ -108,23 +108,23 @@ func (db *Batches) Batches(ctx context.Context, owner *string, before int64, lim
 	return bs, db.fail(err, "list batches")
 }
 
-// NextBatch returns the oldest batch of a runner that has not ended, whether or not it has begun, or concordat.ErrNotFound. Only one
-// process may work on the batches of a runner.
+// NextBatch returns the oldest batch of a runner that has not ended, whether begun or not, or concordat.ErrNotFound. Only one process can
+// work on the batches of a runner.
 func (db *Batches) NextBatch(ctx context.Context, runner string) (Batch, error) {
 	b, err := scanBatch(db.read().Row(ctx, `SELECT `+batchColumns+` FROM batch WHERE runner = ? AND state IN (?, ?) ORDER BY seq LIMIT 1`,
 		runner, concordat.TaskQueued, concordat.TaskRunning))
 	return b, db.fail(err, "next batch")
 }
 
-// BatchOfWork returns the newest batch of given input and options that has not ended, or concordat.ErrNotFound.
+// BatchOfWork returns the newest unfinished batch with the given input and options, or concordat.ErrNotFound.
 func (db *Batches) BatchOfWork(ctx context.Context, work string) (Batch, error) {
 	b, err := scanBatch(db.read().Row(ctx, `SELECT `+batchColumns+` FROM batch WHERE work = ? AND state IN (?, ?) ORDER BY seq DESC LIMIT 1`,
 		work, concordat.TaskQueued, concordat.TaskRunning))
 	return b, db.fail(err, "batch of %s", work)
 }
 
-// BatchProgress records the progress of a batch and sets it running; it fails with ErrLease if the batch has ended, for example
-// because it was cancelled, and with concordat.ErrNotFound if it is gone.
+// BatchProgress records the progress of a batch and marks it as running. If the batch has ended, for example because it was cancelled, it
+// fails with ErrLease, and if the batch is gone, with concordat.ErrNotFound.
 func (db *Batches) BatchProgress(ctx context.Context, id, stage string, done, total int) error {
 	now := stamp(db.now())
 	err := db.changeBatch(ctx, id, `state = ?, stage = ?, done = ?, total = ?, started = CASE WHEN started = 0 THEN ? ELSE started END`,
@@ -132,7 +132,8 @@ func (db *Batches) BatchProgress(ctx context.Context, id, stage string, done, to
 	return db.fail(err, "batch %s", id)
 }
 
-// RewriteBatch gives a batch that has not ended a new request, including the results of reading its files. It fails as BatchProgress does.
+// RewriteBatch gives a batch that has not ended a new request, which includes the results of reading its files. It fails like
+// BatchProgress.
 func (db *Batches) RewriteBatch(ctx context.Context, id string, request json.RawMessage) error {
 	return db.fail(db.changeBatch(ctx, id, `request = ?`, jsonText(request)), "rewrite batch %s", id)
 }
@@ -155,8 +156,8 @@ func changeBatchIn(ctx context.Context, c engine.Conn, id, set string, args ...a
 	return ErrLease
 }
 
-// FinishBatch ends a batch as done, partial or failed, with the cause if there is one. The number of leads between its documents is for
-// webhooks; it is nil if the batch failed or leads were not requested. It fails as BatchProgress does.
+// FinishBatch ends a batch as done, partial or failed, with the cause if there is one. The number of leads between its documents is
+// reported to webhooks; it is nil if the batch failed or leads were not requested. It fails like BatchProgress.
 func (db *Batches) FinishBatch(ctx context.Context, id string, state concordat.State, cause Cause, leads *concordat.LeadCount) error {
 	text, err := cause.column()
 	if err != nil {
@@ -176,8 +177,8 @@ func (db *Batches) FinishBatch(ctx context.Context, id string, state concordat.S
 	return db.fail(err, "finish batch %s", id)
 }
 
-// ReopenBatch puts a batch that has ended back into the queue of a runner. If again is set, it is compared with the libraries again;
-// otherwise it continues where it stopped. A batch that has not ended stays as it is.
+// ReopenBatch returns a batch that has ended to a runner's queue. If again is set, it is compared with the libraries again; otherwise, it
+// resumes where it stopped. It has no effect on a batch that has not ended.
 func (db *Batches) ReopenBatch(ctx context.Context, id, runner string, again bool) error {
 	more := 0
 	if again {
@@ -205,7 +206,7 @@ func (db *Batches) SetBatchLineage(ctx context.Context, id string, lineage json.
 	return db.fail(err, "lineage of batch %s", id)
 }
 
-// DeleteBatch deletes a batch with its members and pairs; the tasks of its members stay. A missing batch is not an error.
+// DeleteBatch deletes a batch with its members and pairs; its members' tasks remain. It is not an error if the batch does not exist.
 func (db *Batches) DeleteBatch(ctx context.Context, id string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM batch WHERE id = ?`, id)
@@ -217,7 +218,7 @@ func (db *Batches) DeleteBatch(ctx context.Context, id string) error {
 	return db.fail(err, "delete batch %s", id)
 }
 
-// BatchInputs returns the files of a batch in order of number: all, or those whose members are not known yet.
+// BatchInputs returns a batch's files ordered by number: all of them, or only those with unknown members.
 func (db *Batches) BatchInputs(ctx context.Context, id string, waiting bool) ([]BatchInput, error) {
 	most := 1
 	if waiting {
@@ -231,14 +232,14 @@ func (db *Batches) BatchInputs(ctx context.Context, id string, waiting bool) ([]
 
 // BatchEvent is a decision about a batch.
 type BatchEvent struct {
-	Seq    int // from 1, set by the store
+	Seq    int // from 1; set by the store
 	At     time.Time
 	By     string
 	Action string
 	Text   string
 }
 
-// AppendBatchEvent adds an event; existing events never change. It fails with concordat.ErrNotFound if there is no such batch.
+// AppendBatchEvent adds an event; existing events never change. If there is no such batch, it fails with concordat.ErrNotFound.
 func (db *Batches) AppendBatchEvent(ctx context.Context, id string, e BatchEvent) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var found string
@@ -263,10 +264,10 @@ func (db *Batches) BatchEvents(ctx context.Context, id string) ([]BatchEvent, er
 	return es, db.fail(err, "events of batch %s", id)
 }
 
-// maxPassages bounds the passages of a pair, in bytes before compression.
+// maxPassages is the maximum size of a pair's passages, in bytes before compression.
 const maxPassages = 64 << 20
 
-// packPassages compresses the passages of a pair; empty stays empty.
+// packPassages compresses the passages of a pair; an empty slice remains empty.
 func packPassages(data []byte) ([]byte, error) {
 	if len(data) == 0 {
 		return []byte{}, nil

@@ -13,36 +13,36 @@ import (
 
 // BatchMember is a document of a batch.
 type BatchMember struct {
-	Number   int    // from 0, in the order in which they were read
-	Name     string // its document id within the batch, unique there
+	Number   int    // from 0, in the order of reading
+	Name     string // its document id, unique within the batch
 	Title    string
 	Author   string
-	AuthorBy string // AuthorDeclared or AuthorMetadata; empty: unknown
+	AuthorBy string // AuthorDeclared or AuthorMetadata; empty if unknown
 	Group    string
-	DraftOf  string // name of another member of which it is an earlier or later version
+	DraftOf  string // name of another member that it is an earlier or later version of
 	Dated    concordat.Date
 	DatedBy  concordat.DateOrigin
 	Timed    concordat.Instant // more exactly than Dated; empty: unknown
 	Flags    []concordat.Flag
-	Cause    Cause // why it could not be read; zero: it was read
-	// Characters is the number of normalised characters of its text.
+	Cause    Cause // why it could not be read; zero if it was read
+	// Characters is the number of normalised characters in its text.
 	Characters int
 
-	// The fields below are set by PutCompared and PutChecked.
+	// PutCompared and PutChecked set the fields below.
 
-	Compared   bool             // it was compared with the other members
-	Round      int              // last round in which it was checked; 0: none yet
-	Task       concordat.TaskID // task with its findings; empty: none yet
+	Compared   bool             // compared with the other members
+	Round      int              // last round in which it was checked; 0 for none
+	Task       concordat.TaskID // task with its findings; empty if there is none
 	Incomplete bool             // a partner or shard did not answer
-	Share      float64          // share of it that counts, 0 to 1
-	Largest    float64          // largest share found in one source
-	Fresh      json.RawMessage  // sources that were new in the last round, in the caller's own form
+	Share      float64          // counting share of it, 0 to 1
+	Largest    float64          // largest share from a single source
+	Fresh      json.RawMessage  // sources that were new in the last round, in the caller's format
 }
 
 // Where the name of a member's author comes from.
 const (
-	AuthorDeclared = "declared" // the person who submitted the batch
-	AuthorMetadata = "metadata" // the file's own metadata, unverified
+	AuthorDeclared = "declared" // submitter of the batch
+	AuthorMetadata = "metadata" // unverified metadata of the file
 )
 
 const memberColumns = `number, name, title, author, author_by, grp, draft_of, dated, dated_by, flags, reason, characters, compared, round, task, incomplete, share, largest, fresh, timed`
@@ -63,8 +63,8 @@ func scanMember(s engine.Scanner) (BatchMember, error) {
 	return m, err
 }
 
-// PutBatchMembers adds the members of one file and records that the file is done, all or nothing; a file that is already done
-// changes nothing. The store assigns the numbers. Two members with one name fail with concordat.ErrExists.
+// PutBatchMembers adds the members from one file and marks the file as done, in one transaction; it has no effect for a file already
+// done. The store assigns the numbers. If two members have the same name, it fails with concordat.ErrExists.
 func (db *Batches) PutBatchMembers(ctx context.Context, id string, input int, members []BatchMember) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE batch_input SET done = 1 WHERE batch = ? AND number = ? AND done = 0`, id, input)
@@ -100,21 +100,21 @@ func (db *Batches) PutBatchMembers(ctx context.Context, id string, input int, me
 	return db.fail(err, "members of batch %s", id)
 }
 
-// BatchMembers returns the members of a batch in order of name.
+// BatchMembers returns the members of a batch ordered by name.
 func (db *Batches) BatchMembers(ctx context.Context, id string) ([]BatchMember, error) {
 	ms, err := engine.Collect(ctx, db.read(), scanMember, `SELECT `+memberColumns+` FROM batch_member WHERE batch = ? ORDER BY name`, id)
 	return ms, db.fail(err, "members of batch %s", id)
 }
 
-// BatchOfTask returns the batch and the number of the member whose findings a task holds, or concordat.ErrNotFound.
+// BatchOfTask returns the batch and the number of the member whose findings belong to a task, or concordat.ErrNotFound.
 func (db *Batches) BatchOfTask(ctx context.Context, task concordat.TaskID) (id string, member int, err error) {
 	err = db.read().Row(ctx, `SELECT batch, number FROM batch_member WHERE task = ? AND task <> ''`, task).Scan(&id, &member)
 	return id, member, db.fail(err, "batch of %s", task)
 }
 
-// EraseBatchMember deletes everything about a member except that it existed: its names, the wording that it shares with others, and its
-// findings. request, if not nil, replaces the request of the batch, which may name the member. It fails with concordat.ErrNotFound if there
-// is no such member.
+// EraseBatchMember deletes everything about a member except the fact that it existed: its names, the wording it shares with others, and
+// its findings. request, if not nil, replaces the batch's request, which can name the member. If there is no such member, it fails with
+// concordat.ErrNotFound.
 func (db *Batches) EraseBatchMember(ctx context.Context, id string, number int, request json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var name string
@@ -150,38 +150,38 @@ func (db *Batches) EraseBatchMember(ctx context.Context, id string, number int, 
 	return db.fail(err, "erase %d of batch %s", number, id)
 }
 
-// BatchPair holds the passages that two members of a batch share. A is the one whose name comes first.
+// BatchPair contains the passages shared by two members of a batch. A is the one whose name sorts first.
 type BatchPair struct {
-	A, B           int     // numbers of the members
+	A, B           int     // members' numbers
 	ShareA, ShareB float64 // share of A found in B and of B in A, 0 to 1, as in the report of each
-	// SectionsA and SectionsB are the sections of A, and of B, with text found in the other, in text order.
+	// SectionsA and SectionsB are the sections of A and B with text found in the other, in text order.
 	SectionsA, SectionsB []SectionShare
-	Passages             []byte // in the caller's own form; empty: they have nothing in common, so lists leave the pair out
-	Verdict              string // VerdictCount or VerdictDiscount, overriding the rules; empty: the rules decide
+	Passages             []byte // in the caller's format; if empty, they share nothing, and lists omit the pair
+	Verdict              string // VerdictCount or VerdictDiscount, overriding the rules; empty if the rules decide
 }
 
-// Share returns the larger share of the two.
+// Share returns the larger of the two shares.
 func (p BatchPair) Share() float64 { return max(p.ShareA, p.ShareB) }
 
-// SectionShare is how much of a section of a document is in another document.
+// SectionShare is the share of a section of a document found in another document.
 type SectionShare struct {
 	Name  string  `json:"name"`
-	Share float64 `json:"share"` // 0 to 1, of what could count in the section
+	Share float64 `json:"share"` // 0 to 1, relative to what could count in the section
 }
 
-// PairShare is how much of a member is in another, according to the report of the first.
+// PairShare is the share of a member found in another, according to the first one's report.
 type PairShare struct {
 	Share    float64 // 0 to 1
 	Sections []SectionShare
 }
 
-// Decisions about a pair.
+// Verdicts on a pair.
 const (
 	VerdictCount    = "count"
 	VerdictDiscount = "discount"
 )
 
-// PutCompared records that a member was compared with others, and the new pairs: all or nothing. An existing pair stays.
+// PutCompared records that a member was compared with others, and the new pairs, in one transaction. It does not change existing pairs.
 func (db *Batches) PutCompared(ctx context.Context, id string, member int, pairs []BatchPair) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, p := range pairs {
@@ -201,8 +201,7 @@ func (db *Batches) PutCompared(ctx context.Context, id string, member int, pairs
 	return db.fail(err, "compared %d of batch %s", member, id)
 }
 
-// Compared returns the numbers of the members that form a pair with a member of a batch, ascending, whether
-// or not they have anything in common.
+// Compared returns the numbers of the members paired with a member of a batch, ascending, including those that share nothing.
 func (db *Batches) Compared(ctx context.Context, id string, member int) ([]int, error) {
 	ns, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (n int, err error) { return n, s.Scan(&n) },
 		`SELECT b AS n FROM batch_pair WHERE batch = ? AND a = ? UNION SELECT a AS n FROM batch_pair WHERE batch = ? AND b = ? ORDER BY n`, id,
@@ -210,15 +209,14 @@ func (db *Batches) Compared(ctx context.Context, id string, member int) ([]int, 
 	return ns, db.fail(err, "compared with %d of batch %s", member, id)
 }
 
-// PairsOfMember returns the pairs of a member that have something in common, with their passages, in order
-// of A, then B.
+// PairsOfMember returns the pairs of a member that share something, with their passages, ordered by A, then B.
 func (db *Batches) PairsOfMember(ctx context.Context, id string, member int) ([]BatchPair, error) {
 	ps, err := engine.Collect(ctx, db.read(), scanPairWhole,
 		`SELECT a, b, share_a, share_b, sections_a, sections_b, verdict, passages FROM batch_pair WHERE batch = ? AND (a = ? OR b = ?) AND length(passages) > 0 ORDER BY a, b`, id, member, member)
 	return ps, db.fail(err, "pairs of %d of batch %s", member, id)
 }
 
-// scanPair reads the columns of a pair, and further columns into more.
+// scanPair reads the columns of a pair, and any further columns into more.
 func scanPair(s engine.Scanner, more ...any) (p BatchPair, err error) {
 	var a, b string
 	if err := s.Scan(append([]any{&p.A, &p.B, &p.ShareA, &p.ShareB, &a, &b, &p.Verdict}, more...)...); err != nil {
@@ -250,15 +248,15 @@ func (db *Batches) BatchPair(ctx context.Context, id string, a, b int) (BatchPai
 	return p, db.fail(err, "pair %d, %d of batch %s", a, b, id)
 }
 
-// PairCursor identifies the last pair of a page. The zero value starts at the largest share.
+// PairCursor marks the last pair of a page. The zero value starts at the largest share.
 type PairCursor struct {
 	Share float64
 	A, B  int
 }
 
-// BatchPairs returns pairs with something in common in which a share of a document, or of one of its sections, is at least least. They are
-// ordered by the larger share of a document, largest first, then by A and B, and start after the cursor (nil: with the first). It returns
-// at most limit, or MaxPage if limit is 0 or larger, without passages.
+// BatchPairs returns pairs that share something and in which the share of a document or section is at least least. They are ordered by
+// the larger share of a document, in descending order, then by A and B, and start after the cursor (nil for the first). It returns up to
+// limit pairs, or MaxPage if limit is 0 or larger, without passages.
 func (db *Batches) BatchPairs(ctx context.Context, id string, least float64, after *PairCursor, limit int) ([]BatchPair, error) {
 	where, args := `batch = ? AND (share >= ? OR section >= ?) AND length(passages) > 0`, []any{id, least, least}
 	if after != nil {
@@ -271,8 +269,8 @@ func (db *Batches) BatchPairs(ctx context.Context, id string, least float64, aft
 	return ps, db.fail(err, "pairs of batch %s", id)
 }
 
-// SetPairVerdict sets the decision about a pair; if it is empty, the rules decide again. It fails with concordat.ErrNotFound if there is no
-// such pair.
+// SetPairVerdict sets the verdict on a pair; if it is empty, the rules decide again. If there is no such pair, it fails with
+// concordat.ErrNotFound.
 func (db *Batches) SetPairVerdict(ctx context.Context, id string, a, b int, verdict string) error {
 	var err error
 	switch verdict {
@@ -287,8 +285,8 @@ func (db *Batches) SetPairVerdict(ctx context.Context, id string, a, b int, verd
 	return db.fail(err, "pair %d, %d of batch %s", a, b, id)
 }
 
-// PutChecked records what a check of a member found: it reads Number, Round, Task, Incomplete, Share, Largest and Fresh of m. shares are
-// the shares of the member found in others, by their numbers. Either everything is stored or nothing.
+// PutChecked records the result of checking a member: it reads Number, Round, Task, Incomplete, Share, Largest and Fresh of m. shares are
+// the shares of the member found in other members, by their numbers. Everything is stored in one transaction.
 func (db *Batches) PutChecked(ctx context.Context, id string, m BatchMember, shares map[int]PairShare) error {
 	fresh := jsonText(m.Fresh)
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -311,7 +309,7 @@ func (db *Batches) PutChecked(ctx context.Context, id string, m BatchMember, sha
 	return db.fail(err, "checked %d of batch %s", m.Number, id)
 }
 
-// putPairShare records how much of a member is in another.
+// putPairShare records the share of a member found in another.
 func putPairShare(ctx context.Context, c engine.Conn, id string, member, other int, share PairShare) error {
 	sections, err := json.Marshal(append([]SectionShare{}, share.Sections...))
 	if err != nil {
@@ -319,7 +317,7 @@ func putPairShare(ctx context.Context, c engine.Conn, id string, member, other i
 	}
 	own, theirs := "a", "b"
 	a, b := member, other
-	for range 2 { // A and B depend on the names, so both ways are tried
+	for range 2 { // A and B depend on the names, so try both orders
 		n, err := c.Exec(ctx, `UPDATE batch_pair SET share_`+own+` = ?, sections_`+own+` = ? WHERE batch = ? AND a = ? AND b = ?`, share.Share,
 			string(sections), id, a, b)
 		if err != nil {
@@ -333,7 +331,7 @@ func putPairShare(ctx context.Context, c engine.Conn, id string, member, other i
 	return nil
 }
 
-// putLargestSection records the largest section share of a pair, among the given shares and the stored shares of the other document.
+// putLargestSection records the largest section share of a pair, among the given shares and the stored ones of the other document.
 func putLargestSection(ctx context.Context, c engine.Conn, id string, a, b int, sections []SectionShare, theirs string) error {
 	var kept string
 	if err := c.Row(ctx, `SELECT sections_`+theirs+` FROM batch_pair WHERE batch = ? AND a = ? AND b = ?`, id, a, b).Scan(&kept); err != nil {
@@ -351,8 +349,8 @@ func putLargestSection(ctx context.Context, c engine.Conn, id string, a, b int, 
 	return err
 }
 
-// PutBatchWording stores the wording that several documents of a batch share, in the caller's own form, replacing what was there. It fails
-// with concordat.ErrNotFound if there is no such batch.
+// PutBatchWording stores the wording shared by several documents of a batch, in the caller's format, replacing the previous value. If
+// there is no such batch, it fails with concordat.ErrNotFound.
 func (db *Batches) PutBatchWording(ctx context.Context, id string, data []byte) error {
 	packed, err := packPassages(data)
 	if err == nil {
@@ -369,7 +367,7 @@ func (db *Batches) PutBatchWording(ctx context.Context, id string, data []byte) 
 	return db.fail(err, "wording of batch %s", id)
 }
 
-// BatchWording returns the wording that PutBatchWording stored, or nil if there is none.
+// BatchWording returns the wording stored by PutBatchWording, or nil if there is none.
 func (db *Batches) BatchWording(ctx context.Context, id string) ([]byte, error) {
 	all, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (packed []byte, err error) { return packed, s.Scan(&packed) },
 		`SELECT data FROM batch_wording WHERE batch = ?`, id)
@@ -380,15 +378,15 @@ func (db *Batches) BatchWording(ctx context.Context, id string) ([]byte, error) 
 	return data, db.fail(err, "wording of batch %s", id)
 }
 
-// BatchLeads are the leads from a document of a batch to others in it, in the caller's own form.
+// BatchLeads contains the leads from a document of a batch to others in it, in the caller's format.
 type BatchLeads struct {
 	Member   int    // number of the document
 	Found    []byte // leads found by comparing the document
-	Reported []byte // leads in its report; empty: no report yet
+	Reported []byte // leads in its report; empty if it has no report yet
 }
 
-// PutBatchLeads stores the leads found by comparing a member of a batch, replacing any earlier leads. It fails with concordat.ErrNotFound
-// if there is no such member.
+// PutBatchLeads stores the leads found by comparing a member of a batch, replacing any earlier ones. If there is no such member, it fails
+// with concordat.ErrNotFound.
 func (db *Batches) PutBatchLeads(ctx context.Context, id string, member int, found []byte) error {
 	packed, err := packPassages(found)
 	if err == nil {
@@ -405,8 +403,7 @@ func (db *Batches) PutBatchLeads(ctx context.Context, id string, member int, fou
 	return db.fail(err, "leads of %d of batch %s", member, id)
 }
 
-// PutReportedLeads stores the leads of a member of a batch as its report lists them. It fails with concordat.ErrNotFound
-// if PutBatchLeads stored none.
+// PutReportedLeads stores the leads listed in a member's report. If PutBatchLeads stored none, it fails with concordat.ErrNotFound.
 func (db *Batches) PutReportedLeads(ctx context.Context, id string, member int, reported []byte) error {
 	packed, err := packPassages(reported)
 	if err == nil {
@@ -418,7 +415,7 @@ func (db *Batches) PutReportedLeads(ctx context.Context, id string, member int, 
 	return db.fail(err, "leads of %d of batch %s", member, id)
 }
 
-// BatchLeads returns the leads of the members of a batch, by number. Members that were not compared are left out.
+// BatchLeads returns the leads of a batch's members, by number. It omits members that were not compared.
 func (db *Batches) BatchLeads(ctx context.Context, id string) ([]BatchLeads, error) {
 	all, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (l BatchLeads, err error) {
 		var found, reported []byte

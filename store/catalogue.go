@@ -10,29 +10,29 @@ import (
 	"concordat/store/engine"
 )
 
-// DocumentRow is the catalogue's row of one document of the index.
+// DocumentRow is the catalogue row for an indexed document.
 type DocumentRow struct {
 	Library    concordat.LibraryID
 	ID         concordat.DocumentID
 	Title      string
-	Author     string // for people, as stated in its file; empty: unknown
-	Hash       string // SHA-256 of the text, hexadecimal
-	Source     string // path of the file it came from, as given to PutSourceState; empty: there is none
+	Author     string // display name as stated in its file; empty if unknown
+	Hash       string // hexadecimal SHA-256 of the text
+	Source     string // path of the file it came from, as passed to PutSourceState; empty if none
 	Bytes      int64  // size of the text
 	Sentences  int    // number of indexed sentences
 	Characters int    // number of normalised characters
 	Scheme     concordat.Scheme
-	// Added is when the document was first added. A replacement keeps it.
+	// Added is when the document was first added. Replacing the document does not change it.
 	Added time.Time
-	// The store sets Changed and Revision. Changed is when the text last changed (the Added of the row with that text), and Revision is the
-	// number of texts so far, from 1.
+	// The store sets Changed and Revision. Changed is when the text last changed (equal to Added when that text was added), and Revision
+	// is the number of texts so far, from 1.
 	Changed  time.Time
 	Revision int
-	// Dated is the date of the document, and DatedBy says who gave it; zero: unknown.
+	// Dated is the date of the document, and DatedBy is where it comes from; zero if unknown.
 	Dated   concordat.Date
 	DatedBy concordat.DateOrigin
-	// Short contains the pieces that are too short for a fingerprint, for PutDocuments. If it is nil, they are unknown, and those recorded
-	// before are deleted. It is not read back; ShortKnown reports whether the pieces are recorded.
+	// Short contains the pieces too short for a fingerprint, for PutDocuments. If nil, they are unknown, and any recorded earlier are
+	// deleted. It is not read back; ShortKnown reports whether the pieces are recorded.
 	Short      []ShortPiece
 	ShortKnown bool
 }
@@ -48,9 +48,9 @@ func scanDocument(s engine.Scanner) (DocumentRow, error) {
 	return d, err
 }
 
-// PutDocuments records the documents, each replacing the row of its library and id; of two rows for one document, the later one counts. All
-// or none are stored. A document with a new Hash gets the next Revision; one with the same text keeps its Revision. It fails with
-// concordat.ErrNotFound if a library does not exist.
+// PutDocuments records the documents, each replacing the row with its library and id; of two rows for one document, the later one counts.
+// They are stored in one transaction. A document with a new Hash gets the next Revision; one with the same text keeps its Revision. If a
+// library does not exist, it fails with concordat.ErrNotFound.
 func (db *Catalogue) PutDocuments(ctx context.Context, rows []DocumentRow) error {
 	if err := db.checkDocuments(rows); err != nil || len(rows) == 0 {
 		return err
@@ -82,7 +82,7 @@ func putDocuments(ctx context.Context, c engine.Conn, rows []DocumentRow) error 
 	}
 	defer put.Close()
 	for _, d := range rows {
-		// Vectors belong to the text that the document had.
+		// Vectors belong to the previous text of the document.
 		if _, err := c.Exec(ctx, `DELETE FROM sentence_vector WHERE library = ? AND document = ? AND NOT EXISTS
 			(SELECT 1 FROM document d WHERE d.library = ? AND d.id = ? AND d.hash = ?)`, d.Library, d.ID, d.Library, d.ID, d.Hash); err != nil {
 			return err
@@ -99,8 +99,9 @@ func putDocuments(ctx context.Context, c engine.Conn, rows []DocumentRow) error 
 	return nil
 }
 
-// RenewDocuments records recomputed values of documents with unchanged texts: Sentences, Characters, Scheme and Short. Of the other fields,
-// it reads only Library, ID and Hash. A document that is gone, or has a different Hash, is left as it is. All or none are stored.
+// RenewDocuments records recomputed values for documents with unchanged texts: Sentences, Characters, Scheme and Short. The only other
+// fields it reads are Library, ID and Hash. It skips documents that are gone or have a different Hash. They are stored in one
+// transaction.
 func (db *Catalogue) RenewDocuments(ctx context.Context, rows []DocumentRow) error {
 	if err := db.checkDocuments(rows); err != nil || len(rows) == 0 {
 		return err
@@ -147,8 +148,8 @@ func (db *Catalogue) DocumentRow(ctx context.Context, lib concordat.LibraryID, i
 	return d, db.fail(err, "document %s/%s", lib, id)
 }
 
-// Documents returns the first documents of the library with ids after the given one, in order of id: at most limit, or MaxPage if limit is
-// 0 or larger. If there are fewer, they are the last ones. Successive pages contain each document that was there all the time exactly once.
+// Documents returns the documents of the library with ids after the given one, ordered by id: up to limit, or MaxPage if limit is 0 or
+// larger. If there are fewer, they are the last ones. Successive pages contain each document that existed throughout exactly once.
 func (db *Catalogue) Documents(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]DocumentRow, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanDocument,
 		`SELECT `+documentColumns+` FROM document WHERE library = ? AND id > ? ORDER BY id LIMIT ?`,
@@ -156,10 +157,10 @@ func (db *Catalogue) Documents(ctx context.Context, lib concordat.LibraryID, aft
 	return ds, db.fail(err, "list documents of %s", lib)
 }
 
-// DocumentOrder is the order of a list of documents for people.
+// DocumentOrder is the order of documents in a displayed list.
 type DocumentOrder string
 
-// The orders of documents. Those by time and size begin with the latest and the largest. The zero value is ByDocumentID.
+// The orders of documents. Orders by time and size start with the latest and the largest. The zero value is ByDocumentID.
 const (
 	ByDocumentID    DocumentOrder = "name"
 	ByDocumentTitle DocumentOrder = "title"
@@ -167,26 +168,26 @@ const (
 	BySentences     DocumentOrder = "sentences"
 )
 
-// documentOrders are the orders in SQL; equal rows are ordered by id, so that pages do not overlap.
+// documentOrders maps orders to SQL; ties are ordered by id, so that pages do not overlap.
 var documentOrders = map[DocumentOrder]string{"": "id", ByDocumentID: "id", ByDocumentTitle: "lower(title), id", ByAdded: "added DESC, id",
 	BySentences: "sentences DESC, id"}
 
-// DocumentFilter selects the documents of a library to list.
+// DocumentFilter selects documents of a library for a list.
 type DocumentFilter struct {
-	Query string // part of the id, the title or the author, in upper or lower case; empty: all
+	Query string // part of the id, title or author, ignoring case; empty for all
 	Order DocumentOrder
-	Skip  int // matches to skip before the first one listed
-	Limit int // maximum number to list; 0 or larger than MaxPage: MaxPage
+	Skip  int // number of matches to skip
+	Limit int // maximum number; MaxPage if 0 or larger
 }
 
-// ListedDocument is a document in a list for people.
+// ListedDocument is a document in a displayed list.
 type ListedDocument struct {
 	DocumentRow
-	SameAs concordat.DocumentID // another document of the library with the same text; empty: none
+	SameAs concordat.DocumentID // another document of the library with the same text; empty if none
 }
 
-// ListDocuments returns the documents of a library that match the filter, and how many match in all. It fails with concordat.ErrInvalid for
-// an unknown order.
+// ListDocuments returns the documents of a library that match the filter, and the total number of matches. It fails with
+// concordat.ErrInvalid for an unknown order.
 func (db *Catalogue) ListDocuments(ctx context.Context, lib concordat.LibraryID,
 	f DocumentFilter) (out []ListedDocument, all int, err error) {
 	order, ok := documentOrders[f.Order]
@@ -213,12 +214,12 @@ func (db *Catalogue) ListDocuments(ctx context.Context, lib concordat.LibraryID,
 	return out, all, db.fail(err, "list documents of %s", lib)
 }
 
-// likeText returns a pattern, in lower case, for LIKE with ESCAPE '\' that finds text anywhere.
+// likeText returns a lower-case pattern for LIKE with ESCAPE '\' that matches text anywhere.
 func likeText(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(cleanText(text))) + "%"
 }
 
-// noteSame records for each document another one of the library with the same text, in one pass over the library.
+// noteSame records, for each document, another one in the library with the same text, in one pass over the library.
 func (db *Catalogue) noteSame(ctx context.Context, lib concordat.LibraryID, ds []ListedDocument) error {
 	if len(ds) == 0 {
 		return nil
@@ -248,8 +249,8 @@ func (db *Catalogue) noteSame(ctx context.Context, lib concordat.LibraryID, ds [
 	return err
 }
 
-// DeleteDocuments deletes the documents, and the SourceState of their files, so that adding those files again reads them again.
-// WasDeleted then reports them. A missing document is not an error; without ids nothing happens.
+// DeleteDocuments deletes the documents, and the SourceState of their files, so that adding those files again rereads them. WasDeleted
+// reports them afterwards. It is not an error if a document does not exist; without ids, nothing happens.
 func (db *Catalogue) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids ...concordat.DocumentID) error {
 	if len(ids) == 0 {
 		return nil

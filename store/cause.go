@@ -8,43 +8,42 @@ import (
 	"concordat"
 )
 
-// Cause says why a task or a batch ended as it did, or why a document of a batch could not be read. The zero value means no
-// cause.
+// Cause explains why a task or batch ended as it did, or why a document of a batch could not be read. The zero value means no cause.
 type Cause struct {
-	// Code is one of the codes below, one of package extract, or empty if there is none: then only Detail is set.
+	// Code is one of the codes below or from package extract; if it is empty, only Detail is set.
 	Code CauseCode `json:"code,omitempty"`
-	// Numbers are the arguments of the code, in the order that the code defines.
+	// Numbers are the code's arguments, in the order documented with it.
 	Numbers []int  `json:"numbers,omitempty"`
-	Who     string `json:"who,omitempty"`    // who cancelled, for CauseCancelled
-	Detail  string `json:"detail,omitempty"` // for example what was found in the file
-	Advice  string `json:"advice,omitempty"` // what can be done
+	Who     string `json:"who,omitempty"`    // account that cancelled, for CauseCancelled
+	Detail  string `json:"detail,omitempty"` // for example, what was found in the file
+	Advice  string `json:"advice,omitempty"` // suggested action
 }
 
-// CauseCode names a reason. Codes are kept in stores, so they are never changed.
+// CauseCode identifies a reason. Codes are stored, so they must never change.
 type CauseCode string
 
-// The codes of causes that the queues write, with their Numbers.
+// Codes of causes written by the queues, with their Numbers.
 const (
 	CauseAdded     CauseCode = "added"     // Numbers: new, replaced, unchanged and unreadable texts
-	CauseSplit     CauseCode = "split"     // Numbers: checks made from an archive
-	CauseUnread    CauseCode = "unread"    // Numbers: unreadable and all documents of a batch
+	CauseSplit     CauseCode = "split"     // Numbers: checks created from an archive
+	CauseUnread    CauseCode = "unread"    // Numbers: unreadable documents and all documents of a batch
 	CauseCancelled CauseCode = "cancelled" // no Numbers
 	CauseGivenUp   CauseCode = "given up"  // Numbers: attempts that ended without a result
 	CauseDeleted   CauseCode = "deleted"   // no Numbers
-	// CauseQuota has the kind of the quota as its Detail. Its Numbers: the amount requested, the amount left, the limit, and
-	// the time at which the amount fits again, in Unix seconds; 0: never.
+	// CauseQuota has the kind of the quota as its Detail. Its Numbers: the amount requested, the amount left, the limit, and the time in
+	// Unix seconds when the amount will fit; 0 for never.
 	CauseQuota CauseCode = "quota"
 )
 
-// Codes of package extract and of a panic with which other code compares. Such causes have a Detail and an Advice.
+// Codes from package extract, and of panics, that other code compares with. Such causes have a Detail and an Advice.
 const (
 	CauseEmpty   CauseCode = "empty"
-	CauseLimit   CauseCode = "limit" // the advice names the limit
+	CauseLimit   CauseCode = "limit" // the advice states the limit
 	CauseCrashed CauseCode = "crashed"
 	CauseFault   CauseCode = "fault"
 )
 
-// Number returns Numbers[i], or 0 if there is none.
+// Number returns Numbers[i], or 0 if it does not exist.
 func (c Cause) Number(i int) int {
 	if i < len(c.Numbers) {
 		return c.Numbers[i]
@@ -57,7 +56,7 @@ func (c Cause) IsZero() bool {
 	return c.Code == "" && c.Who == "" && c.Detail == "" && c.Advice == "" && len(c.Numbers) == 0
 }
 
-// String returns the cause in English, for the API, the log and the command line. It is never parsed.
+// String returns the cause in English, for the API, the log and the command line. It must never be parsed.
 func (c Cause) String() string {
 	switch c.Code {
 	case CauseAdded:
@@ -88,7 +87,7 @@ func (c Cause) String() string {
 	return s
 }
 
-// UnmarshalJSON reads a cause. It reads a JSON string as a cause with only a Detail, since jobs queued by an earlier version contain
+// UnmarshalJSON parses a cause. It accepts a JSON string as a cause with only a Detail, since jobs queued by an earlier version contain
 // strings.
 func (c *Cause) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
@@ -99,7 +98,7 @@ func (c *Cause) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*plain)(c))
 }
 
-// column returns the cause in the form in which its column stores it: JSON, or empty for no cause.
+// column returns the cause in the form stored in its column: JSON, or empty for no cause.
 func (c Cause) column() (string, error) {
 	if c.IsZero() {
 		return "", nil

@@ -24,18 +24,18 @@ type Disclosure struct {
 	Partner   concordat.SiteID     `json:"partner"`
 	Job       concordat.JobID      `json:"-"`
 	Handle    concordat.Handle     `json:"-"`
-	Library   concordat.LibraryID  `json:"library,omitempty"` // library of a request to us
+	Library   concordat.LibraryID  `json:"library,omitempty"` // library, for a request to this site
 	Document  concordat.DocumentID `json:"document,omitempty"`
 	Hash      string               `json:"-"` // hash of the requested text
 	Spans     []concordat.Span     `json:"spans"`
 	Reason    string               `json:"reason,omitempty"`
 	Contact   string               `json:"contact,omitempty"`
 	State     string               `json:"state"`
-	Words     string               `json:"words,omitempty"` // words of the person who decided
-	Actor     string               `json:"actor,omitempty"` // who decided
+	Words     string               `json:"words,omitempty"` // message of the person who decided
+	Actor     string               `json:"actor,omitempty"` // account that decided
 	Asked     time.Time            `json:"asked"`
 	Decided   time.Time            `json:"decided,omitzero"`
-	// Until is when a pending request expires, or the grant ends.
+	// Until is when a pending request or a grant expires.
 	Until time.Time `json:"until,omitzero"`
 }
 
@@ -62,7 +62,7 @@ func scanDisclosure(s engine.Scanner) (Disclosure, error) {
 	return d, err
 }
 
-// PutDisclosure stores a request. The store sets Asked. It fails with concordat.ErrExists if the ID is taken.
+// PutDisclosure stores a request. The store sets Asked. If the ID exists, it fails with concordat.ErrExists.
 func (db *Answers) PutDisclosure(ctx context.Context, d Disclosure) error {
 	err := checkName("disclosure", d.ID)
 	if err == nil {
@@ -93,7 +93,7 @@ func (db *Answers) Disclosure(ctx context.Context, id string) (Disclosure, error
 	return d, db.fail(err, "disclosure %s", id)
 }
 
-// DisclosuresOf returns the requests for one document of a job, the oldest first.
+// DisclosuresOf returns the requests for one document of a job, oldest first.
 func (db *Answers) DisclosuresOf(ctx context.Context, direction string, partner concordat.SiteID, job concordat.JobID,
 	h concordat.Handle) ([]Disclosure, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanDisclosure, `SELECT `+disclosureColumns+` FROM disclosure
@@ -102,15 +102,15 @@ func (db *Answers) DisclosuresOf(ctx context.Context, direction string, partner 
 	return ds, db.fail(err, "disclosures of %s", partner)
 }
 
-// PendingDisclosures counts the requests of a partner that wait for a person here.
+// PendingDisclosures counts a partner's requests that await a decision here.
 func (db *Answers) PendingDisclosures(ctx context.Context, partner concordat.SiteID) (n int, err error) {
 	err = db.read().Row(ctx, `SELECT count(*) FROM disclosure WHERE direction = ? AND partner = ? AND state = ? AND until > ?`,
 		DisclosureIn, partner, concordat.DisclosurePending, stamp(db.now())).Scan(&n)
 	return n, db.fail(err, "pending disclosures of %s", partner)
 }
 
-// DisclosuresAfter returns requests, latest first, starting after the one with the given ID or, if that is empty, with the latest: at most
-// limit. It returns none for an unknown ID.
+// DisclosuresAfter returns up to limit requests, latest first, starting after the one with the given ID or, if that is empty, with the
+// latest. It returns none if the ID is unknown.
 func (db *Answers) DisclosuresAfter(ctx context.Context, id string, limit int) ([]Disclosure, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanDisclosure, `SELECT `+disclosureColumns+` FROM disclosure
 		WHERE ? = '' OR asked < (SELECT asked FROM disclosure WHERE id = ?)
@@ -119,8 +119,8 @@ func (db *Answers) DisclosuresAfter(ctx context.Context, id string, limit int) (
 	return ds, db.fail(err, "list disclosures")
 }
 
-// SetDisclosure moves a request from one state to another. It fails with concordat.ErrNotFound if no request with the ID is in the first
-// state, so that only the first of two decisions counts.
+// SetDisclosure moves a request from one state to another. If no request with the ID is in the first state, it fails with
+// concordat.ErrNotFound, so that only the first of two decisions counts.
 func (db *Answers) SetDisclosure(ctx context.Context, id, from, to, actor, words string, until time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE disclosure SET state = ?, actor = ?, words = ?, decided = ?, until = ? WHERE id = ? AND state = ?`,

@@ -11,12 +11,12 @@ import (
 	"concordat/store/engine"
 )
 
-// EpochRow is the state of the fingerprint set of an epoch.
+// EpochRow is the state of an epoch's fingerprint set.
 type EpochRow struct {
 	Epoch    concordat.Epoch
 	Scheme   concordat.Scheme
 	Seen     time.Time // when it was first seen
-	Replaced time.Time // when a later epoch of the federation was first seen; zero: not yet
+	Replaced time.Time // when a later epoch of the federation was first seen; zero if none was
 }
 
 // EpochDocument is a document of a fingerprint set.
@@ -25,8 +25,8 @@ type EpochDocument struct {
 	ID        concordat.DocumentID
 	Hash      string // hash of the text in the set
 	Sentences int
-	Seq       int64 // number of the latest change, ascending within a library of an epoch
-	Removed   bool  // it was in the set once
+	Seq       int64 // number of the latest change, ascending within a library and epoch
+	Removed   bool  // no longer in the set
 }
 
 const (
@@ -43,8 +43,8 @@ func scanEpoch(s engine.Scanner) (EpochRow, error) {
 	return e, err
 }
 
-// SeeEpoch records that there is a set for the epoch and that the earlier epochs of its federation are replaced. The first call also
-// records the time of the store's clock. It fails with concordat.ErrScheme if the epoch was seen with a different scheme.
+// SeeEpoch records that there is a set for the epoch, and that earlier epochs of its federation have been replaced. The first call also
+// records the current time of the store's clock. If the epoch was seen with a different scheme, it fails with concordat.ErrScheme.
 func (db *Answers) SeeEpoch(ctx context.Context, e concordat.Epoch, scheme concordat.Scheme) error {
 	err := checkName("federation", e.Federation)
 	if err == nil {
@@ -69,13 +69,13 @@ func (db *Answers) SeeEpoch(ctx context.Context, e concordat.Epoch, scheme conco
 	return db.fail(err, "epoch %s", e)
 }
 
-// Epochs returns all epochs in order of federation and number.
+// Epochs returns all epochs ordered by federation and number.
 func (db *Answers) Epochs(ctx context.Context) ([]EpochRow, error) {
 	es, err := engine.Collect(ctx, db.read(), scanEpoch, `SELECT federation, number, scheme, seen, replaced FROM epoch ORDER BY federation, number`)
 	return es, db.fail(err, "list epochs")
 }
 
-// DropEpoch deletes the epoch, the record of its set, and its standing asks. Counted questions stay counted.
+// DropEpoch deletes the epoch, the record of its set, and its standing asks. Counted questions remain counted.
 func (db *Answers) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, table := range []string{"epoch_document", "standing_ask", "shipped", "epoch"} {
@@ -88,8 +88,8 @@ func (db *Answers) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 	return db.fail(err, "drop epoch %s", e)
 }
 
-// Unset returns documents of the library that the epoch's set lacks in their present text, in order of id, starting after the given one: at
-// most limit.
+// Unset returns up to limit documents of the library whose current text is missing from the epoch's set, ordered by id, starting after
+// the given one.
 func (db *Answers) Unset(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after concordat.DocumentID,
 	limit int) ([]DocumentRow, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanDocument, `SELECT `+documentColumns+` FROM document d
@@ -99,8 +99,8 @@ func (db *Answers) Unset(ctx context.Context, e concordat.Epoch, lib concordat.L
 	return ds, db.fail(err, "documents of %s without epoch %s", lib, e)
 }
 
-// Leftover returns documents of the library that the epoch's set may contain and the catalogue lacks, in order of id. If all is set, it
-// returns every document that the set may contain.
+// Leftover returns documents of the library that the epoch's set can contain and that are missing from the catalogue, ordered by id. If
+// all is set, it returns every document that the set can contain.
 func (db *Answers) Leftover(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, all bool,
 	limit int) ([]concordat.DocumentID, error) {
 	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.DocumentID, error) {
@@ -112,7 +112,7 @@ func (db *Answers) Leftover(ctx context.Context, e concordat.Epoch, lib concorda
 	return ids, db.fail(err, "leftovers of %s in epoch %s", lib, e)
 }
 
-// EpochLibraries returns the libraries that may have documents in the epoch's set, in order.
+// EpochLibraries returns the libraries that can have documents in the epoch's set, in order.
 func (db *Answers) EpochLibraries(ctx context.Context, e concordat.Epoch) ([]concordat.LibraryID, error) {
 	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.LibraryID, error) {
 		var id concordat.LibraryID
@@ -122,8 +122,8 @@ func (db *Answers) EpochLibraries(ctx context.Context, e concordat.Epoch) ([]con
 	return ids, db.fail(err, "libraries of epoch %s", e)
 }
 
-// BeginEpochDocuments records that the set is about to change for the documents: until EndEpochDocuments or RemoveEpochDocuments is called,
-// the set counts as lacking them but possibly containing parts of them.
+// BeginEpochDocuments records that the set is about to change for the documents: until EndEpochDocuments or RemoveEpochDocuments is
+// called, the set counts as lacking them but possibly containing parts of them.
 func (db *Answers) BeginEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		put, err := c.Prepare(ctx, `INSERT INTO epoch_document (federation, number, library, document, state, hash, sentences, seq)
@@ -142,7 +142,7 @@ func (db *Answers) BeginEpochDocuments(ctx context.Context, e concordat.Epoch, l
 	return db.fail(err, "begin %d documents of epoch %s", len(ids), e)
 }
 
-// EndEpochDocuments records that the set contains the documents, and gives them the next numbers.
+// EndEpochDocuments records that the set contains the documents, and assigns them the next numbers.
 func (db *Answers) EndEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ds []EpochDocument) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		seq, err := epochSeq(ctx, c, e, lib)
@@ -171,7 +171,7 @@ func epochSeq(ctx context.Context, c engine.Conn, e concordat.Epoch, lib concord
 	return seq, err
 }
 
-// RemoveEpochDocuments records that the set no longer contains the documents, and gives them the next numbers.
+// RemoveEpochDocuments records that the set no longer contains the documents, and assigns them the next numbers.
 func (db *Answers) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		seq, err := epochSeq(ctx, c, e, lib)
@@ -190,8 +190,8 @@ func (db *Answers) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, 
 	return db.fail(err, "remove %d documents of epoch %s", len(ids), e)
 }
 
-// HeldDocument returns the document if its text in the epoch's set is the present one and its term does not hide it, and
-// concordat.ErrNotFound otherwise.
+// HeldDocument returns the document if the epoch's set has its current text and its term does not hide it, and concordat.ErrNotFound
+// otherwise.
 func (db *Answers) HeldDocument(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID,
 	id concordat.DocumentID) (DocumentRow, error) {
 	held, err := db.HeldDocuments(ctx, e, lib, []concordat.DocumentID{id})
@@ -201,7 +201,7 @@ func (db *Answers) HeldDocument(ctx context.Context, e concordat.Epoch, lib conc
 	return held[id], err
 }
 
-// HeldDocuments returns, by id, those of the documents that [Answers.HeldDocument] finds.
+// HeldDocuments returns the documents that [Answers.HeldDocument] finds, by id.
 func (db *Answers) HeldDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (map[concordat.DocumentID]DocumentRow, error) {
 	out := make(map[concordat.DocumentID]DocumentRow, len(ids))
@@ -225,7 +225,7 @@ func (db *Answers) HeldDocuments(ctx context.Context, e concordat.Epoch, lib con
 	return out, nil
 }
 
-// EpochReady counts the documents of the library and those that the set contains in their present text.
+// EpochReady counts the documents of the library, and those whose current text the set contains.
 func (db *Answers) EpochReady(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID) (held, all int, err error) {
 	err = db.read().Row(ctx,
 		`SELECT count(*), COALESCE(sum(CASE WHEN EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
@@ -234,8 +234,8 @@ func (db *Answers) EpochReady(ctx context.Context, e concordat.Epoch, lib concor
 	return held, all, db.fail(err, "readiness of %s in epoch %s", lib, e)
 }
 
-// EpochChanges returns documents of the library with numbers after the given one, in order of number and including removed ones: at most
-// limit.
+// EpochChanges returns up to limit documents of the library with numbers after the given one, ordered by number and including removed
+// ones.
 func (db *Answers) EpochChanges(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64,
 	limit int) ([]EpochDocument, error) {
 	ds, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (EpochDocument, error) {

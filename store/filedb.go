@@ -19,18 +19,18 @@ import (
 	"concordat/store/engine"
 )
 
-// Files returns the files that the database stores for all processes that have it open. dir is a folder of this process with copies of
+// Files returns the files that the database stores for all processes that have it open. dir is this process's folder for copies of
 // recently stored or fetched files; it is created with the first file.
 func (db *DB) Files(dir string) *Files { return &Files{dir: dir, db: db} }
 
 const (
-	partBytes = 256 << 10 // part of a file in one row
-	putParts  = 4         // parts in one transaction, so that other writers get their turn
+	partBytes = 256 << 10 // size of the part of a file in one row
+	putParts  = 4         // parts per transaction, so that other writers get their turn
 )
 
-// Fetch returns where to read the file with the hash on this machine, for reading only, or concordat.ErrNotFound. The first call copies the
-// file from the database, holding one part in memory at a time. It fails with concordat.ErrCorrupt if the bytes do not match the hash. The
-// copy may be removed a day later.
+// Fetch returns the path of a read-only copy, on this machine, of the file with the given hash, or concordat.ErrNotFound. The first call
+// copies the file from the database, with one part in memory at a time. If the bytes do not match the hash, it fails with
+// concordat.ErrCorrupt. The copy can be removed a day later.
 func (f *Files) Fetch(ctx context.Context, hash string) (string, error) {
 	if f.db == nil {
 		return f.Path(hash)
@@ -42,7 +42,7 @@ func (f *Files) Fetch(ctx context.Context, hash string) (string, error) {
 	var size int64
 	err = f.db.read().Row(ctx, `SELECT size FROM file WHERE hash = ?`, hash).Scan(&size)
 	if errors.Is(err, sql.ErrNoRows) {
-		_ = os.Remove(path) // someone else has deleted it; Tidy tries again
+		_ = os.Remove(path) // deleted by someone else; Tidy tries again
 		_ = os.Remove(path + madeSuffix)
 	}
 	if err != nil {
@@ -72,7 +72,7 @@ func (db *DB) fetchFile(ctx context.Context, hash string, size int64, w io.Write
 		err := db.read().Row(ctx, `SELECT data FROM file_part WHERE hash = ? AND n = ?`, hash, n).Scan(&data)
 		if errors.Is(err, sql.ErrNoRows) {
 			if held, err := db.held(ctx, hash); err != nil || !held {
-				return cmp.Or(err, sql.ErrNoRows) // it was deleted in the meantime
+				return cmp.Or(err, sql.ErrNoRows) // deleted in the meantime
 			}
 			return fmt.Errorf("%w: part %d is missing", concordat.ErrCorrupt, n)
 		}
@@ -92,10 +92,10 @@ func (db *DB) fetchFile(ctx context.Context, hash string, size int64, w io.Write
 	return nil
 }
 
-// putFile stores the content of r, which has the given hash and size. Parts are named by the hash of the whole file, so that two processes
-// that put one file write the same rows, and the next call completes what an interrupted one left.
+// putFile stores the content of r, which has the given hash and size. Parts are named by the hash of the whole file, so that two
+// processes that store the same file write the same rows, and the next call completes an interrupted one.
 func (db *DB) putFile(ctx context.Context, hash string, size int64, r io.ReaderAt) error {
-	for range 3 { // an Erase may come in between
+	for range 3 { // an Erase can come in between
 		n, err := int64(0), error(nil)
 		err = db.write(ctx, func(c engine.Conn) error {
 			n, err = c.Exec(ctx, `UPDATE file SET stored = ? WHERE hash = ?`, stamp(db.now()), hash)
@@ -145,7 +145,7 @@ func (db *DB) putParts(ctx context.Context, hash string, size, from int64, r io.
 	})
 }
 
-// eraseFile deletes a file and its parts, and reports whether it was there.
+// eraseFile deletes a file and its parts, and reports whether it existed.
 func (db *DB) eraseFile(ctx context.Context, hash string) (bool, error) {
 	var n int64
 	err := db.write(ctx, func(c engine.Conn) (err error) {
@@ -158,7 +158,7 @@ func (db *DB) eraseFile(ctx context.Context, hash string) (bool, error) {
 	return n > 0, db.fail(err, "erase file %s", hash)
 }
 
-// tidyFiles deletes files that were put before the given time and are not needed, and orphaned parts.
+// tidyFiles deletes unneeded files stored before the given time, and orphaned parts.
 func (db *DB) tidyFiles(ctx context.Context, before time.Time, needed func(hash string) (bool, error)) (n int, err error) {
 	for after := ""; ; {
 		hashes, err := engine.Collect(ctx, db.read(), scanString, `SELECT hash FROM file WHERE stored < ? AND hash > ? ORDER BY hash LIMIT ?`,
@@ -210,7 +210,7 @@ func (f *Files) All(ctx context.Context, each func(hash string) error) error {
 			}
 			return each(d.Name())
 		})
-		if errors.Is(err, os.ErrNotExist) { // none was ever put
+		if errors.Is(err, os.ErrNotExist) { // no file was ever stored
 			return nil
 		}
 		return err
@@ -232,11 +232,11 @@ func (f *Files) All(ctx context.Context, each func(hash string) error) error {
 	}
 }
 
-// Name returns the name of the files in a receipt of a deletion.
+// Name returns the name of the files in a deletion receipt.
 func (*Files) Name() string { return "originals" }
 
-// Erase deletes the originals of a task and returns how many there were. On return, their names are gone from the disk. Other machines
-// remove their copies of files in the database at their next Tidy.
+// Erase deletes the originals of a task and returns their number. On return, their names are gone from disk. Other machines remove their
+// copies of files in the database at their next Tidy.
 func (f *Files) Erase(ctx context.Context, _ concordat.TaskID, originals []string) (n int, err error) {
 	for _, hash := range originals {
 		path, err := f.path(hash)
@@ -256,7 +256,7 @@ func (f *Files) Erase(ctx context.Context, _ concordat.TaskID, originals []strin
 		if there || err == nil {
 			n++
 		}
-		// Also remove what was made from it, in case an earlier call was interrupted between the two.
+		// Also remove any PDF made from it, in case an earlier call was interrupted in between.
 		if made := os.Remove(path + madeSuffix); made == nil {
 			err = nil
 		} else if !errors.Is(made, fs.ErrNotExist) {
@@ -272,14 +272,13 @@ func (f *Files) Erase(ctx context.Context, _ concordat.TaskID, originals []strin
 	return n, nil
 }
 
-// Tidy deletes files that were stored before the given time and are not needed, as well as the remains of an interrupted Put, and returns
-// how many. If the files are in the database, it also removes copies in the folder that have not been used since then or belong to deleted
-// files.
+// Tidy deletes unneeded files stored before the given time and the remains of interrupted Puts, and returns the number deleted. If the
+// files are in the database, it also removes copies in the folder that have not been used since then or belong to deleted files.
 func (f *Files) Tidy(ctx context.Context, before time.Time, needed func(hash string) (bool, error)) (n int, err error) {
 	return f.Forget(ctx, time.Time{}, before, needed)
 }
 
-// Forget does what Tidy does, for files that were stored in the folder at or after since.
+// Forget is like Tidy, for files stored in the folder at or after since.
 func (f *Files) Forget(ctx context.Context, since, before time.Time, needed func(hash string) (bool, error)) (n int, err error) {
 	if f.db != nil {
 		if n, err = f.db.tidyFiles(ctx, before, needed); err != nil {
@@ -289,7 +288,7 @@ func (f *Files) Forget(ctx context.Context, since, before time.Time, needed func
 	err = filepath.WalkDir(f.dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // no file was ever put, or it was deleted in the meantime
+			return nil // no file was ever stored, or it was deleted in the meantime
 		case err != nil:
 			return err
 		case d.IsDir() && !strings.HasPrefix(d.Name(), "incoming-"):
@@ -315,7 +314,7 @@ func (f *Files) Forget(ctx context.Context, since, before time.Time, needed func
 			}
 			return nil
 		}
-		if d.IsDir() { // a folder made by Workplace
+		if d.IsDir() { // a folder created by Workplace
 			if young {
 				return fs.SkipDir
 			}
@@ -342,7 +341,7 @@ func (f *Files) Forget(ctx context.Context, since, before time.Time, needed func
 	return n, err
 }
 
-// keeps reports whether a file in the folder stays.
+// keeps reports whether a file in the folder is kept.
 func (f *Files) keeps(ctx context.Context, name string, young bool, needed func(hash string) (bool, error)) (bool, error) {
 	switch {
 	case strings.HasPrefix(name, "incoming-"):

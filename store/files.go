@@ -18,10 +18,10 @@ import (
 )
 
 // Files stores whole files, the submitted originals, under the SHA-256 of their content, in a folder or in the database. It is safe for
-// concurrent use by several processes. Once Put has returned, the file is on disk.
+// concurrent use by several processes. A file is on disk once Put has returned.
 type Files struct {
 	dir string
-	db  *DB // nil: in the folder
+	db  *DB // nil if files are in the folder
 }
 
 // OpenFiles returns the files in dir, which is created with the first one.
@@ -29,14 +29,14 @@ func OpenFiles(dir string) *Files { return &Files{dir: dir} }
 
 var fileName = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// FileOf returns the hash of the file that a name in the folder belongs to: its own, or that of the PDF made from it. ok is false for other
-// names.
+// FileOf returns the hash of the file that a name in the folder belongs to, either as the file's own name or as that of the PDF made from
+// it. ok is false for other names.
 func FileOf(name string) (hash string, ok bool) {
 	hash = strings.TrimSuffix(name, madeSuffix)
 	return hash, fileName.MatchString(hash)
 }
 
-// path returns where the file with the hash is kept, as aa/bb/HASH.
+// path returns the path of the file with the given hash, aa/bb/HASH.
 func (f *Files) path(hash string) (string, error) {
 	if !fileName.MatchString(hash) {
 		return "", fmt.Errorf("file %q: %w: want 64 hexadecimal digits", hash, concordat.ErrInvalid)
@@ -44,8 +44,9 @@ func (f *Files) path(hash string) (string, error) {
 	return filepath.Join(f.dir, hash[:2], hash[2:4], hash), nil
 }
 
-// Put stores the content of r, at most limit bytes, and returns its hash and size. An existing file is not written again. If there are more
-// than limit bytes, it fails with concordat.ErrInvalid, and if the disk is full, with concordat.ErrDiskFull; it then stores nothing.
+// Put stores the content of r, up to limit bytes, and returns its hash and size. An existing file is not written again. If there are more
+// than limit bytes, it fails with concordat.ErrInvalid, and if the disk is full, with concordat.ErrDiskFull; in both cases, it stores
+// nothing.
 func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (hash string, size int64, err error) {
 	tmp, err := f.incoming()
 	if err != nil {
@@ -77,7 +78,7 @@ func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (hash string,
 	return hash, size, tmp.keep(path)
 }
 
-// incomingFile is a file that has no name yet.
+// incomingFile is a file without a name yet.
 type incomingFile struct{ *os.File }
 
 func (f *Files) incoming() (incomingFile, error) {
@@ -88,13 +89,13 @@ func (f *Files) incoming() (incomingFile, error) {
 	return incomingFile{tmp}, err
 }
 
-// discard removes a file that was not kept.
+// discard removes a file that is not kept.
 func (t incomingFile) discard() {
 	_ = t.Close()           // closed already unless something failed
 	_ = os.Remove(t.Name()) // renamed already unless something failed
 }
 
-// keep gives the file its name and makes it durable.
+// keep names the file and makes it durable.
 func (t incomingFile) keep(path string) error {
 	err := errors.Join(t.Sync(), t.Close())
 	if err == nil {
@@ -112,8 +113,8 @@ func (t incomingFile) keep(path string) error {
 	return nil
 }
 
-// Sweep removes files that interrupted Puts left before the given time. Call it only from a process that knows that no other process has
-// stored files since then.
+// Sweep removes files left by Puts interrupted before the given time. It must be called only by a process that knows that no other
+// process has stored files since then.
 func (f *Files) Sweep(before time.Time) error {
 	entries, err := os.ReadDir(f.dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -143,8 +144,8 @@ func syncFolder(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Path returns where the file with the hash is in the folder, for reading only, or concordat.ErrNotFound. Fetch also gets
-// files that only the database has.
+// Path returns the path in the folder of a read-only file with the given hash, or concordat.ErrNotFound. Fetch also retrieves files that
+// only the database has.
 func (f *Files) Path(hash string) (string, error) {
 	path, err := f.path(hash)
 	if err != nil {
@@ -158,11 +159,11 @@ func (f *Files) Path(hash string) (string, error) {
 	return path, nil
 }
 
-// madeSuffix ends the name of a file that was made from another and is kept next to it.
+// madeSuffix is appended to the name of a file made from another and stored next to it.
 const madeSuffix = ".pdf"
 
-// Workplace makes an empty folder next to the files, for making something from one of them, and returns a function that removes
-// it. Sweep and Tidy remove folders left by processes that have ended.
+// Workplace creates an empty folder next to the files, for making something from one of them, and returns a function that removes it.
+// Sweep and Tidy remove folders left behind by processes that have ended.
 func (f *Files) Workplace() (dir string, remove func() error, err error) {
 	if err = os.MkdirAll(f.dir, 0o700); err == nil {
 		dir, err = os.MkdirTemp(f.dir, "incoming-*")
@@ -173,8 +174,8 @@ func (f *Files) Workplace() (dir string, remove func() error, err error) {
 	return dir, func() error { return os.RemoveAll(dir) }, nil
 }
 
-// Made returns the path of the PDF that was made from the file with the hash, for reading only, or concordat.ErrNotFound. The
-// PDF exists on this machine only, and is deleted with the file.
+// Made returns the path of the read-only PDF made from the file with the given hash, or concordat.ErrNotFound. The PDF exists only on
+// this machine and is deleted with the file.
 func (f *Files) Made(hash string) (string, error) {
 	path, err := f.Path(hash)
 	if err != nil {
@@ -188,8 +189,8 @@ func (f *Files) Made(hash string) (string, error) {
 	return path + madeSuffix, nil
 }
 
-// PutMade moves the PDF at from, which was made from the file with the hash, next to that file, and returns its path. If the file was
-// deleted in the meantime, it fails with concordat.ErrNotFound and keeps nothing. The path from must be on the same disk.
+// PutMade moves the PDF at from, made from the file with the given hash, next to that file, and returns its path. If the file was deleted
+// in the meantime, it fails with concordat.ErrNotFound and keeps nothing. from must be on the same disk.
 func (f *Files) PutMade(hash, from string) (string, error) {
 	path, err := f.Path(hash)
 	if err != nil {
@@ -198,7 +199,7 @@ func (f *Files) PutMade(hash, from string) (string, error) {
 	if err := moveDurably(from, path+madeSuffix); err != nil {
 		return "", fmt.Errorf("keep what was made from file %s: %w", hash, engine.NoSpace(err))
 	}
-	// Erase removes the file first, so either Erase finds the PDF or the file is found to be gone here.
+	// Erase removes the file first, so either Erase finds the PDF, or the file is found missing here.
 	if _, err := f.Path(hash); err != nil {
 		if removed := os.Remove(path + madeSuffix); removed != nil && !errors.Is(removed, os.ErrNotExist) {
 			err = errors.Join(err, removed)
@@ -223,7 +224,7 @@ func moveDurably(from, to string) error {
 	return err
 }
 
-// ctxReader is a reader that fails once its context has ended.
+// ctxReader is a reader that fails once its context ends.
 type ctxReader struct {
 	ctx context.Context
 	r   io.Reader

@@ -10,18 +10,18 @@ import (
 	"concordat/store/engine"
 )
 
-// MaxFindings bounds the findings of one task, in bytes before compression, below the gibibyte that both engines accept for
-// one value.
+// MaxFindings is the maximum size of one task's findings, in bytes before compression. It is below the gibibyte that both engines accept
+// for one value.
 const MaxFindings = 512 << 20
 
-// findingsFormat is the number of the format in which findings are packed. Format 1 is one zstd frame with its checksum.
+// findingsFormat is the number of the format for packed findings. Format 1 is one zstd frame with its checksum.
 const findingsFormat = 1
 
-// minMemory is the window of the packer, in bytes.
+// minMemory is the packer's window in bytes.
 const minMemory = 8 << 20
 
-// PutFindings stores the findings of a task, replacing earlier ones. It fails with concordat.ErrNotFound if there is no such task and with
-// concordat.ErrInvalid beyond MaxFindings. It does not retain data.
+// PutFindings stores a task's findings, replacing any earlier ones. If there is no such task, it fails with concordat.ErrNotFound, and
+// beyond MaxFindings, with concordat.ErrInvalid. It does not retain data.
 func (db *Checks) PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error {
 	if len(data) > MaxFindings {
 		return db.fail(fmt.Errorf("%w: %d bytes, at most %d", concordat.ErrInvalid, len(data), MaxFindings),
@@ -41,8 +41,8 @@ func (db *Checks) PutFindings(ctx context.Context, id concordat.TaskID, data []b
 	return db.fail(err, "put findings of task %s", id)
 }
 
-// ReplaceFindings replaces findings that still have the given revision, which FindingsAt returned. If someone else has replaced them, it
-// changes nothing and fails with concordat.ErrChanged; its other errors are those of PutFindings.
+// ReplaceFindings replaces findings that still have the given revision, as returned by FindingsAt. If they have been replaced in the
+// meantime, it changes nothing and fails with concordat.ErrChanged; its other errors are those of PutFindings.
 func (db *Checks) ReplaceFindings(ctx context.Context, id concordat.TaskID, revision int64, data []byte) error {
 	if len(data) > MaxFindings {
 		return db.fail(fmt.Errorf("%w: %d bytes, at most %d", concordat.ErrInvalid, len(data), MaxFindings),
@@ -75,14 +75,14 @@ func pack(data []byte) ([]byte, error) {
 	return enc.EncodeAll(data, nil), nil
 }
 
-// Findings returns the findings that PutFindings stored. It fails with concordat.ErrNotFound if there is nothing, with concordat.ErrCorrupt
-// if the bytes have changed, and with concordat.ErrInvalid if a newer program packed them.
+// Findings returns the findings stored by PutFindings. It fails with concordat.ErrNotFound if there are none, with concordat.ErrCorrupt
+// if the bytes have changed, and with concordat.ErrInvalid if they were packed by a newer program.
 func (db *Checks) Findings(ctx context.Context, id concordat.TaskID) ([]byte, error) {
 	data, _, err := db.FindingsAt(ctx, id)
 	return data, err
 }
 
-// FindingsAt returns findings as Findings does, and their revision.
+// FindingsAt is like Findings, and also returns the revision.
 func (db *Checks) FindingsAt(ctx context.Context, id concordat.TaskID) (data []byte, revision int64, err error) {
 	var format int
 	var length int64
@@ -96,15 +96,14 @@ func (db *Checks) FindingsAt(ctx context.Context, id concordat.TaskID) (data []b
 	return data, revision, db.fail(err, "findings of task %s", id)
 }
 
-// FindingsRevision returns the revision of the findings of a task, 1 at first and one more after each
-// replacement, or concordat.ErrNotFound, without reading the findings.
+// FindingsRevision returns the revision of a task's findings, starting at 1 and incremented by each replacement, without reading the
+// findings, or concordat.ErrNotFound.
 func (db *Checks) FindingsRevision(ctx context.Context, id concordat.TaskID) (revision int64, err error) {
 	err = db.read().Row(ctx, `SELECT revision FROM findings WHERE task = ?`, id).Scan(&revision)
 	return revision, db.fail(err, "findings of task %s", id)
 }
 
-// unpack decompresses packed, which may hold any bytes, with at most length bytes of memory, or minMemory if
-// that is more.
+// unpack decompresses packed, which can be any bytes, using up to length bytes of memory, or minMemory if that is more.
 func unpack(format int, length int64, packed []byte) ([]byte, error) {
 	if format != findingsFormat {
 		return nil, fmt.Errorf("%w: packed in format %d, this program knows format %d",
@@ -113,7 +112,7 @@ func unpack(format int, length int64, packed []byte) ([]byte, error) {
 	if length < 0 || length > MaxFindings {
 		return nil, fmt.Errorf("%w: length %d", concordat.ErrCorrupt, length)
 	}
-	// The bound must leave room for the window of a short frame.
+	// The limit must leave enough for the window of a short frame.
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(max(length, minMemory))))
 	if err != nil {
 		return nil, err

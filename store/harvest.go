@@ -13,58 +13,58 @@ import (
 	"concordat/store/engine"
 )
 
-// Harvest contains sources that are harvested, their records, and the works of which documents are texts.
+// Harvest contains the harvested sources, their records, and the works that documents are texts of.
 type Harvest struct{ base }
 
-// HarvestSource is a repository or a folder that is harvested regularly.
+// HarvestSource is a repository or folder that is harvested regularly.
 type HarvestSource struct {
 	ID        string
 	Kind      string // oai, resourcesync or folder
 	URL       string
 	Library   concordat.LibraryID
-	Set       string        // set of the repository to harvest; empty: all
-	Format    string        // format of metadata; empty: the best available
-	Every     time.Duration // 0: only on request
+	Set       string        // set of the repository to harvest; empty for all
+	Format    string        // metadata format; empty for the best available
+	Every     time.Duration // 0 for only on request
 	Withdrawn string        // HarvestDelete or HarvestKeep
-	Next      time.Time     // when it is due; zero: not planned
+	Next      time.Time     // when it is due; zero if not scheduled
 	State     HarvestState
-	Running   bool // a worker has claimed it; read only
+	Running   bool // claimed by a worker; read only
 	Made      time.Time
 }
 
-// What happens to documents whose record the source has withdrawn.
+// What happens to documents whose record was withdrawn by the source.
 const (
 	HarvestDelete = "delete"
 	HarvestKeep   = "keep"
 )
 
-// HarvestState is the progress of a source.
+// HarvestState is the progress of harvesting a source.
 type HarvestState struct {
-	Run        int64     `json:"run"`              // number of the present or last run
-	Phase      string    `json:"phase,omitempty"`  // listing or fetching; empty: no run is in progress
+	Run        int64     `json:"run"`              // number of the current or last run
+	Phase      string    `json:"phase,omitempty"`  // listing or fetching; empty if no run is in progress
 	Started    time.Time `json:"started,omitzero"` // start of the run
 	Ended      time.Time `json:"ended,omitzero"`
 	Cause      string    `json:"cause,omitempty"` // why the run could not continue
 	Repository string    `json:"repository,omitempty"`
-	Format     string    `json:"format,omitempty"` // format that the run requests
-	Day        bool      `json:"day,omitempty"`    // the repository's dates are days
-	Whole      bool      `json:"whole,omitempty"`  // the run lists everything, so that records it does not see are gone
+	Format     string    `json:"format,omitempty"` // format requested by the run
+	Day        bool      `json:"day,omitempty"`    // the repository's dates are whole days
+	Whole      bool      `json:"whole,omitempty"`  // the run lists everything, so records it does not see are gone
 	NoDeleted  bool      `json:"no_deleted,omitempty"`
 	LastWhole  time.Time `json:"last_whole,omitzero"`
-	From       string    `json:"from,omitempty"`  // date at which the run's list begins
-	Until      string    `json:"until,omitempty"` // date at which the next run begins
-	Token      string    `json:"token,omitempty"` // where the list continues
+	From       string    `json:"from,omitempty"`  // start date of this run's list
+	Until      string    `json:"until,omitempty"` // start date of the next run
+	Token      string    `json:"token,omitempty"` // where the list resumes
 	Restarts   int       `json:"restarts,omitempty"`
-	Listed     int       `json:"listed"`             // records that the run has read
-	Skipped    int       `json:"skipped,omitempty"`  // hidden files, links and the like of a folder, which are not read
-	Unlisted   int       `json:"unlisted,omitempty"` // records no longer listed that stay until a whole run is requested
-	Size       int       `json:"size"`               // size of the list, as stated by the repository; 0: unknown
+	Listed     int       `json:"listed"`             // records read by the run
+	Skipped    int       `json:"skipped,omitempty"`  // unread entries of a folder: hidden files, links and the like
+	Unlisted   int       `json:"unlisted,omitempty"` // records no longer listed that remain until a whole run is requested
+	Size       int       `json:"size"`               // size of the list as stated by the repository; 0 if unknown
 	Ask        string    `json:"ask,omitempty"`      // request for the next run: whole, or empty
-	Asked      string    `json:"asked,omitempty"`    // request of this run
-	Base       string    `json:"base,omitempty"`     // address of the interface, if it was found below the source's
+	Asked      string    `json:"asked,omitempty"`    // request for this run
+	Base       string    `json:"base,omitempty"`     // address of the interface, if it was found below that of the source
 }
 
-// HarvestRecord is one record of a source.
+// HarvestRecord is a record of a source.
 type HarvestRecord struct {
 	ID        string
 	Stamp     string
@@ -75,19 +75,19 @@ type HarvestRecord struct {
 	Work      concordat.Work
 	Detail    string
 	Tries     int
-	Due       time.Time // when a failed or embargoed record is due; for a record that leaves, the time until which it stays away
+	Due       time.Time // when a failed or embargoed record is due; for a record being withdrawn, until when it stays away
 	Run       int64
 	Changed   time.Time
 }
 
-// HarvestFile says where a text of a record is.
+// HarvestFile locates a text of a record.
 type HarvestFile struct {
 	URL  string `json:"url"`
-	Type string `json:"type,omitempty"` // media type that the source states
+	Type string `json:"type,omitempty"` // media type stated by the source
 	Name string `json:"name,omitempty"`
 	Page bool   `json:"page,omitempty"` // a page that leads to the text
 	Meta bool   `json:"meta,omitempty"` // metadata of the work, not a text
-	Text []byte `json:"text,omitempty"` // the text itself, if the record contains it
+	Text []byte `json:"text,omitempty"` // the text itself, if the record includes it
 }
 
 // HarvestRecordState is the state of a record.
@@ -95,17 +95,17 @@ type HarvestRecordState string
 
 // The states of a record.
 const (
-	RecordWaiting     HarvestRecordState = "waiting"     // its text is to be fetched
+	RecordWaiting     HarvestRecordState = "waiting"     // its text has yet to be fetched
 	RecordKept        HarvestRecordState = "kept"        // its documents are in the library
-	RecordEmbargoed   HarvestRecordState = "embargoed"   // its text is embargoed until the day in Due
+	RecordEmbargoed   HarvestRecordState = "embargoed"   // its text is under embargo until Due
 	RecordClosed      HarvestRecordState = "closed"      // the source does not provide its text
 	RecordTextless    HarvestRecordState = "textless"    // no text was found
-	RecordFailed      HarvestRecordState = "failed"      // failed; fetched again at Due, if that is set
+	RecordFailed      HarvestRecordState = "failed"      // failed; fetched again at Due, if set
 	RecordWithdrawing HarvestRecordState = "withdrawing" // its documents must leave the library
 	RecordWithdrawn   HarvestRecordState = "withdrawn"
 )
 
-// HarvestRecordStates are all states, those of most interest to people first.
+// HarvestRecordStates lists all states, most interesting first.
 var HarvestRecordStates = []HarvestRecordState{RecordKept, RecordWaiting, RecordEmbargoed, RecordClosed, RecordTextless, RecordFailed,
 	RecordWithdrawing, RecordWithdrawn}
 
@@ -124,7 +124,7 @@ func (db *Harvest) scanSource(s engine.Scanner) (HarvestSource, error) {
 	return h, err
 }
 
-// AddSource stores a new source. It fails with concordat.ErrExists if there is a source with its id.
+// AddSource stores a new source. If a source with its id exists, it fails with concordat.ErrExists.
 func (db *Harvest) AddSource(ctx context.Context, h HarvestSource) error {
 	err := checkName("source", h.ID)
 	state, failed := json.Marshal(h.State)
@@ -147,14 +147,14 @@ func (db *Harvest) Source(ctx context.Context, id string) (HarvestSource, error)
 	return h, db.fail(err, "source %s", id)
 }
 
-// Sources returns all sources in order of id.
+// Sources returns all sources ordered by id.
 func (db *Harvest) Sources(ctx context.Context) ([]HarvestSource, error) {
 	out, err := engine.Collect(ctx, db.read(), db.scanSource, `SELECT `+harvestSourceColumns+` FROM harvest_source ORDER BY id LIMIT ?`,
 		MaxPage)
 	return out, db.fail(err, "list sources")
 }
 
-// PlanSource sets when a source is due, and for which request: whole, or empty for new records. It does not affect a run in progress.
+// PlanSource sets when a source is due, and the request: whole, or empty for new records. It does not affect a run in progress.
 func (db *Harvest) PlanSource(ctx context.Context, id string, next time.Time, ask string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		h, err := db.scanSource(c.Row(ctx, `SELECT `+harvestSourceColumns+` FROM harvest_source WHERE id = ?`, id))
@@ -172,7 +172,7 @@ func (db *Harvest) PlanSource(ctx context.Context, id string, next time.Time, as
 	return db.fail(err, "plan source %s", id)
 }
 
-// RemoveSource deletes a source and its records. The documents stay in the library.
+// RemoveSource deletes a source and its records. The documents remain in the library.
 func (db *Harvest) RemoveSource(ctx context.Context, id string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `DELETE FROM harvest_source WHERE id = ?`, id)
@@ -181,7 +181,7 @@ func (db *Harvest) RemoveSource(ctx context.Context, id string) error {
 	return db.fail(err, "remove source %s", id)
 }
 
-// ClaimSource lets a worker run a source for some time. It fails with ErrLease while another worker runs the source.
+// ClaimSource lets a worker run a source for some time. While another worker is running the source, it fails with ErrLease.
 func (db *Harvest) ClaimSource(ctx context.Context, id, worker string, d time.Duration) error {
 	now := db.now()
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -195,7 +195,7 @@ func (db *Harvest) ClaimSource(ctx context.Context, id, worker string, d time.Du
 	return db.fail(err, "claim source %s", id)
 }
 
-// ReleaseSource ends the claim of a worker and sets when the source is due again.
+// ReleaseSource ends a worker's claim and sets when the source is next due.
 func (db *Harvest) ReleaseSource(ctx context.Context, id, worker string, s HarvestState, next time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		if err := keepHarvestState(ctx, c, id, worker, s); err != nil {
@@ -207,7 +207,7 @@ func (db *Harvest) ReleaseSource(ctx context.Context, id, worker string, s Harve
 	return db.fail(err, "release source %s", id)
 }
 
-// keepHarvestState stores the worker's progress with a source, or fails with ErrLease if the worker no longer has the source.
+// keepHarvestState stores the worker's progress with a source, or fails with ErrLease if the worker's claim has ended.
 func keepHarvestState(ctx context.Context, c engine.Conn, id, worker string, s HarvestState) error {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -220,7 +220,7 @@ func keepHarvestState(ctx context.Context, c engine.Conn, id, worker string, s H
 	return err
 }
 
-// KeepHarvest stores a worker's progress, with the records that the worker has read or handled since the last call: all or nothing.
+// KeepHarvest stores a worker's progress, and the records it has read or handled since the last call, in one transaction.
 func (db *Harvest) KeepHarvest(ctx context.Context, id, worker string, s HarvestState, records ...HarvestRecord) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		if err := keepHarvestState(ctx, c, id, worker, s); err != nil || len(records) == 0 {
@@ -271,7 +271,7 @@ func scanHarvestRecord(s engine.Scanner) (HarvestRecord, error) {
 	return r, err
 }
 
-// HarvestRecords returns the records of a source that have the given ids and are known, by id.
+// HarvestRecords returns the known records of a source with the given ids, by id.
 func (db *Harvest) HarvestRecords(ctx context.Context, id string, ids []string) (map[string]HarvestRecord, error) {
 	out := map[string]HarvestRecord{}
 	for part := range slices.Chunk(ids, MaxPage) { // a page of a repository can be longer
@@ -292,7 +292,8 @@ func (db *Harvest) HarvestRecords(ctx context.Context, id string, ids []string) 
 	return out, nil
 }
 
-// DueRecords returns the records of a source that need work now: first those that leave, then those that wait, and last those to retry.
+// DueRecords returns the records of a source that need work now: first those being withdrawn, then those waiting, and last those to
+// retry.
 func (db *Harvest) DueRecords(ctx context.Context, id string, now time.Time, limit int) ([]HarvestRecord, error) {
 	out, err := engine.Collect(ctx, db.read(), scanHarvestRecord, `SELECT `+harvestRecordColumns+` FROM harvest_record
 		WHERE source = ? AND (state IN (?, ?) OR state IN (?, ?) AND due > 0 AND due <= ?) ORDER BY state DESC, id LIMIT ?`,
@@ -300,7 +301,7 @@ func (db *Harvest) DueRecords(ctx context.Context, id string, now time.Time, lim
 	return out, db.fail(err, "records of source %s", id)
 }
 
-// ListRecords returns records of a source after the given id, in order of id; if state is empty, it returns records in all states.
+// ListRecords returns records of a source after the given id, ordered by id; an empty state selects all states.
 func (db *Harvest) ListRecords(ctx context.Context, id string, state HarvestRecordState, after string, limit int) ([]HarvestRecord, error) {
 	where, args := `source = ? AND id > ?`, []any{id, after}
 	if state != "" {
@@ -311,7 +312,7 @@ func (db *Harvest) ListRecords(ctx context.Context, id string, state HarvestReco
 	return out, db.fail(err, "records of source %s", id)
 }
 
-// CountRecords returns the number of records of a source in each state.
+// CountRecords returns the number of a source's records in each state.
 func (db *Harvest) CountRecords(ctx context.Context, id string) (map[HarvestRecordState]int, error) {
 	type count struct {
 		state HarvestRecordState
@@ -326,8 +327,8 @@ func (db *Harvest) CountRecords(ctx context.Context, id string) (map[HarvestReco
 	return out, db.fail(err, "records of source %s", id)
 }
 
-// UnseenRecords returns how many records of a source a run did not see, apart from those withdrawn before. If withdraw is set, it marks
-// them, so that their documents leave the library.
+// UnseenRecords returns the number of a source's records that a run did not see, excluding those withdrawn earlier. If withdraw is set,
+// it marks them so that their documents leave the library.
 func (db *Harvest) UnseenRecords(ctx context.Context, id string, run int64, withdraw bool) (int, error) {
 	const unseen = `source = ? AND run < ? AND state NOT IN ('` + string(RecordWithdrawn) + `', '` + string(RecordWithdrawing) + `')`
 	if !withdraw {
@@ -343,7 +344,7 @@ func (db *Harvest) UnseenRecords(ctx context.Context, id string, run int64, with
 	return int(n), db.fail(err, "withdraw records of source %s", id)
 }
 
-// PutWorks records the works of which documents of a library are texts. Missing documents are left out.
+// PutWorks records the works that documents of a library are texts of. It skips documents that do not exist.
 func (db *Harvest) PutWorks(ctx context.Context, lib concordat.LibraryID, works map[concordat.DocumentID]concordat.Work) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for id, w := range works {
@@ -362,7 +363,7 @@ func (db *Harvest) PutWorks(ctx context.Context, lib concordat.LibraryID, works 
 	return db.fail(err, "keep %d works of %s", len(works), lib)
 }
 
-// Works returns the known works of which documents of a library are texts.
+// Works returns the known works that documents of a library are texts of.
 func (db *Harvest) Works(ctx context.Context, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (map[concordat.DocumentID]concordat.Work, error) {
 	out := map[concordat.DocumentID]concordat.Work{}

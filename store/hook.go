@@ -13,7 +13,7 @@ import (
 	"concordat/store/engine"
 )
 
-// HookID names a webhook.
+// HookID identifies a webhook.
 type HookID string
 
 // EventKind is a kind of event.
@@ -21,50 +21,50 @@ type EventKind string
 
 // The kinds of events.
 const (
-	EventCheckDone       EventKind = "check.done"       // a check has ended, wholly or partly, or was split into others
-	EventCheckFailed     EventKind = "check.failed"     // a check has failed or was cancelled
-	EventBatchDone       EventKind = "batch.done"       // all checks that were submitted together, or a batch of documents, have ended
-	EventEvidenceRequest EventKind = "evidence.request" // a partner asks to read passages of a document of this site
-	EventEvidenceAnswer  EventKind = "evidence.answer"  // a request of this site to a partner was decided
-	EventPartnerAlarm    EventKind = "partner.alarm"    // a partner did something that an administrator should examine
+	EventCheckDone       EventKind = "check.done"       // a check has ended, completely or partially, or was split into others
+	EventCheckFailed     EventKind = "check.failed"     // a check failed or was cancelled
+	EventBatchDone       EventKind = "batch.done"       // all checks submitted together, or a batch of documents, have ended
+	EventEvidenceRequest EventKind = "evidence.request" // a partner requests passages of a document of this site
+	EventEvidenceAnswer  EventKind = "evidence.answer"  // this site's request to a partner was decided
+	EventPartnerAlarm    EventKind = "partner.alarm"    // a partner did something that an administrator should look into
 	EventAlertFound      EventKind = "alert.found"      // a later document matches a standing check of this site
-	EventAlertTold       EventKind = "alert.told"       // a partner was told of a later document that matches its standing check
+	EventAlertTold       EventKind = "alert.told"       // a partner was notified of a later document that matches its standing check
 	EventCaseChanged     EventKind = "case.changed"     // this site or the partner acted in a shared case
-	EventPing            EventKind = "ping"             // requested by a person, to try a webhook
+	EventPing            EventKind = "ping"             // requested by a person to test a webhook
 )
 
-// EventKinds returns the kinds that a webhook can subscribe to; a ping goes only to the webhook for which it is requested.
+// EventKinds returns the kinds a webhook can subscribe to; a ping goes only to the webhook it was requested for.
 func EventKinds() []EventKind {
 	return []EventKind{EventCheckDone, EventCheckFailed, EventBatchDone, EventEvidenceRequest, EventEvidenceAnswer,
 		EventPartnerAlarm, EventAlertFound, EventAlertTold, EventCaseChanged}
 }
 
-// HookState is the state of a webhook, which determines whether it receives events.
+// HookState determines whether a webhook receives events.
 type HookState string
 
 // The states of a webhook.
 const (
 	HookActive HookState = "active"
-	HookPaused HookState = "paused" // events wait, at most until they expire
+	HookPaused HookState = "paused" // events wait until they expire
 )
 
-// MaxHooks bounds the webhooks of one account.
+// MaxHooks is the maximum number of webhooks per account.
 const MaxHooks = 20
 
 // HookSecretBytes is the length of a webhook's secret.
 const HookSecretBytes = 32
 
-// Hook is a webhook: an address that events are sent to.
+// Hook is a webhook: an address to which events are sent.
 type Hook struct {
 	ID      HookID
-	Account string // the account whose checks it reports
-	Whole   bool   // it reports the whole site, as long as the account is an administrator's
+	Account string // account whose checks it reports
+	Whole   bool   // reports on the whole site, as long as the account is an administrator's
 	URL     string
-	Title   string // for people
+	Title   string // display name
 	Kinds   []EventKind
-	// Secrets sign the events that are sent. The present secret comes first; a second one is the former secret, while it is still valid.
+	// Secrets sign outgoing events. The current secret comes first, followed by the previous one while it is still valid.
 	Secrets [][]byte
-	Former  time.Time // end of the former secret; zero: there is none
+	Former  time.Time // when the previous secret expires; zero if there is none
 	Made    time.Time
 	State   HookState
 	Cause   string // why it is paused
@@ -72,8 +72,8 @@ type Hook struct {
 
 const hookColumns = `h.id, h.account, h.whole, h.url, h.title, h.kinds, h.secret, h.former, h.former_until, h.made, h.state, h.cause`
 
-// ableHooks are the webhooks that may receive events, since a webhook acts for its account only while the account has the rights.
-// activeHooks are those of them that do receive events.
+// ableHooks selects webhooks that can receive events, since a webhook acts for its account only while the account has the rights.
+// activeHooks selects those that do receive events.
 const (
 	ableHooks = `(SELECT h.id FROM hook h JOIN account a ON a.name = h.account
 		WHERE a.disabled = 0 AND (h.whole = 0 OR a.role = 'administrator'))`
@@ -134,12 +134,12 @@ func words(kinds []EventKind) string {
 
 func newHookSecret() []byte {
 	b := make([]byte, HookSecretBytes)
-	_, _ = rand.Read(b) // never fails (crypto/rand)
+	_, _ = rand.Read(b) // this never fails (crypto/rand)
 	return b
 }
 
-// CreateHook creates an active webhook with a new ID and secret, and returns it; it reads Account, Whole, URL, Title and Kinds of h. It
-// fails with concordat.ErrNotFound if there is no such account, and with concordat.ErrChanged if the account already has MaxHooks.
+// CreateHook creates an active webhook with a new ID and secret, and returns it; it reads Account, Whole, URL, Title and Kinds of h. If
+// there is no such account, it fails with concordat.ErrNotFound, and if the account already has MaxHooks, with concordat.ErrChanged.
 func (db *Webhooks) CreateHook(ctx context.Context, h Hook) (Hook, error) {
 	h.ID, h.State, h.Cause, h.Made = HookID(strings.ToLower(rand.Text())), HookActive, "", instant(stamp(db.now()))
 	h.Secrets, h.Former, h.Title = [][]byte{newHookSecret()}, time.Time{}, cleanText(h.Title)
@@ -162,8 +162,7 @@ func (db *Webhooks) CreateHook(ctx context.Context, h Hook) (Hook, error) {
 	return h, db.fail(err, "create a webhook of %s", h.Account)
 }
 
-// UpdateHook sets URL, Title, Kinds and State of the webhook with h's ID, and clears its Cause, or
-// fails with concordat.ErrNotFound.
+// UpdateHook sets the URL, Title, Kinds and State of the webhook with h's ID and clears its Cause, or fails with concordat.ErrNotFound.
 func (db *Webhooks) UpdateHook(ctx context.Context, h Hook) error {
 	err := h.validate()
 	if err == nil {
@@ -175,7 +174,7 @@ func (db *Webhooks) UpdateHook(ctx context.Context, h Hook) error {
 	return db.fail(err, "update webhook %s", h.ID)
 }
 
-// PauseHook pauses a webhook for a cause, for example a receiver that is gone.
+// PauseHook pauses a webhook with a cause, for example a receiver that is gone.
 func (db *Webhooks) PauseHook(ctx context.Context, id HookID, cause string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return oneOf(c.Exec(ctx, `UPDATE hook SET state = ?, cause = ? WHERE id = ?`, HookPaused, cleanText(cause), id))
@@ -183,8 +182,8 @@ func (db *Webhooks) PauseHook(ctx context.Context, id HookID, cause string) erro
 	return db.fail(err, "pause webhook %s", id)
 }
 
-// RotateHook gives a webhook a new secret. The previous secret still signs for the given time; earlier ones no longer do. It returns the
-// webhook, or concordat.ErrNotFound.
+// RotateHook gives a webhook a new secret. The previous secret still signs for the given time; earlier ones do not. RotateHook returns
+// the webhook, or concordat.ErrNotFound.
 func (db *Webhooks) RotateHook(ctx context.Context, id HookID, overlap time.Duration) (Hook, error) {
 	var h Hook
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -205,7 +204,7 @@ func (db *Webhooks) Hook(ctx context.Context, id HookID) (Hook, error) {
 	return h, db.fail(err, "webhook %s", id)
 }
 
-// Hooks returns the webhooks of an account, or all webhooks if account is empty, in order of ID, starting after the given one: at most
+// Hooks returns the webhooks of an account, or of all accounts if account is empty, ordered by ID, starting after the given one: up to
 // limit, or MaxPage if limit is 0 or larger.
 func (db *Webhooks) Hooks(ctx context.Context, account string, after HookID, limit int) ([]Hook, error) {
 	hs, err := engine.Collect(ctx, db.read(), db.scanHook, `SELECT `+hookColumns+` FROM hook h
@@ -213,7 +212,7 @@ func (db *Webhooks) Hooks(ctx context.Context, account string, after HookID, lim
 	return hs, db.fail(err, "list webhooks")
 }
 
-// DeleteHook deletes a webhook with all its deliveries, or fails with concordat.ErrNotFound.
+// DeleteHook deletes a webhook and all its deliveries, or fails with concordat.ErrNotFound.
 func (db *Webhooks) DeleteHook(ctx context.Context, id HookID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return oneOf(c.Exec(ctx, `DELETE FROM hook WHERE id = ?`, id))

@@ -16,35 +16,35 @@ type DeliveryState string
 
 // The states of a delivery.
 const (
-	DeliveryPending   DeliveryState = "pending"   // to be tried at Due
-	DeliveryDelivered DeliveryState = "delivered" // the receiver has answered with 2xx
-	DeliveryDead      DeliveryState = "dead"      // given up; it can be replayed
+	DeliveryPending   DeliveryState = "pending"   // to be attempted at Due
+	DeliveryDelivered DeliveryState = "delivered" // the receiver answered with 2xx
+	DeliveryDead      DeliveryState = "dead"      // given up; can be replayed
 )
 
-// Delivery is one event for one webhook.
+// Delivery is one event to be delivered to one webhook.
 type Delivery struct {
 	Seq      int64 // from 1, ascending
 	Hook     HookID
-	Event    string // id of the event, the same for every attempt and every webhook
+	Event    string // event id, the same for all attempts and webhooks
 	Kind     EventKind
 	State    DeliveryState
 	Made     time.Time
-	Attempts int       // number of attempts begun so far
-	Round    int       // number of these attempts since it was created or last replayed
+	Attempts int       // number of attempts so far
+	Round    int       // attempts since it was created or last replayed
 	Due      time.Time // time of the next attempt
-	Until    time.Time // no attempt is made after it
-	Ended    time.Time // zero: it has not ended
-	Status   int       // HTTP status of the latest answer; 0: none
+	Until    time.Time // time after which no attempt is made
+	Ended    time.Time // zero if it has not ended
+	Status   int       // HTTP status of the latest answer; 0 if none
 	Cause    string    // cause of the latest failure
 	Body     []byte    // body that is signed and sent
 }
 
-// Attempt is one try of a delivery.
+// Attempt is one attempt at a delivery.
 type Attempt struct {
 	N      int
 	At     time.Time
 	Took   time.Duration
-	Status int // 0: no answer
+	Status int // 0 if there was no answer
 	Cause  string
 }
 
@@ -61,8 +61,8 @@ func scanDelivery(s engine.Scanner) (Delivery, error) {
 	return d, err
 }
 
-// ClaimDelivery gives the caller, until the lease ends, the delivery that has been due longest, and its webhook. It skips the webhooks in
-// busy. It fails with concordat.ErrNotFound if nothing is due. It also marks expired deliveries as dead.
+// ClaimDelivery claims, until the lease ends, the delivery that has been due longest, and returns it with its webhook. It skips the
+// webhooks in busy. If nothing is due, it fails with concordat.ErrNotFound. It also marks expired deliveries as dead.
 func (db *Webhooks) ClaimDelivery(ctx context.Context, lease time.Duration, busy ...HookID) (Delivery, Hook, error) {
 	now := stamp(db.now())
 	var d Delivery
@@ -85,7 +85,7 @@ func (db *Webhooks) ClaimDelivery(ctx context.Context, lease time.Duration, busy
 			(SELECT seq FROM hook_delivery WHERE state = ? AND due <= ? AND lease_until <= ? AND hook IN `+activeHooks+not+`
 			ORDER BY due, seq LIMIT 1) RETURNING seq`, args...).Scan(&seq)
 		if errors.Is(err, sql.ErrNoRows) {
-			none = true // dead ones stay dead
+			none = true // dead ones remain dead
 			return nil
 		}
 		if err != nil {
@@ -103,8 +103,8 @@ func (db *Webhooks) ClaimDelivery(ctx context.Context, lease time.Duration, busy
 	return d, h, db.fail(err, "claim a delivery")
 }
 
-// EndAttempt records the outcome of an attempt of a claimed delivery: the new state and, for DeliveryPending, when it is due again. It
-// fails with ErrLease if another worker has begun the next attempt, and with concordat.ErrNotFound if the delivery is gone.
+// EndAttempt records the outcome of an attempt at a claimed delivery: the new state and, for DeliveryPending, when it is due again. If
+// another worker has started the next attempt, it fails with ErrLease, and if the delivery is gone, with concordat.ErrNotFound.
 func (db *Webhooks) EndAttempt(ctx context.Context, d Delivery, a Attempt, state DeliveryState, due time.Time) error {
 	ended := int64(0)
 	switch state {
@@ -134,7 +134,7 @@ func (db *Webhooks) EndAttempt(ctx context.Context, d Delivery, a Attempt, state
 	return db.fail(err, "delivery %d", d.Seq)
 }
 
-// Delivery returns one delivery with its attempts, oldest first, or concordat.ErrNotFound.
+// Delivery returns a delivery with its attempts, oldest first, or concordat.ErrNotFound.
 func (db *Webhooks) Delivery(ctx context.Context, hook HookID, seq int64) (Delivery, []Attempt, error) {
 	d, err := scanDelivery(db.read().Row(ctx, `SELECT `+deliveryColumns+deliveryTables+`WHERE d.seq = ? AND d.hook = ?`, seq, hook))
 	if err != nil {
@@ -150,8 +150,8 @@ func (db *Webhooks) Delivery(ctx context.Context, hook HookID, seq int64) (Deliv
 	return d, as, db.fail(err, "delivery %d", seq)
 }
 
-// Deliveries returns deliveries of a webhook newest first, starting before the one with Seq before (0: with the newest). If state is not
-// empty, it returns only those in that state. It returns at most limit, or MaxPage if limit is 0 or larger.
+// Deliveries returns deliveries of a webhook, newest first, starting before the one with Seq before (0 for the newest). A nonempty state
+// selects only deliveries in that state. It returns up to limit, or MaxPage if limit is 0 or larger.
 func (db *Webhooks) Deliveries(ctx context.Context, hook HookID, state DeliveryState, before int64, limit int) ([]Delivery, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
@@ -161,16 +161,16 @@ func (db *Webhooks) Deliveries(ctx context.Context, hook HookID, state DeliveryS
 	return ds, db.fail(err, "deliveries of %s", hook)
 }
 
-// Replay selects deliveries to send again.
+// Replay selects deliveries to be sent again.
 type Replay struct {
-	Seq   int64         // this one; 0: all that match the other fields
-	State DeliveryState // DeliveryDead or DeliveryDelivered; empty: both
-	From  time.Time     // made at or after; zero: from the first
-	To    time.Time     // made before; zero: to the last
+	Seq   int64         // a single delivery; 0 for all that match the other fields
+	State DeliveryState // DeliveryDead or DeliveryDelivered; empty for both
+	From  time.Time     // created at or after; zero for no limit
+	To    time.Time     // created before; zero for no limit
 }
 
 // ReplayDeliveries makes ended deliveries of a webhook due now, for another HookTime and under their old event ids, and returns their
-// number, which is bounded by how many may wait. A pending delivery becomes due now.
+// number, which is limited by how many can wait. A pending delivery becomes due now.
 func (db *Webhooks) ReplayDeliveries(ctx context.Context, hook HookID, r Replay) (n int64, err error) {
 	now := db.now()
 	to := int64(1<<63 - 1)
@@ -198,8 +198,8 @@ func (db *Webhooks) ReplayDeliveries(ctx context.Context, hook HookID, r Replay)
 	return n, db.fail(err, "replay deliveries of %s", hook)
 }
 
-// ForgetDeliveries deletes ended deliveries that were created before the instant or are not among the newest keep of their webhook, and
-// events without a delivery. It returns how many deliveries it deleted.
+// ForgetDeliveries deletes ended deliveries that were created before the given time or are not among the newest keep of their webhook,
+// and events without deliveries. It returns the number of deliveries deleted.
 func (db *Webhooks) ForgetDeliveries(ctx context.Context, before time.Time, keep int) (n int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		if n, err = c.Exec(ctx, `DELETE FROM hook_delivery WHERE state <> ? AND made < ?`, DeliveryPending, stamp(before)); err != nil {
@@ -223,7 +223,7 @@ func (db *Webhooks) ForgetDeliveries(ctx context.Context, before time.Time, keep
 	return n, db.fail(err, "forget deliveries")
 }
 
-// DeliveryCounts returns the number of deliveries in each state; a state without deliveries may be missing.
+// DeliveryCounts returns the number of deliveries in each state; it can omit states without deliveries.
 func (db *Webhooks) DeliveryCounts(ctx context.Context) (map[DeliveryState]int, error) {
 	out := map[DeliveryState]int{}
 	_, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (struct{}, error) {

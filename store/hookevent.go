@@ -15,24 +15,24 @@ import (
 // HookTime is how long an event is retried before its delivery is dead.
 const HookTime = 72 * time.Hour
 
-// maxWaiting bounds the waiting deliveries of one webhook; further deliveries are dead at once.
+// maxWaiting is the maximum number of deliveries waiting for one webhook; further ones are dead immediately.
 const maxWaiting = 10_000
 
-// eventBody is the body of a delivery, as JSON.
+// eventBody is the JSON body of a delivery.
 type eventBody struct {
 	Type      EventKind `json:"type"`
 	Timestamp time.Time `json:"timestamp"`
 	Data      any       `json:"data"`
 }
 
-// checkEvent is the data of an event about a check. It contains no title and no text: the receiver requests them with a token
-// and its rights.
+// checkEvent is the data of an event about a check. It contains neither title nor text: the receiver requests them with a token, subject
+// to its rights.
 type checkEvent struct {
 	ID    concordat.TaskID `json:"id"`
 	State concordat.State  `json:"state"`
 	Owner string           `json:"owner,omitempty"`
 	Batch string           `json:"batch,omitempty"`
-	// Leads is the number of leads in the report when it was made; nil: there is no report, or leads were not requested.
+	// Leads is the number of leads in the report when it was made; nil if there is no report, or leads were not requested.
 	Leads *concordat.LeadCount `json:"leads,omitempty"`
 }
 
@@ -42,12 +42,12 @@ type batchEvent struct {
 	Owner  string `json:"owner,omitempty"`
 	Checks int    `json:"checks"`
 	Failed int    `json:"failed"`
-	// Leads is the number of leads between the documents of a Batch, or in the reports of checks submitted together, each
-	// when it was made; nil: the Batch failed, or leads were not requested.
+	// Leads is the number of leads between the documents of a Batch, or in the reports of checks submitted together when each was made;
+	// nil if the Batch failed, or leads were not requested.
 	Leads *concordat.LeadCount `json:"leads,omitempty"`
 }
 
-// disclosureEvent is the data of an event about a request to read passages.
+// disclosureEvent is the data of an event about a request for passages.
 type disclosureEvent struct {
 	ID      string           `json:"id"`
 	Partner concordat.SiteID `json:"partner"`
@@ -61,14 +61,14 @@ type alarmEvent struct {
 	Library concordat.LibraryID `json:"library,omitempty"`
 }
 
-// Announce sends an event to all webhooks that subscribe to it: those of the site and, unless owner is empty, those of the account owner.
+// Announce sends an event to all webhooks that subscribe to it: those of the site and, unless owner is empty, those of account owner.
 // Events for a paused webhook wait. data is JSON.
 func (db *Webhooks) Announce(ctx context.Context, kind EventKind, owner string, data json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error { return db.announce(ctx, c, kind, owner, data) })
 	return db.fail(err, "announce %s", kind)
 }
 
-// announce is Announce in a transaction: the change and its event are stored together.
+// announce is Announce within a transaction: the change and its event are stored together.
 func (db base) announce(ctx context.Context, c engine.Conn, kind EventKind, owner string, data any) error {
 	ids, err := engine.Collect(ctx, c, func(s engine.Scanner) (id HookID, err error) { return id, s.Scan(&id) },
 		`SELECT id FROM hook WHERE kinds LIKE ? AND (whole = 1 OR (account = ? AND ? <> '')) AND id IN `+ableHooks+` ORDER BY id`,
@@ -79,7 +79,7 @@ func (db base) announce(ctx context.Context, c engine.Conn, kind EventKind, owne
 	return db.deliver(ctx, c, kind, data, ids...)
 }
 
-// deliver stores an event and a delivery of it for each webhook.
+// deliver stores an event and a delivery for each webhook.
 func (db base) deliver(ctx context.Context, c engine.Conn, kind EventKind, data any, hooks ...HookID) error {
 	now := db.now()
 	body, err := json.Marshal(eventBody{kind, now.UTC().Truncate(time.Millisecond), data})
@@ -109,7 +109,7 @@ func (db base) deliver(ctx context.Context, c engine.Conn, kind EventKind, data 
 	return nil
 }
 
-// PingHook creates a ping for this webhook only.
+// PingHook creates a ping for one webhook.
 func (db *Webhooks) PingHook(ctx context.Context, id HookID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return db.deliver(ctx, c, EventPing, map[string]HookID{"webhook": id}, id)
@@ -117,7 +117,7 @@ func (db *Webhooks) PingHook(ctx context.Context, id HookID) error {
 	return db.fail(err, "ping webhook %s", id)
 }
 
-// taskEnded announces that a task has ended, and with it perhaps its batch. A batch to which checks are added later ends again.
+// taskEnded announces that a task has ended, and possibly its batch too. A batch ends again if checks are added to it later.
 func (db base) taskEnded(ctx context.Context, c engine.Conn, id concordat.TaskID, leads *concordat.LeadCount) error {
 	var some int
 	if err := c.Row(ctx, `SELECT count(*) FROM hook`).Scan(&some); err != nil || some == 0 {
@@ -132,7 +132,7 @@ func (db base) taskEnded(ctx context.Context, c engine.Conn, id concordat.TaskID
 		kind = EventCheckFailed
 	}
 	err = db.announce(ctx, c, kind, t.Owner, checkEvent{t.ID, t.State, t.Owner, t.Batch, leads})
-	// The texts of an archive are a batch with the name of the task that opened it.
+	// The texts in an archive form a batch with the ID of the task that opened it.
 	for _, batch := range []string{t.Batch, string(t.ID)} {
 		if err == nil && batch != "" {
 			err = db.batchEnded(ctx, c, batch, t.Owner)
@@ -144,7 +144,7 @@ func (db base) taskEnded(ctx context.Context, c engine.Conn, id concordat.TaskID
 func (db base) batchEnded(ctx context.Context, c engine.Conn, batch, owner string) error {
 	e := batchEvent{Batch: batch, Owner: owner}
 	var open int
-	// The documents of a Batch end one by one; FinishBatch announces its end.
+	// The documents of a Batch end one at a time; FinishBatch announces its end.
 	err := c.Row(ctx, `SELECT count(*) FROM batch WHERE id = ?`, batch).Scan(&open)
 	if err != nil || open > 0 {
 		return err
@@ -165,7 +165,7 @@ func (db base) batchEnded(ctx context.Context, c engine.Conn, batch, owner strin
 	return db.announce(ctx, c, EventBatchDone, owner, e)
 }
 
-// batchFinished announces that a Batch has ended. Its documents are its checks.
+// batchFinished announces that a Batch has ended. Its documents count as its checks.
 func (db base) batchFinished(ctx context.Context, c engine.Conn, id string, leads *concordat.LeadCount) error {
 	e := batchEvent{Batch: id, Leads: leads}
 	err := c.Row(ctx, `SELECT owner, (SELECT count(*) FROM batch_member WHERE batch = batch.id), (SELECT count(*) FROM batch_member WHERE batch = batch.id AND reason <> '')
@@ -176,7 +176,7 @@ func (db base) batchFinished(ctx context.Context, c engine.Conn, id string, lead
 	return db.announce(ctx, c, EventBatchDone, e.Owner, e)
 }
 
-// disclosed announces a request to read passages, or the decision about one.
+// disclosed announces a request for passages, or the decision on one.
 func (db base) disclosed(ctx context.Context, c engine.Conn, id string) error {
 	d, err := scanDisclosure(c.Row(ctx, `SELECT `+disclosureColumns+` FROM disclosure WHERE id = ?`, id))
 	pending := d.State == concordat.DisclosurePending

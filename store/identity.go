@@ -9,8 +9,8 @@ import (
 	"concordat/store/engine"
 )
 
-// Identity is a person's account at a sign-in provider. Issuer and subject together identify a person forever (OpenID Connect
-// Core 1.0, section 5.7); an e-mail address does not.
+// Identity is a person's account at a sign-in provider. Issuer and subject together identify a person permanently (OpenID Connect Core
+// 1.0, section 5.7); an e-mail address does not.
 type Identity struct {
 	Issuer, Subject string
 	Account         string
@@ -27,8 +27,8 @@ func scanIdentity(s engine.Scanner) (Identity, error) {
 	return i, err
 }
 
-// LinkIdentity links a person at a provider to an account. It fails with concordat.ErrExists if the person is already linked,
-// and with concordat.ErrNotFound if there is no such account.
+// LinkIdentity links a person at a provider to an account. If the person is already linked, it fails with concordat.ErrExists, and if
+// there is no such account, with concordat.ErrNotFound.
 func (db *People) LinkIdentity(ctx context.Context, i Identity) error {
 	err := i.validate()
 	if err == nil {
@@ -54,8 +54,7 @@ func linkIdentity(ctx context.Context, c engine.Conn, i Identity) error {
 	return err
 }
 
-// CreateLinked creates an account and links a person to it. Either both succeed or neither does. It fails as CreateAccount and LinkIdentity
-// do.
+// CreateLinked creates an account and links a person to it, in one transaction. It fails like CreateAccount and LinkIdentity.
 func (db *People) CreateLinked(ctx context.Context, a Account, i Identity) error {
 	i.Account = a.Name
 	err := a.validate()
@@ -88,7 +87,7 @@ func (db *People) UseIdentity(ctx context.Context, issuer, subject string) error
 	return db.fail(err, "identity")
 }
 
-// Identities returns the links of an account, or all links if account is empty, in order of account, issuer and subject.
+// Identities returns the links of an account, or of all accounts if account is empty, ordered by account, issuer and subject.
 func (db *People) Identities(ctx context.Context, account string) ([]Identity, error) {
 	const from = `SELECT ` + identityColumns + ` FROM identity `
 	const order = ` ORDER BY account, issuer, subject`
@@ -102,7 +101,7 @@ func (db *People) Identities(ctx context.Context, account string) ([]Identity, e
 	return is, db.fail(err, "identities of %s", account)
 }
 
-// UnlinkIdentity ends a link, or fails with concordat.ErrNotFound. Sessions that began with it end.
+// UnlinkIdentity ends a link, or fails with concordat.ErrNotFound. Sessions started with it end.
 func (db *People) UnlinkIdentity(ctx context.Context, issuer, subject string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var account string
@@ -116,11 +115,11 @@ func (db *People) UnlinkIdentity(ctx context.Context, issuer, subject string) er
 	return db.fail(err, "unlink")
 }
 
-// maxFlows bounds the waiting flows of one kind, since strangers can start them.
+// maxFlows is the maximum number of waiting flows of one kind, since strangers can start them.
 const maxFlows = 100_000
 
-// PutFlow stores data under a secret of at least 128 random bits until it expires. It fails with concordat.ErrUnavailable if too many flows
-// wait, and with concordat.ErrExists if the secret was used before.
+// PutFlow stores data under a secret of at least 128 random bits until it expires. If too many flows are waiting, it fails with
+// concordat.ErrUnavailable, and if the secret was used before, with concordat.ErrExists.
 func (db *People) PutFlow(ctx context.Context, kind, secret, data string, expires time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		if _, err := c.Exec(ctx, `DELETE FROM flow WHERE expires <= ?`, stamp(db.now())); err != nil {
@@ -139,8 +138,8 @@ func (db *People) PutFlow(ctx context.Context, kind, secret, data string, expire
 	return db.fail(err, "keep %s", kind)
 }
 
-// TakeFlow returns the data under a secret and deletes it: only one of two callers gets it. It fails with
-// concordat.ErrNotFound if the secret is unknown, taken or expired.
+// TakeFlow returns the data under a secret and deletes it, so that only one of two callers gets it. If the secret is unknown, taken or
+// expired, it fails with concordat.ErrNotFound.
 func (db *People) TakeFlow(ctx context.Context, kind, secret string) (string, error) {
 	var data string
 	err := db.write(ctx, func(c engine.Conn) error {

@@ -14,18 +14,18 @@ import (
 	"concordat/store/engine"
 )
 
-// Intake names documents that are being added to a site, first to the index and then to the catalogue. It is stored before the index is
-// changed, so that after a crash it names the documents in which the two may differ.
+// Intake lists documents that are being added to a site, first to the index and then to the catalogue. It is stored before the index is
+// changed, so that after a crash it lists the documents in which the two can differ.
 type Intake struct {
 	ID     string
-	Worker string // the worker that began it
+	Worker string // worker that started it
 	Made   time.Time
 	Rows   []DocumentRow
 }
 
 const intakeColumns = `id, worker, made, documents`
 
-// BeginIntake records that the documents are about to enter the index, and returns the id of the intake.
+// BeginIntake records that the documents are about to be added to the index, and returns the id of the intake.
 func (db *Catalogue) BeginIntake(ctx context.Context, worker string, rows []DocumentRow, made time.Time) (string, error) {
 	if err := db.checkDocuments(rows); err != nil {
 		return "", err
@@ -42,8 +42,8 @@ func (db *Catalogue) BeginIntake(ctx context.Context, worker string, rows []Docu
 	return id, db.fail(err, "begin to take in %d documents", len(rows))
 }
 
-// FinishIntake records the documents as PutDocuments does, and ends the intake. It fails with ErrLease, and records nothing, if
-// another process has settled the intake in the meantime.
+// FinishIntake records the documents like PutDocuments, and ends the intake. If another process has settled the intake in the meantime,
+// it records nothing and fails with ErrLease.
 func (db *Catalogue) FinishIntake(ctx context.Context, id string, rows []DocumentRow) error {
 	if err := db.checkDocuments(rows); err != nil {
 		return err
@@ -57,8 +57,8 @@ func (db *Catalogue) FinishIntake(ctx context.Context, id string, rows []Documen
 	return db.fail(err, "take in %d documents", len(rows))
 }
 
-// ClaimIntake gives an intake a new id, which it returns, so that the worker that began it can no longer finish it. It fails
-// with ErrLease if the intake has ended or was claimed.
+// ClaimIntake gives an intake a new id, which it returns, so that the worker that started it can no longer finish it. If the intake has
+// ended or was claimed, it fails with ErrLease.
 func (db *Catalogue) ClaimIntake(ctx context.Context, id string) (string, error) {
 	claimed := strings.ToLower(rand.Text())
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -79,13 +79,13 @@ func endIntake(ctx context.Context, c engine.Conn, id string) error {
 	return fmt.Errorf("intake %s has ended: %w", id, ErrLease)
 }
 
-// Intakes returns the unfinished intakes of a worker, the oldest first.
+// Intakes returns a worker's unfinished intakes, oldest first.
 func (db *Catalogue) Intakes(ctx context.Context, worker string) ([]Intake, error) {
 	out, err := engine.Collect(ctx, db.read(), scanIntake, `SELECT `+intakeColumns+` FROM intake WHERE worker = ? ORDER BY made, id`, worker)
 	return out, db.fail(err, "intakes of %q", worker)
 }
 
-// IntakesBefore returns the unfinished intakes that any worker began before the given time, the oldest first.
+// IntakesBefore returns the unfinished intakes that any worker started before the given time, oldest first.
 func (db *Catalogue) IntakesBefore(ctx context.Context, before time.Time) ([]Intake, error) {
 	out, err := engine.Collect(ctx, db.read(), scanIntake, `SELECT `+intakeColumns+` FROM intake WHERE made < ? ORDER BY made, id`,
 		stamp(before))
@@ -102,7 +102,7 @@ func scanIntake(s engine.Scanner) (x Intake, err error) {
 	return x, err
 }
 
-// Catalogued returns the text hashes of the given documents that are in the catalogue.
+// Catalogued returns the text hashes of those given documents that are in the catalogue.
 func (db *Catalogue) Catalogued(ctx context.Context, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (map[concordat.DocumentID]string, error) {
 	out := make(map[concordat.DocumentID]string, len(ids))
@@ -127,7 +127,7 @@ func (db *Catalogue) Catalogued(ctx context.Context, lib concordat.LibraryID,
 	return out, nil
 }
 
-// goneName returns the name that receipts give a document.
+// goneName returns a document's name in receipts.
 func goneName(lib concordat.LibraryID, id concordat.DocumentID) string {
 	h := sha256.Sum256([]byte(string(lib) + "/" + string(id)))
 	return hex.EncodeToString(h[:])
@@ -140,12 +140,12 @@ func noteGone(ctx context.Context, c engine.Conn, lib concordat.LibraryID, id co
 	return err
 }
 
-// WasDeleted reports whether a document of the library was ever deleted. It may exist again.
+// WasDeleted reports whether a document of the library was ever deleted. The document may exist again.
 func (db *Catalogue) WasDeleted(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (bool, error) {
 	return db.deletedBetween(ctx, goneName(lib, id), "")
 }
 
-// WasDeletedAs is WasDeleted for a prefix, in hexadecimal digits, of the name that receipts give a document.
+// WasDeletedAs is WasDeleted for a prefix, in hexadecimal digits, of a document's name in receipts.
 func (db *Catalogue) WasDeletedAs(ctx context.Context, name string) (bool, error) {
 	return db.deletedBetween(ctx, name, "g") // "g" sorts after every hexadecimal digit
 }

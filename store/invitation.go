@@ -11,15 +11,15 @@ import (
 	"concordat/store/engine"
 )
 
-// Invitation is an invitation that this site made. The token itself is not stored.
+// Invitation is an invitation issued by this site. The token itself is not stored.
 type Invitation struct {
 	Hash    [32]byte // hash of the token
-	Digest  [32]byte // digest of the invitation, from which the words are computed
-	Note    string   // the intended recipient
+	Digest  [32]byte // digest of the invitation, from which its words are derived
+	Note    string   // intended recipient
 	Grants  []Grant
 	Made    time.Time // set by the store
 	Expires time.Time
-	Used    time.Time        // zero: it has not been used
+	Used    time.Time        // zero if it has not been used
 	Site    concordat.SiteID // site that used it
 	Request [32]byte         // digest of its enrolment
 }
@@ -78,10 +78,10 @@ func (db *Partners) Invitations(ctx context.Context) ([]Invitation, error) {
 	return is, db.fail(err, "invitations")
 }
 
-// Redeem uses up the invitation and stores p, with the invitation's grants, as a pending partner that this site invited. Either both
-// succeed or neither does. request is the digest of the enrolment; repeating it is not an error and changes nothing, since the first
+// Redeem uses up the invitation and stores p, with the invitation's grants, as a pending partner invited by this site, in one
+// transaction. request is the digest of the enrolment; repeating the same one is not an error and changes nothing, since the first
 // receipt may have been lost. It fails with concordat.ErrNotFound for an unknown invitation, with concordat.ErrRefused for one that was
-// used or has ended, and as AddPartner does.
+// used or has expired, and like AddPartner.
 func (db *Partners) Redeem(ctx context.Context, hash, request [32]byte, p Partner) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		i, err := scanInvitation(c.Row(ctx, `SELECT `+invitationColumns+` FROM invitation WHERE hash = ?`, hex.EncodeToString(hash[:])))

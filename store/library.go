@@ -11,37 +11,37 @@ import (
 	"concordat/store/engine"
 )
 
-// Library is a named collection of documents with its policy.
+// Library is a named collection of documents, with its policy.
 type Library struct {
 	ID        concordat.LibraryID
 	Title     string
 	Policy    Policy
 	Created   time.Time
-	Documents int // counted by the store; not read from a caller
+	Documents int // set by the store; ignored on input
 }
 
-// Policy is the set of rules that the owner of a library sets for everyone. Each partner for which the library is open also has a Share.
+// Policy is the set of rules that a library's owner sets for everyone. Each partner that the library is open to also has a Share.
 type Policy struct {
-	// Forward says which sentences of checks that name this library are forwarded: unmatched, all or none; empty: the
-	// site's setting. The strictest of several libraries applies, and a check's own choice overrides all.
+	// Forward determines which sentences of checks that name this library are forwarded: unmatched, all or none; empty for the site's
+	// setting. The strictest of several libraries applies; a choice made in the check overrides all of them.
 	Forward string `json:"forward,omitempty"`
-	// Template names the section template of its documents, and of submissions checked against it alone or with libraries of
-	// the same template, unless a check names its own; empty: none.
+	// Template names the section template for its documents, and for submissions checked against it alone or with libraries that have the
+	// same template, unless a check names another; empty for none.
 	Template string `json:"template,omitempty"`
-	// Meaning says whether its documents are indexed by meaning: MeaningOff, or empty for the site's setting.
+	// Meaning determines whether its documents are indexed by meaning: MeaningOff, or empty for the site's setting.
 	Meaning string `json:"meaning,omitempty"`
-	// Until Embargo, partners get no answer; zero: there is no embargo.
+	// Partners get no answer before Embargo; zero for no embargo.
 	Embargo time.Time `json:"embargo,omitzero"`
-	// From Expires on, the library no longer answers anyone; zero: it always answers.
+	// The library answers nobody from Expires on; zero for no expiry.
 	Expires time.Time `json:"expires,omitzero"`
-	// KeepDays is the number of days after which a document of the library is deleted; 0: never.
+	// KeepDays is the number of days after which the library's documents are deleted; 0 for never.
 	KeepDays int `json:"keep_days,omitempty"`
-	// Central is the version of the settings for all machines that contains this policy, which can then only be changed there; 0: the
-	// policy is this store's own.
+	// Central is the version of the settings for all machines that contains this policy, which can then be changed only there; 0 if the
+	// policy belongs to this store.
 	Central int64 `json:"central,omitempty"`
 }
 
-// MeaningOff is the policy of a library whose documents have no cells of meaning.
+// MeaningOff is the policy of a library with documents that have no cells of meaning.
 const MeaningOff = "off"
 
 // Validate returns nil or an error that wraps concordat.ErrInvalid.
@@ -71,7 +71,7 @@ func scanLibrary(s engine.Scanner) (Library, error) {
 		return Library{}, err
 	}
 	l.Created = instant(created)
-	// A rule that this program does not know must not be dropped silently.
+	// A rule unknown to this program must not be dropped silently.
 	dec := json.NewDecoder(bytes.NewReader([]byte(policy)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&l.Policy); err != nil {
@@ -80,7 +80,7 @@ func scanLibrary(s engine.Scanner) (Library, error) {
 	return l, nil
 }
 
-// CreateLibrary creates l. It fails with concordat.ErrExists if its id is taken.
+// CreateLibrary creates l. If its id exists, it fails with concordat.ErrExists.
 func (db *Catalogue) CreateLibrary(ctx context.Context, l Library) error {
 	policy, err := encodeLibrary(l)
 	if err == nil {
@@ -93,9 +93,9 @@ func (db *Catalogue) CreateLibrary(ctx context.Context, l Library) error {
 	return db.fail(err, "create library %s", l.ID)
 }
 
-// UpdateLibrary sets the title and the policy of the library with l's id, or fails with concordat.ErrNotFound. The time of creation stays.
-// If the present policy has Central set, it can only be replaced by one of a later version or released unchanged with Central 0; otherwise
-// the call fails with concordat.ErrRefused.
+// UpdateLibrary sets the title and policy of the library with l's id, or fails with concordat.ErrNotFound. The time of creation does not
+// change. If the current policy has Central set, it can only be replaced by one of a later version, or released unchanged with Central 0;
+// otherwise, the call fails with concordat.ErrRefused.
 func (db *Catalogue) UpdateLibrary(ctx context.Context, l Library) error {
 	policy, err := encodeLibrary(l)
 	if err == nil {
@@ -139,7 +139,7 @@ func encodeLibrary(l Library) (policy string, err error) {
 	return string(b), err
 }
 
-// oneOf returns concordat.ErrNotFound if a statement changed no row.
+// oneOf returns concordat.ErrNotFound if a statement changed no rows.
 func oneOf(n int64, err error) error {
 	if err == nil && n == 0 {
 		return concordat.ErrNotFound
@@ -153,14 +153,14 @@ func (db *Catalogue) Library(ctx context.Context, id concordat.LibraryID) (Libra
 	return l, db.fail(err, "library %s", id)
 }
 
-// Libraries returns all libraries in order of id, with their numbers of documents.
+// Libraries returns all libraries ordered by id, with their numbers of documents.
 func (db *Catalogue) Libraries(ctx context.Context) ([]Library, error) {
 	ls, err := engine.Collect(ctx, db.read(), scanLibrary, `SELECT `+libraryColumns+` FROM library l ORDER BY l.id`)
 	return ls, db.fail(err, "list libraries")
 }
 
-// DeleteLibrary deletes an empty library and its record of ingest. It fails with concordat.ErrNotFound if there is no such library, and
-// with concordat.ErrInvalid while it has documents.
+// DeleteLibrary deletes an empty library and its ingest records. If there is no such library, it fails with concordat.ErrNotFound, and if
+// it still has documents, with concordat.ErrInvalid.
 func (db *Catalogue) DeleteLibrary(ctx context.Context, id concordat.LibraryID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		l, err := scanLibrary(c.Row(ctx, `SELECT `+libraryColumns+` FROM library l WHERE l.id = ?`, id))

@@ -12,18 +12,18 @@ import (
 	"concordat/store/engine"
 )
 
-// LTIPlatform is a learning platform that may use the site. Issuer and Client together identify it.
+// LTIPlatform is a learning platform that is allowed to use the site. Issuer and Client together identify it.
 type LTIPlatform struct {
 	ID       string // short name, unique
 	Name     string
 	Issuer   string
 	Client   string // the site's client id at the platform
 	AuthURL  string // where browsers go to sign in
-	TokenURL string // where access tokens come from
-	// TokenAudience is the audience of a request for a token; empty: TokenURL.
+	TokenURL string // source of access tokens
+	// TokenAudience is the audience of a token request; empty for TokenURL.
 	TokenAudience string
-	KeysURL       string   // its public keys
-	Deployments   []string // accepted deployments; "*": any
+	KeysURL       string   // location of its public keys
+	Deployments   []string // accepted deployments; "*" for any
 	Hosts         []string // hosts of its services besides those above; a leading dot includes all subdomains
 	Disabled      bool
 	Made          time.Time
@@ -44,8 +44,8 @@ func scanPlatform(s engine.Scanner) (LTIPlatform, error) {
 	return p, err
 }
 
-// PutLTIPlatform stores a platform, replacing one with its ID. It fails with concordat.ErrExists if another platform has the same issuer
-// and client.
+// PutLTIPlatform stores a platform, replacing any with its ID. If another platform has the same issuer and client, it fails with
+// concordat.ErrExists.
 func (db *LTI) PutLTIPlatform(ctx context.Context, p LTIPlatform) error {
 	err := checkName("platform", p.ID)
 	if err == nil && (p.Issuer == "" || p.Client == "") {
@@ -88,13 +88,13 @@ func (db *LTI) LTIPlatform(ctx context.Context, id string) (LTIPlatform, error) 
 	return p, db.fail(err, "platform %s", id)
 }
 
-// LTIPlatforms returns all platforms in order of ID.
+// LTIPlatforms returns all platforms ordered by ID.
 func (db *LTI) LTIPlatforms(ctx context.Context) ([]LTIPlatform, error) {
 	ps, err := engine.Collect(ctx, db.read(), scanPlatform, `SELECT `+platformColumns+` FROM lti_platform ORDER BY id`)
 	return ps, db.fail(err, "list platforms")
 }
 
-// LTIIssuer returns the platforms of an issuer in order of ID; if client is empty, those of any client.
+// LTIIssuer returns an issuer's platforms ordered by ID, for any client if client is empty.
 func (db *LTI) LTIIssuer(ctx context.Context, issuer, client string) ([]LTIPlatform, error) {
 	ps, err := engine.Collect(ctx, db.read(), scanPlatform,
 		`SELECT `+platformColumns+` FROM lti_platform WHERE issuer = ? AND (client = ? OR ? = '') ORDER BY id`,
@@ -102,8 +102,8 @@ func (db *LTI) LTIIssuer(ctx context.Context, issuer, client string) ([]LTIPlatf
 	return ps, db.fail(err, "platforms of %s", issuer)
 }
 
-// DeleteLTIPlatform deletes a platform with the choices made there and its requests for checks. The checks stay. It fails with
-// concordat.ErrNotFound if there is no such platform.
+// DeleteLTIPlatform deletes a platform, the choices made there and its requests for checks. The checks remain. If there is no such
+// platform, it fails with concordat.ErrNotFound.
 func (db *LTI) DeleteLTIPlatform(ctx context.Context, id string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `DELETE FROM lti_platform WHERE id = ?`, id)
@@ -120,8 +120,7 @@ func (db *LTI) DeleteLTIPlatform(ctx context.Context, id string) error {
 	return db.fail(err, "delete platform %s", id)
 }
 
-// PutLTIChoices stores what a teacher chose for an activity, as JSON. An empty context applies to every context without choices
-// of its own.
+// PutLTIChoices stores a teacher's choices for an activity as JSON. An empty context applies to every context without its own choices.
 func (db *LTI) PutLTIChoices(ctx context.Context, platform, id, context string, choices []byte) error {
 	err := checkName("processor", id)
 	if err == nil {
@@ -135,7 +134,7 @@ func (db *LTI) PutLTIChoices(ctx context.Context, platform, id, context string, 
 	return db.fail(err, "keep choices of %s", id)
 }
 
-// LTIChoices returns the choices for an activity in a context or, if there are none, those for every context. Without either, it fails
+// LTIChoices returns the choices for an activity in a context or, failing that, those for every context. If there are neither, it fails
 // with concordat.ErrNotFound.
 func (db *LTI) LTIChoices(ctx context.Context, platform, id, context string) ([]byte, error) {
 	var choices string
@@ -144,11 +143,11 @@ func (db *LTI) LTIChoices(ctx context.Context, platform, id, context string) ([]
 	return []byte(choices), db.fail(err, "choices of %s", id)
 }
 
-// LTICheck says whose work a check from a learning platform is about.
+// LTICheck records whose work a check from a learning platform covers.
 type LTICheck struct {
 	Task                          concordat.TaskID
 	Platform, Deployment, Context string
-	Learner                       string // the submitter's name at the platform; empty: a teacher
+	Learner                       string // the submitter's name at the platform; empty for a teacher
 	Made                          time.Time
 }
 
@@ -162,7 +161,7 @@ func scanLTICheck(s engine.Scanner) (LTICheck, error) {
 	return k, err
 }
 
-// PutLTICheck records whose work a check is about; an existing record stays as it is.
+// PutLTICheck records whose work a check covers; it does not change an existing record.
 func (db *LTI) PutLTICheck(ctx context.Context, k LTICheck) error {
 	err := checkName("task", k.Task)
 	if err == nil {
@@ -177,14 +176,13 @@ func putLTICheck(ctx context.Context, c engine.Conn, k LTICheck) error {
 	return err
 }
 
-// LTICheck returns whose work a check is about, or concordat.ErrNotFound.
+// LTICheck returns whose work a check covers, or concordat.ErrNotFound.
 func (db *LTI) LTICheck(ctx context.Context, id concordat.TaskID) (LTICheck, error) {
 	k, err := scanLTICheck(db.read().Row(ctx, `SELECT `+ltiCheckColumns+` FROM lti_check WHERE task = ?`, id))
 	return k, db.fail(err, "check %s", id)
 }
 
-// LTIChecks returns the checks of a context, newest first, at most limit or MaxPage. If learner is not empty, it returns only that
-// learner's.
+// LTIChecks returns the checks in a context, newest first, up to limit or MaxPage. A nonempty learner selects only that learner's.
 func (db *LTI) LTIChecks(ctx context.Context, platform, deployment, context, learner string, limit int) ([]LTICheck, error) {
 	ks, err := engine.Collect(ctx, db.read(), scanLTICheck, `SELECT `+ltiCheckColumns+` FROM lti_check
 		WHERE platform = ? AND deployment = ? AND context = ? AND (learner = ? OR ? = '') ORDER BY made DESC, task LIMIT ?`,

@@ -13,28 +13,28 @@ import (
 
 // The states of an LTIAsset.
 const (
-	LTIFetch  = "fetch"  // its file is yet to be fetched
-	LTIChecks = "check"  // its check has yet to end, and the platform to be informed
+	LTIFetch  = "fetch"  // its file has yet to be fetched
+	LTIChecks = "check"  // its check has yet to end, and the platform has yet to be notified
 	LTIDone   = "done"   // the platform has the result
-	LTIFailed = "failed" // given up; Code and Cause say why
+	LTIFailed = "failed" // given up; see Code and Cause
 )
 
-// LTIAsset is a file that a platform sent to be checked.
+// LTIAsset is a file sent by a platform to be checked.
 type LTIAsset struct {
 	ID                            string
 	Platform, Deployment, Context string
 	Activity, Submission          string
-	Asset                         string // as the platform names it
+	Asset                         string // the platform's name for it
 	Learner                       string // the submitter's name at the platform
-	Processor                     string // activity that has the choices; may be empty
+	Processor                     string // activity with the choices; can be empty
 	URL, ReportURL                string
 	Title, Filename, Media        string
-	Digest                        string // SHA-256 that the platform stated, hexadecimal; may be empty
+	Digest                        string // hexadecimal SHA-256 stated by the platform; can be empty
 
-	// The rest is its progress.
+	// The remaining fields track its progress.
 
 	State    string
-	Told     string // the progress last sent to the platform
+	Told     string // progress last sent to the platform
 	Code     string // code of a failure
 	Cause    string // cause of a failure, for the administrator
 	Task     concordat.TaskID
@@ -59,8 +59,8 @@ func scanAsset(s engine.Scanner) (LTIAsset, error) {
 const flowNotice = "lti-notice"
 
 // TakeLTINotice accepts all assets of a notice or none, and remembers the notice until forget. It reports whether the notice is new; a
-// repeated one changes nothing. A known asset keeps its ID. If it had failed, it is fetched again, and if it was done, its result is sent
-// to the platform again.
+// repeated one changes nothing. A known asset keeps its ID. If it had failed, it is fetched again; if it was done, its result is sent to
+// the platform again.
 func (db *LTI) TakeLTINotice(ctx context.Context, notice string, forget time.Time, assets []LTIAsset) (bool, error) {
 	fresh := true
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -100,8 +100,8 @@ func takeAsset(ctx context.Context, c engine.Conn, a LTIAsset, now time.Time) er
 	return err
 }
 
-// ClaimLTIAsset claims one asset that needs work until the lease ends: one to be fetched, one whose check has ended or is
-// gone, or one whose start the platform does not know yet. It fails with concordat.ErrNotFound if there is none.
+// ClaimLTIAsset claims, until the lease ends, one asset that needs work: it has yet to be fetched, its check has ended or is gone, or the
+// platform does not know yet that its check started. If there is none, it fails with concordat.ErrNotFound.
 func (db *LTI) ClaimLTIAsset(ctx context.Context, lease time.Duration) (LTIAsset, error) {
 	now := db.now()
 	var a LTIAsset
@@ -125,8 +125,8 @@ func (db *LTI) ClaimLTIAsset(ctx context.Context, lease time.Duration) (LTIAsset
 	return a, db.fail(err, "claim an asset")
 }
 
-// SetLTIAsset stores the progress of an asset and, if it has a Task, whose work that task checks. It fails with concordat.ErrNotFound if
-// the asset is gone.
+// SetLTIAsset stores the progress of an asset and, if it has a Task, whose work that task checks. If the asset is gone, it fails with
+// concordat.ErrNotFound.
 func (db *LTI) SetLTIAsset(ctx context.Context, a LTIAsset) error {
 	var err error
 	switch a.State {
@@ -150,8 +150,8 @@ func (db *LTI) SetLTIAsset(ctx context.Context, a LTIAsset) error {
 	return db.fail(err, "keep asset %s", a.ID)
 }
 
-// FindLTIAsset returns what the site knows about an asset, the latest record if several processors have it, or concordat.ErrNotFound. An
-// empty processor matches any.
+// FindLTIAsset returns the record of an asset, the latest one if several processors have it, or concordat.ErrNotFound. An empty processor
+// matches any.
 func (db *LTI) FindLTIAsset(ctx context.Context, platform, deployment, asset, processor string) (LTIAsset, error) {
 	a, err := scanAsset(db.read().Row(ctx, `SELECT `+assetColumns+` FROM lti_asset
 		WHERE platform = ? AND deployment = ? AND asset = ? AND (processor = ? OR ? = '') ORDER BY made DESC, id LIMIT 1`,
@@ -159,7 +159,7 @@ func (db *LTI) FindLTIAsset(ctx context.Context, platform, deployment, asset, pr
 	return a, db.fail(err, "asset %s", asset)
 }
 
-// LTIAssets returns the files that platforms sent to be checked, newest first, at most limit or MaxPage.
+// LTIAssets returns the files sent by platforms to be checked, newest first, up to limit or MaxPage.
 func (db *LTI) LTIAssets(ctx context.Context, limit int) ([]LTIAsset, error) {
 	as, err := engine.Collect(ctx, db.read(), scanAsset, `SELECT `+assetColumns+` FROM lti_asset ORDER BY made DESC, id LIMIT ?`, page(limit))
 	return as, db.fail(err, "list assets")

@@ -6,37 +6,37 @@ import (
 	"concordat/store/engine"
 )
 
-// Types of package engine that callers of the store use.
+// Types of package engine used by callers of the store.
 type (
-	// Engine describes the engine that keeps the store.
+	// Engine describes the engine of the store.
 	Engine = engine.Info
 	// Snapshot is the state of the store at one moment.
 	Snapshot = engine.Snapshot
-	// Copy says how to copy a store.
+	// Copy configures the copying of a store.
 	Copy = engine.Copy
-	// Copied is a table that CopyTo copied.
+	// Copied is a table copied by CopyTo.
 	Copied = engine.Copied
 )
 
-// IsURL reports whether a place is the address of a PostgreSQL database; otherwise it is a file.
+// IsURL reports whether a place is the address of a PostgreSQL database rather than a file.
 func IsURL(place string) bool { return engine.IsURL(place) }
 
-// Redacted returns a place without the password of its address, so that it may be shown.
+// Redacted removes the password from the address of a place, so that it can be displayed.
 func Redacted(place string) string { return engine.Redacted(place) }
 
 // Engine reads the engine's version, size and settings.
 func (db *DB) Engine(ctx context.Context) (Engine, error) { return db.engine.Info(ctx) }
 
-// Check reads the whole database and fails with concordat.ErrCorrupt at the first inconsistency. Its cost grows with the
-// size of the database; the audit has its own VerifyAudit.
+// Check reads the whole database and fails with concordat.ErrCorrupt at the first inconsistency. Its cost grows with the size of the
+// database; for the audit log, call VerifyAudit.
 func (db *DB) Check(ctx context.Context) error { return db.engine.Check(ctx) }
 
-// Purge removes the bytes of deleted and replaced rows from the disk if the engine can; see [engine.DB.Purge].
+// Purge erases deleted and replaced rows from disk if the engine can; see [engine.DB.Purge].
 func (db *DB) Purge(ctx context.Context, whole bool) (purged bool, err error) {
 	return db.engine.Purge(ctx, whole)
 }
 
-// Snapshot returns the present state of the store; see [engine.DB.Snapshot]. The caller closes it.
+// Snapshot returns the current state of the store; see [engine.DB.Snapshot]. The caller must close it.
 func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) { return db.engine.Snapshot(ctx) }
 
 // CopyTo copies the store, as of one moment, to an empty store with any engine; see [engine.DB.CopyTo].
@@ -44,9 +44,9 @@ func (db *DB) CopyTo(ctx context.Context, to *DB, o Copy) ([]Copied, error) {
 	return db.engine.CopyTo(ctx, to.engine, o)
 }
 
-// Restored prepares a store that was restored from an earlier copy, before it is used, so that nothing that ended since then becomes valid
-// again. Browser sessions, links to choose a password, flows at a provider and open invitations of partners end. Mirrors, which are not
-// backed up, start again. Restored can be called repeatedly.
+// Restored prepares a store restored from an earlier copy for use, so that nothing that has ended since then becomes valid again. It ends
+// browser sessions, links for choosing a password, flows at a provider and open invitations of partners. Mirrors, which are not backed
+// up, start over. It can be called repeatedly.
 func (db *DB) Restored(ctx context.Context) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, s := range []struct {
@@ -68,15 +68,15 @@ func (db *DB) Restored(ctx context.Context) error {
 	return db.fail(err, "ready the restored store")
 }
 
-// ofFederations are the tables about this site and its partners, in an order in which they can be emptied.
+// ofFederations lists the tables about this site and its partners, in an order in which they can be emptied.
 var ofFederations = []string{"shared_case", "mirror_document", "mirror", "standing_ask", "disclosure", "outbox", "inbox", "showing",
 	"shipped", "spent",
 	"partner_alarm", "answer_question", "outlined", "answer_hit", "answer_document", "answer_job", "epoch_document", "epoch", "share",
 	"ask", "exposure", "witness", "federation_member", "federation", "invitation", "partner", "card", "taken", "keystore"}
 
-// LeaveFederations deletes everything about other sites: cards, partners, federations, what this site let them see and what it
-// asked them. Libraries, checks, accounts and the audit stay. It is for a copy of a site used next to the original, which
-// alone keeps the identity.
+// LeaveFederations deletes everything about other sites: cards, partners, federations, what this site disclosed to them and what it asked
+// them. Libraries, checks, accounts and the audit log remain. It is meant for a copy of a site used alongside the original, which alone
+// keeps the identity.
 func (db *DB) LeaveFederations(ctx context.Context) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, table := range ofFederations {

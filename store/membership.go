@@ -9,22 +9,22 @@ import (
 	"concordat/store/engine"
 )
 
-// Membership is a federation that the site is in. Its secrets are in the keystore.
+// Membership is a federation that the site belongs to. Its secrets are in the keystore.
 type Membership struct {
 	Federation concordat.FederationID `json:"federation"`
-	Leader     concordat.SiteID       `json:"leader"` // the site that hands out the secrets
+	Leader     concordat.SiteID       `json:"leader"` // site that distributes the secrets
 	Joined     time.Time              `json:"joined"` // set by the store
 	Members    []Member               `json:"members"`
 }
 
-// Member is a site in a federation, this one included.
+// Member is a site in a federation, including this one.
 type Member struct {
 	Site    concordat.SiteID `json:"site"`
 	Since   time.Time        `json:"since"`
 	Removed time.Time        `json:"removed,omitzero"`
 }
 
-// Join stores a federation and its members. Sites that are not in members count as removed from then on.
+// Join stores a federation and its members. Sites missing from members count as removed from then on.
 func (db *Partners) Join(ctx context.Context, f concordat.FederationID, leader concordat.SiteID, members ...concordat.SiteID) error {
 	err := checkName("federation", f)
 	if err == nil {
@@ -75,7 +75,7 @@ func membersOf(ctx context.Context, c engine.Conn, f concordat.FederationID) ([]
 	}, `SELECT site, since, removed FROM federation_member WHERE federation = ? ORDER BY site`, f)
 }
 
-// Memberships returns the federations that the site is in, in order of name.
+// Memberships returns the federations that the site belongs to, ordered by name.
 func (db *Partners) Memberships(ctx context.Context) ([]Membership, error) {
 	ms, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Membership, error) {
 		var m Membership
@@ -92,7 +92,7 @@ func (db *Partners) Memberships(ctx context.Context) ([]Membership, error) {
 	return ms, db.fail(err, "federations")
 }
 
-// Leave deletes a federation. It fails with concordat.ErrNotFound if the site is not in it.
+// Leave deletes a federation. If the site does not belong to it, it fails with concordat.ErrNotFound.
 func (db *Partners) Leave(ctx context.Context, f concordat.FederationID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `DELETE FROM federation WHERE name = ?`, f)

@@ -8,7 +8,7 @@ import (
 	"concordat/store/engine"
 )
 
-// MirrorKey names a mirror: a partner's library as fingerprints of one epoch.
+// MirrorKey identifies a mirror: a partner's library as fingerprints for one epoch.
 type MirrorKey struct {
 	Site    concordat.SiteID
 	Library concordat.LibraryID
@@ -20,15 +20,15 @@ type Mirror struct {
 	MirrorKey
 	Scheme    concordat.Scheme
 	Cursor    []byte    // where the next synchronization continues
-	Synced    time.Time // when the last shipment came; zero: never
-	Complete  bool      // nothing was left to fetch at that time
-	Withdrawn time.Time // when its owner closed it; zero: open
-	Documents int       // counted by the store; not read from a caller
-	Sentences int       // counted by the store; not read from a caller
-	Withheld  int       // also counted: documents of the library that its owner does not ship to this site
+	Synced    time.Time // time of the last shipment; zero for never
+	Complete  bool      // nothing remained to be fetched at that time
+	Withdrawn time.Time // when its owner closed it; zero if open
+	Documents int       // set by the store; ignored on input
+	Sentences int       // set by the store; ignored on input
+	Withheld  int       // documents of the library that its owner does not ship to this site; also set by the store
 }
 
-// Lacks returns the share of the library's documents that the mirror lacks, 0 to 1.
+// Lacks returns the share of the library's documents missing from the mirror, 0 to 1.
 func (m *Mirror) Lacks() float64 {
 	if m.Withheld == 0 {
 		return 0
@@ -36,7 +36,7 @@ func (m *Mirror) Lacks() float64 {
 	return float64(m.Withheld) / float64(m.Withheld+m.Documents)
 }
 
-// MirrorDocument is a mirror's row of a document; its fingerprints are in an index.
+// MirrorDocument is the row of a document in a mirror; its fingerprints are in an index.
 type MirrorDocument struct {
 	ID        concordat.DocumentID // the owner's pseudonym
 	Title     string
@@ -44,7 +44,7 @@ type MirrorDocument struct {
 	Contact   string
 	Date      time.Time
 	Sentences int
-	Withheld  bool // it is not in the mirror, and all fields but ID are empty
+	Withheld  bool // not in the mirror; all fields but ID are empty
 }
 
 const mirrorColumns = `m.site, m.library, m.federation, m.epoch, m.scheme, m.cursor, m.synced, m.complete, m.withdrawn, count(d.id),
@@ -69,8 +69,8 @@ func scanMirror(s engine.Scanner) (Mirror, error) {
 	return m, err
 }
 
-// PutMirror sets the state of a mirror, creates it if there is none, stores the given documents and deletes the removed ones,
-// all at once.
+// PutMirror sets the state of a mirror, creating it if necessary, stores the given documents and deletes the removed ones, in one
+// transaction.
 func (db *Asks) PutMirror(ctx context.Context, m Mirror, docs []MirrorDocument, removed []concordat.DocumentID) error {
 	for _, name := range []string{string(m.Site), string(m.Library), string(m.Epoch.Federation)} {
 		if err := checkName("name", name); err != nil {
@@ -118,14 +118,14 @@ func (db *Asks) Mirror(ctx context.Context, k MirrorKey) (Mirror, error) {
 	return m, db.fail(err, "mirror of %s/%s", k.Site, k.Library)
 }
 
-// Mirrors returns all mirrors, in order of site, library and epoch.
+// Mirrors returns all mirrors ordered by site, library and epoch.
 func (db *Asks) Mirrors(ctx context.Context) ([]Mirror, error) {
 	ms, err := engine.Collect(ctx, db.read(), scanMirror, `SELECT `+mirrorColumns+mirrorFrom+
 		` GROUP BY m.site, m.library, m.federation, m.epoch ORDER BY m.site, m.library, m.federation, m.epoch`)
 	return ms, db.fail(err, "mirrors")
 }
 
-// WithdrawMirrors marks the mirrors of a partner's library, of all epochs, as closed by their owner.
+// WithdrawMirrors marks the mirrors of a partner's library, for all epochs, as closed by their owner.
 func (db *Asks) WithdrawMirrors(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID, at time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `UPDATE mirror SET withdrawn = ? WHERE site = ? AND library = ? AND withdrawn = 0`, stamp(at), site, lib)
@@ -134,7 +134,7 @@ func (db *Asks) WithdrawMirrors(ctx context.Context, site concordat.SiteID, lib 
 	return db.fail(err, "withdraw mirrors of %s/%s", site, lib)
 }
 
-// DeleteMirror deletes a mirror and its documents; a missing one is not an error.
+// DeleteMirror deletes a mirror and its documents; it is not an error if it does not exist.
 func (db *Asks) DeleteMirror(ctx context.Context, k MirrorKey) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM mirror WHERE`+ofMirror, k.args()...)
@@ -160,8 +160,7 @@ func (db *Asks) MirrorDocument(ctx context.Context, k MirrorKey, id concordat.Do
 	return d, db.fail(err, "document %s of the mirror of %s/%s", id, k.Site, k.Library)
 }
 
-// MirrorDocuments returns the documents of a mirror after the given one, in order of id: at most
-// limit, or MaxPage if limit is 0 or larger.
+// MirrorDocuments returns documents of a mirror after the given one, ordered by id: up to limit, or MaxPage if limit is 0 or larger.
 func (db *Asks) MirrorDocuments(ctx context.Context, k MirrorKey, after concordat.DocumentID, limit int) ([]MirrorDocument, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanMirrorDocument, `SELECT `+mirrorDocumentColumns+
 		` FROM mirror_document WHERE`+ofMirror+` AND id > ? ORDER BY id LIMIT ?`, k.args(after, page(limit))...)

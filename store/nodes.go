@@ -10,7 +10,7 @@ import (
 	"concordat/store/engine"
 )
 
-// This file has the data that the nodes of a site share in the store; see migration 81.
+// This file handles the data shared by the nodes of a site through the store; see migration 81.
 
 // Keystore returns the shared keystore, still encrypted, with its version, or concordat.ErrNotFound.
 func (db *DB) Keystore(ctx context.Context) (version int64, content []byte, err error) {
@@ -18,14 +18,14 @@ func (db *DB) Keystore(ctx context.Context) (version int64, content []byte, err 
 	return version, content, db.fail(err, "keystore")
 }
 
-// KeystoreVersion returns the version of the shared keystore; 0: there is none.
+// KeystoreVersion returns the version of the shared keystore, or 0 if there is none.
 func (db *DB) KeystoreVersion(ctx context.Context) (version int64, err error) {
 	err = db.read().Row(ctx, `SELECT COALESCE(max(version), 0) FROM keystore`).Scan(&version)
 	return version, db.fail(err, "keystore")
 }
 
-// PutKeystore stores content as the version after the given one, 0 meaning none, and returns the new version. It fails with
-// concordat.ErrChanged if the stored version is another one.
+// PutKeystore stores content as the version after the given one (0 for none), and returns the new version. If the stored version differs,
+// it fails with concordat.ErrChanged.
 func (db *DB) PutKeystore(ctx context.Context, version int64, content []byte) (int64, error) {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var n int64
@@ -43,7 +43,7 @@ func (db *DB) PutKeystore(ctx context.Context, version int64, content []byte) (i
 	return version + 1, db.fail(err, "put keystore")
 }
 
-// DropKeystore removes the keystore from a copy of the store that must have no keys.
+// DropKeystore removes the keystore from a copy of the store that must not contain keys.
 func (db *DB) DropKeystore(ctx context.Context) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM keystore`)
@@ -52,8 +52,8 @@ func (db *DB) DropKeystore(ctx context.Context) error {
 	return db.fail(err, "drop keystore")
 }
 
-// HoldLeaderTask gives the holder a leader task for d from now. Leader tasks are work for the site that one process does at a time. It
-// returns false if another holder's time has not passed.
+// HoldLeaderTask gives the holder a leader task for d from now. A leader task is work for the site done by one process at a time. If
+// another holder's time has not expired, it returns false.
 func (db *DB) HoldLeaderTask(ctx context.Context, task, holder string, d time.Duration) (bool, error) {
 	held := false
 	err := errors.Join(checkName("leader task", task), checkName("holder", holder))
@@ -70,7 +70,7 @@ func (db *DB) HoldLeaderTask(ctx context.Context, task, holder string, d time.Du
 	return held, db.fail(err, "leader task %s", task)
 }
 
-// LeaveLeaderTasks ends the holder's leader tasks, for a process that ends or is known to be dead.
+// LeaveLeaderTasks ends the holder's leader tasks, for a process that is ending or known to be dead.
 func (db *DB) LeaveLeaderTasks(ctx context.Context, holder string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM duty WHERE holder = ?`, holder)
@@ -86,7 +86,7 @@ func (db *DB) Setting(ctx context.Context, key string) (string, error) {
 	return value, db.fail(err, "setting %s", key)
 }
 
-// SetSetting sets a setting of the site, whether or not it was set before.
+// SetSetting sets a setting of the site, whether it was set before or not.
 func (db *DB) SetSetting(ctx context.Context, key, value string) error {
 	err := checkName("setting", key)
 	if err == nil {

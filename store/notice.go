@@ -19,8 +19,8 @@ type Outgoing struct {
 	Notice   concordat.Notice
 	Made     time.Time
 	Attempts int
-	Next     time.Time // no attempt is made before it
-	Cause    string    // why the latest attempt failed
+	Next     time.Time // no attempt is made before this time
+	Cause    string    // cause of the latest failure
 }
 
 // Received is a notice from a partner.
@@ -28,10 +28,10 @@ type Received struct {
 	Seq     int64
 	Partner concordat.SiteID
 	Notice  concordat.Notice
-	At      time.Time // time of its arrival
+	At      time.Time // time of arrival
 }
 
-// Queue puts notices for a partner into the outbox.
+// Queue adds notices for a partner to the outbox.
 func (db *Partners) Queue(ctx context.Context, partner concordat.SiteID, ns ...concordat.Notice) error {
 	err := checkName("partner", partner)
 	if err == nil {
@@ -53,7 +53,7 @@ func (db *Partners) Queue(ctx context.Context, partner concordat.SiteID, ns ...c
 	return db.fail(err, "queue %d notices for %s", len(ns), partner)
 }
 
-// Outbox returns the notices that are due, those that have waited longest first: at most limit.
+// Outbox returns up to limit due notices, longest waiting first.
 func (db *Partners) Outbox(ctx context.Context, limit int) ([]Outgoing, error) {
 	out, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Outgoing, error) {
 		var o Outgoing
@@ -90,7 +90,7 @@ func (db *Partners) Undelivered(ctx context.Context, seq int64, next time.Time, 
 	return db.fail(err, "undelivered notice %d", seq)
 }
 
-// MaxReceived is the maximum number of unprocessed notices stored for one partner.
+// MaxReceived is the maximum number of unprocessed notices stored per partner.
 const MaxReceived = 1000
 
 // PutReceived stores a notice from a partner. If there are already MaxReceived, it fails with concordat.ErrUnavailable.
@@ -116,7 +116,7 @@ func (db *Partners) PutReceived(ctx context.Context, partner concordat.SiteID, n
 	return db.fail(err, "notice of %s", partner)
 }
 
-// DropReceived deletes notices up to the given number.
+// DropReceived deletes notices up to and including the given number.
 func (db *Partners) DropReceived(ctx context.Context, last int64) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM inbox WHERE seq <= ?`, last)
@@ -125,7 +125,7 @@ func (db *Partners) DropReceived(ctx context.Context, last int64) error {
 	return db.fail(err, "forget notices")
 }
 
-// Inbox returns the notices of partners after the given number, oldest first: at most limit.
+// Inbox returns up to limit notices from partners after the given number, oldest first.
 func (db *Partners) Inbox(ctx context.Context, after int64, limit int) ([]Received, error) {
 	in, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Received, error) {
 		var x Received
@@ -143,7 +143,7 @@ func (db *Partners) Inbox(ctx context.Context, after int64, limit int) ([]Receiv
 	return in, db.fail(err, "inbox")
 }
 
-// StandingAsk is a question that is also asked about documents added later.
+// StandingAsk is a question that also applies to documents added later.
 type StandingAsk struct {
 	Seq     int64
 	Partner concordat.SiteID
@@ -152,8 +152,8 @@ type StandingAsk struct {
 	Ask     concordat.Ask
 }
 
-// AddStandingAsk stores a question until it expires; a repeated question counts once. It fails with concordat.ErrRefused if the partner
-// would then have more than most standing sentences in the epoch.
+// AddStandingAsk stores a question until it expires; a repeated question counts once. If the partner would then have more than most
+// standing sentences in the epoch, it fails with concordat.ErrRefused.
 func (db *Partners) AddStandingAsk(ctx context.Context, x StandingAsk, most int) error {
 	err := checkName("partner", x.Partner)
 	if err == nil {
@@ -184,7 +184,7 @@ func (db *Partners) AddStandingAsk(ctx context.Context, x StandingAsk, most int)
 	return db.fail(err, "standing question of %s", x.Partner)
 }
 
-// StandingAsks returns the questions of an epoch that have not expired, oldest first.
+// StandingAsks returns the questions in an epoch that have not expired, oldest first.
 func (db *Partners) StandingAsks(ctx context.Context, e concordat.Epoch) ([]StandingAsk, error) {
 	xs, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (StandingAsk, error) {
 		var x StandingAsk
@@ -203,7 +203,7 @@ func (db *Partners) StandingAsks(ctx context.Context, e concordat.Epoch) ([]Stan
 	return xs, db.fail(err, "standing questions of %s", e)
 }
 
-// DropStandingAsks deletes the questions of a partner's job or, with the zero job, all expired ones.
+// DropStandingAsks deletes the questions of a partner's job or, for the zero job, all expired ones.
 func (db *Partners) DropStandingAsks(ctx context.Context, partner concordat.SiteID, job concordat.JobID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM standing_ask WHERE (partner = ? AND job = ?) OR expires <= ?`,

@@ -12,7 +12,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Notifications contains the inbox of the site, and the answers to senders.
+// Notifications contains the inbox of the site and the answers to senders.
 type Notifications struct{ base }
 
 // NotificationState is the progress of a notification.
@@ -20,66 +20,66 @@ type NotificationState string
 
 // The states of a notification.
 const (
-	NotificationFetching  NotificationState = "fetching"  // the text to be checked has yet to be fetched
-	NotificationChecking  NotificationState = "checking"  // its check has yet to end
+	NotificationFetching  NotificationState = "fetching"  // the text to check has yet to be fetched
+	NotificationChecking  NotificationState = "checking"  // its check has not ended yet
 	NotificationDone      NotificationState = "done"      // the sender is sent the address of the check
-	NotificationFailed    NotificationState = "failed"    // given up; Cause says why
+	NotificationFailed    NotificationState = "failed"    // given up; see Cause
 	NotificationWithdrawn NotificationState = "withdrawn" // the sender withdrew it
-	NotificationNoted     NotificationState = "noted"     // there is nothing to do
-	NotificationRefused   NotificationState = "refused"   // the site cannot act on it; Cause says why
+	NotificationNoted     NotificationState = "noted"     // no action needed
+	NotificationRefused   NotificationState = "refused"   // the site cannot act on it; see Cause
 )
 
 // NotificationStates lists all states.
 var NotificationStates = []NotificationState{NotificationFetching, NotificationChecking, NotificationDone, NotificationFailed,
 	NotificationWithdrawn, NotificationNoted, NotificationRefused}
 
-// MaxNotifications bounds the notifications of one account that wait for a check to end.
+// MaxNotifications is the maximum number of an account's notifications that wait for a check to end.
 const MaxNotifications = 1000
 
 // AnswersKept is how long an answer is retried.
 const AnswersKept = 3 * 24 * time.Hour
 
-// Notification is a message of another program in the inbox.
+// Notification is a message from another program in the inbox.
 type Notification struct {
 	Seq      int64 // from 1, ascending
 	ID       string
-	Account  string // account for which the sender's token acts
-	Activity string // the sender's name for it, unique in the account
-	Kind     string // its types, as the sender states them
+	Account  string // account that the sender's token acts for
+	Activity string // the sender's name for it, unique within the account
+	Kind     string // types, as stated by the sender
 	Origin   string // address of the sender
-	Inbox    string // address to which answers are sent
+	Inbox    string // address for answers
 	Object   string // address of its subject
-	Body     []byte // JSON, as received
+	Body     []byte // JSON as received
 	State    NotificationState
 	Task     concordat.TaskID
 	Cause    string
 	Attempts int       // failed attempts in this state
-	Due      time.Time // when it is next examined
+	Due      time.Time // when it is next processed
 	Made     time.Time
 }
 
-// NotificationAnswer is a notification to the sender of another.
+// NotificationAnswer is a notification sent in answer to another one.
 type NotificationAnswer struct {
 	Seq          int64
 	ID           string // id of the activity
 	Notification string // notification that it answers
 	Kind         string
-	Body         []byte // JSON, as sent
+	Body         []byte // JSON as sent
 	State        DeliveryState
 	Attempts     int
 	Due          time.Time // time of the next attempt
-	Until        time.Time // no attempt is made after it
-	Status       int       // HTTP status of the latest answer; 0: none
+	Until        time.Time // time after which no attempt is made
+	Status       int       // HTTP status of the latest answer; 0 if none
 	Cause        string    // cause of the latest failure, or the receiver's objection
 	Made         time.Time
-	Ended        time.Time // zero: it has not ended
+	Ended        time.Time // zero if it has not ended
 }
 
 const (
 	notificationColumns = `n.seq, n.id, n.account, n.activity, n.kind, n.origin, n.inbox, n.object, n.body, n.state, n.task, n.cause,
 		n.attempts, n.due, n.made`
 	replyColumns = `r.seq, r.id, r.notification, r.kind, r.body, r.state, r.attempts, r.due, r.until, r.status, r.cause, r.made, r.ended`
-	// ableAccounts are the accounts that may act.
+	// ableAccounts selects the accounts that are allowed to act.
 	ableAccounts = `(SELECT name FROM account WHERE disabled = 0)`
 )
 
@@ -103,7 +103,8 @@ func scanReply(s engine.Scanner) (NotificationAnswer, error) {
 }
 
 // TakeNotification stores a notification with its answers, and reports whether it is new. If the account already has one with that
-// Activity, the stored one is returned and nothing changes. It fails with concordat.ErrChanged if the account already has MaxNotifications.
+// Activity, it returns the stored one and changes nothing. If the account already has MaxNotifications, it fails with
+// concordat.ErrChanged.
 func (db *Notifications) TakeNotification(ctx context.Context, n Notification, answers ...NotificationAnswer) (kept Notification,
 	fresh bool, err error) {
 	if err = errors.Join(checkName("notification", n.ID), checkName("activity", n.Activity), checkName("account", n.Account)); err == nil {
@@ -155,15 +156,15 @@ func (db *Notifications) Notification(ctx context.Context, id string) (Notificat
 	return n, db.fail(err, "notification %s", id)
 }
 
-// NotificationOf returns the notification of an account that has the given sender's name, or concordat.ErrNotFound.
+// NotificationOf returns an account's notification with the given sender's name, or concordat.ErrNotFound.
 func (db *Notifications) NotificationOf(ctx context.Context, account, activity string) (Notification, error) {
 	n, err := scanNotification(db.read().Row(ctx, `SELECT `+notificationColumns+` FROM notification n WHERE n.account = ? AND n.activity = ?`,
 		account, activity))
 	return n, db.fail(err, "notification %s", activity)
 }
 
-// ListNotifications returns notifications newest first, starting before the one with Seq before (0: with the newest). If account is not
-// empty, it returns only that account's. It returns at most limit, or MaxPage if limit is 0 or larger.
+// ListNotifications returns notifications, newest first, starting before the one with Seq before (0 for the newest). A nonempty account
+// selects only that account's. It returns up to limit, or MaxPage if limit is 0 or larger.
 func (db *Notifications) ListNotifications(ctx context.Context, account string, before int64, limit int) ([]Notification, error) {
 	ns, err := engine.Collect(ctx, db.read(), scanNotification, `SELECT `+notificationColumns+` FROM notification n
 		WHERE (? = '' OR n.account = ?) AND (? = 0 OR n.seq < ?) ORDER BY n.seq DESC LIMIT ?`, account, account, before, before, page(limit))
@@ -177,8 +178,8 @@ func (db *Notifications) NotificationAnswers(ctx context.Context, id string) ([]
 	return rs, db.fail(err, "answers to notification %s", id)
 }
 
-// ClaimNotification claims, until the lease ends, one notification that needs work: its text has to be fetched, or its check has ended or
-// is gone. It fails with concordat.ErrNotFound if there is none. Notifications of disabled accounts wait.
+// ClaimNotification claims, until the lease ends, one notification that needs work: its text has yet to be fetched, or its check has
+// ended or is gone. If there is none, it fails with concordat.ErrNotFound. Notifications of disabled accounts wait.
 func (db *Notifications) ClaimNotification(ctx context.Context, lease time.Duration) (Notification, error) {
 	now := db.now()
 	var n Notification
@@ -206,9 +207,8 @@ func (db *Notifications) ClaimNotification(ctx context.Context, lease time.Durat
 	return n, db.fail(err, "claim a notification")
 }
 
-// KeepNotification stores the progress of a notification that was in the state was, and adds further answers. If it is withdrawn, answers
-// that have not been sent are dropped. It fails with concordat.ErrNotFound if the notification is gone or in another state, for example
-// withdrawn.
+// KeepNotification stores the progress of a notification whose state was was, and adds further answers. If it is withdrawn, unsent
+// answers are dropped. If the notification is gone or in another state, for example withdrawn, it fails with concordat.ErrNotFound.
 func (db *Notifications) KeepNotification(ctx context.Context, was NotificationState, n Notification, answers ...NotificationAnswer) error {
 	var err error
 	if !slices.Contains(NotificationStates, n.State) {
@@ -229,8 +229,9 @@ func (db *Notifications) KeepNotification(ctx context.Context, was NotificationS
 	return db.fail(err, "keep notification %s", n.ID)
 }
 
-// ClaimReply claims, until the lease ends, the answer that has been due longest. It returns the answer with its notification, or fails with
-// concordat.ErrNotFound if none is due. A notification's answers are claimed one after the other. It also marks expired answers as dead.
+// ClaimReply claims, until the lease ends, the answer that has been due longest. It returns the answer with its notification or, if none
+// is due, fails with concordat.ErrNotFound. The answers to one notification are claimed one at a time. It also marks expired answers as
+// dead.
 func (db *Notifications) ClaimReply(ctx context.Context, lease time.Duration) (NotificationAnswer, Notification, error) {
 	now := db.now()
 	var r NotificationAnswer
@@ -250,7 +251,7 @@ func (db *Notifications) ClaimReply(ctx context.Context, lease time.Duration) (N
 			ORDER BY r.due, r.seq LIMIT 1) RETURNING seq`, stamp(now.Add(lease)), DeliveryPending, stamp(now),
 			DeliveryPending).Scan(&seq)
 		if errors.Is(err, sql.ErrNoRows) {
-			none = true // dead ones stay dead
+			none = true // dead ones remain dead
 			return nil
 		}
 		if err != nil {
@@ -268,8 +269,8 @@ func (db *Notifications) ClaimReply(ctx context.Context, lease time.Duration) (N
 	return r, n, db.fail(err, "claim an answer")
 }
 
-// KeepReply records the outcome of an attempt of a claimed answer: its State, Due, Status and Cause. It fails with concordat.ErrNotFound if
-// the answer is gone, or another worker has begun the next attempt.
+// KeepReply records the outcome of an attempt at a claimed answer: its State, Due, Status and Cause. If the answer is gone, or another
+// worker has started the next attempt, it fails with concordat.ErrNotFound.
 func (db *Notifications) KeepReply(ctx context.Context, r NotificationAnswer) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return oneOf(c.Exec(ctx, `UPDATE notification_answer SET state = ?, due = ?, status = ?, cause = ?, ended = ? WHERE id = ? AND attempts = ?
@@ -278,7 +279,7 @@ func (db *Notifications) KeepReply(ctx context.Context, r NotificationAnswer) er
 	return db.fail(err, "answer %s", r.ID)
 }
 
-// ObjectReply records the receiver's objection to an answer of an account; a missing answer is not an error.
+// ObjectReply records the receiver's objection to an account's answer; it is not an error if the answer does not exist.
 func (db *Notifications) ObjectReply(ctx context.Context, account, id, cause string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `UPDATE notification_answer SET cause = ? WHERE id = ? AND notification IN
@@ -288,7 +289,7 @@ func (db *Notifications) ObjectReply(ctx context.Context, account, id, cause str
 	return db.fail(err, "answer %s", id)
 }
 
-// ReplayReplies makes the dead answers to a notification be sent again, until an instant, and returns their number.
+// ReplayReplies makes the dead answers to a notification pending again, until the given time, and returns their number.
 func (db *Notifications) ReplayReplies(ctx context.Context, id string, until time.Time) (n int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		n, err = c.Exec(ctx, `UPDATE notification_answer SET state = ?, due = ?, until = ?, ended = 0 WHERE notification = ? AND state = ?`,
@@ -298,8 +299,8 @@ func (db *Notifications) ReplayReplies(ctx context.Context, id string, until tim
 	return n, db.fail(err, "replay answers to notification %s", id)
 }
 
-// ForgetNotifications deletes notifications that came before an instant, with their answers, and returns their number. It deletes those
-// that have ended together with their answers, and all those of disabled accounts, which would never end.
+// ForgetNotifications deletes notifications received before the given time, with their answers, and returns their number. It deletes
+// those that have ended, as have all their answers, and all those of disabled accounts, which would never end.
 func (db *Notifications) ForgetNotifications(ctx context.Context, before time.Time) (n int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		n, err = c.Exec(ctx, `DELETE FROM notification WHERE made < ? AND (account NOT IN `+ableAccounts+` OR state NOT IN (?, ?)

@@ -13,27 +13,27 @@ import (
 	"concordat/store/engine"
 )
 
-// PartnerState is the standing of a partner at this site.
+// PartnerState is the status of a partner at this site.
 type PartnerState string
 
-// The states of a partner. Only an active one is asked and answered.
+// The states of a partner. Only an active partner is asked and answered.
 const (
-	PartnerPending PartnerState = "pending" // enrolled; the administrators have not compared the words
+	PartnerPending PartnerState = "pending" // enrolled, but the administrators have not compared the words
 	PartnerActive  PartnerState = "active"
 	PartnerRevoked PartnerState = "revoked"
 )
 
-// Partner is another site. The store treats cards as bytes. It checks no signatures; callers check them first.
+// Partner is another site. The store treats cards as opaque bytes. It does not check signatures; callers must do so first.
 type Partner struct {
-	Site    concordat.SiteID `json:"site"` // text form of the identity
+	Site    concordat.SiteID `json:"site"` // text form of its identity
 	State   PartnerState     `json:"state"`
-	Name    string           `json:"name,omitempty"` // given at this site, unique; empty: none
-	Invited bool             `json:"invited"`        // this site invited it; otherwise it invited this site
+	Name    string           `json:"name,omitempty"` // name given by this site, unique; empty if none
+	Invited bool             `json:"invited"`        // this site invited it, rather than the reverse
 	Words   string           `json:"words,omitempty"`
 	Grants  []Grant          `json:"grants,omitempty"`
-	Policy  json.RawMessage  `json:"policy,omitempty"` // pinned policy; null: the scheme of this version
+	Policy  json.RawMessage  `json:"policy,omitempty"` // pinned policy; null for the scheme of this version
 
-	// The rest is set by the store.
+	// The store sets the remaining fields.
 
 	Serial    uint64    `json:"serial"` // serial number of Card
 	Card      []byte    `json:"-"`      // its newest card
@@ -42,13 +42,13 @@ type Partner struct {
 	Revoked   time.Time `json:"revoked,omitzero"`
 }
 
-// Grant is the share of one library that an invitation gives, once the partner is active.
+// Grant is a share of one library granted by an invitation, once the partner is active.
 type Grant struct {
 	Library concordat.LibraryID `json:"library"`
 	Rule    ShareRule           `json:"rule"`
 }
 
-// SignedCard is a site card as it was signed.
+// SignedCard is a site card exactly as signed.
 type SignedCard struct {
 	Site     concordat.SiteID
 	Serial   uint64
@@ -56,7 +56,7 @@ type SignedCard struct {
 	Accepted time.Time
 }
 
-// maxCard bounds a card, in bytes.
+// maxCard is the maximum size of a card, in bytes.
 const maxCard = 64 << 10
 
 const cardColumns = `site, serial, card, accepted`
@@ -84,15 +84,15 @@ func putCard(ctx context.Context, c engine.Conn, x SignedCard) error {
 	case last.Serial == x.Serial && string(last.Card) == string(x.Card):
 		return nil
 	case last.Serial >= x.Serial:
-		// This is a rollback. Callers refuse it beforehand, but two of them may have raced.
+		// This is a rollback. Callers refuse it earlier, but two of them may have raced.
 		return fmt.Errorf("%w: card of serial %d, held is %d", concordat.ErrExists, x.Serial, last.Serial)
 	}
 	_, err = c.Exec(ctx, `INSERT INTO card (`+cardColumns+`) VALUES (?, ?, ?, ?)`, x.Site, int64(x.Serial), x.Card, stamp(x.Accepted))
 	return err
 }
 
-// PutCard adds a card to the older ones of its site. Repeating a card is not an error; PutCard fails with concordat.ErrExists if the serial
-// is not above the last one.
+// PutCard adds a card to the older ones of its site. Repeating a card is not an error; if the serial is not above the last one, PutCard
+// fails with concordat.ErrExists.
 func (db *Partners) PutCard(ctx context.Context, site concordat.SiteID, serial uint64, card []byte) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return putCard(ctx, c, SignedCard{Site: site, Serial: serial, Card: card, Accepted: db.now()})
@@ -106,7 +106,7 @@ func (db *Partners) Cards(ctx context.Context, site concordat.SiteID) ([]SignedC
 	return cs, db.fail(err, "cards of %s", site)
 }
 
-// CardSites returns the sites that have cards here, this one included.
+// CardSites returns the sites with cards here, including this one.
 func (db *Partners) CardSites(ctx context.Context) ([]concordat.SiteID, error) {
 	ss, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.SiteID, error) {
 		var site concordat.SiteID
@@ -157,7 +157,7 @@ func insertPartner(ctx context.Context, c engine.Conn, p Partner, now time.Time)
 	if err := putCard(ctx, c, SignedCard{Site: p.Site, Serial: p.Serial, Card: p.Card, Accepted: now}); err != nil {
 		return err
 	}
-	// A pending site may try again, since its invitation or the answer to its request may have been lost.
+	// A pending site can try again, since its invitation or the answer to its request may have been lost.
 	if _, err := c.Exec(ctx, `DELETE FROM partner WHERE site = ? AND state <> ?`, p.Site, PartnerActive); err != nil {
 		return err
 	}
@@ -167,8 +167,8 @@ func insertPartner(ctx context.Context, c engine.Conn, p Partner, now time.Time)
 	return err
 }
 
-// AddPartner stores p, with its card, as pending. It replaces a pending or revoked partner, and fails with concordat.ErrExists if the
-// partner is active or another partner has its name.
+// AddPartner stores p, with its card, as pending. It replaces a pending or revoked partner. If the partner is active or another partner
+// has its name, it fails with concordat.ErrExists.
 func (db *Partners) AddPartner(ctx context.Context, p Partner) error {
 	err := db.write(ctx, func(c engine.Conn) error { return insertPartner(ctx, c, p, db.now()) })
 	return db.fail(err, "add partner %s", p.Site)
@@ -182,14 +182,14 @@ func (db *Partners) Partner(ctx context.Context, site concordat.SiteID) (Partner
 	return p, db.fail(err, "partner %s", site)
 }
 
-// Partners returns all partners, in order of identity.
+// Partners returns all partners ordered by identity.
 func (db *Partners) Partners(ctx context.Context) ([]Partner, error) {
 	ps, err := engine.Collect(ctx, db.read(), scanPartner, `SELECT `+partnerColumns+partnerFrom+`ORDER BY partner.site`)
 	return ps, db.fail(err, "partners")
 }
 
-// SetPartnerState moves a partner from one state to another and deletes its words. It fails with concordat.ErrInvalid if the partner is not
-// in the first state, and with concordat.ErrNotFound if there is no such partner.
+// SetPartnerState moves a partner from one state to another and deletes its words. If the partner is not in the first state, it fails
+// with concordat.ErrInvalid, and if there is no such partner, with concordat.ErrNotFound.
 func (db *Partners) SetPartnerState(ctx context.Context, site concordat.SiteID, from, to PartnerState) error {
 	column := map[PartnerState]string{PartnerActive: "confirmed", PartnerRevoked: "revoked"}[to]
 	if column == "" {
@@ -210,8 +210,8 @@ func (db *Partners) SetPartnerState(ctx context.Context, site concordat.SiteID, 
 	return db.fail(err, "partner %s", site)
 }
 
-// NamePartner gives a partner a name for commands; an empty one removes it. It fails with concordat.ErrExists if another
-// partner has it.
+// NamePartner names a partner for use in commands; an empty name removes it. If another partner has the name, it fails with
+// concordat.ErrExists.
 func (db *Partners) NamePartner(ctx context.Context, site concordat.SiteID, name string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE partner SET name = ? WHERE site = ?`, cleanText(name), site)

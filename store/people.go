@@ -14,26 +14,26 @@ import (
 	"concordat/store/engine"
 )
 
-// Role determines what a person may do at a site.
+// Role determines what a person is allowed to do at a site.
 type Role string
 
 // The roles.
 const (
-	RoleAdministrator Role = "administrator" // may do everything
-	RoleOfficer       Role = "officer"       // checks, and reads all reports
-	RoleSubmitter     Role = "submitter"     // submits their own work and reads their own reports
+	RoleAdministrator Role = "administrator" // unrestricted
+	RoleOfficer       Role = "officer"       // runs checks and reads all reports
+	RoleSubmitter     Role = "submitter"     // submits and reads only their own work
 	RoleAuditor       Role = "auditor"       // reads reports and the audit; changes nothing
 )
 
-// Account is a person who may sign in.
+// Account is a person who can sign in.
 type Account struct {
 	Name     string
 	Title    string // the person's name
 	Role     Role
-	Password string // argon2id in PHC form; empty: no password
+	Password string // argon2id in PHC form; empty if there is no password
 	Created  time.Time
 	Disabled bool
-	Public   bool // created by the person, at a public site
+	Public   bool // created by the person themselves, at a public site
 }
 
 const accountColumns = `name, title, role, password, created, disabled, public`
@@ -55,7 +55,7 @@ func (a Account) validate() error {
 	return checkName("account", a.Name)
 }
 
-// CreateAccount creates a. It fails with concordat.ErrExists if its name is taken.
+// CreateAccount creates a. If its name exists, it fails with concordat.ErrExists.
 func (db *People) CreateAccount(ctx context.Context, a Account) error {
 	err := a.validate()
 	if err == nil {
@@ -70,7 +70,7 @@ func insertAccount(ctx context.Context, c engine.Conn, a Account) error {
 	return err
 }
 
-// flag returns b in the form in which the store keeps it.
+// flag returns b as stored.
 func flag(b bool) int {
 	if b {
 		return 1
@@ -78,8 +78,8 @@ func flag(b bool) int {
 	return 0
 }
 
-// UpdateAccount sets title, role, password, Disabled and Public of the account with a's name, or fails with
-// concordat.ErrNotFound. An account that is disabled, or whose password or role changes, is signed out everywhere.
+// UpdateAccount sets title, role, password, Disabled and Public of the account with a's name, or fails with concordat.ErrNotFound. An
+// account that is disabled, or whose password or role changes, is signed out everywhere.
 func (db *People) UpdateAccount(ctx context.Context, a Account) error {
 	err := a.validate()
 	if err == nil {
@@ -107,7 +107,7 @@ func (db *People) Account(ctx context.Context, name string) (Account, error) {
 	return a, db.fail(err, "account %s", name)
 }
 
-// Accounts returns all accounts in order of name.
+// Accounts returns all accounts ordered by name.
 func (db *People) Accounts(ctx context.Context) ([]Account, error) {
 	as, err := engine.Collect(ctx, db.read(), scanAccount, `SELECT `+accountColumns+` FROM account ORDER BY name`)
 	return as, db.fail(err, "list accounts")
@@ -119,24 +119,24 @@ type Purpose string
 // The purposes.
 const (
 	PurposeSession Purpose = "session" // a signed-in browser
-	PurposeFirst   Purpose = "first"   // creates the first administrator, once
-	PurposeJoin    Purpose = "join"    // sets the password of an account, once
-	PurposeAPI     Purpose = "api"     // a program that acts for an account
+	PurposeFirst   Purpose = "first"   // creates the first administrator; valid once
+	PurposeJoin    Purpose = "join"    // sets an account's password; valid once
+	PurposeAPI     Purpose = "api"     // a program acting for an account
 )
 
-// Token is a credential of an account. The store keeps only the hash of its secret.
+// Token is a credential of an account. The store keeps only a hash of its secret.
 type Token struct {
 	Purpose Purpose
 	Account string // empty for PurposeFirst
 	Made    time.Time
 	Expires time.Time
-	Name    string    // of PurposeAPI: what it is for; of PurposeSession: the browser
-	Scopes  []string  // of PurposeAPI: what it may do
-	Origins []string  // of PurposeAPI: addresses below which it accepts notifications
-	Used    time.Time // of PurposeAPI: last use, to the hour; of PurposeSession: to the minute; zero: never
+	Name    string    // for PurposeAPI, what it is for; for PurposeSession, the browser
+	Scopes  []string  // for PurposeAPI, what it is allowed to do
+	Origins []string  // for PurposeAPI, prefixes of addresses from which it accepts notifications
+	Used    time.Time // last use; for PurposeAPI, to the hour, and for PurposeSession, to the minute; zero for never
 }
 
-// TokenID names a token without revealing it: the first half of its hash.
+// TokenID identifies a token without revealing it: it is the first half of its hash.
 type TokenID string
 
 const tokenColumns = `hash, purpose, account, made, expires, name, scopes, used, origins`
@@ -161,11 +161,11 @@ func tokenHash(secret string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// MaxTokens bounds the tokens of programs that an account has at a time.
+// MaxTokens is the maximum number of program tokens of an account.
 const MaxTokens = 50
 
-// PutToken stores the token with this secret, which has at least 128 random bits. It fails with concordat.ErrChanged if the account already
-// has MaxTokens for programs.
+// PutToken stores the token with this secret, which must have at least 128 random bits. If the account already has MaxTokens for
+// programs, it fails with concordat.ErrChanged.
 func (db *People) PutToken(ctx context.Context, secret string, t Token) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		if _, err := c.Exec(ctx, `DELETE FROM token WHERE expires <= ?`, stamp(db.now())); err != nil {
@@ -195,7 +195,7 @@ func (db *People) Token(ctx context.Context, secret string, p Purpose) (Token, e
 	return t, db.fail(err, "token")
 }
 
-// UseToken returns a token as Token does, and records its use.
+// UseToken returns a token like Token, and records its use.
 func (db *People) UseToken(ctx context.Context, secret string, p Purpose) (Token, error) {
 	t, err := db.Token(ctx, secret, p)
 	now := db.now().UTC().Truncate(time.Hour)
@@ -210,7 +210,7 @@ func (db *People) UseToken(ctx context.Context, secret string, p Purpose) (Token
 	return t, db.fail(err, "token")
 }
 
-// Tokens returns the tokens of an account and a purpose that have not expired, newest first, with their TokenIDs.
+// Tokens returns an account's unexpired tokens for a purpose, newest first, with their TokenIDs.
 func (db *People) Tokens(ctx context.Context, account string, p Purpose) ([]TokenID, []Token, error) {
 	var ids []TokenID
 	ts, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Token, error) {
@@ -222,7 +222,7 @@ func (db *People) Tokens(ctx context.Context, account string, p Purpose) ([]Toke
 	return ids, ts, db.fail(err, "tokens of %s", account)
 }
 
-// RevokeToken deletes the token of an account with the TokenID; a missing one is not an error.
+// RevokeToken deletes an account's token with the given TokenID; it is not an error if it does not exist.
 func (db *People) RevokeToken(ctx context.Context, account string, id TokenID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM token WHERE account = ? AND substr(hash, 1, 32) = ?`, account, string(id))
@@ -234,13 +234,13 @@ func (db *People) RevokeToken(ctx context.Context, account string, id TokenID) e
 const (
 	// repeatTime is how long an answer can be repeated.
 	repeatTime = 24 * time.Hour
-	// workTime is how long work may take before it counts as abandoned.
+	// workTime is how long work can take before it counts as abandoned.
 	workTime = time.Hour
 )
 
-// BeginOnce begins work that an account requested under a key, for example an Idempotency-Key, or returns the answer of the first request.
-// It fails with concordat.ErrInvalid if the key was used for a different request, and with concordat.ErrUnavailable while the first request
-// is still in progress. request is a hash of the request.
+// BeginOnce begins work requested by an account under a key, for example an Idempotency-Key, or returns the answer to the first request.
+// If the key was used for a different request, it fails with concordat.ErrInvalid, and while the first request is still in progress, with
+// concordat.ErrUnavailable. request is a hash of the request.
 func (db *People) BeginOnce(ctx context.Context, account, key, request string) (answer string, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		now := db.now()
@@ -269,7 +269,7 @@ func (db *People) BeginOnce(ctx context.Context, account, key, request string) (
 	return answer, db.fail(err, "key %s", key)
 }
 
-// EndOnce stores the answer to the work that BeginOnce began; an empty answer lets the key be used again.
+// EndOnce stores the answer to work begun by BeginOnce; an empty answer allows the key to be used again.
 func (db *People) EndOnce(ctx context.Context, account, key, answer string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var err error
@@ -284,7 +284,7 @@ func (db *People) EndOnce(ctx context.Context, account, key, answer string) erro
 	return db.fail(err, "key %s", key)
 }
 
-// DeleteToken deletes a token; a missing one is not an error.
+// DeleteToken deletes a token; it is not an error if it does not exist.
 func (db *People) DeleteToken(ctx context.Context, secret string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM token WHERE hash = ?`, tokenHash(secret))
@@ -293,8 +293,9 @@ func (db *People) DeleteToken(ctx context.Context, secret string) error {
 	return db.fail(err, "forget a token")
 }
 
-// JoinAccount uses up the token of PurposeJoin and sets the password of its account, both or neither. The account is signed out everywhere,
-// and its other links stop working. It returns the account, and fails with concordat.ErrNotFound if the token is unknown, used or expired.
+// JoinAccount uses up a token of PurposeJoin and sets the password of its account, in one transaction. The account is signed out
+// everywhere, and its other links stop working. It returns the account. If the token is unknown, used or expired, it fails with
+// concordat.ErrNotFound.
 func (db *People) JoinAccount(ctx context.Context, secret, password string) (Account, error) {
 	var a Account
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -314,8 +315,8 @@ func (db *People) JoinAccount(ctx context.Context, secret, password string) (Acc
 	return a, db.fail(err, "set a password")
 }
 
-// FirstAccount uses up the token of PurposeFirst and creates an administrator, both or neither. It fails with
-// concordat.ErrNotFound if the token is unknown, used or expired, and with concordat.ErrExists if there is already an account.
+// FirstAccount uses up a token of PurposeFirst and creates an administrator, in one transaction. If the token is unknown, used or
+// expired, it fails with concordat.ErrNotFound, and if an account exists, with concordat.ErrExists.
 func (db *People) FirstAccount(ctx context.Context, secret string, a Account) error {
 	a.Role = RoleAdministrator
 	err := a.validate()

@@ -9,20 +9,20 @@ import (
 	"concordat/store/engine"
 )
 
-// Charge is an amount spent against a limit.
+// Charge is an amount charged against a limit.
 type Charge struct {
 	Who    string // for example account/ada or address/2001:db8::/64
 	Kind   string // kind of the amount
 	Amount int64  // amount spent, 0 or more
-	Most   int64  // largest amount within the last Within; negative: no limit
+	Most   int64  // limit on the total within the last Within; negative for no limit
 	Within time.Duration
 }
 
-// QuotaUsed is the error of Charge if a limit would be exceeded. It wraps concordat.ErrRefused.
+// QuotaUsed is the error from Charge if a limit would be exceeded. It wraps concordat.ErrRefused.
 type QuotaUsed struct {
 	Charge
 	Left int64
-	// Retry is when the amount will fit if nothing else is spent; zero: never, because it exceeds the limit.
+	// Retry is when the amount will fit if nothing else is spent; zero if never, because it exceeds the limit.
 	Retry time.Time
 }
 
@@ -30,7 +30,7 @@ func (q *QuotaUsed) Error() string {
 	return fmt.Sprintf("quota of %s: %d of %d left", q.Kind, q.Left, q.Most)
 }
 
-// QuotaTime is the format in which people are shown when an amount fits again.
+// QuotaTime is the display format for the time when an amount fits again.
 const QuotaTime = "2006-01-02 15:04 UTC"
 
 // Cause returns the error as the cause of a task.
@@ -44,9 +44,9 @@ func (q *QuotaUsed) Cause() Cause {
 
 func (q *QuotaUsed) Unwrap() error { return concordat.ErrRefused }
 
-// Charge spends all of the charges, or spends none and fails with a *QuotaUsed for the first one that does not fit. Concurrent calls never
-// spend more than a limit together. An amount counts until its whole SpendSlot is older than Within. An Amount of 0 only asks whether
-// anything is left.
+// Charge applies all of the charges or, if one does not fit, none, and fails with a *QuotaUsed for the first such charge. Together,
+// concurrent calls never exceed a limit. An amount counts until its entire SpendSlot is older than Within. An Amount of 0 only asks
+// whether anything is left.
 func (db *People) Charge(ctx context.Context, xs ...Charge) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, x := range xs {

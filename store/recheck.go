@@ -16,17 +16,17 @@ const (
 	RecheckBatch = "batch"
 )
 
-// Recheck says that a check or a batch is to be repeated.
+// Recheck is a scheduled repetition of a check or batch.
 type Recheck struct {
 	Kind   string // RecheckCheck or RecheckBatch
-	Target string // the task or the batch
+	Target string // ID of the task or batch
 	Owner  string
-	Every  int             // interval in days; 0: once, at Next
-	Next   time.Time       // zero: never again
-	Latest string          // the newest task of a check; empty: the target itself
-	Due    string          // the task that runs now; empty: none
-	Fresh  json.RawMessage // sources that were new in the latest run, in the caller's own form
-	Ran    time.Time       // time of the last repetition; zero: never
+	Every  int             // interval in days; 0 for once, at Next
+	Next   time.Time       // zero for never again
+	Latest string          // newest task of a check; empty for the target itself
+	Due    string          // running task; empty if none
+	Fresh  json.RawMessage // sources that were new in the latest run, in the caller's format
+	Ran    time.Time       // time of the last repetition; zero for never
 }
 
 const recheckColumns = `kind, target, owner, every, next, latest, due, fresh, ran`
@@ -40,7 +40,7 @@ func scanRecheck(s engine.Scanner) (Recheck, error) {
 	return r, err
 }
 
-// PutRecheck sets when to repeat a check or a batch, replacing an earlier setting.
+// PutRecheck schedules the repetition of a check or batch, replacing any earlier schedule.
 func (db *Alerts) PutRecheck(ctx context.Context, r Recheck) error {
 	err := checkName("target", r.Target)
 	switch {
@@ -61,13 +61,13 @@ func (db *Alerts) PutRecheck(ctx context.Context, r Recheck) error {
 	return db.fail(err, "recheck of %s %s", r.Kind, r.Target)
 }
 
-// Recheck returns when a check or a batch is repeated, or concordat.ErrNotFound.
+// Recheck returns the schedule of a check or batch, or concordat.ErrNotFound.
 func (db *Alerts) Recheck(ctx context.Context, kind, target string) (Recheck, error) {
 	r, err := scanRecheck(db.read().Row(ctx, `SELECT `+recheckColumns+` FROM recheck WHERE kind = ? AND target = ?`, kind, target))
 	return r, db.fail(err, "recheck of %s %s", kind, target)
 }
 
-// DueRechecks returns the repetitions due by now, and those running, earliest first.
+// DueRechecks returns the repetitions that are due by now or running, earliest first.
 func (db *Alerts) DueRechecks(ctx context.Context, now time.Time) ([]Recheck, error) {
 	rs, err := engine.Collect(ctx, db.read(), scanRecheck,
 		`SELECT `+recheckColumns+` FROM recheck WHERE next > 0 AND next <= ? OR due <> '' ORDER BY next, kind, target LIMIT ?`, stamp(now),
@@ -75,13 +75,13 @@ func (db *Alerts) DueRechecks(ctx context.Context, now time.Time) ([]Recheck, er
 	return rs, db.fail(err, "what is to be checked again")
 }
 
-// Rechecks returns all past and future repetitions, in order of kind and target.
+// Rechecks returns all repetitions, past and future, ordered by kind and target.
 func (db *Alerts) Rechecks(ctx context.Context) ([]Recheck, error) {
 	rs, err := engine.Collect(ctx, db.read(), scanRecheck, `SELECT `+recheckColumns+` FROM recheck ORDER BY kind, target LIMIT ?`, MaxPage)
 	return rs, db.fail(err, "what is to be checked again")
 }
 
-// DeleteRecheck deletes a repetition. A missing one is not an error.
+// DeleteRecheck deletes a repetition. It is not an error if it does not exist.
 func (db *Alerts) DeleteRecheck(ctx context.Context, kind, target string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM recheck WHERE kind = ? AND target = ?`, kind, target)

@@ -10,8 +10,8 @@ import (
 	"concordat/store/engine"
 )
 
-// Result is one passage of a submission with one source: a row of the results table, which serves
-// SQL queries and exports. Whole findings, with texts, are kept by PutFindings.
+// Result is one passage of a submission with one source: a row of the results table, which is meant for SQL queries and exports.
+// PutFindings stores complete findings, with texts.
 type Result struct {
 	Span       concordat.Span // span in the submission's text
 	Kind       concordat.Kind
@@ -19,13 +19,13 @@ type Result struct {
 	Source     concordat.Ref
 	Title      string         // title of the source
 	SourceSpan concordat.Span // span in the source's text
-	Documents  int            // documents that contain one of the passage's sentences exactly
+	Documents  int            // documents that contain some sentence of the passage exactly
 }
 
 const resultColumns = `span_start, span_end, kind, similarity, site, library, document, title, source_start, source_end, documents`
 
-// PutResults replaces the results of a task with the given ones. It fails with concordat.ErrNotFound if there is no such task; after this
-// or any other error, the former results stay.
+// PutResults replaces the results of a task. If there is no such task, it fails with concordat.ErrNotFound; after any error, the previous
+// results remain.
 func (db *Checks) PutResults(ctx context.Context, id concordat.TaskID, results []Result) error {
 	for i, r := range results {
 		if err := checkResult(r); err != nil {
@@ -71,17 +71,17 @@ func checkResult(r Result) error {
 	return checkName("document", r.Source.Document)
 }
 
-// Score is how much of a submission counts. It is valid for the findings and rules that it was computed from.
+// Score states how much of a submission counts. It is valid for the findings and rules it was computed from.
 type Score struct {
 	Revision int64  // revision of the findings
-	Rules    string // digest of the rules, in the caller's own form
-	Measured bool   // something was compared
+	Rules    string // digest of the rules, in the caller's format
+	Measured bool   // whether anything was compared
 	Covered  float64
-	Flags    int // kinds of flags that may hide something
-	Leads    int // number of leads; 0: none, or they were not requested
+	Flags    int // number of kinds of flags that can conceal something
+	Leads    int // number of leads; 0 if there are none, or they were not requested
 }
 
-// PutScore stores the score of a task, replacing the previous one. It fails with concordat.ErrNotFound if there is no such task.
+// PutScore stores the score of a task, replacing the previous one. If there is no such task, it fails with concordat.ErrNotFound.
 func (db *Checks) PutScore(ctx context.Context, id concordat.TaskID, s Score) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `INSERT INTO score (task, revision, rules, measured, covered, flags, leads) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -93,7 +93,8 @@ func (db *Checks) PutScore(ctx context.Context, id concordat.TaskID, s Score) er
 	return db.fail(err, "score of task %s", id)
 }
 
-// Scores returns the scores of those tasks whose findings have not changed since. At most 500 may be requested at once.
+// Scores returns the scores of those tasks whose findings have not changed since the score was computed. At most 500 can be requested at
+// once.
 func (db *Checks) Scores(ctx context.Context, ids []concordat.TaskID) (map[concordat.TaskID]Score, error) {
 	out := map[concordat.TaskID]Score{}
 	if len(ids) == 0 {

@@ -10,13 +10,13 @@ import (
 	"concordat/store/engine"
 )
 
-// Term is how long a document of a library is hidden and how long it is kept.
+// Term determines how long a library document is hidden and how long it is kept.
 type Term struct {
 	Library  concordat.LibraryID
 	Document concordat.DocumentID
-	// Hidden is the time until which the document counts in checks but is not shown; zero: it is shown.
+	// Until Hidden, the document counts in checks but is not displayed; zero if it is not hidden.
 	Hidden time.Time
-	// Expires is when the document is deleted; zero: never.
+	// Expires is when the document is deleted; zero for never.
 	Expires time.Time
 }
 
@@ -28,8 +28,8 @@ func scanTerm(s engine.Scanner) (Term, error) {
 	return t, err
 }
 
-// SetTerm sets the term of a document, or removes it if both of its times are zero. It fails with concordat.ErrNotFound if
-// there is no such document.
+// SetTerm sets a document's term, or removes it if both times are zero. If there is no such document, it fails with
+// concordat.ErrNotFound.
 func (db *Retention) SetTerm(ctx context.Context, t Term) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var id string
@@ -48,14 +48,14 @@ func (db *Retention) SetTerm(ctx context.Context, t Term) error {
 	return db.fail(err, "term of %s/%s", t.Library, t.Document)
 }
 
-// Term returns the term of a document, with zero times if it has none. It fails with concordat.ErrNotFound if there is no such document.
+// Term returns a document's term, with zero times if it has none. If there is no such document, it fails with concordat.ErrNotFound.
 func (db *Retention) Term(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (Term, error) {
 	t, err := scanTerm(db.read().Row(ctx, `SELECT d.library, d.id, COALESCE(t.hidden, 0), COALESCE(t.expires, 0) FROM document d
 		LEFT JOIN term t ON t.library = d.library AND t.document = d.id WHERE d.library = ? AND d.id = ?`, lib, id))
 	return t, db.fail(err, "term of %s/%s", lib, id)
 }
 
-// Terms returns the terms of a library's documents in order of id, starting after the given one: at most limit, or MaxPage if limit is 0 or
+// Terms returns terms of a library's documents ordered by id, starting after the given one: up to limit, or MaxPage if limit is 0 or
 // larger.
 func (db *Retention) Terms(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]Term, error) {
 	ts, err := engine.Collect(ctx, db.read(), scanTerm, `SELECT library, document, hidden, expires FROM term
@@ -63,14 +63,14 @@ func (db *Retention) Terms(ctx context.Context, lib concordat.LibraryID, after c
 	return ts, db.fail(err, "terms of %s", lib)
 }
 
-// ExpiredDocuments returns documents with a term that has expired at the given time, in order of library and id: at most limit.
+// ExpiredDocuments returns up to limit documents with terms expired by the given time, ordered by library and id.
 func (db *Retention) ExpiredDocuments(ctx context.Context, at time.Time, limit int) ([]Term, error) {
 	ts, err := engine.Collect(ctx, db.read(), scanTerm, `SELECT library, document, hidden, expires FROM term
 		WHERE expires > 0 AND expires <= ? ORDER BY library, document LIMIT ?`, stamp(at), page(limit))
 	return ts, db.fail(err, "expired documents")
 }
 
-// OldDocuments returns documents of a library added before the given time, in order of id: at most limit.
+// OldDocuments returns up to limit documents of a library added before the given time, ordered by id.
 func (db *Retention) OldDocuments(ctx context.Context, lib concordat.LibraryID, before time.Time, limit int) ([]DocumentRow, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanDocument,
 		`SELECT `+documentColumns+` FROM document WHERE library = ? AND added < ? ORDER BY id LIMIT ?`,
@@ -78,7 +78,7 @@ func (db *Retention) OldDocuments(ctx context.Context, lib concordat.LibraryID, 
 	return ds, db.fail(err, "old documents of %s", lib)
 }
 
-// EndedTasks returns tasks that ended before the given time, in order of creation, starting after the one with Seq after: at most limit.
+// EndedTasks returns up to limit tasks that ended before the given time, in order of creation, starting after the one with Seq after.
 func (db *Retention) EndedTasks(ctx context.Context, before time.Time, after int64, limit int) ([]Task, error) {
 	ts, err := engine.Collect(ctx, db.read(), scanTask,
 		`SELECT `+taskColumns+` FROM task WHERE seq > ? AND finished > 0 AND finished < ? ORDER BY seq LIMIT ?`,
@@ -86,7 +86,7 @@ func (db *Retention) EndedTasks(ctx context.Context, before time.Time, after int
 	return ts, db.fail(err, "list ended tasks")
 }
 
-// Citing returns the tasks whose results name a document, in order.
+// Citing returns the tasks with results that name a document, in order.
 func (db *Retention) Citing(ctx context.Context, r concordat.Ref) ([]concordat.TaskID, error) {
 	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.TaskID, error) {
 		var id concordat.TaskID
@@ -95,8 +95,8 @@ func (db *Retention) Citing(ctx context.Context, r concordat.Ref) ([]concordat.T
 	return ids, db.fail(err, "tasks that cite %s", r)
 }
 
-// SetRequest replaces the request of a task that has ended, for example with a smaller one, and no longer keeps the task's file. It fails
-// with concordat.ErrInvalid while the task has not ended.
+// SetRequest replaces the request of a task that has ended, for example with a smaller one, and stops keeping the task's file. If the
+// task has not ended, it fails with concordat.ErrInvalid.
 func (db *Retention) SetRequest(ctx context.Context, id concordat.TaskID, request []byte) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE task SET request = ? WHERE id = ? AND state NOT IN (?, ?)`, request, id, concordat.TaskQueued,
@@ -145,7 +145,7 @@ func (db *Retention) OriginalShared(ctx context.Context, hash string, id concord
 	return n > 0, db.fail(err, "file %s", hash)
 }
 
-// Erased counts what was deleted with a task.
+// Erased counts the data deleted with a task.
 type Erased struct {
 	Findings int64 `json:"findings_bytes"` // size as stored
 	Results  int64 `json:"results"`
@@ -154,8 +154,8 @@ type Erased struct {
 	Answers  int64 `json:"kept_answers"` // stored answers to programs
 }
 
-// EraseTask deletes a task as DeleteTask does. It also deletes the stored answers to programs that name the task, the record of whose work
-// it is at a learning platform, and the notification that requested it. It returns counts of what was deleted. For a task that does not
+// EraseTask deletes a task like DeleteTask. It also deletes stored answers to programs that name the task, its record of whose work it
+// covers at a learning platform, and the notification that requested it. It returns the number of items deleted. If the task does not
 // exist, it returns zeros and no error.
 func (db *Retention) EraseTask(ctx context.Context, id concordat.TaskID) (Erased, error) {
 	var e Erased
@@ -187,13 +187,13 @@ type ErasureState string
 
 // The states of a deletion.
 const (
-	ErasureAsked   ErasureState = "asked"   // nothing, or not everything, is deleted yet
-	ErasureDeleted ErasureState = "deleted" // no query finds the target; bytes may still be on disk
+	ErasureAsked   ErasureState = "asked"   // nothing, or not everything, has been deleted
+	ErasureDeleted ErasureState = "deleted" // no query finds the target; bytes can remain on disk
 	ErasureDone    ErasureState = "done"    // the bytes are gone
 )
 
-// EraseTraces deletes other records that name documents of this site, alerts of standing checks and matches that partners
-// were told of, and returns how many. The record of showings to partners stays.
+// EraseTraces deletes other records that name documents of this site, namely alerts of standing checks and matches reported to partners,
+// and returns their number. The record of disclosures to partners remains.
 func (db *Retention) EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (alerts, answers int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
@@ -228,15 +228,15 @@ func (db *Retention) EraseTraces(ctx context.Context, site concordat.SiteID, lib
 
 // Erasure is a requested deletion.
 type Erasure struct {
-	Seq     int64 // order of the requests, from 1; set by the store
+	Seq     int64 // order of requests, from 1; set by the store
 	ID      string
 	Made    time.Time
 	Actor   string
 	Reason  string
 	State   ErasureState
-	Target  json.RawMessage // in the caller's form; nil once nothing is left to find
-	Receipt json.RawMessage // nil: nothing has been deleted yet
-	Done    time.Time       // zero: it is not done
+	Target  json.RawMessage // in the caller's format; nil once nothing remains to be found
+	Receipt json.RawMessage // nil before anything is deleted
+	Done    time.Time       // zero if it is not done
 }
 
 const erasureColumns = `seq, id, made, actor, reason, state, target, receipt, done`
@@ -272,8 +272,8 @@ func (db *Retention) AskErasure(ctx context.Context, e Erasure) error {
 	return db.fail(err, "ask for deletion %s", e.ID)
 }
 
-// StepErasure records the progress of a deletion. Once its State is no longer asked, its target is removed, since it may name what was
-// deleted. It fails with concordat.ErrNotFound if there is no deletion with that id.
+// StepErasure records the progress of a deletion. Once its State is past asked, its target is removed, since that can name deleted data.
+// If there is no deletion with that id, it fails with concordat.ErrNotFound.
 func (db *Retention) StepErasure(ctx context.Context, id string, state ErasureState, receipt json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		set, args := `state = ?, receipt = ?`, []any{state, cleanText(string(receipt))}
@@ -296,7 +296,7 @@ func (db *Retention) Erasure(ctx context.Context, id string) (Erasure, error) {
 	return e, db.fail(err, "deletion %s", id)
 }
 
-// Erasures returns deletions newest first, starting before the one with Seq before (0: with the newest): at most limit, or MaxPage if limit
+// Erasures returns deletions, newest first, starting before the one with Seq before (0 for the newest): up to limit, or MaxPage if limit
 // is 0 or larger.
 func (db *Retention) Erasures(ctx context.Context, before int64, limit int) ([]Erasure, error) {
 	if before <= 0 {

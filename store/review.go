@@ -11,30 +11,30 @@ import (
 	"concordat/store/engine"
 )
 
-// ReviewKind is the kind of decision in a Review.
+// ReviewKind is the kind of a Review.
 type ReviewKind string
 
 // The kinds of reviews.
 const (
-	ReviewRules   ReviewKind = "rules"   // Data has the rules in force from then on
+	ReviewRules   ReviewKind = "rules"   // Data contains the rules in force from then on
 	ReviewComment ReviewKind = "comment" // Text is the comment
 	ReviewVerdict ReviewKind = "verdict" // Data is the verdict, Text the reason
 	ReviewSignOff ReviewKind = "signoff" // another officer agrees with the latest verdict
-	ReviewAssign  ReviewKind = "assign"  // Data is the account that reviews it from then on; "" for no one
-	ReviewDue     ReviewKind = "due"     // Data is the day, YYYY-MM-DD, when the decision is due; "" for none
-	ReviewEdited  ReviewKind = "edited"  // the comment with the number in Data got a new text; made only by ChangeComment
-	ReviewRemoved ReviewKind = "removed" // the comment with the number in Data was deleted; made only by ChangeComment
-	ReviewLibrary ReviewKind = "library" // Data says to which library the submission was added; if that is "", it was removed
+	ReviewAssign  ReviewKind = "assign"  // Data is the account assigned from then on; "" for nobody
+	ReviewDue     ReviewKind = "due"     // Data is the day, YYYY-MM-DD, by which a decision is due; "" for none
+	ReviewEdited  ReviewKind = "edited"  // the comment numbered Data was edited; created only by ChangeComment
+	ReviewRemoved ReviewKind = "removed" // the comment numbered Data was deleted; created only by ChangeComment
+	ReviewLibrary ReviewKind = "library" // Data is the library that the submission was added to, or "" if it was removed
 )
 
 // Review is one decision about a check.
 type Review struct {
-	Seq  int // from 1, set by the store
+	Seq  int // from 1; set by the store
 	At   time.Time
 	By   string
 	Kind ReviewKind
 	Text string
-	Data json.RawMessage // one JSON value; nil: null
+	Data json.RawMessage // one JSON value; nil means null
 }
 
 func scanReview(s engine.Scanner) (Review, error) {
@@ -46,16 +46,15 @@ func scanReview(s engine.Scanner) (Review, error) {
 	return r, err
 }
 
-// AppendReview adds a review of a task; existing reviews never change. It fails with concordat.ErrNotFound if there is no such
-// task.
+// AppendReview adds a review of a task; existing reviews never change. If there is no such task, it fails with concordat.ErrNotFound.
 func (db *Checks) AppendReview(ctx context.Context, id concordat.TaskID, r Review) (Review, error) {
 	return db.AppendReviewIf(ctx, id, r, AnyRules)
 }
 
-// AnyRules makes AppendReviewIf succeed whatever the rules are.
+// AnyRules makes AppendReviewIf succeed regardless of the rules.
 const AnyRules = -1
 
-// AppendReviewIf is AppendReview if the task's rules have been changed the given number of times, and otherwise fails with
+// AppendReviewIf is AppendReview if the task's rules have been changed the given number of times; otherwise, it fails with
 // concordat.ErrChanged. If two people change the same revision of the rules, only the first succeeds. AnyRules always matches.
 func (db *Checks) AppendReviewIf(ctx context.Context, id concordat.TaskID, r Review, changes int) (Review, error) {
 	switch r.Kind {
@@ -87,7 +86,7 @@ func (db *Checks) AppendReviewIf(ctx context.Context, id concordat.TaskID, r Rev
 	return r, db.fail(err, "review %s", id)
 }
 
-// insertReview adds r as the latest review of a task, and sets its number.
+// insertReview adds r as the latest review of a task and sets its number.
 func insertReview(ctx context.Context, c engine.Conn, id concordat.TaskID, r *Review) error {
 	if err := c.Row(ctx, `SELECT COALESCE(MAX(seq), 0) + 1 FROM review WHERE task = ?`, id).Scan(&r.Seq); err != nil {
 		return err
@@ -97,9 +96,9 @@ func insertReview(ctx context.Context, c engine.Conn, id concordat.TaskID, r *Re
 	return err
 }
 
-// ChangeComment replaces the text of the comment with a number, or deletes the comment if text is empty; the former text is
-// not kept. The change is a review of its own, which is returned. It fails with concordat.ErrNotFound if there is no such
-// comment, and with concordat.ErrRefused if someone else wrote it.
+// ChangeComment replaces the text of a numbered comment, or deletes the comment if text is empty; the previous text is not kept. The
+// change is itself a review, which is returned. If there is no such comment, it fails with concordat.ErrNotFound, and if someone else
+// wrote it, with concordat.ErrRefused.
 func (db *Checks) ChangeComment(ctx context.Context, id concordat.TaskID, number int, by, text string, at time.Time) (Review, error) {
 	r := Review{At: instant(stamp(at)), By: cleanText(by), Kind: ReviewEdited, Data: json.RawMessage(strconv.Itoa(number))}
 	if text == "" {
@@ -114,7 +113,7 @@ func (db *Checks) ChangeComment(ctx context.Context, id concordat.TaskID, number
 		if author != r.By {
 			return fmt.Errorf("%w: it is a comment of %s", concordat.ErrRefused, author)
 		}
-		if err := insertReview(ctx, c, id, &r); err != nil { // comes first, so that numbers are not used again
+		if err := insertReview(ctx, c, id, &r); err != nil { // comes first, so that numbers are not reused
 			return err
 		}
 		var err error
@@ -128,7 +127,7 @@ func (db *Checks) ChangeComment(ctx context.Context, id concordat.TaskID, number
 	return r, db.fail(err, "comment %d on %s", number, id)
 }
 
-// Reviews returns the reviews of a task, oldest first. It returns none if the task does not exist.
+// Reviews returns the reviews of a task, oldest first. If the task does not exist, it returns none.
 func (db *Checks) Reviews(ctx context.Context, id concordat.TaskID) ([]Review, error) {
 	rs, err := engine.Collect(ctx, db.read(), scanReview, `SELECT seq, at, by, kind, text, data FROM review WHERE task = ? ORDER BY seq`, id)
 	return rs, db.fail(err, "reviews of %s", id)

@@ -15,19 +15,18 @@ import (
 	"concordat/store/engine"
 )
 
-// TextHash returns the SHA-256 of a text, hexadecimal.
+// TextHash returns the hexadecimal SHA-256 of a text.
 func TextHash(text string) string {
 	h := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(h[:])
 }
 
-// FingerprintsForm names the form in which fingerprints of an epoch show a sentence to a partner.
+// FingerprintsForm returns the name of the form in which an epoch's fingerprints expose a sentence to a partner.
 func FingerprintsForm(e concordat.Epoch, s concordat.Scheme) string {
 	return "fingerprints " + e.String() + " " + string(s)
 }
 
-// SentenceDigest identifies a sentence by its letters and digits alone, for the record of what partners were shown
-// ([Asks.Expose]).
+// SentenceDigest identifies a sentence by its letters and digits alone, for the record of exposures to partners ([Asks.Expose]).
 func SentenceDigest(sentence string) Digest {
 	h := sha256.New()
 	h.Write([]byte("concordat/exposure/1\x00"))
@@ -40,8 +39,8 @@ func SentenceDigest(sentence string) Digest {
 	return Digest(h.Sum(nil)[:len(Digest{})])
 }
 
-// PutSentenceVectors stores vectors, replacing those with the same digests, and deletes the oldest beyond most. A vector whose
-// document or task is already gone is not stored.
+// PutSentenceVectors stores vectors, replacing those with the same digests, and deletes the oldest ones beyond most. A vector is not
+// stored if its document or task is gone.
 func (db *Checks) PutSentenceVectors(ctx context.Context, vectors []concordat.SentenceVector, most int) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		const columns, again = `INSERT INTO sentence_vector (digest, library, document, task, vector) `,
@@ -68,7 +67,7 @@ func (db *Checks) PutSentenceVectors(ctx context.Context, vectors []concordat.Se
 	return db.fail(err, "keep %d vectors", len(vectors))
 }
 
-// maxDigests bounds a request for vectors.
+// maxDigests is the maximum number of vectors per request.
 const maxDigests = 500
 
 // SentenceVectors returns the stored vectors, by digest.
@@ -98,7 +97,7 @@ func (db *Checks) SentenceVectors(ctx context.Context, digests [][32]byte) (map[
 	return out, nil
 }
 
-// packVector returns a vector of length 1 with two bytes for each number, exact to 0.00002.
+// packVector encodes a vector of length 1 in two bytes per number, accurate to 0.00002.
 func packVector(v []float32) []byte {
 	out := make([]byte, 0, 2*len(v))
 	for _, x := range v {

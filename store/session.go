@@ -9,11 +9,11 @@ import (
 	"concordat/store/engine"
 )
 
-// sessionGrain is the precision of a session's last use: it costs one write a minute and not one for each request.
+// sessionGrain is the precision of a session's last use, which limits writes to one per minute instead of one per request.
 const sessionGrain = time.Minute
 
-// UseSession returns the session with that secret and records the use, or returns concordat.ErrNotFound if there is none, it
-// has expired, or it was not used for longer than idle (0: any time).
+// UseSession returns the session with the given secret and records the use. If there is none, or it has expired or not been used for
+// longer than idle (0 for no limit), it returns concordat.ErrNotFound.
 func (db *People) UseSession(ctx context.Context, secret string, idle time.Duration) (Token, error) {
 	t, err := db.Token(ctx, secret, PurposeSession)
 	if err != nil {
@@ -51,8 +51,8 @@ func (db *People) EndSessions(ctx context.Context, account string, but TokenID) 
 	return db.fail(err, "end sessions of %s", account)
 }
 
-// SetPassword sets the password of an account that may sign in, signs it out everywhere and ends links for choosing its password; tokens
-// for programs stay valid. It fails with concordat.ErrNotFound if there is no such account, or it is disabled.
+// SetPassword sets the password of an account that can sign in, signs it out everywhere and ends links for choosing its password; tokens
+// for programs remain valid. If there is no such account, or it is disabled, it fails with concordat.ErrNotFound.
 func (db *People) SetPassword(ctx context.Context, account, password string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE account SET password = ? WHERE name = ? AND disabled = 0`, password, account)
@@ -65,8 +65,8 @@ func (db *People) SetPassword(ctx context.Context, account, password string) err
 	return db.fail(err, "password of %s", account)
 }
 
-// DeleteUnjoined deletes public accounts without a password, and without a link to a provider, that were created before the
-// given time, so that no one reserves a name by requesting it. It returns how many.
+// DeleteUnjoined deletes public accounts without a password or a link to a provider that were created before the given time, so that
+// nobody can reserve a name by requesting it. It returns the number deleted.
 func (db *People) DeleteUnjoined(ctx context.Context, before time.Time) (int, error) {
 	var n int64
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -81,7 +81,7 @@ func (db *People) DeleteUnjoined(ctx context.Context, before time.Time) (int, er
 	return int(n), db.fail(err, "forget unused accounts")
 }
 
-// OpenTasks counts the tasks of an owner that have not ended, and those of all public accounts together.
+// OpenTasks counts an owner's unfinished tasks, and those of all public accounts together.
 func (db *People) OpenTasks(ctx context.Context, owner string) (own, public int, err error) {
 	err = db.read().Row(ctx, `SELECT
 		(SELECT count(*) FROM task WHERE state IN (?, ?) AND owner = ?),

@@ -11,92 +11,90 @@ import (
 	"concordat/store/engine"
 )
 
-// Share opens a library to one partner. Without a share a partner gets no answer.
+// Share opens a library to one partner. Without a share, a partner gets no answers.
 type Share struct {
 	Library concordat.LibraryID `json:"library"`
 	Partner concordat.SiteID    `json:"partner"`
 	Rule    ShareRule           `json:"rule"`
 
-	// The rest is set by the store.
+	// The store sets the remaining fields.
 
 	Version int       `json:"version"` // version of the rule, from 1
 	Made    time.Time `json:"made"`
 	Changed time.Time `json:"changed"`
 }
 
-// ShareRule says what a partner may ask about a library and what it is shown.
+// ShareRule determines what a partner is allowed to ask about a library, and what is disclosed to it.
 type ShareRule struct {
-	// Level is the most that the partner is shown. Passages also need a person's approval each time.
+	// Level is the highest level of disclosure. Each passage also requires approval by a person.
 	Level concordat.Show `json:"level"`
-	// Outline is the form in which a matching document is shown for alignment: OutlineWords,
-	// OutlineFingerprints, or empty for none.
+	// Outline is the form in which a matching document is disclosed for alignment: OutlineWords, OutlineFingerprints, or empty for none.
 	Outline string `json:"outline,omitempty"`
 	// NoEdges refuses the edge round, which reveals the order of words around a literal copy.
 	NoEdges bool `json:"no_edges,omitempty"`
-	// Purposes are the purposes for which the library may be asked; empty: any.
+	// Purposes are those for which the library can be queried; empty for any.
 	Purposes []string `json:"purposes,omitempty"`
-	// Closeness is the largest distance in bits that counts as a match, 1 to 100; 0: the gate of
-	// the scheme.
+	// Closeness is the maximum distance in bits of a match, 1 to 100; 0 for the scheme's gate.
 	Closeness int `json:"closeness,omitempty"`
-	// Matches is the number of sentences of one job that must match sentences of one document before the document is named; 0:
-	// 2.
+	// Matches is the number of sentences in one job that must match one document before it is named; 0 for 2.
 	Matches int `json:"matches,omitempty"`
-	// Limits bound what the partner asks and is shown.
+	// Limits restrict what the partner asks and receives.
 	Limits Limits `json:"limits,omitzero"`
-	// Until Embargo, nothing is answered; zero: there is no embargo.
+	// Nothing is answered before Embargo; zero for no embargo.
 	Embargo time.Time `json:"embargo,omitzero"`
-	// From Expires on, nothing is answered; zero: the share does not expire.
+	// Nothing is answered from Expires on; zero for no expiry.
 	Expires time.Time `json:"expires,omitzero"`
-	// Ship lets the partner keep a mirror of the library's fingerprints.
+	// Ship allows the partner to keep a mirror of the library's fingerprints.
 	Ship bool `json:"ship,omitempty"`
-	// Standing lets the partner leave questions that later documents answer.
+	// Standing allows the partner to leave questions for later documents to answer.
 	Standing bool `json:"standing,omitempty"`
-	// Leads lets the partner ask by cells of meaning which documents may say the same in other words. It needs ShowMetadata.
+	// Leads allows the partner to ask, using cells of meaning, which documents might say the same in other words. It requires
+	// ShowMetadata.
 	Leads bool `json:"leads,omitempty"`
-	// ExcludeAuthors leaves out documents of the authors named by the asker.
+	// ExcludeAuthors omits documents by the authors named by the asker.
 	ExcludeAuthors bool `json:"exclude_authors,omitempty"`
-	// Approval is how long a request for a passage waits for a person, and how long a granted passage can be read; 0: 14 days.
+	// Approval is how long a request for a passage waits for a decision, and how long a granted passage can be read; 0 for 14 days.
 	Approval time.Duration `json:"approval,omitempty"`
-	// Contact says whom people at the partner can contact.
+	// Contact is the contact for people at the partner.
 	Contact string `json:"contact,omitempty"`
 }
 
-// Limits apply to one partner at one library. For each, 0 means the default and a negative value no limit. Days and hours are sliding
-// windows that move in steps of SpendSlot.
+// Limits apply to one partner and one library. In each, 0 means the default and a negative value means no limit. Days and hours are
+// sliding windows that move in steps of SpendSlot.
 type Limits struct {
-	Sentences   int `json:"sentences,omitempty"`   // asked in a day, padded; 20,000
-	Burst       int `json:"burst,omitempty"`       // asked in an hour, dummies included; 10,000
-	Disclosures int `json:"disclosures,omitempty"` // matching sentences disclosed in a day; 500
-	Documents   int `json:"documents,omitempty"`   // documents disclosed in a day; 50
-	Characters  int `json:"characters,omitempty"`  // of text shown in a day; 20,000
-	// Opened bounds the sentences of one document that are opened in a year at level overlap or above: this number, or 5 % of the document
-	// if that is more. The default is 25.
+	Sentences   int `json:"sentences,omitempty"`   // sentences asked per day, including padding; 20,000
+	Burst       int `json:"burst,omitempty"`       // sentences asked per hour, including dummies; 10,000
+	Disclosures int `json:"disclosures,omitempty"` // matching sentences disclosed per day; 500
+	Documents   int `json:"documents,omitempty"`   // documents disclosed per day; 50
+	Characters  int `json:"characters,omitempty"`  // characters of text disclosed per day; 20,000
+	// Opened limits the sentences of one document opened per year at level overlap or above, to this number, or to 5 % of the document if
+	// that is more. The default is 25.
 	Opened int `json:"opened,omitempty"`
 
-	// Units bounds the sentences of one document that outlines show in a year although only sentences next to them matched: this number, or
-	// a quarter of the document if that is more. The default is 100.
+	// Units limits the sentences of one document that outlines disclose per year only because adjacent sentences matched, to this number,
+	// or to a quarter of the document if that is more. The default is 100.
 	Units int `json:"units,omitempty"`
 
-	// These apply to questions by cells of meaning, separately from the others.
+	// The following limits apply to questions about cells of meaning, separately from the others.
 
-	LeadCells     int `json:"lead_cells,omitempty"`     // asked in a day, padded; 10,000
-	LeadSentences int `json:"lead_sentences,omitempty"` // disclosed in a day; 100
-	LeadDocuments int `json:"lead_documents,omitempty"` // disclosed in a day; 20
+	LeadCells     int `json:"lead_cells,omitempty"`     // cells asked per day, including padding; 10,000
+	LeadSentences int `json:"lead_sentences,omitempty"` // sentences disclosed per day; 100
+	LeadDocuments int `json:"lead_documents,omitempty"` // documents disclosed per day; 20
 }
 
-// Defaults of a ShareRule (doc/federation.md).
+// Defaults for a ShareRule (doc/federation.md).
 const (
 	DefaultMatches  = 2
 	DefaultApproval = 14 * 24 * time.Hour
 )
 
-// DefaultShareRule returns the default rule for opening a library. With outlines the asking site aligns matches as it aligns
-// its own documents; without them it has only an estimate.
+// DefaultShareRule returns the default rule for opening a library. With outlines, the asking site aligns matches as it does for its own
+// documents; without them, it has only an estimate.
 func DefaultShareRule() ShareRule {
 	return ShareRule{Level: concordat.ShowMetadata, Outline: concordat.OutlineWords}
 }
 
-// Filled returns r with defaults in place of zeros.
+// Filled returns r with zeros replaced by defaults.
 func (r ShareRule) Filled() ShareRule {
 	def := func(v *int, d int) {
 		if *v == 0 {
@@ -158,7 +156,7 @@ func scanShare(s engine.Scanner) (Share, error) {
 		return Share{}, err
 	}
 	x.Made, x.Changed = instant(made), instant(changed)
-	// A rule that this program does not know must not be dropped silently.
+	// A rule unknown to this program must not be dropped silently.
 	dec := json.NewDecoder(bytes.NewReader([]byte(rule)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&x.Rule); err != nil {
@@ -167,8 +165,8 @@ func scanShare(s engine.Scanner) (Share, error) {
 	return x, nil
 }
 
-// PutShare opens the library to the partner under the rule, or replaces the rule, and returns what is stored. It fails with
-// concordat.ErrNotFound if the library does not exist.
+// PutShare opens the library to the partner under the rule, or replaces the rule, and returns the stored share. If the library does not
+// exist, it fails with concordat.ErrNotFound.
 func (db *Answers) PutShare(ctx context.Context, x Share) (Share, error) {
 	rule, err := encodeShare(x)
 	if err != nil {
@@ -204,8 +202,7 @@ func (db *Answers) Share(ctx context.Context, lib concordat.LibraryID, partner c
 	return x, db.fail(err, "share of %s with %s", lib, partner)
 }
 
-// Shares returns all shares in order of library and partner. If library or partner is not empty, it returns only the shares of that library
-// or with that partner.
+// Shares returns all shares ordered by library and partner. A nonempty library or partner selects only its shares.
 func (db *Answers) Shares(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) ([]Share, error) {
 	xs, err := engine.Collect(ctx, db.read(), scanShare, `SELECT `+shareColumns+` FROM share
 		WHERE (? = '' OR library = ?) AND (? = '' OR partner = ?) ORDER BY library, partner`, lib, lib, partner, partner)

@@ -14,43 +14,43 @@ import (
 	"concordat/store/engine"
 )
 
-// Cases contains the cases that this site shares with partners.
+// Cases contains the cases shared between this site and partners.
 type Cases struct{ base }
 
-// SharedCase is a case about a document that one of two sites reported to the other in an alert. It contains the content of the alert and
-// the decisions of people at both sites since then.
+// SharedCase is a case about a document that one of two sites reported to the other in an alert. It contains the alert and the decisions
+// made at both sites since.
 type SharedCase struct {
-	Seq       int64 // set by the store, from 1
+	Seq       int64 // from 1; set by the store
 	ID        concordat.CaseID
-	Side      AlertSide // AlertTold: the document is this site's
+	Side      AlertSide // AlertTold if the document is this site's
 	Partner   concordat.SiteID
 	Job       concordat.JobID
-	Handle    concordat.Handle // zero: no document was named
-	Task      concordat.TaskID // task of AlertFound; empty: it is deleted
-	Source    concordat.Ref    // as in Alert; without a document if that was not named or is deleted
+	Handle    concordat.Handle // zero if no document was named
+	Task      concordat.TaskID // task of AlertFound; empty if deleted
+	Source    concordat.Ref    // as in Alert; has no document if none was named or it was deleted
 	Title     string
 	Level     concordat.Show
 	Sentences int
 	Opened    time.Time
-	State     concordat.CaseState // state on which both sides agree; otherwise open
+	State     concordat.CaseState // state that both sides agree on; otherwise open
 	Own       CasePosition
 	Theirs    CasePosition
-	Questions int      // sentences of the partner that were deleted at its decision
-	Erasure   string   // latest deletion of this site about the case
-	Work      CaseWork // work that is still to be done
+	Questions int      // number of the partner's sentences deleted on its decision
+	Erasure   string   // this site's latest deletion in the case
+	Work      CaseWork // outstanding work
 }
 
-// CaseWork names the work about a case that is still to be done.
+// CaseWork is outstanding work in a case.
 type CaseWork string
 
 // The kinds of work.
 const (
-	CaseErase   CaseWork = "erase"   // the partner's data here must be deleted, since it has decided
-	CaseReceipt CaseWork = "receipt" // the partner is sent the receipt of Erasure once there is one
-	CaseWait    CaseWork = "wait"    // this site's document is to be deleted at Own.Due
+	CaseErase   CaseWork = "erase"   // the partner has decided, so its data here must be deleted
+	CaseReceipt CaseWork = "receipt" // the receipt of Erasure must be sent to the partner once available
+	CaseWait    CaseWork = "wait"    // this site's document must be deleted at Own.Due
 )
 
-// CasePosition is the position of one side of a case. The zero value means that it has said nothing.
+// CasePosition is the position of one side in a case. The zero value means that the side has made no statement.
 type CasePosition struct {
 	State    concordat.CaseState    `json:"state,omitempty"`
 	Words    string                 `json:"words,omitempty"`
@@ -58,19 +58,19 @@ type CasePosition struct {
 	By       string                 `json:"by,omitempty"` // person at this site
 	At       time.Time              `json:"at,omitzero"`
 	Decision concordat.CaseDecision `json:"decision,omitempty"`
-	Receipt  string                 `json:"receipt,omitempty"` // SHA-256 of a receipt, in hexadecimal
+	Receipt  string                 `json:"receipt,omitempty"` // hexadecimal SHA-256 of a receipt
 	Due      time.Time              `json:"due,omitzero"`      // when the decision deletes this site's document; zero: it did, or never
 }
 
-// plain returns the position with its texts as single lines without control characters, since the partner's texts are also printed on
-// terminals.
+// plain returns the position with its texts reduced to single lines without control characters, since the partner's texts are also
+// printed on terminals.
 func (p CasePosition) plain() CasePosition {
 	for _, s := range []*string{&p.Words, &p.Contact} {
 		*s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(*s, "\uFFFD"), func(r rune) bool {
 			return unicode.IsSpace(r) || unicode.IsControl(r)
 		}), " ")
 	}
-	p.At, p.Due = p.At.UTC(), p.Due.UTC() // so that equal positions are equal in Go, too
+	p.At, p.Due = p.At.UTC(), p.Due.UTC() // so that equal positions are also equal in Go
 	return p
 }
 
@@ -102,7 +102,7 @@ func scanCase(s engine.Scanner) (SharedCase, error) {
 	return x, err
 }
 
-// Open opens a case from an alert. An existing case is updated from the alert and otherwise stays as it is. If one question already has
+// Open opens a case from an alert. An existing case is updated from the alert and otherwise left unchanged. If a question already has
 // MaxAlerts cases, no case is opened.
 func (db *Cases) Open(ctx context.Context, x SharedCase) error {
 	err := checkName("partner", x.Partner)
@@ -137,8 +137,7 @@ func (db *Cases) Case(ctx context.Context, id concordat.CaseID) (SharedCase, err
 	return x, db.fail(err, "case %s", id)
 }
 
-// List returns cases before a number, latest first: at most limit. If open is set, it returns only those on which the two sides have not
-// agreed.
+// List returns up to limit cases before a number, latest first. If open is set, it returns only those on which the sides have not agreed.
 func (db *Cases) List(ctx context.Context, open bool, before int64, limit int) ([]SharedCase, error) {
 	where, args := []string{"1 = 1"}, []any{}
 	if open {
@@ -152,22 +151,22 @@ func (db *Cases) List(ctx context.Context, open bool, before int64, limit int) (
 	return xs, db.fail(err, "list cases")
 }
 
-// Waiting returns cases, after a number, whose documents are to be deleted later, in order: at most limit.
+// Waiting returns up to limit cases after a number with documents to be deleted later, in order.
 func (db *Cases) Waiting(ctx context.Context, after int64, limit int) ([]SharedCase, error) {
 	xs, err := engine.Collect(ctx, db.read(), scanCase, `SELECT `+caseColumns+` FROM shared_case WHERE work = ? AND seq > ? ORDER BY seq LIMIT ?`,
 		CaseWait, after, page(limit))
 	return xs, db.fail(err, "cases that wait")
 }
 
-// ToDo returns cases with work that can be done now, oldest first: at most limit.
+// ToDo returns up to limit cases with work that can be done now, oldest first.
 func (db *Cases) ToDo(ctx context.Context, limit int) ([]SharedCase, error) {
 	xs, err := engine.Collect(ctx, db.read(), scanCase, `SELECT `+caseColumns+` FROM shared_case WHERE work <> '' AND work <> ? ORDER BY seq LIMIT ?`,
 		CaseWait, page(limit))
 	return xs, db.fail(err, "cases with work")
 }
 
-// Keep stores the positions of both sides of a case, its erasure and its work, and notifies webhooks of which side acted: own or partner.
-// It fails with concordat.ErrChanged if the case has changed since it was read.
+// Keep stores both sides' positions in a case, its erasure and its work, and notifies webhooks which side acted: own or partner. If the
+// case has changed since it was read, it fails with concordat.ErrChanged.
 func (db *Cases) Keep(ctx context.Context, was, x SharedCase, moved string) error {
 	x.State = concordat.CaseOpen
 	if x.Own.State == x.Theirs.State && x.Own.State != "" {
@@ -205,7 +204,7 @@ func (db *Partners) StandingSentences(ctx context.Context, partner concordat.Sit
 	return n, db.fail(err, "standing sentences of %s", partner)
 }
 
-// Requests returns the requests for passages of the document of a case, the oldest first.
+// Requests returns the requests for passages of a case's document, oldest first.
 func (db *Cases) Requests(ctx context.Context, x SharedCase) ([]Disclosure, error) {
 	direction := DisclosureOut
 	if x.Side == AlertTold {

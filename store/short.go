@@ -13,11 +13,10 @@ import (
 	"concordat/store/engine"
 )
 
-// ShortPiece is a piece of a document that is too short for a fingerprint, with the grams to find it by.
+// ShortPiece is a piece of a document too short for a fingerprint, with the grams used to find it.
 type ShortPiece struct {
 	concordat.ShortPiece
-	// Grams are the hashes of the piece's grams, one for each gram, ascending. ShortCandidates looks them up. Two grams may have the same
-	// hash.
+	// Grams contains one hash for each of the piece's grams, ascending. ShortCandidates looks them up. Two grams can have the same hash.
 	Grams []uint32
 }
 
@@ -40,7 +39,7 @@ func putShort(ctx context.Context, c engine.Conn, lib concordat.LibraryID, id co
 	return nil
 }
 
-// shortText returns the number of the piece's text, which it stores with its grams if it is new.
+// shortText returns the number of the piece's text, storing it with its grams if it is new.
 func shortText(ctx context.Context, c engine.Conn, p ShortPiece) (int64, error) {
 	var id int64
 	n, err := c.Exec(ctx, `INSERT INTO short_text (letters, grams) VALUES (?, ?) ON CONFLICT DO NOTHING`, cleanText(p.Letters), packGrams(p.Grams))
@@ -59,7 +58,7 @@ func shortText(ctx context.Context, c engine.Conn, p ShortPiece) (int64, error) 
 	return id, err
 }
 
-// dropShort deletes the short pieces of a document, and the texts that no other document has.
+// dropShort deletes a document's short pieces, and texts that occur in no other document.
 func dropShort(ctx context.Context, c engine.Conn, lib concordat.LibraryID, id concordat.DocumentID) error {
 	texts, err := engine.Collect(ctx, c, func(s engine.Scanner) (int64, error) {
 		var text int64
@@ -110,19 +109,18 @@ func unpackGrams(b []byte, out []uint32) []uint32 {
 	return out
 }
 
-// ShortText is a short text of some document.
+// ShortText is a short text that occurs in some document.
 type ShortText struct {
 	ID      int64
 	Letters string
 	Grams   []uint32 // ascending; overwritten by the next ShortText
 }
 
-// longestList is the length up to which the lists of grams are counted. Longer lists count as equally long when the shortest lists are
-// chosen.
+// longestList is the length up to which gram lists are counted. Longer lists count as equally long when selecting the shortest.
 const longestList = 10_000
 
-// ShortCandidates calls each, in no order, with every short text that shares at least least of the given grams and has low to high grams
-// itself; it may also call each with other texts. It reads the shortest lists that are certain to contain all of them, since a text that
+// ShortCandidates calls each, in no particular order, with every short text that shares at least least of the given grams and itself has
+// low to high grams; it can also call each with other texts. It reads the shortest lists that certainly cover them all, since a text that
 // shares least of n grams has at least one of any n-least+1. each ends the search by returning false.
 func (db *Catalogue) ShortCandidates(ctx context.Context, grams []uint32, least, low, high int, each func(ShortText) bool) error {
 	if least < 1 || least > len(grams) {
@@ -163,7 +161,7 @@ func (db *Catalogue) ShortCandidates(ctx context.Context, grams []uint32, least,
 	return db.fail(err, "search short texts")
 }
 
-// rarest returns the n grams with the shortest lists, leaving out those without any.
+// rarest returns the n grams with the shortest lists, omitting those without a list.
 func rarest(ctx context.Context, c engine.Conn, grams []uint32, n, low, high int) ([]uint32, error) {
 	type list struct {
 		gram   uint32
@@ -197,12 +195,12 @@ type ShortPlace struct {
 	Library  concordat.LibraryID
 	Document concordat.DocumentID
 	Title    string
-	Span     concordat.Span // bytes; zero: the title
+	Span     concordat.Span // in bytes; zero for the title
 	Text     string         // text as in the document
 }
 
-// ShortPlaces returns the first places of a short text in the libraries, at most limit, in order of library, document and span, and the
-// number of documents, in any library, that contain it.
+// ShortPlaces returns up to limit places of a short text in the libraries, ordered by library, document and span, and the number of
+// documents, in any library, that contain it.
 func (db *Catalogue) ShortPlaces(ctx context.Context, text int64, libraries []concordat.LibraryID,
 	limit int) (places []ShortPlace, documents int, err error) {
 	if len(libraries) == 0 {
@@ -226,8 +224,8 @@ func (db *Catalogue) ShortPlaces(ctx context.Context, text int64, libraries []co
 	return places, documents, db.fail(err, "places of short text %d", text)
 }
 
-// ShortUnknown returns the number of documents in the libraries that have no recorded short pieces because an earlier version added them.
-// Adding them again or a reindex records the pieces.
+// ShortUnknown returns the number of documents in the libraries without recorded short pieces, because an earlier version added them.
+// Adding them again, or reindexing, records the pieces.
 func (db *Catalogue) ShortUnknown(ctx context.Context, libraries []concordat.LibraryID) (int, error) {
 	if len(libraries) == 0 {
 		return 0, nil

@@ -11,36 +11,36 @@ import (
 	"concordat/store/engine"
 )
 
-// Forms of a showing, that is, which part of a text of this site went to a partner. A partner gets at most one of the two sketches,
-// FormFingerprints and FormWords, of one text: together they reveal most of its words (doc/federation.md).
+// Forms of a showing: which part of a text of this site was sent to a partner. A partner gets at most one of the two sketches of a text,
+// FormFingerprints and FormWords: together they reveal most of its words (doc/federation.md).
 const (
 	FormMatches      = "matches"      // which sentences match, and titles
-	FormLeads        = "leads"        // which sentences may say the same, and titles
+	FormLeads        = "leads"        // which sentences might say the same, and titles
 	FormCells        = "cells"        // cells of meaning of its sentences
 	FormFingerprints = "fingerprints" // fingerprints of its sentences
 	FormWords        = "words"        // keyed sets of words
 	FormEdges        = "edges"        // the order of the words in a passage
-	FormOverlap      = "overlap"      // words that both sides have
+	FormOverlap      = "overlap"      // words common to both sides
 	FormPassage      = "passage"      // text
 )
 
-// sketchForms maps each sketch to the other one.
+// sketchForms maps each sketch to the other.
 var sketchForms = map[string]string{FormFingerprints: FormWords, FormWords: FormFingerprints}
 
-// Showing records the part of one text that a partner received.
+// Showing records the part of a text sent to a partner.
 type Showing struct {
 	Partner  concordat.SiteID     `json:"partner"`
-	Hash     string               `json:"hash"` // SHA-256 of the text, hexadecimal
+	Hash     string               `json:"hash"` // hexadecimal SHA-256 of the text
 	Form     string               `json:"form"`
 	Library  concordat.LibraryID  `json:"library"`
 	Document concordat.DocumentID `json:"document"`
 	Epoch    concordat.Epoch      `json:"epoch"` // epoch of the latest showing
 
-	// When a showing is recorded, Sentences and Characters count this showing; when it is listed, they count all showings.
+	// When a showing is recorded, Sentences and Characters count that showing; in lists, they count all showings.
 	Sentences  int `json:"sentences"`
 	Characters int `json:"characters"`
 
-	// The rest is set by the store.
+	// The store sets the remaining fields.
 
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
@@ -58,8 +58,8 @@ func scanShowing(s engine.Scanner) (Showing, error) {
 	return x, err
 }
 
-// Show records the showings, all or none. It fails with concordat.ErrRefused if a showing is a sketch and the partner already has the other
-// sketch of the text, or of the document with any text. Concurrent calls never show both.
+// Show records the showings in one transaction. If a showing is a sketch and the partner already has the other sketch of the text, or of
+// any text of the document, it fails with concordat.ErrRefused. Concurrent calls never send both.
 func (db *Asks) Show(ctx context.Context, xs ...Showing) error {
 	if len(xs) == 0 {
 		return nil
@@ -112,14 +112,14 @@ func mayShow(ctx context.Context, c engine.Conn, x Showing) error {
 	return fmt.Errorf("%w: %s has %s of this text", concordat.ErrRefused, x.Partner, other)
 }
 
-// Showings returns the showings to a partner, the latest first: at most limit.
+// Showings returns up to limit showings to a partner, latest first.
 func (db *Asks) Showings(ctx context.Context, partner concordat.SiteID, limit int) ([]Showing, error) {
 	xs, err := engine.Collect(ctx, db.read(), scanShowing, `SELECT `+showingColumns+` FROM showing WHERE partner = ?
 		ORDER BY last DESC, library, document, form, hash LIMIT ?`, partner, page(limit))
 	return xs, db.fail(err, "showings to %s", partner)
 }
 
-// ShowingSum adds up showings of one form and library.
+// ShowingSum is the total of showings with one form and library.
 type ShowingSum struct {
 	Form       string              `json:"form"`
 	Library    concordat.LibraryID `json:"library,omitempty"`
@@ -131,7 +131,7 @@ type ShowingSum struct {
 	Last       time.Time           `json:"last"`
 }
 
-// ShowingSums returns the sums of everything that a partner was shown, in order of direction, library and form.
+// ShowingSums returns the totals of everything sent to a partner, ordered by direction, library and form.
 func (db *Asks) ShowingSums(ctx context.Context, partner concordat.SiteID) ([]ShowingSum, error) {
 	xs, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (ShowingSum, error) {
 		var x ShowingSum
@@ -144,16 +144,16 @@ func (db *Asks) ShowingSums(ctx context.Context, partner concordat.SiteID) ([]Sh
 	return xs, db.fail(err, "showings to %s", partner)
 }
 
-// Outlined names a document whose outline a partner is shown.
+// Outlined identifies a document whose outline is sent to a partner.
 type Outlined struct {
 	Partner  concordat.SiteID
 	Library  concordat.LibraryID
 	Document concordat.DocumentID
 }
 
-// Outline records which units of a document an outline shows, and returns for each whether it may be shown. Units that the partner was
-// shown since a moment may be shown, and others, in order, until there are most in all; if most is negative, there is no limit. Concurrent
-// calls never show more together.
+// Outline records which units of a document an outline contains, and returns whether each can be sent. Units already sent to the partner
+// since the given time can be sent, and so can others, in order, up to a total of most; a negative most means no limit. Together,
+// concurrent calls never send more.
 func (db *Asks) Outline(ctx context.Context, x Outlined, since time.Time, most int, units []int) (shown []bool, err error) {
 	shown = make([]bool, len(units))
 	err = db.write(ctx, func(c engine.Conn) error {
@@ -186,7 +186,7 @@ func (db *Asks) Outline(ctx context.Context, x Outlined, since time.Time, most i
 	return shown, db.fail(err, "outline of %s for %s", x.Document, x.Partner)
 }
 
-// ForgetOutlined deletes the units shown before the given time.
+// ForgetOutlined deletes units sent before the given time.
 func (db *Asks) ForgetOutlined(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM outlined WHERE made < ?`, stamp(before))
@@ -198,8 +198,8 @@ func (db *Asks) ForgetOutlined(ctx context.Context, before time.Time) error {
 // Part is a minimum part of a library: one in every Of documents, and at least Least documents.
 type Part struct{ Of, Least int }
 
-// MuchShown returns, as alarms of kind AlarmLibrary and in order of partner and library, the partners that have been told of the part told
-// of a library since a moment, or have been shown outlines of the part outlined.
+// MuchShown returns alarms of kind AlarmLibrary, ordered by partner and library, about partners that since the given time have learned of
+// part told of a library, or been sent outlines of part outlined.
 func (db *Asks) MuchShown(ctx context.Context, since time.Time, told, outlined Part) ([]PartnerAlarm, error) {
 	if told.Of <= 0 || outlined.Of <= 0 {
 		return nil, fmt.Errorf("%w: a part of %d and %d", concordat.ErrInvalid, told.Of, outlined.Of)

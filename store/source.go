@@ -11,27 +11,27 @@ import (
 	"concordat/store/engine"
 )
 
-// SourceState is the outcome of reading one file for one library. A file need not be read again if its size and modification time, or its
+// SourceState is the outcome of reading one file for one library. A file need not be reread if its size and modification time, or its
 // hash, are unchanged.
 type SourceState struct {
 	Library concordat.LibraryID
 	// Path is the path of the file, or archive!/member. A path that is not valid UTF-8 is returned quoted, as by strconv.QuoteToASCII.
 	Path      string
-	Size      int64 // bytes
+	Size      int64 // in bytes
 	Modified  time.Time
-	Hash      string    // SHA-256 of the file, hexadecimal; empty: not computed
+	Hash      string    // hexadecimal SHA-256 of the file; empty if not computed
 	Documents int       // number of documents in the file
-	Code      string    // code of the failure, for example encrypted; empty: the file was handled
-	Detail    string    // a plain sentence about the failure
-	Handled   time.Time // time of handling
+	Code      string    // code of the failure, for example encrypted; empty if the file was processed
+	Detail    string    // sentence that explains the failure
+	Handled   time.Time // time of processing
 }
 
-// Unchanged reports whether the file was read without failure and has not changed since, according to its size and modification time.
+// Unchanged reports whether the file was read successfully and has not changed since, judging by its size and modification time.
 func (s SourceState) Unchanged(size int64, modified time.Time) bool {
 	return s.Code == "" && s.Size == size && stamp(s.Modified) == stamp(modified)
 }
 
-// pathKey returns path itself if it can be a name, and its quoted form otherwise, since file names can contain any bytes.
+// pathKey returns path itself if it is a valid name, or else its quoted form, since file names can contain any bytes.
 func pathKey(path string) string {
 	if utf8.ValidString(path) && !strings.ContainsRune(path, 0) {
 		return path
@@ -49,8 +49,8 @@ func scanSource(s engine.Scanner) (SourceState, error) {
 	return r, err
 }
 
-// PutSourceState records the states, all or none, each replacing the one with the same library and path. It fails with
-// concordat.ErrNotFound if a library does not exist.
+// PutSourceState records the states in one transaction, each replacing the one with the same library and path. If a library does not
+// exist, it fails with concordat.ErrNotFound.
 func (db *Catalogue) PutSourceState(ctx context.Context, states ...SourceState) error {
 	for _, s := range states {
 		if err := checkName("path", pathKey(s.Path)); err != nil {

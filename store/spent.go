@@ -10,31 +10,31 @@ import (
 	"concordat/store/engine"
 )
 
-// SpendSlot is the time step for amounts spent. An amount counts until its slot has left the window completely, that is, for up to one slot
-// longer than the window and never shorter.
+// SpendSlot is the granularity in time of amounts spent. An amount counts until its slot has entirely left the window, that is, for up to
+// one slot longer than the window, and never for less time.
 const SpendSlot = 10 * time.Minute
 
-// Spending is one charge against limits. All charges of one Partner, Library, Kind and Document add up.
+// Spending is one charge against limits. Charges with the same Partner, Library, Kind and Document add up.
 type Spending struct {
 	Partner  concordat.SiteID
 	Library  concordat.LibraryID
 	Kind     string               // kind of the amount
-	Document concordat.DocumentID // empty: the amount concerns the whole library
+	Document concordat.DocumentID // empty if the amount concerns the whole library
 	Amount   int                  // amount spent, 0 or more
 	Windows  []Window
 }
 
-// Window limits how much may be spent within a period that ends now.
+// Window limits the amount spent within a period that ends now.
 type Window struct {
 	Within time.Duration
-	Most   int // largest amount; negative: no limit
+	Most   int // limit; negative for none
 }
 
-// Overspent is the error of Spend if a limit would be exceeded. It wraps concordat.ErrRefused.
+// Overspent is the error from Spend if a limit would be exceeded. It wraps concordat.ErrRefused.
 type Overspent struct {
 	Kind string
 	Left int // amount left of the limit
-	// Retry is when the amount will fit, if nothing else is spent; zero: never.
+	// Retry is when the amount will fit, if nothing else is spent; zero for never.
 	Retry time.Time
 }
 
@@ -44,9 +44,9 @@ func (o *Overspent) Error() string {
 
 func (o *Overspent) Unwrap() error { return concordat.ErrRefused }
 
-// Spend charges all of the spendings, or charges none and fails with an *Overspent for the first one that does not fit. For each it returns
-// the smallest amount left in a limited window, or a negative number if no window has a limit. Concurrent calls together never spend more
-// than a limit. An Amount of 0 only asks whether anything is left.
+// Spend applies all of the charges or, if one does not fit, none, and fails with an *Overspent for the first such charge. For each, it
+// returns the smallest amount left in a limited window, or a negative number if no window is limited. Together, concurrent calls never
+// exceed a limit. An Amount of 0 only asks whether anything is left.
 func (db *Answers) Spend(ctx context.Context, xs ...Spending) ([]int, error) {
 	left := make([]int, len(xs))
 	now := db.now()
@@ -75,7 +75,7 @@ func spend(ctx context.Context, c engine.Conn, now time.Time, x Spending) (int, 
 		if err != nil {
 			return 0, err
 		}
-		if left = max(0, left); left < x.Amount { // a lowered limit may be exceeded already
+		if left = max(0, left); left < x.Amount { // a lowered limit can already be exceeded
 			retry, err := retryAt(ctx, c, now, x, w)
 			if err != nil {
 				return 0, err
@@ -103,7 +103,7 @@ func leftOf(ctx context.Context, c engine.Conn, now time.Time, x Spending, w Win
 	return w.Most - spent, err
 }
 
-// retryAt returns when enough of what was spent will have left the window.
+// retryAt returns when enough of the amount spent will have left the window.
 func retryAt(ctx context.Context, c engine.Conn, now time.Time, x Spending, w Window) (time.Time, error) {
 	if x.Amount > w.Most {
 		return time.Time{}, nil
@@ -141,7 +141,7 @@ func (db *Answers) ForgetSpent(ctx context.Context, before time.Time) error {
 	return db.fail(err, "forget what was spent")
 }
 
-// TakeMessage reports whether a partner's message arrives for the first time. It is remembered until the given time.
+// TakeMessage reports whether a partner's message is new. The message is remembered until the given time.
 func (db *Answers) TakeMessage(ctx context.Context, partner concordat.SiteID, message []byte, until time.Time) (bool, error) {
 	first := false
 	err := checkName("partner", partner)

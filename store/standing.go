@@ -13,16 +13,16 @@ import (
 	"concordat/store/engine"
 )
 
-// Standing is a check that later documents are compared with.
+// Standing is a check with which later documents are compared.
 type Standing struct {
 	Task      concordat.TaskID
 	Scheme    concordat.Scheme
 	Made      time.Time
-	Sentences []concordat.Sentence // sentences without their sections
+	Sentences []concordat.Sentence // sentences, without their sections
 }
 
-// PutStanding stores a standing check, replacing any earlier one of the same task. It fails with concordat.ErrNotFound if there is no such
-// task.
+// PutStanding stores a standing check, replacing any earlier one for the same task. If there is no such task, it fails with
+// concordat.ErrNotFound.
 func (db *Alerts) PutStanding(ctx context.Context, s Standing) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `INSERT INTO standing (task, scheme, made, sentences) VALUES (?, ?, ?, ?)
@@ -69,53 +69,52 @@ func (db *Alerts) Standing(ctx context.Context, task concordat.TaskID) (Standing
 	return s, db.fail(err, "standing check %s", task)
 }
 
-// AlertSide says which side of a standing check this site is on.
+// AlertSide is this site's side of a standing check.
 type AlertSide string
 
 // The sides.
 const (
 	AlertFound AlertSide = "found" // a check of this site found a later document, here or at a partner
-	AlertTold  AlertSide = "told"  // a partner was told that a later document of this site matches the partner's check
+	AlertTold  AlertSide = "told"  // a partner was notified that a later document of this site matches the partner's check
 )
 
-// Alert says that a later document matches a standing check. For a partner's check, it contains only what the partner was told about the
-// document.
+// Alert reports that a later document matches a standing check. For a partner's check, it contains only what was disclosed to the partner
+// about the document.
 type Alert struct {
-	Seq  int64 // set by the store, from 1
+	Seq  int64 // from 1; set by the store
 	Side AlertSide
 	Task concordat.TaskID // task of AlertFound; otherwise empty
 	At   time.Time
-	// For AlertTold: the partner, the job of its question in hexadecimal, and the purpose and time of the question.
+	// For AlertTold: the partner, the hexadecimal job of its question, and the question's purpose and time.
 	Partner concordat.SiteID
 	Job     string
 	Purpose string
 	Asked   time.Time
-	// Source is the document. A partner's document is named by its pseudonym; so is a document of this site for AlertTold if the partner
-	// was not told which it is (Spans is then empty). Document is empty if not even the pseudonym is known.
+	// Source is the document. A partner's document appears under its pseudonym, as does a document of this site for AlertTold if its
+	// identity was not disclosed to the partner (Spans is then empty). Document is empty if even the pseudonym is unknown.
 	Source    concordat.Ref
 	Title     string
 	Author    string
 	Contact   string
-	Level     concordat.Show   // level of the notice between sites; empty: check and document are both this site's
-	Sentences int              // matching sentences of the check; 0: not disclosed
-	Words     string           // for people
-	Spans     []concordat.Span // matching spans of the submission or, for AlertTold, of this site's document
+	Level     concordat.Show   // disclosure level of the notice between sites; empty if check and document are both this site's
+	Sentences int              // matching sentences of the check; 0 if not disclosed
+	Words     string           // for display
+	Spans     []concordat.Span // matching spans in the submission or, for AlertTold, in this site's document
 	Read      AlertMark
 	Handled   AlertMark
 }
 
-// AlertMark says who has read or handled an alert, and when. The zero value means that no one has.
+// AlertMark records who has read or handled an alert, and when. The zero value means that nobody has.
 type AlertMark struct {
 	By string
 	At time.Time
 }
 
-// MaxAlerts bounds the documents of one partner for which alerts of a task are stored, and the documents of this site for which alerts of
-// one question of a partner are stored.
+// MaxAlerts is the maximum number of documents of one partner with alerts for one task, and of documents of this site with alerts for one
+// question of a partner.
 const MaxAlerts = 1000
 
-// alertEvent is the data of an event about an alert. It names no document: the receiver requests it with a token and its
-// rights.
+// alertEvent is the data of an event about an alert. It names no document: the receiver requests it with a token, subject to its rights.
 type alertEvent struct {
 	Alert   int64               `json:"alert"`
 	Check   concordat.TaskID    `json:"check,omitempty"`
@@ -123,9 +122,9 @@ type alertEvent struct {
 	Library concordat.LibraryID `json:"library"`
 }
 
-// PutAlert stores an alert, announces it to webhooks, and returns its number. It returns 0 if there is already an alert for the same check
-// and document, which then gets the new words and spans. If these differ, or no document is named, that alert becomes unread and is
-// announced again. If there are already MaxAlerts, the alert is not stored. An empty Side means AlertFound.
+// PutAlert stores an alert, announces it to webhooks, and returns its number. If there is already an alert for the same check and
+// document, PutAlert returns 0 and updates the words and spans of that alert. If these differ, or no document is named, that alert
+// becomes unread and is announced again. If there are already MaxAlerts, it stores nothing. An empty Side means AlertFound.
 func (db *Alerts) PutAlert(ctx context.Context, a Alert) (seq int64, err error) {
 	if a.Side == "" {
 		a.Side = AlertFound
@@ -143,7 +142,7 @@ func (db *Alerts) PutAlert(ctx context.Context, a Alert) (seq int64, err error) 
 				return err
 			}
 		}
-		var task any // NULL if absent, since it refers to a row
+		var task any // NULL if absent, since it references a row
 		if a.Side == AlertFound {
 			task = a.Task
 		}
@@ -161,7 +160,7 @@ func (db *Alerts) PutAlert(ctx context.Context, a Alert) (seq int64, err error) 
 	return seq, db.fail(err, "put alert of task %s%s", a.Task, a.Job)
 }
 
-// sameAlert updates the alert of the same check and document, and reports whether there is one.
+// sameAlert updates the alert for the same check and document, and reports whether there is one.
 func (db base) sameAlert(ctx context.Context, c engine.Conn, a *Alert) (bool, error) {
 	const same = ` WHERE side = ? AND COALESCE(task, '') = ? AND partner = ? AND job = ? AND site = ? AND library = ? AND document = ?`
 	var seq int64
@@ -182,7 +181,7 @@ func (db base) sameAlert(ctx context.Context, c engine.Conn, a *Alert) (bool, er
 	return n > 0, err
 }
 
-// alerted announces an alert; if it is about a check of this site, to the check's owner too.
+// alerted announces an alert, including to the check's owner if the check is this site's.
 func (db base) alerted(ctx context.Context, c engine.Conn, seq int64, a *Alert) error {
 	e := alertEvent{Alert: seq, Check: a.Task, Partner: a.Partner, Library: a.Source.Library}
 	if a.Side == AlertTold {
@@ -215,18 +214,17 @@ func scanAlert(s engine.Scanner) (Alert, error) {
 	return a, err
 }
 
-// Alerts returns the alerts after the given number, oldest first: at most limit, or MaxPage if
-// limit is 0 or larger.
+// Alerts returns alerts after the given number, oldest first: up to limit, or MaxPage if limit is 0 or larger.
 func (db *Alerts) Alerts(ctx context.Context, after int64, limit int) ([]Alert, error) {
 	as, err := engine.Collect(ctx, db.read(), scanAlert, `SELECT `+alertColumns+` FROM standing_alert WHERE seq > ? ORDER BY seq LIMIT ?`,
 		after, page(limit))
 	return as, db.fail(err, "alerts")
 }
 
-// AlertFilter chooses alerts. The zero value chooses all.
+// AlertFilter selects alerts. The zero value selects all.
 type AlertFilter struct {
-	Side AlertSide        // empty: both
-	Task concordat.TaskID // empty: all
+	Side AlertSide        // empty for both
+	Task concordat.TaskID // empty for all
 	Open bool             // only unhandled ones
 }
 
@@ -244,8 +242,8 @@ func (f AlertFilter) where() (string, []any) {
 	return strings.Join(conditions, " AND "), args
 }
 
-// FilterAlerts returns the chosen alerts before the given number, the latest first: at most limit, or MaxPage if limit is 0
-// or larger. Before 0 means all.
+// FilterAlerts returns selected alerts before the given number (0 for no limit), latest first: up to limit, or MaxPage if limit is 0 or
+// larger.
 func (db *Alerts) FilterAlerts(ctx context.Context, f AlertFilter, before int64, limit int) ([]Alert, error) {
 	where, args := f.where()
 	if before > 0 {
@@ -262,7 +260,7 @@ func (db *Alerts) Alert(ctx context.Context, seq int64) (Alert, error) {
 	return a, db.fail(err, "alert %d", seq)
 }
 
-// UnreadAlerts returns the number of unread alerts, but at most most.
+// UnreadAlerts returns the number of unread alerts, up to most.
 func (db *Alerts) UnreadAlerts(ctx context.Context, most int) (n int, err error) {
 	err = db.read().Row(ctx, `SELECT count(*) FROM (SELECT 1 FROM standing_alert WHERE read_at = 0 LIMIT ?) AS unread`, most).Scan(&n)
 	return n, db.fail(err, "unread alerts")
@@ -275,11 +273,11 @@ type AlertChange string
 const (
 	AlertRead   AlertChange = "read"
 	AlertHandle AlertChange = "handle"
-	AlertReopen AlertChange = "reopen" // reopens it
+	AlertReopen AlertChange = "reopen" // reopens the alert
 )
 
-// ChangeAlert marks an alert and reports whether that changed anything. The first person who read or handled it stays recorded. It fails
-// with concordat.ErrNotFound for an unknown alert and with concordat.ErrInvalid for an unknown change.
+// ChangeAlert marks an alert and reports whether that changed anything. The first person who read or handled it remains recorded. For an
+// unknown alert, it fails with concordat.ErrNotFound, and for an unknown change, with concordat.ErrInvalid.
 func (db *Alerts) ChangeAlert(ctx context.Context, seq int64, change AlertChange, by string, at time.Time) (changed bool, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		var read, handled int64
@@ -312,7 +310,7 @@ func (db *Alerts) ChangeAlert(ctx context.Context, seq int64, change AlertChange
 	return changed, db.fail(err, "%s alert %d", change, seq)
 }
 
-// ForgetAlerts deletes the alerts about which partners were told before the given time.
+// ForgetAlerts deletes alerts for partners that were sent before the given time.
 func (db *Alerts) ForgetAlerts(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM standing_alert WHERE side = ? AND at < ?`, AlertTold, stamp(before))
@@ -321,11 +319,11 @@ func (db *Alerts) ForgetAlerts(ctx context.Context, before time.Time) error {
 	return db.fail(err, "forget alerts")
 }
 
-// packSentences encodes the fingerprint, the gate and, as packSpans does, the span of each sentence. unpackSentences is its inverse.
+// packSentences encodes the fingerprint, the gate and, like packSpans, the span of each sentence. unpackSentences is its inverse.
 func packSentences(ss []concordat.Sentence) []byte {
 	b := make([]byte, 0, 20*len(ss))
 	for _, s := range ss {
-		b, _ = s.Fingerprint.AppendBinary(b) // never fails
+		b, _ = s.Fingerprint.AppendBinary(b) // this never fails
 		b = append(b, byte(s.Gate))
 		b = binary.AppendUvarint(b, uint64(s.Span.Start))
 		b = binary.AppendUvarint(b, uint64(s.Span.Len()))

@@ -7,7 +7,7 @@ import (
 	"concordat/store/engine"
 )
 
-// DB is an open store. It has parts by subject and methods for the database as a whole. It is safe for concurrent use.
+// DB is an open store. It consists of parts by subject, and has methods for the database as a whole. It is safe for concurrent use.
 type DB struct {
 	base
 	Catalogue *Catalogue
@@ -30,27 +30,27 @@ type DB struct {
 	Acknowledged *Acknowledged
 }
 
-// The parts of the store, by subject. They share the connections of their DB and, within Atomic, its transaction.
+// The parts of the store, by subject. They share their DB's connections and, within Atomic, its transaction.
 type (
-	// Catalogue contains libraries, their documents and templates, and how files were added.
+	// Catalogue contains libraries with their documents and templates, and how files were added.
 	Catalogue struct{ base }
 	// Checks contains tasks, their findings, results and reviews.
 	Checks struct{ base }
-	// Batches contains batches with their documents, and the pairs of documents and the leads between documents.
+	// Batches contains batches with their documents, and the pairs and leads between documents.
 	Batches struct{ base }
-	// Alerts contains checks that keep watching or are repeated, and the alerts that they raised.
+	// Alerts contains checks that keep watching or are repeated, and the alerts they raised.
 	Alerts struct{ base }
-	// Partners contains partners, federations and invitations, the notices between sites and what witnesses saw.
+	// Partners contains partners, federations and invitations, the notices between sites, and the reports of witnesses.
 	Partners struct{ base }
-	// Answers records what partners may ask, what they asked and what they were told.
+	// Answers records what partners are allowed to ask, what they asked and what was disclosed.
 	Answers struct{ base }
-	// Asks contains questions to partners, the sentences that partners saw in them, and mirrors of partners' libraries.
+	// Asks contains questions to partners, the sentences exposed in them, and mirrors of partners' libraries.
 	Asks struct{ base }
 	// People contains accounts with their tokens, sessions, identities and quotas.
 	People struct{ base }
 	// AuditLog contains the audit, a chain of entries.
 	AuditLog struct{ base }
-	// Webhooks contains the addresses that events are sent to, and the deliveries to them.
+	// Webhooks contains the addresses that receive events, and the deliveries.
 	Webhooks struct{ base }
 	// LTI contains learning platforms and their submissions.
 	LTI struct{ base }
@@ -61,7 +61,7 @@ type (
 // base runs the statements of the store.
 type base struct {
 	engine *engine.DB
-	tx     *transaction // transaction that the calls belong to; nil: each change has its own
+	tx     *transaction // transaction that the calls belong to; nil if each change has its own
 }
 
 // read returns the connection for statements that change nothing.
@@ -84,7 +84,7 @@ func (b base) write(ctx context.Context, f func(engine.Conn) error) error {
 	return err
 }
 
-// fail adds the operation to err and returns nil for nil; see [engine.DB.Fail].
+// fail adds the operation to err, and returns nil for nil; see [engine.DB.Fail].
 func (b base) fail(err error, format string, args ...any) error {
 	return b.engine.Fail(err, format, args...)
 }
@@ -94,12 +94,11 @@ func (b base) now() time.Time { return b.engine.Now() }
 // ErrNoAnswer is [engine.ErrNoAnswer].
 var ErrNoAnswer = engine.ErrNoAnswer
 
-// Options configure a store; the zero value has the defaults. See [engine.Options].
+// Options configure a store; the zero value selects the defaults. See [engine.Options].
 type Options engine.Options
 
-// Open opens the SQLite file at path with default options, and creates it (readable by its owner only) if it does not exist;
-// its folder must exist. A path for which [IsURL] holds is the address of a PostgreSQL database instead. It fails like
-// [engine.Options.Open].
+// Open opens the SQLite file at path with default options, creating it (readable only by its owner) if it does not exist; its folder must
+// exist. A path that satisfies [IsURL] is the address of a PostgreSQL database instead. It fails like [engine.Options.Open].
 func Open(ctx context.Context, path string) (*DB, error) {
 	return Options{}.Open(ctx, path)
 }
@@ -119,15 +118,15 @@ func newDB(b base) *DB {
 		Retention: &Retention{b}, Harvest: &Harvest{b}, Cases: &Cases{b}, Notifications: &Notifications{b}, Acknowledged: &Acknowledged{b}}
 }
 
-// Scripted returns a DB on the same database whose calls fail by a script: see [engine.DB.Scripted]. It is for tests.
+// Scripted returns a DB on the same database with calls that fail according to a script: see [engine.DB.Scripted]. It is meant for tests.
 func (db *DB) Scripted(s engine.Script) *DB {
 	return newDB(base{engine: db.engine.Scripted(s), tx: db.tx})
 }
 
-// Close waits for running calls and closes the store. Calls after it fail.
+// Close waits for running calls and closes the store. Later calls fail.
 func (db *DB) Close() error { return db.engine.Close() }
 
-// MaxPage is the maximum number of rows that one call of a paged list returns.
+// MaxPage is the maximum number of rows returned by one call of a paged list.
 const MaxPage = 10_000
 
 // page returns the number of rows to request: limit, or MaxPage if limit is 0 or larger than MaxPage.

@@ -12,33 +12,33 @@ import (
 	"concordat/store/engine"
 )
 
-// ErrLease means that the task no longer belongs to this worker; another worker may have it. The worker drops its work.
+// ErrLease means that the task no longer belongs to this worker, and possibly to another one. The worker must drop its work.
 var ErrLease = errors.New("lease lost")
 
-// MaxAttempts is how often a task is begun before it is given up, so that a task that kills its worker does not keep killing workers.
+// MaxAttempts is how often a task is started before it is given up, so that a task that kills its worker does not keep doing so.
 const MaxAttempts = 3
 
-// Task is a check with its place in the queue.
+// Task is a check and its place in the queue.
 type Task struct {
 	concordat.Task
-	Owner string // the account that submitted it; empty: the command line
-	Batch string // common name of tasks submitted together; may be empty
-	// Request tells the worker what to do, in the caller's own form.
+	Owner string // account that submitted it; empty for the command line
+	Batch string // common name of tasks submitted together; can be empty
+	// Request instructs the worker, in the caller's format.
 	Request []byte
 	// File is the hash of the file that the task needs, for CreateTask and StartTask; see Originals. It is not read back.
 	File string
-	// Files are the hashes of further files, without duplicates.
+	// Files contains the hashes of any further files, without duplicates.
 	Files []string
 
-	// The rest is set by the store.
+	// The store sets the remaining fields.
 
 	Seq      int64     // order of creation, from 1
-	Cause    Cause     // why it ended as it did; zero: it has not ended, or ended normally
-	Started  time.Time // of the latest attempt; zero: never
-	Finished time.Time // zero: it has not finished
-	Attempts int       // attempts begun so far; together with Worker, it distinguishes each claim from all others
+	Cause    Cause     // why it ended; zero if it has not ended, or ended normally
+	Started  time.Time // start of the latest attempt; zero for never
+	Finished time.Time // zero if it has not finished
+	Attempts int       // number of attempts; with Worker, it distinguishes each claim from all others
 	Worker   string    // worker that has or had the task
-	Lease    time.Time // end of the claim; zero: the task is not running
+	Lease    time.Time // end of the claim; zero if the task is not running
 }
 
 const taskColumns = `seq, id, state, title, cause, request, made, started, finished, attempts, worker, lease_until, owner, batch`
@@ -56,14 +56,14 @@ func scanTask(s engine.Scanner) (Task, error) {
 	return t, err
 }
 
-// CreateTask puts a task at the end of the queue; it reads ID, Title, Made, Owner, Batch and Request of t. It fails with
-// concordat.ErrExists if the id is taken.
+// CreateTask adds a task to the end of the queue; it reads ID, Title, Made, Owner, Batch and Request of t. If the id exists, it fails
+// with concordat.ErrExists.
 func (db *Checks) CreateTask(ctx context.Context, t Task) error {
 	_, err := db.insertTask(ctx, t, concordat.TaskQueued, "", 0)
 	return db.fail(err, "create task %s", t.ID)
 }
 
-// CreateTasks does what CreateTask does for several tasks, all or none.
+// CreateTasks is like CreateTask for several tasks, in one transaction.
 func (db *Checks) CreateTasks(ctx context.Context, ts []Task) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, t := range ts {
@@ -76,7 +76,7 @@ func (db *Checks) CreateTasks(ctx context.Context, ts []Task) error {
 	return db.fail(err, "create %d tasks", len(ts))
 }
 
-// StartTask is CreateTask and ClaimTask in one: no other worker gets the task while the lease lasts.
+// StartTask combines CreateTask and ClaimTask: no other worker gets the task while the lease lasts.
 func (db *Checks) StartTask(ctx context.Context, t Task, worker string, lease time.Duration) (Task, error) {
 	if err := checkClaim(worker, lease); err != nil {
 		return Task{}, db.fail(err, "start task %s", t.ID)
@@ -112,7 +112,7 @@ func insertTaskIn(ctx context.Context, c engine.Conn, t Task, state concordat.St
 		files = append([]string{t.File}, files...)
 	}
 	if request == nil {
-		request = []byte{} // the column takes no NULL
+		request = []byte{} // the column does not allow NULL
 	}
 	t, err := scanTask(c.Row(ctx, `INSERT INTO task
 		(id, state, title, cause, request, made, started, finished, attempts, worker, lease_until, owner, batch)
@@ -126,21 +126,21 @@ func insertTaskIn(ctx context.Context, c engine.Conn, t Task, state concordat.St
 	return t, err
 }
 
-// Lane is one of the two lines in which tasks wait, so that additions to libraries do not keep checks waiting.
+// Lane is one of the two queues for tasks, so that additions to libraries do not delay checks.
 type Lane string
 
-// The lanes; the zero value comprises all tasks.
+// The lanes; the zero value covers all tasks.
 const (
 	LaneChecks Lane = "checks"
-	LaneAdding Lane = "adding" // tasks whose Batch begins with AddingBatch
+	LaneAdding Lane = "adding" // tasks with a Batch that begins with AddingBatch
 	// LaneSpare is the part of LaneChecks for a spare worker: only checks of owners who have none running.
 	LaneSpare Lane = "spare"
 )
 
-// AddingBatch begins the Batch of tasks that add to a library; its name follows.
+// AddingBatch begins the Batch of tasks that add to a library, followed by the library's name.
 const AddingBatch = "library "
 
-// where returns the SQL condition for the lane's tasks.
+// where returns the SQL condition for tasks in the lane.
 func (l Lane) where() string {
 	switch l {
 	case LaneChecks, LaneSpare:
@@ -151,7 +151,7 @@ func (l Lane) where() string {
 	return ""
 }
 
-// lane returns the lane in which the task waits.
+// lane returns the task's lane.
 func (t Task) lane() Lane {
 	if strings.HasPrefix(t.Batch, AddingBatch) {
 		return LaneAdding
@@ -159,8 +159,8 @@ func (t Task) lane() Lane {
 	return LaneChecks
 }
 
-// turns selects, for each owner with queued tasks in the lane, their number (n), the first of them, the number of the owner's running
-// tasks, and when the last one began. Its placeholders are TaskQueued and TaskRunning.
+// turns selects, for each owner with queued tasks in the lane, the number of those tasks (n), the first of them, the number of the
+// owner's running tasks, and when the last one started. Its placeholders are TaskQueued and TaskRunning.
 func (l Lane) turns() string {
 	return `(SELECT q.owner, q.n, q.first, COALESCE(r.n, 0) AS running,
 		COALESCE((SELECT started FROM task WHERE owner = q.owner` + l.where() + ` ORDER BY started DESC LIMIT 1), 0) AS began
@@ -168,9 +168,8 @@ func (l Lane) turns() string {
 		LEFT JOIN (SELECT owner, COUNT(*) AS n FROM task WHERE state = ?` + l.where() + ` GROUP BY owner) AS r ON r.owner = q.owner) AS turn`
 }
 
-// turnOrder is the order in which owners have their turns: owners with fewer running tasks first and, among equals, the one who has waited
-// longest since their last task began. An owner without a running task waits for at most one task of each other owner, however many tasks
-// the others have queued.
+// turnOrder determines whose turn it is: owners with fewer running tasks come first and, among equals, the one whose last task started
+// longest ago. An owner without a running task waits for at most one task of each other owner, however many those have queued.
 const turnOrder = `running, began, first`
 
 func checkClaim(worker string, lease time.Duration) error {
@@ -180,9 +179,9 @@ func checkClaim(worker string, lease time.Duration) error {
 	return checkName("worker", worker)
 }
 
-// ClaimTask gives the worker one task of the lane to run until the lease ends: a running task with an expired lease (its worker crashed),
-// or the oldest queued task of the owner whose turn it is. If there is none, it fails with concordat.ErrNotFound. Two workers never have
-// the same task. Tasks begun MaxAttempts times are set to failed.
+// ClaimTask gives the worker a task in the lane to run until the lease ends: a running task with an expired lease (its worker crashed),
+// or the oldest queued task of the owner whose turn it is. If there is none, it fails with concordat.ErrNotFound. No two workers ever
+// have the same task. Tasks started MaxAttempts times are marked as failed.
 func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease time.Duration) (Task, error) {
 	if err := checkClaim(worker, lease); err != nil {
 		return Task{}, db.fail(err, "claim task")
@@ -218,7 +217,7 @@ func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease
 			RETURNING `+taskColumns,
 			concordat.TaskRunning, worker, stamp(now), stamp(now.Add(lease)),
 			concordat.TaskRunning, stamp(now), concordat.TaskQueued, concordat.TaskRunning))
-		if errors.Is(err, sql.ErrNoRows) { // an abandoned task stays abandoned
+		if errors.Is(err, sql.ErrNoRows) { // an abandoned task remains abandoned
 			none = true
 			return nil
 		}
@@ -230,8 +229,8 @@ func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease
 	return t, db.fail(err, "claim task")
 }
 
-// changeClaimed runs an UPDATE of the task claimed by t. It fails with ErrLease if the claim has ended, and with concordat.ErrNotFound if
-// the task is gone. A task with an expired lease still belongs to t until another worker claims it.
+// changeClaimed runs an UPDATE of the task claimed by t. If the claim has ended, it fails with ErrLease, and if the task is gone, with
+// concordat.ErrNotFound. A task with an expired lease still belongs to t until another worker claims it.
 func (db *Checks) changeClaimed(ctx context.Context, t Task, set string, args ...any) error {
 	return db.write(ctx, func(c engine.Conn) error { return db.changeClaimedIn(ctx, c, t, set, args...) })
 }
@@ -249,8 +248,7 @@ func (db *Checks) changeClaimedIn(ctx context.Context, c engine.Conn, t Task, se
 	return ErrLease
 }
 
-// RenewTask extends the claim t by another lease from now. It fails with ErrLease if the task has gone to another worker or has
-// ended.
+// RenewTask extends the claim t by another lease from now. If the task has gone to another worker or has ended, it fails with ErrLease.
 func (db *Checks) RenewTask(ctx context.Context, t Task, lease time.Duration) error {
 	if err := checkClaim(t.Worker, lease); err != nil {
 		return db.fail(err, "renew task %s", t.ID)
@@ -259,33 +257,31 @@ func (db *Checks) RenewTask(ctx context.Context, t Task, lease time.Duration) er
 	return db.fail(err, "renew task %s", t.ID)
 }
 
-// RetitleTask gives the claimed task t a new title, namely the title of its document once that has been read. It fails with ErrLease as
-// RenewTask does.
+// RetitleTask gives the claimed task t a new title: that of its document, once it has been read. It fails with ErrLease like RenewTask.
 func (db *Checks) RetitleTask(ctx context.Context, t Task, title string) error {
 	return db.fail(db.changeClaimed(ctx, t, `title = ?`, cleanText(title)), "retitle task %s", t.ID)
 }
 
-// RewriteTask gives the claimed task t a new request, which includes the results of reading its files. It fails with ErrLease as RenewTask
-// does.
+// RewriteTask gives the claimed task t a new request, which includes the results of reading its files. It fails with ErrLease like
+// RenewTask.
 func (db *Checks) RewriteTask(ctx context.Context, t Task, request []byte) error {
 	return db.fail(db.changeClaimed(ctx, t, `request = ?`, request), "rewrite task %s", t.ID)
 }
 
-// ReleaseTask puts the claimed task t back to its place in the queue, as if it had not been begun, for a worker that shuts
-// down. It fails with ErrLease as RenewTask does.
+// ReleaseTask returns the claimed task t to its place in the queue, as if it had not been started, for a worker that shuts down. It fails
+// with ErrLease like RenewTask.
 func (db *Checks) ReleaseTask(ctx context.Context, t Task) error {
 	err := db.changeClaimed(ctx, t, `state = ?, lease_until = 0, attempts = attempts - 1`, concordat.TaskQueued)
 	return db.fail(err, "release task %s", t.ID)
 }
 
-// FinishTask ends the claimed task t as done, partial or failed, with the cause if there is one. It
-// fails with ErrLease as RenewTask does.
+// FinishTask ends the claimed task t as done, partial or failed, with the cause if there is one. It fails with ErrLease like RenewTask.
 func (db *Checks) FinishTask(ctx context.Context, t Task, state concordat.State, cause Cause) error {
 	return db.finishTask(ctx, t, state, cause, nil)
 }
 
-// FinishCheck does what FinishTask does for a check that has a report. The number of its leads is for webhooks; it is nil if leads were not
-// requested.
+// FinishCheck is like FinishTask, for a check that has a report. The number of its leads is reported to webhooks; it is nil if leads were
+// not requested.
 func (db *Checks) FinishCheck(ctx context.Context, t Task, state concordat.State, leads *concordat.LeadCount) error {
 	return db.finishTask(ctx, t, state, Cause{}, leads)
 }
@@ -321,8 +317,8 @@ func (db *Checks) Task(ctx context.Context, id concordat.TaskID) (Task, error) {
 	return t, db.fail(err, "task %s", id)
 }
 
-// Tasks returns tasks newest first, starting before the one with Seq before (0: with the newest): at most limit, or MaxPage if limit is 0
-// or larger. Tasks created in the meantime do not shift the next page.
+// Tasks returns tasks, newest first, starting before the one with Seq before (0 for the newest): up to limit, or MaxPage if limit is 0 or
+// larger. Tasks created in the meantime do not shift the next page.
 func (db *Checks) Tasks(ctx context.Context, before int64, limit int) ([]Task, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
@@ -332,15 +328,15 @@ func (db *Checks) Tasks(ctx context.Context, before int64, limit int) ([]Task, e
 	return ts, db.fail(err, "list tasks")
 }
 
-// Ahead returns two numbers: the queued tasks in the lane of the queued task t that will be claimed before t if none is added and each ends
-// before the next is claimed, and the running tasks.
+// Ahead returns two numbers: the queued tasks in the lane that will be claimed before queued task t if none is added and each ends before
+// the next is claimed, and the running tasks.
 func (db *Checks) Ahead(ctx context.Context, t Task) (queued, running int, err error) {
 	type turn struct {
 		owner                    string
 		n, first, running, began int64
 	}
 	read := db.read()
-	var before int64 // queued tasks of its owner before it
+	var before int64 // its owner's queued tasks before it
 	err = read.Row(ctx, `SELECT
 		(SELECT COUNT(*) FROM task WHERE state = ? AND owner = ? AND seq < ?`+t.lane().where()+`),
 		(SELECT COUNT(*) FROM task WHERE state = ?`+t.lane().where()+`)`,
@@ -365,8 +361,8 @@ func (db *Checks) Ahead(ctx context.Context, t Task) (queued, running int, err e
 	return int(all), running, nil
 }
 
-// CancelTask ends a queued or running task as failed with the cause; its worker then gets ErrLease. A
-// task that has ended stays as it is. It fails with concordat.ErrNotFound if there is no such task.
+// CancelTask ends a queued or running task as failed, with the cause; its worker then gets ErrLease. It has no effect on a task that has
+// ended. If there is no such task, it fails with concordat.ErrNotFound.
 func (db *Checks) CancelTask(ctx context.Context, id concordat.TaskID, cause Cause) error {
 	text, err := cause.column()
 	if err != nil {
@@ -387,8 +383,8 @@ func (db *Checks) CancelTask(ctx context.Context, id concordat.TaskID, cause Cau
 	return db.fail(err, "cancel task %s", id)
 }
 
-// ReclaimTasks puts the running tasks of the worker back into the queue, for a worker that starts and knows that no other
-// of its name is running. A task begun MaxAttempts times is given up by ClaimTask.
+// ReclaimTasks requeues the worker's running tasks, for a worker that is starting and knows that no other with its name is running.
+// ClaimTask gives up a task started MaxAttempts times.
 func (db *Checks) ReclaimTasks(ctx context.Context, worker string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `UPDATE task SET lease_until = 1 WHERE state = ? AND worker = ?`, concordat.TaskRunning, worker)
@@ -397,8 +393,8 @@ func (db *Checks) ReclaimTasks(ctx context.Context, worker string) error {
 	return db.fail(err, "reclaim tasks of %s", worker)
 }
 
-// DeleteTask deletes a task in any state with its findings and results; its worker then gets concordat.ErrNotFound. A missing task
-// is not an error.
+// DeleteTask deletes a task in any state, with its findings and results; its worker then gets concordat.ErrNotFound. It is not an error
+// if the task does not exist.
 func (db *Checks) DeleteTask(ctx context.Context, id concordat.TaskID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM task WHERE id = ?`, id)

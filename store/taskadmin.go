@@ -12,7 +12,7 @@ import (
 	"concordat/store/engine"
 )
 
-// TaskCounts returns how many tasks there are in each state; a state without tasks may be missing.
+// TaskCounts returns the number of tasks in each state; it can omit states without tasks.
 func (db *Checks) TaskCounts(ctx context.Context) (map[concordat.State]int, error) {
 	type count struct {
 		state concordat.State
@@ -29,8 +29,8 @@ func (db *Checks) TaskCounts(ctx context.Context) (map[concordat.State]int, erro
 	return out, db.fail(err, "count tasks")
 }
 
-// RetryTask puts a failed task back into the queue at its old place. It keeps the number of attempts, which distinguishes each claim from
-// all others. It fails with concordat.ErrChanged if the task is in another state, and with concordat.ErrNotFound if there is no such task.
+// RetryTask requeues a failed task at its old position. It keeps the number of attempts, which distinguishes each claim from all others.
+// If the task is in another state, it fails with concordat.ErrChanged, and if there is no such task, with concordat.ErrNotFound.
 func (db *Checks) RetryTask(ctx context.Context, id concordat.TaskID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE task SET state = ?, cause = '', started = 0, finished = 0, lease_until = 0 WHERE id = ? AND state = ?`,
@@ -47,14 +47,14 @@ func (db *Checks) RetryTask(ctx context.Context, id concordat.TaskID) error {
 	return db.fail(err, "retry task %s", id)
 }
 
-// OldestQueued returns when the longest-waiting task was created, or zero if none waits.
+// OldestQueued returns when the longest-waiting task was created, or zero if none is waiting.
 func (db *Checks) OldestQueued(ctx context.Context) (time.Time, error) {
 	var made int64
 	err := db.read().Row(ctx, `SELECT COALESCE(MIN(made), 0) FROM task WHERE state = ?`, concordat.TaskQueued).Scan(&made)
 	return instant(made), db.fail(err, "oldest queued task")
 }
 
-// PutTaskProgress records the progress of a task. A missing task is not an error.
+// PutTaskProgress records the progress of a task. It is not an error if the task does not exist.
 func (db *Checks) PutTaskProgress(ctx context.Context, id concordat.TaskID, event json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `INSERT INTO task_progress (task, event) SELECT id, ? FROM task WHERE id = ? AND state = ?
@@ -71,42 +71,41 @@ func (db *Checks) TaskProgress(ctx context.Context, id concordat.TaskID) (json.R
 	return json.RawMessage(event), db.fail(err, "progress of task %s", id)
 }
 
-// TaskFilter selects the tasks to list; empty fields are ignored.
+// TaskFilter selects tasks for a list; empty fields are ignored.
 type TaskFilter struct {
 	Owner string
 	Batch string
-	// Without leaves out tasks whose Batch has this prefix.
+	// Without omits tasks whose Batch has this prefix.
 	Without string
 	States  []concordat.State
-	// Stage is the stage that the review of a check with a report has reached.
+	// Stage is the review stage of a check with a report.
 	Stage CaseStage
 	// Assigned is the reviewer.
 	Assigned string
-	// Query is part of the task's title, in upper or lower case.
+	// Query is part of the task's title, ignoring case.
 	Query string
-	From  time.Time // made at or after
-	To    time.Time // made before
-	// Heads leaves out all checks of a batch except the first that matches the filter, which represents the batch; it also leaves out
-	// checks made from an archive.
+	From  time.Time // created at or after
+	To    time.Time // created before
+	// Heads omits all checks of a batch except the first match, which represents the batch; it also omits checks created from an archive.
 	Heads bool
-	// Within limits the list to the checks of a batch or an archive.
+	// Within restricts the list to the checks of a batch or archive.
 	Within string
-	// Least is the minimum counted share, 0 to 1, of a check or of the batch that it represents; 0: any share, known or not.
+	// Least is the minimum counted share, 0 to 1, of a check or of the batch it represents; 0 for any share, known or not.
 	Least float64
 }
 
-// CaseStage is the stage that the review of a check has reached.
+// CaseStage is the review stage of a check.
 type CaseStage string
 
 // The stages of checks that have a report.
 const (
 	StageNew     CaseStage = "new"     // no decision yet
 	StageReview  CaseStage = "review"  // review has begun, but there is no verdict
-	StageDecided CaseStage = "decided" // there is a verdict
+	StageDecided CaseStage = "decided" // a verdict exists
 	StageSigned  CaseStage = "signed"  // the latest verdict is signed off
 )
 
-// caseStages are the stages in SQL. Rules that a batch sets by itself do not count as a person's.
+// caseStages maps stages to SQL conditions. Rules set automatically by a batch do not count as a person's.
 var caseStages = map[CaseStage]string{
 	StageNew:     hasReport + ` AND NOT EXISTS (SELECT 1 FROM review r WHERE r.task = task.id AND ` + byPeople + `)`,
 	StageReview:  hasReport + ` AND NOT ` + hasVerdict + ` AND EXISTS (SELECT 1 FROM review r WHERE r.task = task.id AND ` + byPeople + `)`,
@@ -123,7 +122,7 @@ const (
 	assignedTo = `(SELECT r.data FROM review r WHERE r.task = task.id AND r.kind = 'assign' ORDER BY r.seq DESC LIMIT 1) = ?`
 )
 
-// condition returns the filter in SQL, with its arguments.
+// condition returns the filter as an SQL condition, with its arguments.
 func (f TaskFilter) condition() (where string, args []any, err error) {
 	where = `1 = 1`
 	add := func(condition string, values ...any) { where, args = where+" AND "+condition, append(args, values...) }
@@ -178,7 +177,7 @@ func (f TaskFilter) condition() (where string, args []any, err error) {
 	return where, args, nil
 }
 
-// FilterTasks is Tasks, limited to those that match the filter.
+// FilterTasks is Tasks restricted to those that match the filter.
 func (db *Checks) FilterTasks(ctx context.Context, f TaskFilter, before int64, limit int) ([]Task, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
@@ -192,14 +191,14 @@ func (db *Checks) FilterTasks(ctx context.Context, f TaskFilter, before int64, l
 	return ts, db.fail(err, "list tasks")
 }
 
-// TaskSum is the number of tasks in one state; for done ones, with one cause.
+// TaskSum is the number of tasks in one state; for done tasks, also with one cause.
 type TaskSum struct {
 	State concordat.State
-	Cause Cause // zero for other states, since each failure has a cause of its own
+	Cause Cause // zero for other states, since each failure has a different cause
 	Tasks int
 }
 
-// SumTasks counts the tasks that match the filter, by state, and done ones also by cause.
+// SumTasks counts the tasks that match the filter by state, and done ones also by cause.
 func (db *Checks) SumTasks(ctx context.Context, f TaskFilter) ([]TaskSum, error) {
 	where, args, err := f.condition()
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"concordat/store/engine"
 )
 
-// taskLetters is the length of the identities that the queue gives to checks. The identities of an archive's documents are longer and begin
-// with that of the archive.
+// taskLetters is the length of IDs that the queue assigns to checks. The IDs of documents in an archive are longer and start with that of
+// the archive.
 const taskLetters = 26
 
-// Figures of a row as last computed, in SQL; NULL: unknown. ownScores has the figures of a check, groupScores the largest in the batch that
-// it represents, and archiveScores those from which an archive's largest is taken.
+// Figures of a row as last computed, in SQL; NULL if unknown. ownScores has the figures of a check, groupScores the largest in the batch
+// it represents, and archiveScores those whose maximum is an archive's figure.
 var (
 	ownScores = map[string]string{
 		"share": `(SELECT s.covered FROM score s WHERE s.task = task.id AND s.measured = 1)`,
@@ -29,7 +29,8 @@ var (
 	archiveScores = map[string]string{"share": "CASE WHEN s.measured = 1 THEN s.covered END", "flags": "s.flags", "leads": "s.leads"}
 )
 
-// score returns the SQL for a figure of a row: the figure of a check or, if groups are one row, the largest in its batch or archive.
+// score returns the SQL expression for a figure of a row: the figure of a check or, if groups are shown as one row, the largest in its
+// batch or archive.
 func (f TaskFilter) score(figure string) string {
 	if !f.Heads {
 		return ownScores[figure]
@@ -39,26 +40,26 @@ func (f TaskFilter) score(figure string) string {
 	return `COALESCE(CASE WHEN task.batch <> '' THEN ` + groupScores[figure] + ` END, ` + ownScores[figure] + `, ` + archive + `)`
 }
 
-// heads returns the condition that leaves out all checks of a batch except the first that where selects, and those of an archive.
+// heads returns the condition that omits all checks of a batch except the first selected by where, and those of an archive.
 func heads(where string) string {
 	return fmt.Sprintf(`(length(task.id) <= %d OR NOT EXISTS (SELECT 1 FROM task whole WHERE whole.id = substr(task.id, 1, %d)))`,
 		taskLetters, taskLetters) + ` AND (NOT EXISTS (SELECT 1 FROM batch b WHERE b.id = task.batch) OR task.seq IN (
 		SELECT MIN(task.seq) FROM task WHERE ` + where + ` AND task.batch IN (SELECT id FROM batch) GROUP BY task.batch))`
 }
 
-// TaskOrder is an order of checks.
+// TaskOrder is an order for checks.
 type TaskOrder string
 
-// The orders; the zero one is the newest first. Large figures come first, unknown ones last.
+// The orders; the zero value is newest first. Large figures come first, unknown ones last.
 const (
 	TasksByShare TaskOrder = "share"
 	TasksByFlags TaskOrder = "flags"
 	TasksByLeads TaskOrder = "leads"
-	TasksByState TaskOrder = "state" // what waits for people first, then what waits for the site, then what is decided
+	TasksByState TaskOrder = "state" // first what awaits people, then what awaits the site, then what is decided
 	TasksByTitle TaskOrder = "title"
 )
 
-// inSQL returns the order in SQL, for the rows of a filter.
+// inSQL returns the order in SQL for the rows of a filter.
 func (o TaskOrder) inSQL(f TaskFilter) (string, error) {
 	switch o {
 	case "":
@@ -78,8 +79,8 @@ func (o TaskOrder) inSQL(f TaskFilter) (string, error) {
 	return "", fmt.Errorf("%w: order %q", concordat.ErrInvalid, string(o))
 }
 
-// ListTasks returns up to limit tasks that match the filter, in the given order and starting at the given index, and the number of all that
-// match.
+// ListTasks returns up to limit tasks that match the filter, in the given order and starting at the given index, and the total number of
+// matches.
 func (db *Checks) ListTasks(ctx context.Context, f TaskFilter, order TaskOrder, from, limit int) (ts []Task, all int, err error) {
 	by, err := order.inSQL(f)
 	var where string
@@ -97,17 +98,17 @@ func (db *Checks) ListTasks(ctx context.Context, f TaskFilter, order TaskOrder, 
 	return ts, all, db.fail(err, "list tasks")
 }
 
-// GroupSum sums up the documents of a batch, or the checks of an archive.
+// GroupSum summarises the documents of a batch, or the checks of an archive.
 type GroupSum struct {
 	ID        string
 	Documents int     // documents that were read
-	Waiting   int     // checks that have not ended
-	Largest   float64 // the largest share that counts
-	Flagged   int     // documents with flags that may hide something
+	Waiting   int     // unfinished checks
+	Largest   float64 // largest counting share
+	Flagged   int     // documents with flags that can conceal something
 	Leads     int     // leads in all reports
 }
 
-// SumBatches sums up batches by their identities, at most 500 at once. Identities that name no batch are left out.
+// SumBatches summarises batches given their IDs, at most 500 at once. It omits IDs without a batch.
 func (db *Batches) SumBatches(ctx context.Context, ids []string) (map[string]GroupSum, error) {
 	out, err := db.sumGroups(ctx, ids, `SELECT m.batch, COUNT(*), 0, COALESCE(MAX(m.share), 0), COUNT(CASE WHEN s.flags > 0 THEN 1 END),
 		CAST(COALESCE(SUM(s.leads), 0) AS BIGINT) FROM batch_member m LEFT JOIN score s ON s.task = m.task
@@ -115,7 +116,7 @@ func (db *Batches) SumBatches(ctx context.Context, ids []string) (map[string]Gro
 	return out, db.fail(err, "sum up batches")
 }
 
-// SumArchives sums up the checks of archives by the identities of the checks that were split, at most 500 at once.
+// SumArchives summarises the checks of archives, given the IDs of the checks that were split, at most 500 at once.
 func (db *Batches) SumArchives(ctx context.Context, ids []string) (map[string]GroupSum, error) {
 	out, err := db.sumGroups(ctx, ids, fmt.Sprintf(`SELECT substr(task.id, 1, %d), COUNT(*),
 		COUNT(CASE WHEN task.state IN ('queued', 'running') THEN 1 END), COALESCE(MAX(CASE WHEN s.measured = 1 THEN s.covered END), 0),
@@ -125,8 +126,8 @@ func (db *Batches) SumArchives(ctx context.Context, ids []string) (map[string]Gr
 	return out, db.fail(err, "sum up archives")
 }
 
-// sumGroups collects the sums that a statement returns for identities. The verb %s in the statement is replaced by the placeholders of all
-// identities but the first.
+// sumGroups collects the sums returned by a statement for IDs. The verb %s in the statement is replaced with the placeholders of all IDs
+// but the first.
 func (db *Batches) sumGroups(ctx context.Context, ids []string, statement string) (map[string]GroupSum, error) {
 	out := map[string]GroupSum{}
 	if len(ids) == 0 {

@@ -9,24 +9,24 @@ import (
 	"concordat/store/engine"
 )
 
-// Template is wording about which the keeper of a library has decided, for every check against the library. Unless it counts, it is a form,
-// a cover page or a declaration that the library hands out, so finding it in a submission does not indicate reuse.
+// Template is wording that a library's keeper has decided on, for every check against the library. Unless it counts, it is a form, a
+// cover page or a declaration handed out by the library, so its presence in a submission does not indicate reuse.
 type Template struct {
 	Library concordat.LibraryID
-	Name    string // within the library, for example the file it came from
+	Name    string // unique within the library, for example the file it came from
 	Text    string
 	Added   time.Time
 	Counts  bool // it counts even if so many documents contain it that a person would otherwise have to decide
 }
 
-// Bounds of the templates of a library.
+// Limits on the templates of a library.
 const (
 	MaxTemplate  = 1 << 20 // maximum size of a template in bytes
 	MaxTemplates = 100
 )
 
-// PutTemplate stores a template, replacing that with its library and name. It fails with concordat.ErrNotFound if the library does not
-// exist, and with concordat.ErrInvalid if the template is empty or too long or there are already MaxTemplates.
+// PutTemplate stores a template, replacing any with its library and name. If the library does not exist, it fails with
+// concordat.ErrNotFound, and if the template is empty or too long or there are already MaxTemplates, with concordat.ErrInvalid.
 func (db *Catalogue) PutTemplate(ctx context.Context, t Template) error {
 	err := checkName("template", t.Name)
 	if err == nil && (t.Text == "" || len(t.Text) > MaxTemplate) {
@@ -47,7 +47,7 @@ func (db *Catalogue) PutTemplate(ctx context.Context, t Template) error {
 	return db.fail(err, "put template %s of %s", t.Name, t.Library)
 }
 
-// Templates returns the templates of a library in order of name.
+// Templates returns a library's templates ordered by name.
 func (db *Catalogue) Templates(ctx context.Context, lib concordat.LibraryID) ([]Template, error) {
 	ts, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Template, error) {
 		var t Template

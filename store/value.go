@@ -9,10 +9,11 @@ import (
 	"concordat"
 )
 
-// maxName bounds ids, keys, paths and hashes, in bytes: PostgreSQL cannot index values larger than a third of its 8 KiB page.
+// maxName is the maximum length of ids, keys, paths and hashes, in bytes: PostgreSQL cannot index values larger than a third of its 8 KiB
+// page.
 const maxName = 2048
 
-// stamp returns t in the form in which the store keeps it: microseconds since 1970, or 0 for the zero time.
+// stamp returns t as stored: microseconds since 1970, or 0 for the zero time.
 func stamp(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -28,14 +29,14 @@ func instant(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// cleanText makes s fit for a text column. PostgreSQL accepts neither NUL nor invalid UTF-8, and titles come from documents that may
+// cleanText makes s suitable for a text column. PostgreSQL accepts neither NUL nor invalid UTF-8, and titles come from documents that can
 // contain both.
 func cleanText(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	return strings.ReplaceAll(s, "\x00", "\uFFFD")
 }
 
-// checkName returns an error if a name is empty or could not be stored or compared exactly by one of the engines.
+// checkName returns an error if a name is empty, or if one of the engines could not store it or compare it exactly.
 func checkName[S ~string](what string, s S) error {
 	switch {
 	case s == "":
@@ -48,11 +49,11 @@ func checkName[S ~string](what string, s S) error {
 	return nil
 }
 
-// full is the error for exceeding a limit; its value is the text. It is both concordat.ErrChanged, since the item would fit in another
+// full is the error for exceeding a limit; its value is the message. It is both concordat.ErrChanged, since the item would fit in another
 // state, and concordat.ErrInvalid.
 type full string
 
-// Error returns the text of the error.
+// Error returns the message.
 func (f full) Error() string { return string(f) }
 
 // Unwrap returns concordat.ErrChanged and concordat.ErrInvalid.

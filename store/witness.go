@@ -11,15 +11,15 @@ import (
 	"concordat/store/engine"
 )
 
-// Witness is the end of a partner's audit as the partner sent it, signed.
+// Witness is the head of a partner's audit log as signed and sent by the partner.
 type Witness struct {
 	Site  concordat.SiteID
 	Seq   uint64
 	Hash  [32]byte
-	At    time.Time // time according to the partner
+	At    time.Time // time stated by the partner
 	Heard time.Time // set by the store
-	Head  []byte    // as signed
-	Fork  bool      // set by the store if it contradicts another end
+	Head  []byte    // exactly as signed
+	Fork  bool      // set by the store if it contradicts another head
 }
 
 func scanWitness(s engine.Scanner) (Witness, error) {
@@ -40,16 +40,15 @@ func scanWitness(s engine.Scanner) (Witness, error) {
 
 const witnessColumns = `site, seq, hash, at, heard, head, fork`
 
-// witnessSkew is how far the times of two heads may contradict their numbers: heads are signed in parallel, and
-// clocks are adjusted.
+// witnessSkew is how far the times of two heads can contradict their numbers: heads are signed in parallel, and clocks are adjusted.
 const witnessSkew = 2 * time.Minute
 
-// AddWitness stores the end of a partner's audit, whatever it says. The caller has checked its signature. AddWitness returns an end stored
-// earlier that cannot belong to the same audit, because it has the same number and a different hash, or a lower number and a later time, or
-// the reverse. It returns nil if there is none.
+// AddWitness stores the head of a partner's audit log, whatever it says. The caller must have checked its signature. AddWitness returns a
+// head stored earlier that cannot belong to the same audit log, because it has the same number and a different hash, or a lower number
+// and a later time, or the reverse. It returns nil if there is none.
 //
-// Of the ends without a contradiction, the first and the newest of each hour are kept; of those that contradict another, the first maxForks
-// are kept, so that a partner cannot fill the store by contradicting itself.
+// Of the consistent heads, it keeps the first and the newest of each hour; of contradictory ones, it keeps the first maxForks, so that a
+// partner cannot fill the store by contradicting itself.
 func (db *Partners) AddWitness(ctx context.Context, w Witness) (*Witness, error) {
 	var fork *Witness
 	err := checkName("site", w.Site)
@@ -65,7 +64,7 @@ func (db *Partners) AddWitness(ctx context.Context, w Witness) (*Witness, error)
 	return fork, db.fail(err, "witness of %s", w.Site)
 }
 
-// maxForks is how many contradicting ends of a partner's audit are stored: two are proof.
+// maxForks is the number of contradictory heads stored for a partner's audit log; two are proof.
 const maxForks = 100
 
 func addWitness(ctx context.Context, c engine.Conn, w Witness, now time.Time) (*Witness, error) {
@@ -95,8 +94,8 @@ func addWitness(ctx context.Context, c engine.Conn, w Witness, now time.Time) (*
 	return fork, err
 }
 
-// contradicts returns a stored end that w contradicts, or nil. It is enough to compare w with the next lower and the next higher number,
-// because stored ends either agree with one another or are marked.
+// contradicts returns a stored head that w contradicts, or nil. It suffices to compare w with the next lower and the next higher number,
+// because stored heads either agree with each other or are marked.
 func contradicts(ctx context.Context, c engine.Conn, w Witness) (*Witness, error) {
 	near, err := engine.Collect(ctx, c, scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq = ?
 		UNION ALL SELECT * FROM (SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq < ? ORDER BY seq DESC LIMIT 1) AS lower
@@ -116,14 +115,14 @@ func contradicts(ctx context.Context, c engine.Conn, w Witness) (*Witness, error
 	return nil, nil
 }
 
-// Witnesses returns the stored ends of a partner's audit, in order of number.
+// Witnesses returns the stored heads of a partner's audit log, ordered by number.
 func (db *Partners) Witnesses(ctx context.Context, site concordat.SiteID) ([]Witness, error) {
 	ws, err := engine.Collect(ctx, db.read(), scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ? ORDER BY seq, heard`, site)
 	return ws, db.fail(err, "witnesses of %s", site)
 }
 
-// LatestWitnesses returns the stored ends of a partner's audit that another partner may want to compare: contradicting ends
-// first, then the newest; at most limit.
+// LatestWitnesses returns up to limit stored heads of a partner's audit log that another partner might want to compare: contradictory
+// heads first, then the newest.
 func (db *Partners) LatestWitnesses(ctx context.Context, site concordat.SiteID, limit int) ([]Witness, error) {
 	ws, err := engine.Collect(ctx, db.read(), scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ?
 		ORDER BY fork DESC, seq DESC, heard LIMIT ?`, site, limit)
@@ -132,17 +131,17 @@ func (db *Partners) LatestWitnesses(ctx context.Context, site concordat.SiteID, 
 
 // Kinds of a PartnerAlarm.
 const (
-	AlarmProbing          = "probing"           // it asks suspiciously many variants of a sentence
-	AlarmAuditStopped     = "audit_stopped"     // its audit does not continue the known one, or no longer arrives
-	AlarmAuditContradicts = "audit_contradicts" // its audit was rewritten
+	AlarmProbing          = "probing"           // it asks about suspiciously many variants of a sentence
+	AlarmAuditStopped     = "audit_stopped"     // its audit log does not continue the known one, or no longer arrives
+	AlarmAuditContradicts = "audit_contradicts" // its audit log was rewritten
 	AlarmFalse            = "false_answer"      // it gave an impossible answer, or answered a different question
 	AlarmFlooding         = "flooding"          // it sends more than is allowed
-	AlarmOneDocument      = "one_document"      // its jobs lead to one document again and again
-	AlarmEpoch            = "epoch_refused"     // it leads a federation and began an epoch too soon, or too many at once
-	AlarmLibrary          = "library"           // it has been shown much of a library
+	AlarmOneDocument      = "one_document"      // its jobs keep leading to one document
+	AlarmEpoch            = "epoch_refused"     // it leads a federation and began an epoch too early, or too many at once
+	AlarmLibrary          = "library"           // it has been sent much of a library
 )
 
-// alarmAgain returns the time after which the same alarm is raised again. Whatever was shown within a year stays within that year for
+// alarmAgain returns how long before the same alarm is raised again. Whatever was disclosed within the past year remains within it for
 // months.
 func alarmAgain(kind string) time.Duration {
 	if kind == AlarmLibrary {
@@ -151,16 +150,16 @@ func alarmAgain(kind string) time.Duration {
 	return 24 * time.Hour
 }
 
-// PartnerAlarm is an act of a partner that an administrator should examine.
+// PartnerAlarm reports an act of a partner that an administrator should look into.
 type PartnerAlarm struct {
 	Partner concordat.SiteID
 	Kind    string
-	Library concordat.LibraryID // of this site; empty: none
+	Library concordat.LibraryID // library of this site; empty if none
 	At      time.Time           // set by the store
 }
 
-// RaiseAlarm stores an alarm and announces it to webhooks, and reports whether it did. It does neither if the same alarm was raised within
-// the last day, or within thirty days for the kind AlarmLibrary. Alarms older than a year are deleted.
+// RaiseAlarm stores an alarm and announces it to webhooks, and reports whether it did. It does neither if the same alarm was raised
+// within the last day, or, for kind AlarmLibrary, within thirty days. Alarms older than a year are deleted.
 func (db *Partners) RaiseAlarm(ctx context.Context, a PartnerAlarm) (raised bool, err error) {
 	now := db.now()
 	err = db.write(ctx, func(c engine.Conn) error {
@@ -183,7 +182,7 @@ func (db *Partners) RaiseAlarm(ctx context.Context, a PartnerAlarm) (raised bool
 	return raised && err == nil, db.fail(err, "alarm about %s", a.Partner)
 }
 
-// PartnerAlarms returns the alarms about a partner, the latest first: at most limit.
+// PartnerAlarms returns up to limit alarms about a partner, latest first.
 func (db *Partners) PartnerAlarms(ctx context.Context, partner concordat.SiteID, limit int) ([]PartnerAlarm, error) {
 	as, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (PartnerAlarm, error) {
 		a := PartnerAlarm{Partner: partner}

@@ -2,13 +2,13 @@ package wording
 
 import "concordat"
 
-// Places maps the grams of one text to their places in it.
+// Places maps the grams of one text to their positions.
 type Places struct {
 	w  *Words
-	at map[uint64]gram // first place of each
+	at map[uint64]gram // first position of each
 }
 
-// Places returns the places of the grams of w that are in c, or of all grams if c is nil.
+// Places returns the positions of the grams of w that are in c, or of all grams if c is nil.
 func (w *Words) Places(c *Common) *Places {
 	p := &Places{w: w, at: map[uint64]gram{}}
 	for i := len(w.grams) - 1; i >= 0; i-- {
@@ -23,23 +23,23 @@ func (w *Words) Places(c *Common) *Places {
 	return p
 }
 
-// maxAside is the largest number of words of the other text between two grams of one stretch.
+// maxAside is the maximum number of words of the other text between two grams of one stretch.
 const maxAside = 12
 
-// Beside is a stretch of a text with the same wording in another.
+// Beside is a stretch of a text that shares wording with another text.
 type Beside struct {
 	Here, There concordat.Span
-	Words       []concordat.SpanPair // runs of equal words, in order of both
-	Share       float64              // of the words of Here that are in Words, 0 to 1
+	Words       []concordat.SpanPair // runs of equal words, in the order of both texts
+	Share       float64              // share of the words in Here that are in Words, 0 to 1
 }
 
-// besideRun is n equal words: from word a of one text and word b of the other.
+// besideRun is n equal words, starting at word a of one text and word b of the other.
 type besideRun struct{ a, b, n int32 }
 
-// besideChain is a chain of runs, in order of both texts.
+// besideChain is a chain of runs in the order of both texts.
 type besideChain struct {
 	runs  []besideRun
-	equal int32 // words
+	equal int32 // in words
 }
 
 // add appends n equal words to the chain; ok is false if they do not follow it.
@@ -64,11 +64,11 @@ func (c *besideChain) add(a, b, n int32) (ok bool) {
 	return true
 }
 
-// maxChains is the number of chains, the newest ones, that a gram may continue.
+// maxChains is the number of most recent chains that a gram can continue.
 const maxChains = 8
 
-// Beside returns where the wording of a stretch of w occurs in the other text: the place with most of its words, since a text may repeat
-// the beginning of a stretch elsewhere. ok is false if none of its grams occurs there.
+// Beside returns where the wording of a stretch of w occurs in the other text: the place with most of its words, since a text can repeat
+// the start of a stretch elsewhere. ok is false if none of its grams occurs there.
 func (p *Places) Beside(w *Words, s concordat.Span) (out Beside, ok bool) {
 	first, last := w.within(s)
 	var chains []besideChain
@@ -87,7 +87,7 @@ func (p *Places) Beside(w *Words, s concordat.Span) (out Beside, ok bool) {
 			}
 		}
 	}
-	if len(chains) == 0 { // a line that is shorter than a gram
+	if len(chains) == 0 { // a line shorter than a gram
 		if g, known := p.at[^w.hashOf(int(first), int(last))]; known {
 			take(first, g.first, last-first)
 		}
@@ -101,7 +101,7 @@ func (p *Places) Beside(w *Words, s concordat.Span) (out Beside, ok bool) {
 			best = c
 		}
 	}
-	// Only the first place of a gram is known, so the words in front of the chain may be equal even though their gram was not found there.
+	// Only the first position of a gram is recorded, so words before the chain can be equal even though their gram was not found there.
 	for r := &best.runs[0]; r.a > first && r.b > 0 && w.hashes[r.a-1] == p.w.hashes[r.b-1]; best.equal++ {
 		r.a, r.b, r.n = r.a-1, r.b-1, r.n+1
 	}

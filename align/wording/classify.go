@@ -8,60 +8,60 @@ import (
 	"concordat"
 )
 
-// Parameters of the classifier; doc/design.md (shared wording) has the measurements.
+// Parameters of the classifier; for the measurements, see doc/design.md (shared wording).
 const (
-	// LongWords is the number of consecutive words from which wording counts or is to be decided, however it reads: neither a phrase nor a
-	// number of holders explains a whole paragraph.
+	// LongWords is the number of consecutive words at which wording counts or is undecided regardless of how it reads: neither a phrase
+	// nor a number of holders explains a whole paragraph.
 	LongWords = 60
-	// lookWords is the number of words up to which wording that reads like a form is form wording: two or three lines.
+	// lookWords is the maximum length in words of wording that is form wording because it resembles one: two or three lines.
 	lookWords = 40
-	// rowGap is the number of words that may be between two parts of a row: a phrase put before each sentence.
+	// rowGap is the maximum number of words between two parts of a row: a phrase inserted before each sentence.
 	rowGap = 8
-	// nearWords is the distance within which a line is part of long wording that counts, however the line reads.
+	// nearWords is the distance within which a line belongs to long, counting wording, however the line reads.
 	nearWords = 30
 
-	leastPieces = 3  // least places at which documents that answer one form share wording; for two documents, in short paragraphs
-	manyPieces  = 5  // number of places from which a form may also have long paragraphs
-	ownBetween  = 20 // words of the author's own text between two places
-	pieceWords  = 60 // most words in the longest paragraph of a form that few hold
-	meanWords   = 30 // most words, on average, in the paragraphs of a form that two hold
+	leastPieces = 3  // minimum places where answers to one form share wording; for two documents, in short paragraphs
+	manyPieces  = 5  // number of places at which a form can also have long paragraphs
+	ownBetween  = 20 // words of the author's own text required between two places
+	pieceWords  = 60 // maximum words in the longest paragraph of a form with few holders
+	meanWords   = 30 // maximum mean words per paragraph of a form with two holders
 
-	// A stretch of at least wholeWords words that makes up wholeShare of a text means that the whole text was copied, however many hold it:
-	// no form leaves so little room to answer.
+	// A stretch of at least wholeWords words that makes up wholeShare of a text means that the whole text was copied, whatever the number
+	// of holders: no form leaves so little space for answers.
 	wholeWords = 100
 	wholeShare = 0.8
-	// blockHolders is the number of documents from which a separate paragraph in a large library is common if it is short, and to be
-	// decided if it is long: ten applications may end with the declaration of their call.
+	// blockHolders is the number of documents at which a separate paragraph in a large library is common if short, and undecided if long:
+	// ten applications can end with the declaration required by their call.
 	blockHolders = 8
 )
 
-// Class is a stretch of a text that others also hold, with the classifier's decision.
+// Class is a stretch of a text that other texts also contain, with the classifier's decision.
 type Class struct {
 	Stretch
 	// Kind is concordat.KindForm or KindCommon if the stretch does not count, concordat.KindUndecided if a person must decide whether it
-	// counts, and empty if it counts once the comparison confirms it.
+	// counts, and empty if it counts, subject to the comparison.
 	Kind  concordat.Kind
-	Why   Why     // part of a form that it reads like; empty if it was recognised by its place
-	Words int     // in a row, including neighbouring stretches
-	Texts []int32 // others that hold it, in order
+	Why   Why     // part of a form that it resembles; empty if recognised by position
+	Words int     // total in its row, including adjacent stretches
+	Texts []int32 // other texts that contain it, in order
 }
 
-// Scope holds the documents that could hold the wording of a text, as far as the classifier knows them.
+// Scope holds the documents that could contain the wording of a text, as far as the classifier knows them.
 type Scope struct {
-	Held *Common // which of them hold each gram
+	Held *Common // which of them contain each gram
 	Of   int     // number of documents, including the text itself
-	// Quoted are grams that at least two of them, at a given place, attribute to someone else: both quote the passage. Nil: none.
+	// Quoted holds grams that at least two of them, in one place, attribute to someone else: both quote the passage. Nil means none.
 	Quoted *Common
-	// Alike reports whether two of them are mostly the same, so that they count as one holder. If it is nil, no two are.
+	// Alike reports whether two of them are mostly identical, so that they count as one holder. If nil, no two are.
 	Alike func(a, b int) bool
-	// Places returns the number of places at which a document shares wording with another, as [Common.PlacesWith] counts them in the
-	// document's order. If it is nil, the number is unknown, and form wording is recognised by the text alone.
+	// Places returns the number of places where a document shares wording with another, as counted by [Common.PlacesWith] in the order of
+	// the former. If nil, the number is unknown, and form wording is recognised from the text alone.
 	Places func(of, with int) int
 }
 
-// Classify returns the class of each stretch of a text that others of the scope hold, in order and disjoint, outside of walls. walls are
-// the stretches already explained, in order and disjoint. It is the one place that decides which shared wording counts, does not count,
-// or is to be decided. self is the number of the text among those of the scope. It fails only when ctx ends, with its cause.
+// Classify returns the class of each stretch of a text that others in the scope contain, in text order without overlaps, outside walls.
+// walls are the stretches already explained, in text order without overlaps. It is the only place that decides whether shared wording
+// counts, does not count, or is undecided. self is the number of the text within the scope. It fails only if ctx ends, with its cause.
 func (s *Scope) Classify(ctx context.Context, self int, w *Words, r *Reader, walls []concordat.Span) ([]Class, error) {
 	by := s.Held.heldBy(w, int32(self), walls)
 	if len(by) == 0 {
@@ -72,7 +72,7 @@ func (s *Scope) Classify(ctx context.Context, self int, w *Words, r *Reader, wal
 	c.others, c.blocks = blocks(by)
 	c.of = blocksOf(c.blocks, len(c.others))
 	c.classes = make([]Class, len(c.blocks))
-	order := make([]int, len(c.blocks)) // blocks with most holders first: then a copied block is not taken for part of the form around it
+	order := make([]int, len(c.blocks)) // most holders first: a copied block must not be mistaken for part of the form around it
 	for i := range order {
 		order[i] = i
 		c.classes[i] = c.class(&c.blocks[i])
@@ -92,7 +92,7 @@ func (s *Scope) Classify(ctx context.Context, self int, w *Words, r *Reader, wal
 	return c.classes, nil
 }
 
-// ctxEvery is the number of blocks, lines or other items after which the context is checked.
+// ctxEvery is the number of blocks, lines or other items between checks of the context.
 const ctxEvery = 256
 
 // classifier classifies the blocks of one text.
@@ -104,14 +104,14 @@ type classifier struct {
 	by      map[int32][]interval
 	others  []int32
 	blocks  []block
-	of      [][]int32 // blocks that each of others holds, in order
+	of      [][]int32 // blocks contained in each of others, in order
 	classes []Class
 	shared  map[string]piecesOf
-	apart   map[int32]bool // whether a text shares wording with this one at leastPieces places of both
-	same    map[int32]bool // whether a text is mostly the same as this one
+	apart   map[int32]bool // whether a text and this one share wording in at least leastPieces places of both
+	same    map[int32]bool // whether a text is mostly identical to this one
 }
 
-// class returns the class of a block before any decision.
+// class returns the class of a block with no decision made.
 func (c *classifier) class(s *block) Class {
 	out := Class{Stretch: Stretch{Span: c.w.span(s.first, s.last)}}
 	for k, e := range c.others {
@@ -124,7 +124,7 @@ func (c *classifier) class(s *block) Class {
 	return out
 }
 
-// holders returns the number of documents that hold a class; documents that are mostly the same count as one.
+// holders returns the number of documents that contain the stretch of a class, counting mostly identical ones once.
 func (c *classifier) holders(x *Class) int {
 	if c.Alike == nil || len(x.Texts) > maxHolders/4 {
 		return x.Documents
@@ -138,7 +138,7 @@ func (c *classifier) holders(x *Class) int {
 	return len(firsts) + x.Documents - len(x.Texts) - 1
 }
 
-// decide classifies a block by who holds it, how long it is and how it is shared.
+// decide classifies a block by its holders, its length and the way it is shared.
 func (c *classifier) decide(i int) {
 	s, x := &c.blocks[i], &c.classes[i]
 	x.Words = c.row(i)
@@ -154,8 +154,8 @@ func (c *classifier) decide(i int) {
 	}
 }
 
-// Widely returns the kind of consecutive words that many texts of a scope contain if nothing else is known about them: common if the
-// words are few, undecided if they are many, and empty if they count.
+// Widely returns the kind of consecutive words that many texts in a scope contain, if nothing else is known about them: common for few
+// words, undecided for many, and empty if they count.
 func Widely(words, holders, of int) concordat.Kind {
 	switch least := Least(of); {
 	case holders > Absolute && words < LongWords, least > 0 && holders >= least && words < LongWords:
@@ -166,13 +166,13 @@ func Widely(words, holders, of int) concordat.Kind {
 	return ""
 }
 
-// isCommon reports whether so many documents hold a short stretch that it proves nothing.
+// isCommon reports whether a short stretch has so many holders that it proves nothing.
 func (c *classifier) isCommon(s *block, holders int) bool {
 	return Widely(0, holders, c.Of) != "" || holders >= blockHolders && (c.w.beginsLine(s.first) || c.w.endsLine(s.last))
 }
 
-// isOpen reports whether so many documents hold a long stretch that it may be a copy, but may also be one call's form or a habit. This
-// takes a fifth of the scope, or several documents that hold it as separate paragraphs.
+// isOpen reports whether a long stretch has so many holders that, although possibly copied, it could be a call's form or a habit. This
+// requires a fifth of the scope, or several documents that contain it as a separate paragraph.
 func (c *classifier) isOpen(s *block, holders int) bool {
 	return Widely(LongWords, holders, c.Of) != "" || holders >= blockHolders && c.w.nearLine(s.first) && c.w.nearLine(s.last)
 }
@@ -180,7 +180,7 @@ func (c *classifier) isOpen(s *block, holders int) bool {
 // ownLines reports whether a block consists of whole lines.
 func (c *classifier) ownLines(s *block) bool { return c.w.beginsLine(s.first) && c.w.endsLine(s.last) }
 
-// row returns the number of consecutive words around a block that all its holders have, except those already known not to count.
+// row returns the number of consecutive words around a block that all its holders contain, excluding those already known not to count.
 func (c *classifier) row(i int) int {
 	s := &c.blocks[i]
 	n := s.last - s.first
@@ -199,8 +199,8 @@ func (c *classifier) joins(k int, s *block) bool {
 	return c.classes[k].Kind == "" && s.within(&c.blocks[k])
 }
 
-// isForm reports whether a block is a piece of a form: its holders share several pieces at different places, with their own text between
-// these. A ring of copiers shares one block.
+// isForm reports whether a block is part of a form: its holders share several pieces in different places, with their own text in between.
+// A ring of copiers, by contrast, shares one block.
 func (c *classifier) isForm(i, holders int) bool {
 	s, x := &c.blocks[i], &c.classes[i]
 	all := c.pieces(s, x.Words >= LongWords)
@@ -214,9 +214,9 @@ func (c *classifier) isForm(i, holders int) bool {
 	return x.Words < LongWords || 2*holders > c.Of || pieces >= manyPieces && longest <= pieceWords
 }
 
-// pieces returns at how many places a text has what the holders of a block share, or what exactly they share, and the largest and mean
-// number of words in a paragraph there. A block held by fewer than half of another's holders is not a piece of their form but a copied
-// answer.
+// pieces returns the number of places where a text has what the holders of a block share, or exactly what they share, and the maximum and
+// mean number of words per paragraph there. A block with fewer than half the holders of another is a copied answer rather than part of
+// their form.
 func (c *classifier) pieces(s *block, exactly bool) piecesOf {
 	key := s.held.key(exactly)
 	out, ok := c.shared[key]
@@ -235,7 +235,7 @@ type piecesOf struct {
 
 func (c *classifier) countPieces(s *block, exactly bool) (n, longest int, mean float64) {
 	last, words, paragraphs := int32(0), 0, 0
-	apart := true // own text precedes it; text that the same holders share next to it is not own text
+	apart := true // preceded by own text, which excludes adjacent text shared by the same holders
 	for _, k := range c.around(s) {
 		t := &c.blocks[k]
 		if !s.within(t) {
@@ -255,7 +255,7 @@ func (c *classifier) countPieces(s *block, exactly bool) (n, longest int, mean f
 	return n, longest, float64(words) / float64(max(1, paragraphs))
 }
 
-// blocksOf returns the blocks that each of n others holds, in order.
+// blocksOf returns the blocks contained in each of n others, in order.
 func blocksOf(bs []block, n int) [][]int32 {
 	out := make([][]int32, n)
 	for i := range bs {
@@ -266,12 +266,12 @@ func blocksOf(bs []block, n int) [][]int32 {
 	return out
 }
 
-// around returns, in order, the blocks that nearly all holders of s may hold, and some others. These are the blocks of the few holders with
-// the fewest blocks: at least one of these holders has any block that nearly all hold.
+// around returns, in order, a set of blocks that includes all those that nearly all holders of s could contain. It takes the blocks of
+// the few holders with the fewest blocks: at least one of these has any block that nearly all holders have.
 func (c *classifier) around(s *block) []int32 {
 	holders := slices.Collect(s.held.all())
 	slices.SortFunc(holders, func(x, y int) int { return len(c.of[x]) - len(c.of[y]) })
-	missing := len(holders) - int(math.Ceil(alikeSets*float64(len(holders)))) // number of holders that such a block may lack
+	missing := len(holders) - int(math.Ceil(alikeSets*float64(len(holders)))) // number of holders that can lack such a block
 	if missing == 0 {
 		return c.of[holders[0]]
 	}
@@ -290,7 +290,7 @@ func (c *classifier) around(s *block) []int32 {
 	return out
 }
 
-// sharedApart reports whether the text and at least half of others share wording at leastPieces places of both.
+// sharedApart reports whether the text and at least half of others share wording in at least leastPieces places of both.
 func (c *classifier) sharedApart(others []int32) bool {
 	n, of := 0, 0
 	for _, e := range others {
@@ -307,7 +307,7 @@ func (c *classifier) sharedApart(others []int32) bool {
 	return n > 0 && 2*n >= of
 }
 
-// known returns the value that of has for a text; if it has none, known stores and returns the result of find.
+// known returns the value of of for a text, or calls find and caches its result.
 func known(of map[int32]bool, text int32, find func() bool) bool {
 	v, ok := of[text]
 	if !ok {
@@ -317,7 +317,7 @@ func known(of map[int32]bool, text int32, find func() bool) bool {
 	return v
 }
 
-// look classifies short stretches that read like a form, unless they are part of a longer stretch that counts.
+// look classifies short stretches that resemble a form, unless they belong to a longer, counting stretch.
 func (c *classifier) look(ctx context.Context, r *Reader) error {
 	var shared []Stretch
 	for _, x := range c.classes {
@@ -345,7 +345,7 @@ func (c *classifier) look(ctx context.Context, r *Reader) error {
 	return nil
 }
 
-// besideLong reports whether a holder of the block also holds long wording nearby that counts.
+// besideLong reports whether a holder of the block also contains long, counting wording nearby.
 func (c *classifier) besideLong(i int) bool {
 	s := &c.blocks[i]
 	long := func(k int) bool {
@@ -364,7 +364,7 @@ func (c *classifier) besideLong(i int) bool {
 	return false
 }
 
-// beginsLine reports whether a line begins at a word, or up to maxSlot words before.
+// beginsLine reports whether a line begins at a word, or up to maxSlot words earlier.
 func (w *Words) beginsLine(first int32) bool {
 	i, _ := slices.BinarySearch(w.ends, first+1)
 	at := int32(0)
@@ -384,8 +384,8 @@ func (w *Words) endsLine(last int32) bool {
 	return at-last <= maxSlot
 }
 
-// nearLine reports whether a line begins or ends at most leastWords words before or after a place between two words: a few words with fewer
-// holders may have joined a block at its edge.
+// nearLine reports whether a line begins or ends within leastWords words of a position: a few words with fewer holders can have joined a
+// block at its edge.
 func (w *Words) nearLine(at int32) bool {
 	if at <= leastWords || int32(len(w.hashes))-at <= leastWords {
 		return true
@@ -394,7 +394,7 @@ func (w *Words) nearLine(at int32) bool {
 	return i < len(w.ends) && w.ends[i] <= at+leastWords
 }
 
-// paragraphsIn returns how many paragraphs words [first, last) belong to, and the largest number of these words in one.
+// paragraphsIn returns the number of paragraphs that words [first, last) span, and the maximum number of these words in one.
 func (w *Words) paragraphsIn(first, last int32) (n, longest int) {
 	i, _ := slices.BinarySearch(w.paragraphs, first+1)
 	for n = 1; i < len(w.paragraphs) && w.paragraphs[i] < last; n++ {
@@ -404,11 +404,11 @@ func (w *Words) paragraphsIn(first, last int32) (n, longest int) {
 	return n, max(longest, int(last-first))
 }
 
-// sketchSize is the number of grams used to compare two texts as wholes.
+// sketchSize is the number of grams used for comparing whole texts.
 const sketchSize = 128
 
-// Sketch returns the grams of a text with the least hashes, without those that nearly all of a scope hold. Taking the least hashes amounts
-// to a random choice (Broder 1997, section 2). held may be nil.
+// Sketch returns the grams with the lowest hashes in a text, excluding grams found in nearly all texts of a scope. Taking the lowest
+// hashes amounts to random sampling (Broder 1997, section 2). held can be nil.
 func (w *Words) Sketch(held *Common, of int) []uint64 {
 	own := make([]uint64, 0, len(w.hashes))
 	for i := 0; i+gramWords <= len(w.hashes); i++ {
@@ -423,11 +423,11 @@ func (w *Words) Sketch(held *Common, of int) []uint64 {
 	return slices.Clone(own[:min(len(own), sketchSize)])
 }
 
-// mostlyAlike is the resemblance from which two texts are versions of one: a draft, a resubmission, a second copy. Two texts of equal
-// length then each hold three quarters of the other.
+// mostlyAlike is the resemblance at which two texts are versions of one: a draft, a resubmission, a second copy. Two such texts of equal
+// length each contain three quarters of the other.
 const mostlyAlike = 0.6
 
-// MostlyAlike reports whether two texts are mostly the same, judging by their sketches.
+// MostlyAlike reports whether two texts are mostly identical, judging by their sketches.
 func MostlyAlike(a, b []uint64) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return false

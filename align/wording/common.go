@@ -11,16 +11,16 @@ import (
 	"concordat"
 )
 
-// Absolute is the number of documents above which wording is common, however many documents were asked: in laws and web pages the few
-// blocks above it produce most of all duplicate pairs (doc/design.md, detection).
+// Absolute is the number of documents above which wording is common, however many were compared: in laws and web pages, the few blocks
+// above it produce most duplicate pairs (doc/design.md, detection).
 const Absolute = 20
 
-// fewest is the number of documents below which nothing can be called common: three copies of four are copies.
+// fewest is the number of documents below which nothing is common: three copies among four documents are copies.
 const fewest = 5
 
-// Least returns the number of documents that must hold wording for it to be common among the n documents of one call: a fifth of them, at
-// least three, at most one more than [Absolute]. A ring of copiers in a call is smaller. It returns 0 if there are too few documents to
-// call anything common.
+// Least returns the number of documents at which wording is common among the n documents of one call: a fifth of them, at least three,
+// and at most one more than [Absolute]. A ring of copiers in one call is smaller. It returns 0 if n is too small for anything to be
+// common.
 func Least(n int) int {
 	if n < fewest {
 		return 0
@@ -28,13 +28,13 @@ func Least(n int) int {
 	return min(max(3, (n+4)/5), Absolute+1)
 }
 
-// Counter notes which texts hold each gram. It takes 16 bytes per gram. The zero value notes all grams; a counter for one of several parts
-// notes only those whose hashes belong to that part, so that a large batch can be counted in parts.
+// Counter records which texts contain each gram. It takes 16 bytes per gram. The zero value records all grams; a counter for one of
+// several parts records only grams with hashes in that part, so that a large batch can be counted in parts.
 type Counter struct {
-	Part, Parts int // Parts 0 means 1
+	Part, Parts int // 0 Parts means 1
 
-	only map[uint64][]int32 // nil means all grams
-	more map[uint64]int32   // least number of texts that hold a gram of only, including those noted
+	only map[uint64][]int32 // nil for all grams
+	more map[uint64]int32   // minimum number of texts that contain a gram of only, including those recorded
 	seen []seenGram
 }
 
@@ -43,7 +43,7 @@ type seenGram struct {
 	text int32
 }
 
-// CounterOf returns a counter that counts only the grams of one text, already noted as text 0.
+// CounterOf returns a counter for the grams of one text only, already recorded as text 0.
 func CounterOf(w *Words) *Counter {
 	c := &Counter{only: make(map[uint64][]int32, len(w.grams)), more: map[uint64]int32{}}
 	for _, g := range w.grams {
@@ -54,7 +54,7 @@ func CounterOf(w *Words) *Counter {
 	return c
 }
 
-// Add notes a text under its number; each number may be used once. It is not safe for concurrent use.
+// Add records a text under its number, which must not be used twice. It is not safe for concurrent use.
 func (c *Counter) Add(text int, w *Words) {
 	var own []uint64
 	for _, g := range w.grams {
@@ -80,7 +80,7 @@ func (c *Counter) Add(text int, w *Words) {
 	}
 }
 
-// AtLeast notes that at least n texts hold a span of w, however many were added. w is the text whose grams c counts.
+// AtLeast records that at least n texts contain a span of w, whatever number were added. w must be the text whose grams c counts.
 func (c *Counter) AtLeast(w *Words, s concordat.Span, n int) {
 	first, last := w.within(s)
 	for i := first; i+gramWords <= last; i++ {
@@ -90,13 +90,13 @@ func (c *Counter) AtLeast(w *Words, s concordat.Span, n int) {
 	}
 }
 
-// Common returns the grams that at least least texts hold, or none if least is below 2.
+// Common returns the grams found in at least least texts, or none if least is below 2.
 func (c *Counter) Common(least int) *Common {
 	out := &Common{held: map[uint64]int32{}, set: map[uint64]int32{}}
 	if least < 2 {
 		return out
 	}
-	known := map[uint64][]int32{} // sets, by the hash of their texts
+	known := map[uint64][]int32{} // sets by the hash of their texts
 	if c.only != nil {
 		for h, texts := range c.only {
 			if n := max(len(texts), int(c.more[h])); n >= least {
@@ -121,7 +121,7 @@ func (c *Counter) Common(least int) *Common {
 	return out
 }
 
-// add notes that n texts hold a gram, and which texts, in order; known are the sets that c already has.
+// add records that n texts contain a gram, and which ones, in order; known are the sets already in c.
 func (c *Common) add(gram uint64, n int, texts []int32, known map[uint64][]int32) {
 	texts = texts[:min(len(texts), maxHolders)]
 	c.held[gram] = int32(n)
@@ -145,14 +145,14 @@ func hashTexts(texts []int32) uint64 {
 	return xxhash.Sum64(b)
 }
 
-// Common are grams that many texts hold. A nil Common holds none. It is safe for concurrent use once made.
+// Common is a set of grams found in many texts. A nil Common is empty. It is safe for concurrent use once complete.
 type Common struct {
-	held  map[uint64]int32 // number of the texts that hold a gram
-	set   map[uint64]int32 // those texts: index into texts
-	texts [][]int32        // in order, the first maxHolders
+	held  map[uint64]int32 // number of texts that contain a gram
+	set   map[uint64]int32 // which texts, as an index into texts
+	texts [][]int32        // first maxHolders texts, in order
 }
 
-// Join adds the grams of other, another part of the same texts, which has no gram in common with c.
+// Join adds the grams of other, a different part of the same texts that has no gram in common with c.
 func (c *Common) Join(other *Common) {
 	if c.held == nil {
 		*c = *other
@@ -165,7 +165,7 @@ func (c *Common) Join(other *Common) {
 	c.texts = append(c.texts, other.texts...)
 }
 
-// Documents returns the number of texts that hold the rarest gram of a span, or 0 if none of its grams is in c.
+// Documents returns the number of texts that contain the rarest gram of a span, or 0 if c has none of its grams.
 func (c *Common) Documents(w *Words, s concordat.Span) int {
 	least := int32(0)
 	first, last := w.within(s)
@@ -180,19 +180,19 @@ func (c *Common) Documents(w *Words, s concordat.Span) int {
 // Stretch is a stretch of common wording.
 type Stretch struct {
 	concordat.Span
-	Documents int    // that hold its rarest gram
-	Gram      uint64 // its first gram, which identifies the same wording in other texts
+	Documents int    // number that contain its rarest gram
+	Gram      uint64 // first gram, which identifies the same wording in other texts
 }
 
-// run is a gram of a text that is common.
+// run is a common gram of a text.
 type run struct {
 	gram
 	n    int32
 	line bool
 }
 
-// In returns the stretches of a text that are made of common grams, in order and disjoint. Each has at least
-// leastWords words, with at most maxSlot other words in any gap, or is a whole line.
+// In returns the stretches of a text that consist of common grams, in text order without overlaps. Each has at least leastWords words
+// with gaps of at most maxSlot other words, or is a whole line.
 func (c *Common) In(w *Words) []Stretch {
 	if c == nil || len(c.held) == 0 {
 		return nil
@@ -211,7 +211,7 @@ func (c *Common) In(w *Words) []Stretch {
 	return out
 }
 
-// joined divides runs into groups wherever more than maxSlot words separate two of them.
+// joined splits runs into groups wherever more than maxSlot words separate two of them.
 func joined(runs []run) [][]run {
 	var out [][]run
 	for i := 0; i < len(runs); {
@@ -248,10 +248,10 @@ func (w *Words) First(s concordat.Span) uint64 {
 	return 0
 }
 
-// Of returns the grams in some spans of a text, as if only text 0 held them.
+// Of returns the grams inside some spans of a text, as if only text 0 contained them.
 func (w *Words) Of(spans ...concordat.Span) *Common {
 	out := &Common{held: map[uint64]int32{}, set: map[uint64]int32{}, texts: [][]int32{{0}}}
-	runs := max(0, len(w.hashes)-gramWords+1) // the grams of lines follow
+	runs := max(0, len(w.hashes)-gramWords+1) // followed by the grams of lines
 	for _, s := range spans {
 		first, last := w.within(s)
 		for _, grams := range [][]gram{w.grams[:runs], w.grams[runs:]} {

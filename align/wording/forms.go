@@ -13,38 +13,38 @@ import (
 	"concordat"
 )
 
-// Why is the reason that a sentence reads like one of a form.
+// Why is the reason why a sentence resembles a form.
 type Why string
 
 // The reasons.
 const (
-	WhyHeading     Why = "heading"     // a short line by itself
-	WhyQuestion    Why = "question"    // a question by itself
-	WhyInstruction Why = "instruction" // says what the reader must write or do
-	WhyDeclaration Why = "declaration" // signed by the author, or stated because a journal or law requires it
-	WhyClause      Why = "clause"      // of a contract, a licence or a statute
-	WhyList        Why = "list"        // an entry of a list: an abbreviation, a row of a table, a line of contents
+	WhyHeading     Why = "heading"     // a short line on its own
+	WhyQuestion    Why = "question"    // a question on its own
+	WhyInstruction Why = "instruction" // tells the reader what to write or do
+	WhyDeclaration Why = "declaration" // signed by the author, or required by a journal or law
+	WhyClause      Why = "clause"      // from a contract, licence or statute
+	WhyList        Why = "list"        // list entry: an abbreviation, a table row, a line of contents
 	WhyOutline     Why = "outline"     // says what the sections of a paper contain
 )
 
-// Form is a sentence or a line that reads like one of a form.
+// Form is a sentence or line that resembles a form.
 type Form struct {
 	concordat.Span
 	Why Why
 }
 
-// Words with which sentences of forms begin or that they contain: those usual in English, German and Chinese forms and, in part, in French
+// Words that open sentences of forms or occur in them: those usual in English, German and Chinese forms and, to some extent, in French
 // and Spanish ones. The rules:
-//   - An instruction is an imperative that opens a sentence, also after a number or a heading of at most three words, or
-//     one with a polite pronoun or particle ("geben Sie", 请). It puts an obligation on a class of readers ("applicants
-//     must") or on something of the addressee's ("your ... should"), limits a length, or says what an answer is worth.
-//   - A declaration is a first person with a verb that performs what it says ("I declare", "wir bestätigen"), or a section
-//     that journals and examiners ask for by name: interests, ethics, funding, contributions, thanks, own work.
-//   - A clause obliges by "shall" or names the parts and parties of a contract, a licence or a statute.
+//   - An instruction is an imperative at the start of a sentence, possibly after a number or a heading of at most three words, or one
+//     with a polite pronoun or particle ("geben Sie", 请). It can also put an obligation on a class of readers ("applicants must") or on
+//     something of theirs ("your ... should"), limit a length, or say what an answer is worth.
+//   - A declaration is a first person with a performative verb ("I declare", "wir bestätigen"), or a section that journals and examiners
+//     require by name: interests, ethics, funding, contributions, thanks, own work.
+//   - A clause uses "shall" to oblige, or names the parts and parties of a contract, a licence or a statute.
 //   - An outline says, section by section, what a paper contains.
 //
-// Words of examinations, of obligations and of declarations were added after the development half of the corpus of innocent documents had
-// been read, so measurements of pairs of documents on that half are no independent test of them.
+// The words of examinations, obligations and declarations were added after reading the development half of the corpus of innocent
+// documents, so measurements of document pairs on that half are not an independent test.
 var (
 	beginning      = regexp.MustCompile(`(?i)^(?:(?:(?:[0-9]+(?:\.[0-9]+)*|[a-z]|[ivx]+)[.)]\s*|[•\-–*]\s*|\([a-z0-9]+\)\s*)?(?:please|kindly|describe|explain|state|list|give|provide|indicate|attach|summari[sz]e|outline|specify|identify|discuss|justify|name|enter|tick|check|fill|complete|write|answer|include|note|confirm|submit|sign|select|choose|mark|use|do not|read|upload|refer|set out|tell|add|show|compare|define|mention|rate|report|return)\b|(?-i:\p{Lu}[\p{L}-]*(?: [\p{L}-]+){0,2} (?:Please|Describe|Explain|State|List|Give|Provide|Indicate|Attach|Summari[sz]e|Outline|Specify|Identify|Discuss|Justify|Name|Compare|Write|Answer|Analy[sz]e|Assess|Evaluate))\b|(?:bitte|beschreiben|schildern|geben|nennen|erläutern|fügen|füllen|erklären|begründen|kreuzen|legen|stellen|vergleichen)\b|(?:veuillez|décrivez|indiquez|précisez|joignez)\b|(?:describa|indique|explique|adjunte|por favor)\b)`)
 	instructing    = regexp.MustCompile(`(?i)\b(?:applicants?|candidates?|authors?|students?|investigators?|respondents?|participants?)\s+(?:must|should|shall|may not|are (?:asked|required|requested|expected|invited)|is (?:asked|required|requested|expected))\b|\b(?:no more than|at most|at least|up to|maximum of|between)\s+[\w,]+(?:\s+and\s+[\w,]+)?\s+(?:words|pages|characters|lines|sentences|figures)\b|\byour \p{L}+ (?:must|should|shall|may not|has to|have to)\b|\bmarks? (?:are|is|will be) (?:given|awarded|deducted|taken)\b|[(\[][0-9]+ (?:marks|points|Punkte)[)\]]|\b(?:geben|nennen|schildern|beschreiben|erläutern|lesen|schreiben) Sie\b|\bSie bitte\b`)
@@ -62,7 +62,7 @@ var (
 	listed = regexp.MustCompile(`^\s*(?:[0-9]+(?:\.[0-9]+)+\.?\s+\S[^.。!?？]{0,80}$|\p{Lu}{2,8}\s+\S[^.。!?？]{0,50}$|[\p{Lu}0-9][\p{L}0-9.\-]{0,11}\s*(?:[-–—:=|]|\t)\s*\S|[^|]{1,60}\|[^|]{1,80}|[0-9]+(?:\.[0-9]+)*\s*[.|)]?\s*\|)|^(?:chapter|appendix|table|figure|kapitel|anhang|tabelle|第[一二三四五六七八九十0-9]+[章节])\b`)
 )
 
-// sieves rules out most sentences at a tenth of the cost of the expressions, in the order of whySentence.
+// sieves rules out most sentences at a tenth of the cost of the expressions, in the order used by whySentence.
 var sieves = sync.OnceValue(func() *sieve { return newSieve(instructing, declaring, clausing, outlining) })
 
 func lineEnd(text string, at int) int {
@@ -72,7 +72,8 @@ func lineEnd(text string, at int) int {
 	return len(text)
 }
 
-// formsOfLine returns the forms of one line, and an empty slice if there are none. apart says that the lines before and after it are empty.
+// formsOfLine returns the forms in one line, or an empty slice if there are none. apart says whether the lines before and after it are
+// empty.
 func formsOfLine(ctx context.Context, text string, line concordat.Span, apart bool) ([]Form, error) {
 	out := []Form{}
 	sentences := sentencesOf(text, line)
@@ -92,10 +93,10 @@ func formsOfLine(ctx context.Context, text string, line concordat.Span, apart bo
 	return out, nil
 }
 
-// maxHeading is the largest number of characters in a heading.
+// maxHeading is the maximum number of characters in a heading.
 const maxHeading = 90
 
-// whyLine returns the reason that a line of one sentence reads like one of a form, or empty if it does not.
+// whyLine returns why a one-sentence line resembles a form, or "" if it does not.
 func whyLine(s string, apart bool) Why {
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s, " \t\r\"”’)）"))
 	switch {
@@ -109,7 +110,7 @@ func whyLine(s string, apart bool) Why {
 	return ""
 }
 
-// whySentence returns the reason that a sentence reads like one of a form, or empty if it does not.
+// whySentence returns why a sentence resembles a form, or "" if it does not.
 func whySentence(s string) Why {
 	han := strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxLatin1 && unicode.Is(unicode.Han, r) })
 	may := sieves().sift(s)
@@ -126,7 +127,7 @@ func whySentence(s string) Why {
 	return ""
 }
 
-// sentencesOf cuts a line at the ends of sentences, by a simple rule: a superfluous cut does no harm here.
+// sentencesOf splits a line at sentence ends by a simple rule: an extra split does no harm here.
 func sentencesOf(text string, line concordat.Span) []concordat.Span {
 	var out []concordat.Span
 	at := line.Start
@@ -156,16 +157,16 @@ func sentencesOf(text string, line concordat.Span) []concordat.Span {
 }
 
 const (
-	// mostlyForm is the share of a shared stretch that must read like a form for all of it to be form wording. A paragraph copied together
+	// mostlyForm is the share of a shared stretch that must resemble a form for all of it to be form wording. A copied paragraph together
 	// with the instruction above it stays below this share.
 	mostlyForm = 0.6
-	// maxClauses is the share of a text up to which the wording it shares can be standard clauses of contracts or statutes. Two versions of
-	// one statute have more in common.
+	// maxClauses is the maximum share of shared wording in a text that can consist of standard clauses of contracts or statutes. Two
+	// versions of one statute share more.
 	maxClauses = 0.2
 )
 
-// ClausesAreForms reports whether clauses among the shared stretches of a text may be standard clauses of contracts and statutes: little
-// else of the text is shared.
+// ClausesAreForms reports whether clauses among the shared stretches can be standard clauses of contracts and statutes: little else of
+// the text is shared.
 func ClausesAreForms(w *Words, shared []Stretch) bool {
 	n := 0
 	for _, s := range shared {
@@ -174,18 +175,17 @@ func ClausesAreForms(w *Words, shared []Stretch) bool {
 	return float64(n) <= maxClauses*float64(w.Len())
 }
 
-// Reader decides whether passages of one text read like a form. It reads a line when it is first asked about it. It
-// is safe for concurrent use.
+// Reader decides whether passages of one text resemble a form. It analyses a line on first use. It is safe for concurrent use.
 type Reader struct {
 	text  string
-	lines []concordat.Span // wrapped ones joined
-	mu    sync.Mutex       // guards the rest
-	forms [][]Form         // forms of each line; nil if it has not been read yet
+	lines []concordat.Span // with wrapped lines joined
+	mu    sync.Mutex       // protects the following fields
+	forms [][]Form         // forms in each line; nil if not analysed yet
 	known bool             // whether whole has been determined
-	whole bool             // most of the text reads like a form
+	whole bool             // most of the text resembles a form
 }
 
-// NewReader returns a reader of a text. If most of a text reads like a form, none of it counts as form wording.
+// NewReader returns a reader of a text. If most of a text resembles a form, none of it counts as form wording.
 func NewReader(text string) *Reader {
 	r := &Reader{text: text}
 	for at := 0; at < len(text); {
@@ -200,8 +200,8 @@ func NewReader(text string) *Reader {
 	return r
 }
 
-// goesOn reports whether the sentence of a line continues in the next one, as in wrapped text: the line does not end like a sentence, and a
-// lower-case letter follows.
+// goesOn reports whether the sentence on a line continues on the next one, as in wrapped text: the line does not end like a sentence, and
+// a lower-case letter follows.
 func goesOn(line, next string) bool {
 	line = strings.TrimRight(line, " \t\r\"”’)）")
 	last, _ := utf8.DecodeLastRuneInString(line)
@@ -209,7 +209,7 @@ func goesOn(line, next string) bool {
 	return line != "" && !strings.ContainsRune(".!?。！？；;:：", last) && unicode.IsLower(first)
 }
 
-// formsIn returns the forms of the lines that overlap a span, in order. r.mu is held.
+// formsIn returns the forms in the lines that overlap a span, in order. r.mu must be held.
 func (r *Reader) formsIn(ctx context.Context, s concordat.Span) ([]Form, error) {
 	var out []Form
 	i, _ := slices.BinarySearchFunc(r.lines, s.Start, func(l concordat.Span, at int) int { return cmp.Compare(l.End, at+1) })
@@ -223,7 +223,7 @@ func (r *Reader) formsIn(ctx context.Context, s concordat.Span) ([]Form, error) 
 	return out, nil
 }
 
-// formsOf returns the forms of a line. r.mu is held.
+// formsOf returns the forms in a line. r.mu must be held.
 func (r *Reader) formsOf(ctx context.Context, i int) (out []Form, err error) {
 	if r.forms[i] == nil {
 		apart := (i == 0 || r.blank(i-1)) && (i+1 == len(r.lines) || r.blank(i+1))
@@ -232,7 +232,7 @@ func (r *Reader) formsOf(ctx context.Context, i int) (out []Form, err error) {
 	return r.forms[i], err
 }
 
-// isForm reports whether most of the text reads like a form. It reads lines until the others cannot change that. r.mu is held.
+// isForm reports whether most of the text resembles a form. It analyses lines until the rest cannot change the result. r.mu must be held.
 func (r *Reader) isForm(ctx context.Context) (bool, error) {
 	if r.known {
 		return r.whole, nil
@@ -261,7 +261,7 @@ func (r *Reader) isForm(ctx context.Context) (bool, error) {
 
 func (r *Reader) blank(i int) bool { return strings.TrimSpace(r.lines[i].In(r.text)) == "" }
 
-// ReadsLikeForm reports whether most of a span reads like a form, and why. It fails only when ctx ends, with its cause.
+// ReadsLikeForm reports whether most of a span resembles a form, and why. It fails only if ctx ends, with its cause.
 func (r *Reader) ReadsLikeForm(ctx context.Context, s concordat.Span) (Why, bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -277,10 +277,10 @@ func (r *Reader) ReadsLikeForm(ctx context.Context, s concordat.Span) (Why, bool
 	return why, err == nil && !whole, err
 }
 
-// ownEdge is the number of characters from which text at the edge of form wording that does not itself read like a form is not part of it.
+// ownEdge is the number of characters at which text at the edge of form wording that does not itself resemble a form is not part of it.
 const ownEdge = 60
 
-// trim returns a span that reads like a form without the edges that do not. Its lines have been read.
+// trim removes from a span that resembles a form the edges that do not. Its lines must have been analysed.
 func (r *Reader) trim(s concordat.Span) concordat.Span {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -307,7 +307,7 @@ func (r *Reader) trim(s concordat.Span) concordat.Span {
 	return s
 }
 
-// readsLike returns the reason that a stretch reads like a form: of several reasons, the one with most letters.
+// readsLike returns why a stretch resembles a form: of several reasons, the one that covers most letters.
 func readsLike(text string, forms []Form, s concordat.Span) (Why, bool) {
 	by := map[Why]int{}
 	sum, best := 0, Why("")

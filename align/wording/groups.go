@@ -7,28 +7,28 @@ import (
 	"concordat"
 )
 
-// Groups gathers stretches of texts by the wording they hold. The zero value is empty and ready.
+// Groups groups stretches of texts by their wording. The zero value is empty and ready to use.
 type Groups struct {
-	of  map[uint64]int // group of a gram
+	of  map[uint64]int // group of each gram
 	all []Group
 }
 
 // Group is wording that occurs in several texts.
 type Group struct {
-	Words  int     // of its longest stretch
-	Texts  int     // that hold it
-	Places []Place // the longest first
+	Words  int     // words in its longest stretch
+	Texts  int     // number of texts that contain it
+	Places []Place // longest first
 	latest int     // text added last
 }
 
 // Place is a stretch of a text.
 type Place struct {
-	Text int // as the caller numbers them
+	Text int // number given by the caller
 	concordat.Span
 }
 
-// Add adds a stretch of a text. It joins the group that has most of its grams, if that is at least half of them, and otherwise starts a new
-// group. The stretches of one text must be added one after another.
+// Add adds a stretch of a text. It joins the group that has the most of its grams, if that is at least half, or else starts a new group.
+// The stretches of one text must be added consecutively.
 func (g *Groups) Add(text int, w *Words, s concordat.Span) {
 	first, last := w.within(s)
 	var grams []uint64
@@ -59,7 +59,7 @@ func (g *Groups) Add(text int, w *Words, s concordat.Span) {
 	g.all[n].add(Place{text, s}, int(last-first))
 }
 
-// mostly returns the group that has at least half of some grams, the first if two tie, or -1 if there is none.
+// mostly returns the group that has at least half of the grams, the first in case of a tie, or -1 if there is none.
 func (g *Groups) mostly(grams []uint64) int {
 	count := map[int]int{}
 	for _, h := range grams {
@@ -89,7 +89,7 @@ func (g *Group) add(p Place, words int) {
 	}
 }
 
-// Held returns up to most groups that at least least texts hold, in descending order of words over all texts.
+// Held returns up to most groups found in at least least texts, in descending order of total words over all texts.
 func (g *Groups) Held(least, most int) []Group {
 	var out []Group
 	for _, x := range g.all {

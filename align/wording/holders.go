@@ -10,31 +10,31 @@ import (
 	"concordat"
 )
 
-// maxHolders is the number of texts that are named for a gram, those with the smallest numbers. Further texts are only counted.
+// maxHolders is the number of texts recorded for a gram, those with the lowest numbers. Any further texts are only counted.
 const maxHolders = 256
 
-// interval is a run of words of a text that one other text holds, with at most maxSlot other words in any gap.
+// interval is a run of words found in one other text, with gaps of at most maxSlot other words.
 type interval struct {
 	first, last int32
-	words       int32 // that are equal
+	words       int32 // number of equal words
 	line        bool  // it contains a whole line
 }
 
-// heldGram is a gram of a text that others hold.
+// heldGram is a gram of a text that other texts contain.
 type heldGram struct {
 	gram
 	set  int32
 	line bool
 }
 
-// heldGrams returns, in order, the grams of a text that are in c and outside of walls.
+// heldGrams returns, in order, the grams of a text that are in c and outside walls.
 func (c *Common) heldGrams(w *Words, walls []concordat.Span) []heldGram {
 	var out []heldGram
 	wall := 0
 	for i, g := range w.grams {
 		line := i > len(w.hashes)-gramWords
 		if i == max(0, len(w.hashes)-gramWords+1) {
-			wall = 0 // whole lines start again from the beginning of the text
+			wall = 0 // whole lines start over at the beginning of the text
 		}
 		set, ok := c.set[g.hash]
 		if !ok {
@@ -53,8 +53,8 @@ func (c *Common) heldGrams(w *Words, walls []concordat.Span) []heldGram {
 	return out
 }
 
-// heldBy returns, for each other text, the runs of words of w that it also holds: at least leastWords words, or a whole line. self is the
-// number of the text itself.
+// heldBy returns, for each other text, the runs of words of w that it also contains: at least leastWords words, or a whole line. self is
+// the number of the text itself.
 func (c *Common) heldBy(w *Words, self int32, walls []concordat.Span) map[int32][]interval {
 	out := map[int32][]interval{}
 	for _, g := range c.heldGrams(w, walls) {
@@ -81,8 +81,8 @@ func (c *Common) heldBy(w *Words, self int32, walls []concordat.Span) map[int32]
 	return out
 }
 
-// apart returns the number of separate places of runs. Two places have at least ownBetween words outside of walls between them: a question
-// between two answers is not the author's own text.
+// apart returns the number of separate places that runs fall into. Two places have at least ownBetween words outside walls between them:
+// a question between two answers is not the author's own text.
 func (w *Words) apart(is []interval, walls []concordat.Span) int {
 	n, last := 0, int32(0)
 	for _, x := range is {
@@ -94,7 +94,7 @@ func (w *Words) apart(is []interval, walls []concordat.Span) int {
 	return n
 }
 
-// between returns how many of the words [first, last) are outside of walls, which are in order and disjoint.
+// between returns how many of words [first, last) are outside walls, which must be in text order without overlaps.
 func (w *Words) between(first, last int32, walls []concordat.Span) int32 {
 	if last <= first {
 		return last - first
@@ -108,7 +108,7 @@ func (w *Words) between(first, last int32, walls []concordat.Span) int32 {
 	return n
 }
 
-// PlacesWith returns the number of places at which w shares wording with each other text, if that is at least leastPieces.
+// PlacesWith returns the number of places where w shares wording with each other text, omitting numbers below leastPieces.
 func (c *Common) PlacesWith(w *Words, self int, walls []concordat.Span) map[int]int {
 	out := map[int]int{}
 	for e, is := range c.heldBy(w, int32(self), walls) {
@@ -119,7 +119,7 @@ func (c *Common) PlacesWith(w *Words, self int, walls []concordat.Span) map[int]
 	return out
 }
 
-// textSet is a set of texts, given by their positions in a list.
+// textSet is a set of texts, represented by their positions in a list.
 type textSet []uint64
 
 func newTextSet(n int) textSet { return make(textSet, (n+63)/64) }
@@ -134,7 +134,7 @@ func (s textSet) count() (n int) {
 	return n
 }
 
-// key returns a string that two sets of one list share only if they are equal and have the same mark.
+// key returns a string that is equal for two sets over one list only if the sets and marks are equal.
 func (s textSet) key(mark bool) string {
 	b := make([]byte, 0, 8*len(s)+1)
 	for _, x := range s {
@@ -159,7 +159,7 @@ func (s textSet) all() iter.Seq[int] {
 	}
 }
 
-// both returns how many texts are in both s and t.
+// both returns the number of texts in both s and t.
 func (s textSet) both(t textSet) (n int) {
 	for i := range s {
 		n += bits.OnesCount64(s[i] & t[i])
@@ -167,13 +167,14 @@ func (s textSet) both(t textSet) (n int) {
 	return n
 }
 
-// block is a run of words that the same other texts hold.
+// block is a run of words found in the same other texts.
 type block struct {
 	first, last int32
 	held        textSet
 }
 
-// alikeSets is the share of the union of two sets that both must have to count as the same set: one holder in five may have altered a word.
+// alikeSets is the share of the union of two sets that must be in both for them to count as the same: one holder in five can have altered
+// a word.
 const alikeSets = 0.8
 
 func (s *block) same(t *block) bool {
@@ -181,13 +182,13 @@ func (s *block) same(t *block) bool {
 	return float64(n) >= alikeSets*float64(s.held.count()+t.held.count()-n)
 }
 
-// within reports whether nearly all holders of s also hold t.
+// within reports whether nearly all holders of s also contain t.
 func (s *block) within(t *block) bool {
 	return float64(s.held.both(t.held)) >= alikeSets*float64(s.held.count())
 }
 
-// blocks divides the wording that other texts share with a text where the set of those texts changes. It returns the other texts, and the
-// blocks in order and disjoint.
+// blocks splits the wording that other texts share with a text wherever the set of those texts changes. It returns the other texts, and
+// the blocks in text order without overlaps.
 func blocks(by map[int32][]interval) (others []int32, out []block) {
 	for e := range by {
 		others = append(others, e)
@@ -222,7 +223,7 @@ func blocks(by map[int32][]interval) (others []int32, out []block) {
 		}
 	}
 	out = joinBlocks(out)
-	for i := range out { // find those that hold most of it
+	for i := range out { // find those that contain most of it
 		s := &out[i]
 		s.held = newTextSet(len(others))
 		for k, e := range others {
@@ -242,7 +243,7 @@ func blocks(by map[int32][]interval) (others []int32, out []block) {
 	return others, slices.DeleteFunc(out, func(s block) bool { return s.held.count() == 0 })
 }
 
-// joinBlocks joins neighbouring blocks with nearly the same holders, and adds each block shorter than leastWords to the more similar
+// joinBlocks joins adjacent blocks with nearly the same holders, and adds each block shorter than leastWords to the more similar
 // neighbour.
 func joinBlocks(in []block) []block {
 	join := func(in []block) []block {

@@ -9,31 +9,31 @@ import (
 	"unicode/utf8"
 )
 
-// sieve determines which of a few regular expressions a text may match. An expression remains possible if the text contains one of the
-// literals that every match must contain. sieve passes over a text once, and never rules out an expression that matches.
+// sieve determines which of several regular expressions can match a text. An expression remains possible if the text contains one of the
+// literals required by all its matches. sieve makes one pass over a text, and never rules out an expression that matches.
 type sieve struct {
 	always passed // expressions without known literals
 	at     [1 << sieveBits]uint16
-	list   []literal // those of bucket b are list[at[b]-1:] up to the one marked last; at[b] is 0 if there are none
+	list   []literal // bucket b has list[at[b]-1:] up to the literal marked last; at[b] is 0 if it is empty
 }
 
-// passed is a set of expressions by number.
+// passed is a set of expressions, by number.
 type passed uint8
 
 func (p passed) has(i int) bool { return p>>i&1 == 1 }
 
-// literal is a folded text contained in matches of an expression.
+// literal is a folded text that matches of an expression contain.
 type literal struct {
 	text string
 	of   passed
-	last bool // in its bucket
+	last bool // last in its bucket
 }
 
 const (
 	sieveBits = 14
-	// sieveBytes is the least length of a literal; an expression with a shorter one always passes.
+	// sieveBytes is the minimum length of a literal; an expression with a shorter one always passes.
 	sieveBytes = 4
-	// maxLiterals bounds the literals of a part of an expression.
+	// maxLiterals is the maximum number of literals for part of an expression.
 	maxLiterals = 128
 )
 
@@ -68,7 +68,7 @@ func newSieve(expressions ...*regexp.Regexp) *sieve {
 	return s
 }
 
-// sift returns the expressions that text may match.
+// sift returns the expressions that can match text.
 func (s *sieve) sift(text string) passed {
 	out := s.always
 	var room [512]byte
@@ -90,7 +90,7 @@ func (s *sieve) sift(text string) passed {
 	return out
 }
 
-// fold appends a text in which letters are equal if a regular expression with (?i) does not distinguish them.
+// fold appends text with letters unified if a regular expression with (?i) does not distinguish them.
 func fold(b []byte, text string) []byte {
 	for i := 0; i < len(text); {
 		if c := text[i]; c < utf8.RuneSelf {
@@ -108,7 +108,7 @@ func fold(b []byte, text string) []byte {
 	return b
 }
 
-// foldRune returns the first of the letters that are not distinguished from r.
+// foldRune returns the representative of the letters not distinguished from r.
 func foldRune(r rune) rune {
 	first := r
 	for x := unicode.SimpleFold(r); x != r; x = unicode.SimpleFold(x) {
@@ -117,7 +117,7 @@ func foldRune(r rune) rune {
 	return first
 }
 
-// shortest returns the length of the shortest text, or 0 if there are none.
+// shortest returns the length of the shortest text, or 0 without texts.
 func shortest(texts []string) int {
 	if len(texts) == 0 {
 		return 0
@@ -125,8 +125,8 @@ func shortest(texts []string) int {
 	return len(slices.MinFunc(texts, func(x, y string) int { return len(x) - len(y) }))
 }
 
-// required returns folded texts, at least one of which is in every match of an expression, or nil if none are known. It makes the shortest
-// of them as long as possible.
+// required returns folded texts, at least one of which occurs in every match of an expression, or nil if none are known. It maximises the
+// length of the shortest one.
 func required(re *syntax.Regexp) []string {
 	if all := matches(re); all != nil {
 		return all
@@ -151,7 +151,7 @@ func required(re *syntax.Regexp) []string {
 				best = texts
 			}
 		}
-		run := []string{""} // matches of the latest parts, as long as they are few
+		run := []string{""} // matches of the most recent parts, while there are few
 		for _, sub := range re.Sub {
 			all := matches(sub)
 			if next := product(run, all); next != nil {
@@ -172,7 +172,7 @@ func required(re *syntax.Regexp) []string {
 	return nil
 }
 
-// matches returns all texts that an expression matches, folded, if there are few, otherwise nil.
+// matches returns all texts matched by an expression, folded, if there are few, otherwise nil.
 func matches(re *syntax.Regexp) []string {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary,
@@ -218,7 +218,8 @@ func matches(re *syntax.Regexp) []string {
 	return nil
 }
 
-// product returns each text of the first list followed by each of the second, or nil if one list is nil or there are too many.
+// product concatenates each text of the first list with each of the second. It returns nil if either list is nil or there would be too
+// many.
 func product(first, second []string) []string {
 	if first == nil || second == nil || len(first)*len(second) > maxLiterals {
 		return nil

@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// gramWords is the number of words of a gram.
+	// gramWords is the number of words in a gram.
 	gramWords = 5
-	// maxLine is the number of words up to which a whole line is a gram: a heading, a label.
+	// maxLine is the maximum number of words in a line that as a whole is a gram: a heading, a label.
 	maxLine = 12
-	// maxSlot is the largest number of words between two common grams that belong to them: a person filled these in.
+	// maxSlot is the maximum number of words between two common grams that are considered part of them, as filled in by a person.
 	maxSlot = 4
-	// leastWords is the number of words in the shortest stretch that can be common, unless it is a whole line. Shorter ones are ordinary
-	// phrases of the language.
+	// leastWords is the minimum number of words in a stretch that can be common, unless it is a whole line. Anything shorter is an
+	// ordinary phrase of the language.
 	leastWords = 8
 )
 
-// Words are the words of one text with the grams they make. They are immutable and safe for concurrent use.
+// Words are the words of one text and the grams they form. They are immutable and safe for concurrent use.
 type Words struct {
 	hashes     []uint64
-	start, end []int32 // bytes of the text
-	grams      []gram  // by first word, then those of lines
-	ends       []int32 // words after which a line ends
-	paragraphs []int32 // words after which a paragraph ends: an empty line follows, if the text has empty lines at all
+	start, end []int32 // in bytes of the text
+	grams      []gram  // by first word, followed by those of lines
+	ends       []int32 // words that end a line
+	paragraphs []int32 // words that end a paragraph, followed by an empty line, if the text has any
 }
 
-// gram is words [first, last) of a text.
+// gram consists of words [first, last) of a text.
 type gram struct {
 	hash        uint64
 	first, last int32
@@ -64,7 +64,7 @@ func Split(text string) *Words {
 	return w
 }
 
-// lines adds short lines as grams. An intended line end looks like that of a wrapped line, so a line counts only as a whole.
+// lines adds short lines as grams. The end of a wrapped line looks like an intended one, so a line counts only as a whole.
 func (w *Words) lines(text string) {
 	for i := 0; i < len(w.hashes); {
 		j := i + 1
@@ -87,7 +87,7 @@ func (w *Words) lines(text string) {
 	}
 }
 
-// cutParagraphs removes the hashes of grams that reach across an empty line: the first word of an answer is not part of the question.
+// cutParagraphs removes the hashes of grams that span an empty line: the first word of an answer is not part of the question.
 func (w *Words) cutParagraphs(text string) {
 	for i := 1; i < len(w.hashes); i++ {
 		if strings.Count(text[w.end[i-1]:w.start[i]], "\n") < 2 {
@@ -99,7 +99,7 @@ func (w *Words) cutParagraphs(text string) {
 	}
 }
 
-// noGram is the hash of something that is not a gram; no two texts share it.
+// noGram is the hash of something other than a gram; no two texts share it.
 const noGram = 0
 
 // hashOf returns the hash of words [from, to).
@@ -119,19 +119,19 @@ func (w *Words) hashOf(from, to int) uint64 {
 // Len returns the number of words.
 func (w *Words) Len() int { return len(w.hashes) }
 
-// span returns the place of words [first, last).
+// span returns the span of words [first, last).
 func (w *Words) span(first, last int32) concordat.Span {
 	return concordat.Span{Start: int(w.start[first]), End: int(w.end[last-1])}
 }
 
-// within returns the words that begin in a span.
+// within returns the words that start inside a span.
 func (w *Words) within(s concordat.Span) (first, last int32) {
 	i, _ := slices.BinarySearch(w.start, int32(s.Start))
 	j, _ := slices.BinarySearch(w.start, int32(s.End))
 	return int32(i), int32(j)
 }
 
-// Count returns the number of words that begin in a span.
+// Count returns the number of words that start inside a span.
 func (w *Words) Count(s concordat.Span) int {
 	if s.End <= s.Start {
 		return 0

@@ -1,5 +1,5 @@
-// Package local is a coordinator inside one process: for a single node, with its state in a file,
-// and for clusters of several nodes within a test, with faults on demand.
+// Package local is a coordinator inside one process: for a single node, with its state in a file, and for tests of clusters with several
+// nodes, with faults on demand.
 package local
 
 import (
@@ -17,11 +17,11 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Hub is the state that the sessions share. The zero Hub is ready and keeps its state in memory only.
+// Hub is the state shared by the sessions. The zero Hub is ready to use and keeps its state only in memory.
 type Hub struct {
-	path string // of the file, or empty
+	path string // path of the file, or empty
 
-	mu       sync.Mutex // guards all below
+	mu       sync.Mutex // protects the following fields
 	disk     disk
 	live     map[coord.NodeID]coord.Node
 	sessions map[*Session]struct{}
@@ -30,7 +30,7 @@ type Hub struct {
 // disk is the content of a Hub's file.
 type disk struct {
 	Format       int                               `json:"format"`
-	Incarnations uint64                            `json:"incarnations"` // given out so far
+	Incarnations uint64                            `json:"incarnations"` // number assigned so far
 	Shards       map[concordat.ShardID]coord.Shard `json:"-"`
 	Stored       map[concordat.ShardID]storedShard `json:"shards"`
 	Config       coord.Config                      `json:"config"`
@@ -43,11 +43,11 @@ type storedShard struct {
 
 const format = 1
 
-// maxFile bounds the file that Open reads.
+// maxFile is the maximum size of the file read by Open.
 const maxFile = 16 << 20
 
-// Open returns a Hub whose state is in the file at path, which need not exist. One process may have it
-// open: its caller holds the lock of the folder. Errors: concordat.ErrCorrupt.
+// Open returns a Hub with its state in the file at path, which need not exist. Only one process can have it open: the caller must hold
+// the folder's lock. It fails with concordat.ErrCorrupt.
 func Open(path string) (*Hub, error) {
 	h := &Hub{path: path}
 	info, err := os.Stat(path)
@@ -80,7 +80,7 @@ func Open(path string) (*Hub, error) {
 	return h, nil
 }
 
-// save makes next durable, and then makes it the current state. mu is held.
+// save makes next durable and then current. mu must be held.
 func (h *Hub) save(next disk) error {
 	next.Format = format
 	if h.path != "" {
@@ -93,7 +93,7 @@ func (h *Hub) save(next disk) error {
 			return err
 		}
 		if err := writeFile(h.path, append(b, '\n')); err != nil {
-			// The rename may have happened: the caller has to read it back, as after any lost answer.
+			// The rename may have happened: the caller must read the state back, as after any lost reply.
 			return fmt.Errorf("%w: %w", coord.ErrUnknown, err)
 		}
 	}
@@ -101,7 +101,7 @@ func (h *Hub) save(next disk) error {
 	return nil
 }
 
-// writeFile durably replaces the file at path with b: after a crash, either the old bytes or the new ones are there.
+// writeFile durably replaces the file at path with b: after a crash, it has either the old bytes or the new ones.
 func writeFile(path string, b []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new*")
 	if err != nil {
@@ -125,7 +125,7 @@ func writeFile(path string, b []byte) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Join begins a session of the node.
+// Join begins a session for the node.
 func (h *Hub) Join(node coord.NodeID) (*Session, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -141,7 +141,7 @@ func (h *Hub) Join(node coord.NodeID) (*Session, error) {
 	return s, nil
 }
 
-// incarnate gives the session an incarnation that no other session has or ever had. mu is held.
+// incarnate assigns the session an incarnation that no other session has ever had. mu must be held.
 func (h *Hub) incarnate(s *Session) error {
 	next := h.disk
 	next.Incarnations++
@@ -152,7 +152,7 @@ func (h *Hub) incarnate(s *Session) error {
 	return nil
 }
 
-// changed notifies every session. mu is held.
+// changed notifies every session. mu must be held.
 func (h *Hub) changed() {
 	for s := range h.sessions {
 		s.publish()
@@ -171,12 +171,11 @@ func (h *Hub) of(node coord.NodeID, f func(*Session)) {
 	h.changed()
 }
 
-// Cut disconnects the node from the coordinator, or reconnects it; it is for tests. The node's session lives
-// on.
+// Cut disconnects the node from the coordinator, or reconnects it, for tests. The node's session remains alive.
 func (h *Hub) Cut(node coord.NodeID, cut bool) { h.of(node, func(s *Session) { s.cut = cut }) }
 
-// Expire ends the node's session and begins another, as if the node had been silent for too long; it
-// is for tests. A node that is cut off learns of it once it is reconnected.
+// Expire ends the node's session and begins another, as if the node had been silent for too long, for tests. A node that is cut off
+// learns of it when it is reconnected.
 func (h *Hub) Expire(node coord.NodeID) error {
 	var err error
 	h.of(node, func(s *Session) {
@@ -192,9 +191,9 @@ func (h *Hub) Expire(node coord.NodeID) error {
 type Session struct {
 	hub   *Hub
 	node  coord.NodeID
-	views chan coord.View // sent to, and closed, under hub.mu
+	views chan coord.View // sent to and closed under hub.mu
 
-	// guarded by hub.mu
+	// protected by hub.mu
 	me     coord.Incarnation
 	cut    bool
 	closed bool
@@ -202,7 +201,7 @@ type Session struct {
 
 var _ coord.Session = (*Session)(nil)
 
-// publish replaces the view that waits in the channel with the current one. hub.mu is held.
+// publish replaces the view waiting in the channel with the current one. hub.mu must be held.
 func (s *Session) publish() {
 	if s.cut || s.closed {
 		return
@@ -215,7 +214,7 @@ func (s *Session) publish() {
 	s.views <- v // there is no other sender
 }
 
-// lock locks the hub for a call if the session can reach the hub.
+// lock locks the hub for a call if the session can reach it.
 func (s *Session) lock(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -272,7 +271,7 @@ func (s *Session) CAS(ctx context.Context, id concordat.ShardID, version int64, 
 	return version + 1, nil
 }
 
-// isLive reports whether a node has announced itself under the incarnation. mu is held.
+// isLive reports whether a node has announced itself under the incarnation. mu must be held.
 func (h *Hub) isLive(i coord.Incarnation) bool {
 	for _, n := range h.live {
 		if n.Incarnation == i {

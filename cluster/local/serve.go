@@ -16,10 +16,10 @@ import (
 	"concordat/cluster/coord"
 )
 
-// A served Hub gives processes on one machine, or in a closed network, a coordinator without ZooKeeper.
-// It is a single process: while it is down, no node can be elected. Its state is in the Hub's file.
+// A served Hub provides a coordinator without ZooKeeper to processes on one machine or in a closed network. It is a single process: no
+// node can be elected while it is down. Its state is in the Hub's file.
 
-// DefaultTimeout is how long a served session may be silent.
+// DefaultTimeout is how long a served session can be silent.
 const DefaultTimeout = 10 * time.Second
 
 const (
@@ -27,7 +27,7 @@ const (
 	maxClients = 1024
 )
 
-// call is a question of a client, whatever it asks for; answer is the reply.
+// call is any request from a client; answer is the reply.
 type call struct {
 	Node    coord.NodeID                      `json:"node,omitempty"`
 	Client  string                            `json:"client,omitempty"`
@@ -46,7 +46,7 @@ type answer struct {
 	Timeout time.Duration                     `json:"timeout,omitempty"`
 	Shard   *stored                           `json:"shard,omitempty"`
 	Version int64                             `json:"version,omitempty"`
-	Number  int64                             `json:"number,omitempty"` // of View
+	Number  int64                             `json:"number,omitempty"` // number of View
 	Me      coord.Incarnation                 `json:"me,omitempty"`
 	Live    map[coord.NodeID]coord.Node       `json:"live,omitempty"`
 	Shards  map[concordat.ShardID]storedShard `json:"shards,omitempty"`
@@ -65,25 +65,25 @@ var kinds = map[string]error{
 // errClient means that the server no longer knows the client.
 var errClient = errors.New("client is forgotten")
 
-// Server answers Dial's calls for a Hub.
+// Server answers the calls of clients created by Dial for a Hub.
 type Server struct {
 	hub     *Hub
 	timeout time.Duration
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // protects the following fields
 	clients map[string]*served
 }
 
 type served struct {
 	session *Session
-	poll    sync.Mutex // held by the one call that waits for a view; guards last and number
+	poll    sync.Mutex // held by the one call that waits for a view; protects last and number
 	last    coord.View
 	number  int64
-	heard   time.Time // guarded by Server.mu
-	dead    bool      // the incarnation is over; guarded by Server.mu
+	heard   time.Time // protected by Server.mu
+	dead    bool      // the incarnation has ended; protected by Server.mu
 }
 
-// NewServer returns a Server whose sessions may be silent for the timeout; 0: DefaultTimeout.
+// NewServer returns a Server whose sessions can be silent for the given timeout; 0 means DefaultTimeout.
 func NewServer(h *Hub, timeout time.Duration) *Server {
 	if timeout == 0 {
 		timeout = DefaultTimeout
@@ -91,7 +91,7 @@ func NewServer(h *Hub, timeout time.Duration) *Server {
 	return &Server{hub: h, timeout: timeout, clients: map[string]*served{}}
 }
 
-// Run ends sessions that fall silent, until ctx ends.
+// Run ends sessions that have fallen silent, until ctx ends.
 func (s *Server) Run(ctx context.Context) error {
 	t := time.NewTicker(s.timeout / 20)
 	defer t.Stop()
@@ -101,7 +101,7 @@ func (s *Server) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case now := <-t.C:
-			late := now.Sub(last) > s.timeout/2 // this process was stopped, so the silence was its own
+			late := now.Sub(last) > s.timeout/2 // this process was suspended, so the silence was its own
 			last = now
 			if err := s.sweep(now, late); err != nil {
 				return err
@@ -132,7 +132,7 @@ func (s *Server) sweep(now time.Time, late bool) error {
 	return nil
 }
 
-// end gives the session a new incarnation.
+// end assigns the session a new incarnation.
 func (h *Hub) end(s *Session) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -224,8 +224,8 @@ func (s *Server) join(in call) (answer, error) {
 	return answer{Client: name, Timeout: s.timeout}, nil
 }
 
-// view waits for a view newer than the one seen. It waits at most a sixth of the timeout, because the call is also the
-// node's heartbeat.
+// view waits for a view newer than the last one seen. It waits for a sixth of the timeout at most, because the call is also the node's
+// heartbeat.
 func (s *Server) view(ctx context.Context, c *served, seen int64) answer {
 	c.poll.Lock()
 	defer c.poll.Unlock()
@@ -248,7 +248,7 @@ func (s *Server) view(ctx context.Context, c *served, seen int64) answer {
 	return out
 }
 
-// Client is a session with a Hub that another process serves.
+// Client is a session with a Hub served by another process.
 type Client struct {
 	base string
 	http *http.Client
@@ -259,11 +259,11 @@ type Client struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // protects the following fields
 	name    string
 	timeout time.Duration
 	heard   time.Time         // when the last answered call was sent
-	me      coord.Incarnation // of the newest view, if the server still knows the session
+	me      coord.Incarnation // incarnation in the newest view, if the server still knows the session
 }
 
 var _ coord.Session = (*Client)(nil)
@@ -340,7 +340,7 @@ func (c *Client) publish(out answer) {
 	c.views <- v // there is no other sender
 }
 
-// call sends one call. If the connection fails, the error is coord.ErrUnknown.
+// call sends one call. If the connection fails, it returns coord.ErrUnknown.
 func (c *Client) call(ctx context.Context, path string, in call) (out answer, err error) {
 	if c.ctx.Err() != nil && path != "close" {
 		return out, fmt.Errorf("coordinator: session is closed: %w", concordat.ErrUnavailable)
@@ -359,7 +359,7 @@ func (c *Client) call(ctx context.Context, path string, in call) (out answer, er
 	if err != nil {
 		return out, fmt.Errorf("coordinator: %w: %w", coord.ErrUnknown, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // its body was read to the end, or is abandoned
+	defer func() { _ = resp.Body.Close() }() // the body was read in full or is abandoned
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 16<<20)).Decode(&out); err != nil {
 		return out, fmt.Errorf("coordinator: %w: %w", coord.ErrUnknown, err)
 	}
@@ -385,7 +385,7 @@ func (c *Client) call(ctx context.Context, path string, in call) (out answer, er
 	return out, err
 }
 
-// changing sends a call that changes something. If the server has forgotten the client, the session is gone.
+// changing sends a call that makes a change. If the server has forgotten the client, the session is gone.
 func (c *Client) changing(ctx context.Context, path string, in call) (answer, error) {
 	out, err := c.call(ctx, path, in)
 	if errors.Is(err, errClient) {
@@ -467,7 +467,7 @@ func (c *Client) Close() error {
 	c.wg.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	// If the server cannot be reached, the session ends by itself.
+	// If the server cannot be reached, the session will expire.
 	_, _ = c.call(ctx, "close", call{})
 	c.http.CloseIdleConnections()
 	return nil

@@ -7,25 +7,24 @@ import (
 	"concordat/cluster/coord"
 )
 
-// electing is the state of a Follower whose master is missing or suspected.
+// electing is the state of a Follower with a missing or suspected master.
 type electing struct {
 	gone      bool          // the master is missing
-	goneSince time.Duration // since then
-	suspect   coord.NodeID  // a master whose process is gone although its session lives
-	suspected coord.NodeID  // the last suspect,
-	shortcut  time.Duration // and the time until which it is not suspected again
+	goneSince time.Duration // since when it is missing
+	suspect   coord.NodeID  // a master whose process is gone although its session is alive
+	suspected coord.NodeID  // last suspect,
+	shortcut  time.Duration // and how long it is not suspected again
 	forced    bool
-	promised  time.Duration // others rely on this copy not standing as a candidate before then
-	careful   time.Duration // what an earlier incarnation promised may be valid until then
+	promised  time.Duration // until when others rely on this copy not being a candidate
+	careful   time.Duration // until when promises of an earlier incarnation could be valid
 }
 
-// suspicionPause is the minimum time between two elections caused by mere suspicion of the same node; it
-// prevents flapping.
+// suspicionPause is the minimum time between two elections caused by mere suspicion of the same node, which prevents flapping.
 const suspicionPause = 5 * time.Second
 
 func (r *Replica) onUnreachable(e Unreachable) {
 	if !r.fetch.out || e.ID != r.fetch.id {
-		return // the report may concern an earlier incarnation of the node
+		return // the report could concern an earlier incarnation of the node
 	}
 	r.fetch.out, r.fetch.notUntil = false, r.now+r.cfg.Retry
 	if r.known && r.role == Follower && e.Node == r.shard.ISR[0] && (r.now >= r.shortcut || e.Node != r.suspected) {
@@ -33,13 +32,11 @@ func (r *Replica) onUnreachable(e Unreachable) {
 	}
 }
 
-// silence is how long a master may leave a follower without an answer, once the follower has heard from it. By then,
-// a master that reaches the coordinator has removed the follower from the set, so the master must be cut off or
-// stopped.
+// silence is how long a master can leave a follower without a reply, once the follower has heard from it. By then, a master that reaches
+// the coordinator has removed the follower from the set, so the master must be cut off or suspended.
 func (r *Replica) silence() time.Duration { return r.cfg.Lag + r.cfg.Lag/4 }
 
-// doubtMaster treats a master that fell silent like one whose process is gone (R16), even if its session is
-// alive.
+// doubtMaster treats a silent master like one whose process is gone (R16), even if its session is alive.
 func (r *Replica) doubtMaster() {
 	m := r.hint()
 	if r.role != Follower || m == "" || m == r.cfg.Me || m == r.suspect || r.offline || r.heardAt == 0 || r.now-r.heardAt < r.silence() ||
@@ -49,7 +46,7 @@ func (r *Replica) doubtMaster() {
 	r.suspect, r.suspected, r.shortcut = m, m, r.now+suspicionPause
 }
 
-// stand makes this copy a candidate when its turn has come.
+// stand makes this copy a candidate when its turn comes.
 func (r *Replica) stand() {
 	if r.masterThere() && !r.forced {
 		r.gone = false
@@ -58,9 +55,9 @@ func (r *Replica) stand() {
 	if !r.gone {
 		r.gone, r.goneSince = true, r.now
 	}
-	full := r.full && len(r.shard.ISR) > 1 // another copy would be a better master, but a copy that is alone must at least be readable
+	full := r.full && len(r.shard.ISR) > 1 // another copy would be a better master, but a lone copy must at least be readable
 	if full && r.shard.ISR[0] == r.cfg.Me && r.shard.Leader != "" && r.role == Follower {
-		s := r.shard.Clone() // the other copies wait for this one
+		s := r.shard.Clone() // the other copies are waiting for this one
 		s.Leader = ""
 		r.change(s, r.me)
 		return
@@ -80,8 +77,8 @@ func (r *Replica) stand() {
 	}
 }
 
-// bound reports whether others may still answer questions, either because this copy said that it cannot be a
-// candidate or under a lease that it granted as a master without a coordinator.
+// bound reports whether others could still answer questions, either because this copy said that it cannot be a candidate or under a lease
+// that it granted as master without a coordinator.
 func (r *Replica) bound() bool {
 	if r.now >= r.promised && r.now >= r.careful {
 		return false
@@ -91,18 +88,18 @@ func (r *Replica) bound() bool {
 	}
 	stay := r.candidacy().ISR
 	return slices.ContainsFunc(r.shard.ISR, func(n coord.NodeID) bool {
-		return n != r.suspect && !slices.Contains(stay, n) // it may still be answering, unless its process is gone
+		return n != r.suspect && !slices.Contains(stay, n) // it could still be answering, unless its process is gone
 	})
 }
 
-// masterThere reports whether the master that the shard names seems to be working.
+// masterThere reports whether the master named by the shard seems to be working.
 func (r *Replica) masterThere() bool {
 	m := r.shard.ISR[0]
 	// This copy is not the master: its role would be Master.
 	return m != r.cfg.Me && m != r.suspect && !slices.Contains(r.shard.Hold, m) && r.shard.Leader != "" && r.live[m] == r.shard.Leader
 }
 
-// turn returns how many others come before this copy, or false if it may not lead at all (R3, R7).
+// turn returns the number of other nodes ahead of this copy, or false if the copy must not lead at all (R3, R7).
 func (r *Replica) turn() (int, bool) {
 	if r.forced {
 		return 0, true
@@ -125,8 +122,8 @@ func (r *Replica) turn() (int, bool) {
 	return 0, false
 }
 
-// candidacy returns the state in which this copy leads: the other live members stay in sync, and
-// absent ones only if the floor requires them.
+// candidacy returns the state in which this copy leads: the other live members remain in sync, and absent ones only if the floor requires
+// them.
 func (r *Replica) candidacy() coord.State {
 	s := r.shard.Clone()
 	var there, gone []coord.NodeID

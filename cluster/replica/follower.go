@@ -12,21 +12,20 @@ type following struct {
 	fetch       fetch
 	installing  bool
 	quarantined bool
-	// healAt is the record from which the copy has recovered everything that it may have lost; 0 if it is not
-	// known yet.
+	// healAt is the record at which the copy has recovered everything it possibly lost; 0 if not yet known.
 	healAt uint64
-	// lease is the time until which the copy may answer questions; with leaseAway, it may do so only while it has no
-	// contact with the coordinator.
+	// lease is the time until which the copy can answer questions; if leaseAway is set, only while it has no contact with the
+	// coordinator.
 	lease     time.Duration
 	leaseAway bool
-	// heardAt is when the master's last answer in this session and epoch came; 0 if none did.
+	// heardAt is when the master's last reply in this session and epoch arrived; 0 if none did.
 	heardAt time.Duration
 }
 
-// fetch is the one exchange with the master.
+// fetch is the only exchange with the master.
 type fetch struct {
 	id       uint64
-	heard    uint64 // of the fetches that were answered
+	heard    uint64 // newest fetch with a reply
 	out      bool
 	epoch    uint64
 	next     uint64
@@ -34,8 +33,7 @@ type fetch struct {
 	notUntil time.Duration
 }
 
-// follow adopts the master's commit index up to the records that are on disk: an index that is ahead of its
-// log cannot be brought back in line with it.
+// follow adopts the master's commit index up to the records on disk: an index ahead of its log cannot be reconciled with it.
 func (r *Replica) follow() {
 	r.commitTo(min(r.heard, r.log.Durable))
 	if r.meta.Damaged && r.healAt > 0 && r.log.Durable >= r.healAt && !r.installing && !r.quarantined {
@@ -44,10 +42,10 @@ func (r *Replica) follow() {
 	}
 }
 
-// fetchNext sends the next fetch, if one is due.
+// fetchNext sends the next fetch if one is due.
 func (r *Replica) fetchNext() {
 	master := r.hint()
-	// A candidate does not fetch: from the moment it stands, the old master must not commit.
+	// A candidate does not fetch: once it stands, the old master must not commit.
 	if r.role != Follower || master == "" || master == r.cfg.Me || r.installing || r.me == "" {
 		return
 	}
@@ -77,7 +75,7 @@ func (r *Replica) onReply(m Reply) {
 	}
 	if r.cfg.without&r5 == 0 && (!r.fetch.out || m.ID != r.fetch.id || m.From != r.hint() || m.Next != r.log.End+1 || m.Kind != Fenced &&
 		m.Epoch != r.fetch.epoch) {
-		return // R5: this reply answers another fetch
+		return // R5: this reply belongs to another fetch
 	}
 	r.fetch.out, r.fetch.heard = false, max(r.fetch.heard, m.ID)
 	if m.Kind != Fenced {
@@ -103,8 +101,7 @@ func (r *Replica) onReply(m Reply) {
 	}
 }
 
-// cut removes the records that the master does not have (R6: it compares epochs, and acts before the commit
-// index rises).
+// cut removes records that the master does not have (R6: it compares epochs, and acts before the commit index increases).
 func (r *Replica) cut(m Reply) {
 	to, _, ok := r.log.EndOf(m.ToEpoch)
 	if to = min(to, m.To); !ok && r.applied <= m.To {
@@ -122,8 +119,8 @@ func (r *Replica) cut(m Reply) {
 		return
 	}
 	if r.meta.Damaged {
-		// It is unknown which of the remaining records were committed: after all nodes were restored, this log
-		// may be the only one that has them.
+		// It is unknown which of the remaining records were committed: if all nodes were restored, this log can be the only one that has
+		// them.
 		r.quarantine("the master lacks records of this copy, which lost others")
 		return
 	}
@@ -144,7 +141,7 @@ func (r *Replica) take(m Reply) {
 	for i := range m.Records {
 		rec := &m.Records[i]
 		if rec.Seq != log.End+1 || rec.Epoch < log.EpochAt(log.End) || rec.Epoch > m.Epoch {
-			r.fetch.notUntil = r.now + r.cfg.Retry // these are not the records that were requested
+			r.fetch.notUntil = r.now + r.cfg.Retry // not the requested records
 			return
 		}
 		log.Extend(rec.Epoch)
@@ -158,13 +155,13 @@ func (r *Replica) take(m Reply) {
 	}
 	r.heard = max(r.heard, m.Commit)
 	if r.meta.Damaged && r.healAt == 0 {
-		// The master's log reaches into its epoch, so its end covers everything that was committed before.
+		// The master's log extends into its epoch, so its end covers everything committed earlier.
 		r.healAt = max(m.End, m.EpochStart)
 	}
 }
 
-// install asks for a snapshot. The copy counts as damaged until it has caught up: a member of the
-// in-sync set that needs a snapshot has lost what it acknowledged.
+// install requests a snapshot. The copy counts as damaged until it has caught up: a member of the in-sync set that needs a snapshot has
+// lost records it acknowledged.
 func (r *Replica) install(from coord.NodeID) {
 	if r.now < r.fetch.notUntil {
 		return

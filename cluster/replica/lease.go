@@ -7,14 +7,13 @@ import (
 	"concordat/cluster/coord"
 )
 
-// R13: which copies may answer questions. The log of a copy in sync holds every acknowledged write, but a copy
-// cannot know that it is still in sync, so it answers under a lease (Gray and Cheriton 1989). The master grants the
-// lease with each answer to a fetch, and does not remove the follower from the set before the lease ends. The
-// master itself answers as long as no other node can have been elected: while its session is certainly alive, or
-// while all nodes that could stand say that they cannot reach the coordinator either.
+// R13: which copies can answer questions. The log of a copy in sync contains every acknowledged write, but a copy cannot know that it is
+// still in sync, so it answers under a lease (Gray and Cheriton 1989). The master grants the lease with each reply to a fetch, and does
+// not remove the follower from the set before the lease ends. The master itself answers as long as no other node can have been elected:
+// while its session is certainly alive, or while all nodes that could be candidates say that they cannot reach the coordinator either.
 
-// sure reports whether every write acknowledged before now, to anyone, is in this copy's log, up to its end;
-// for a master, also in its index.
+// sure reports whether every write acknowledged to anyone before now is in this copy's log, up to its end; for a master, also in its
+// index.
 func (r *Replica) sure() bool {
 	switch {
 	case !r.known || r.quarantined || r.installing || r.meta.Damaged:
@@ -24,7 +23,7 @@ func (r *Replica) sure() bool {
 	case r.role == Master:
 		return r.unchallenged() && r.applied >= r.epochStart
 	case r.role == Follower:
-		// Without contact, this copy would not see that another master continued without it.
+		// Without contact, this copy would not notice that another master continued without it.
 		return r.now < r.lease && r.offline == r.leaseAway && slices.Contains(r.shard.ISR, r.cfg.Me)
 	}
 	return false
@@ -34,14 +33,14 @@ func (r *Replica) sure() bool {
 func (r *Replica) unchallenged() bool {
 	c := &r.cas
 	if c.inFlight && (c.state.ISR[0] != r.cfg.Me || c.state.Leader != r.me) {
-		return false // leadership may be handed over
+		return false // leadership is possibly being handed over
 	}
 	return !r.offline && r.now-r.contacted <= r.cfg.Retry && r.vouchedFor() || r.offline && r.now < r.witnessed()
 }
 
-// vouchedFor reports whether no follower can have judged this master silent (R16): each live follower that may be in sync received an
-// answer a short while ago. A follower that is not live cannot be a candidate, and one that has never heard from this master in its
-// session does not doubt it.
+// vouchedFor reports whether no follower can have judged this master silent (R16): each live follower that could be in sync received a
+// reply recently. A follower that is not live cannot be a candidate, and one that has never heard from this master in its session does
+// not doubt it.
 func (r *Replica) vouchedFor() bool {
 	if r.cfg.without&r16 != 0 {
 		return true
@@ -55,8 +54,8 @@ func (r *Replica) vouchedFor() bool {
 	})
 }
 
-// voters returns the copies that may be in sync; only one of them can be a candidate. It includes those in sync according to a
-// state that may have been written without this master knowing it yet.
+// voters returns the copies that could be in sync, which are the only possible candidates. It includes those in sync according to a state
+// possibly written without this master's knowledge.
 func (r *Replica) voters() []coord.NodeID {
 	if c := &r.cas; c.inFlight {
 		return slices.Concat(r.shard.ISR, c.state.ISR)
@@ -64,8 +63,8 @@ func (r *Replica) voters() []coord.NodeID {
 	return r.shard.ISR
 }
 
-// witnessed returns the time until which no other copy will be a candidate: all others in sync could not
-// reach the coordinator when they last asked, and do not become candidates within Lag of that.
+// witnessed returns the time until which no other copy will be a candidate: when they last fetched, all others in sync could not reach
+// the coordinator, and they do not become candidates within Lag of that.
 func (r *Replica) witnessed() time.Duration {
 	until := r.now + r.cfg.Lag
 	for _, n := range r.voters() {
@@ -81,7 +80,7 @@ func (r *Replica) witnessed() time.Duration {
 	return until
 }
 
-// lend returns how long the follower may answer, counted from when it sent the fetch that is being answered.
+// lend returns how long the follower can answer, from the time when it sent the current fetch.
 func (r *Replica) lend(n coord.NodeID, p *peer) time.Duration {
 	left := r.cfg.Lag - (r.now - p.level)
 	if left <= 0 || !p.met || p.lost || !slices.Contains(r.shard.ISR, n) || !slices.Contains(r.shard.Replicas, n) || !r.unchallenged() ||
@@ -89,8 +88,7 @@ func (r *Replica) lend(n coord.NodeID, p *peer) time.Duration {
 		return 0
 	}
 	if r.offline {
-		// A copy that has confirmed this lease does not become a candidate before it ends; nor does this
-		// copy.
+		// A copy that has confirmed this lease does not become a candidate before it ends; neither does this copy.
 		if left = min(left, r.witnessed()-r.now); left <= 0 {
 			return 0
 		}
@@ -100,7 +98,7 @@ func (r *Replica) lend(n coord.NodeID, p *peer) time.Duration {
 	return left
 }
 
-// borrow takes the lease that the master granted with its answer to the fetch under way.
+// borrow accepts the lease granted by the master in its reply to the current fetch.
 func (r *Replica) borrow(m Reply) {
 	r.lease, r.leaseAway = 0, m.Away
 	if m.Lease > 0 {

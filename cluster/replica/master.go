@@ -12,41 +12,40 @@ import (
 type leading struct {
 	epochStart uint64
 	peers      map[coord.NodeID]*peer
-	waiting    []waiting // waiting writes, by number
-	leaving    bool      // hands over leadership
+	waiting    []waiting // waiting writes, ordered by number
+	leaving    bool      // leadership is being handed over
 }
 
-// waiting is a write that has not been acknowledged yet.
+// waiting is a write not yet acknowledged.
 type waiting struct{ id, seq uint64 }
 
-// peer holds the knowledge of a master about a follower.
+// peer records what a master knows about a follower.
 type peer struct {
 	life    coord.Incarnation
-	fetchID uint64 // the newest seen in that incarnation
-	// pos is the last record that the follower has on disk and that is the same as the master's; it is valid
-	// if met is set, which the first matching fetch of the epoch does.
+	fetchID uint64 // newest fetch in that incarnation
+	// pos is the last record on the follower's disk that matches the master's; it is valid if met is set, which the first matching fetch
+	// of the epoch does.
 	pos  uint64
 	met  bool
 	full bool
-	lost bool // it acknowledged more than it has
-	// doubt means that the node may have removed the copy since its last fetch, so a fetch may come from a copy
-	// that is gone.
+	lost bool // it acknowledged more than it now has
+	// doubt means that the node could have removed the copy since its last fetch, so that a fetch could come from a copy that is gone.
 	doubt bool
 	end   uint64
-	level time.Duration // the last time it had everything that the master had had at the follower's previous fetch
-	held  *Fetch        // not answered yet
-	since time.Duration // since when it is held
-	told  uint64        // commit index in the last answer
-	// The last answer to the follower; a fetch that confirms this answer was sent after it.
+	level time.Duration // when it last had everything the master had at the follower's previous fetch
+	held  *Fetch        // fetch without a reply
+	since time.Duration // since when it is being held
+	told  uint64        // commit index in the last reply
+	// answered is the last reply to the follower; a fetch that confirms it was sent after it.
 	answered   uint64
 	answeredAt time.Duration
-	away       bool          // at its newest fetch it had no contact with the coordinator
-	asked      time.Duration // that fetch was sent at this time or later
-	vouched    time.Duration // it received an answer given then, and will not stand as a candidate until silence has passed since
-	lent       time.Duration // it may answer questions until then
+	away       bool          // without contact with the coordinator at its newest fetch
+	asked      time.Duration // earliest time at which that fetch was sent
+	vouched    time.Duration // time of a reply it received; it will not be a candidate until silence has passed since then
+	lent       time.Duration // until when it can answer questions
 }
 
-// lead begins the epoch that this copy has won.
+// lead begins the epoch that this copy won.
 func (r *Replica) lead() {
 	r.role = Master
 	r.fetch.out = false
@@ -59,7 +58,7 @@ func (r *Replica) lead() {
 	r.append(wal.Record{Kind: wal.Noop})
 	for _, n := range slices.Concat(r.shard.ISR, r.shard.Replicas) {
 		if n != r.cfg.Me {
-			r.peers[n] = &peer{level: r.now, lent: r.now + r.cfg.Lag} // by the previous master
+			r.peers[n] = &peer{level: r.now, lent: r.now + r.cfg.Lag} // lent by the previous master
 		}
 	}
 }
@@ -72,7 +71,7 @@ func (r *Replica) append(rec wal.Record) {
 	r.do(Append{Gen: r.gen, Records: []wal.Record{rec}})
 }
 
-// stepDown ends leadership, if there is any. This copy can no longer acknowledge anything that waits.
+// stepDown ends leadership, if any. This copy can no longer acknowledge anything that is waiting.
 func (r *Replica) stepDown() {
 	r.stood = 0
 	if r.role != Master {
@@ -108,12 +107,12 @@ func (r *Replica) onWrite(e Write) {
 		case fresh:
 			r.append(e.Record)
 		}
-		// A write that is already in the log is acknowledged with everything in it.
+		// A write already in the log is acknowledged together with everything in it.
 		r.waiting = append(r.waiting, waiting{e.ID, r.log.End})
 	}
 }
 
-// hint returns which node is master, as far as this copy knows.
+// hint returns the master as far as this copy knows.
 func (r *Replica) hint() coord.NodeID {
 	if !r.known || r.shard.Leader == "" {
 		return ""
@@ -137,8 +136,7 @@ func (r *Replica) onFetch(f Fetch) {
 		p = &peer{level: r.now}
 		r.peers[f.From] = p
 	}
-	// A fetch that was under way for long is out of date: it belongs to another incarnation, or to the time before
-	// a newer fetch.
+	// A fetch that took very long is out of date: it belongs to another incarnation, or to the time before a newer fetch.
 	if life, there := r.live[f.From]; !there || life != f.Life || f.Life == p.life && f.ID <= p.fetchID {
 		return
 	}
@@ -146,9 +144,9 @@ func (r *Replica) onFetch(f Fetch) {
 		p.answered, p.doubt, p.vouched = 0, false, 0
 	}
 	p.life, p.fetchID, p.full = f.Life, f.ID, f.Full
-	// Only a copy that exists can have received an answer sent since the doubt arose.
+	// Only a copy that exists can have received a reply sent since the doubt arose.
 	p.doubt = p.doubt && !(p.answered > 0 && f.Heard == p.answered)
-	p.away = f.Away && p.answered > 0 && f.Heard == p.answered // the fetch itself may have been under way for long
+	p.away = f.Away && p.answered > 0 && f.Heard == p.answered // the fetch itself can be old
 	p.asked = p.answeredAt
 	if p.answered > 0 && f.Heard == p.answered {
 		p.vouched = p.answeredAt
@@ -156,8 +154,7 @@ func (r *Replica) onFetch(f Fetch) {
 	r.place(p, f)
 }
 
-// place finds out which records the follower has, and answers at once if they are not a part of the master's
-// log.
+// place determines which records the follower has, and replies at once if they are not part of the master's log.
 func (r *Replica) place(p *peer, f Fetch) {
 	p.held = nil
 	reply := Reply{From: r.cfg.Me, ID: f.ID, Epoch: f.Epoch, Next: f.Next, Commit: r.commit, End: r.log.End, EpochStart: r.epochStart}
@@ -188,8 +185,8 @@ func (r *Replica) place(p *peer, f Fetch) {
 	p.held, p.since = &f, r.now
 }
 
-// doubtLeavers forgets which records a node has if the node left the in-sync set, or is no longer wanted,
-// since the state was. Such a node may remove its copy, and make an empty one when wanted again (R15).
+// doubtLeavers forgets which records a node has if, since state was, the node left the in-sync set or is no longer wanted. Such a node
+// can remove its copy, and create an empty one when it is wanted again (R15).
 func (r *Replica) doubtLeavers(was coord.Shard) {
 	if r.role != Master {
 		return
@@ -202,7 +199,7 @@ func (r *Replica) doubtLeavers(was coord.Shard) {
 	}
 }
 
-// raiseCommit raises the commit index by counting which copies have what (R1, R2).
+// raiseCommit advances the commit index by counting which copies have what (R1, R2).
 func (r *Replica) raiseCommit() {
 	members := r.shard.ISR
 	if c := &r.cas; c.inFlight && c.state.Epoch == r.shard.Epoch {
@@ -227,7 +224,7 @@ func (r *Replica) raiseCommit() {
 	r.commitTo(low)
 }
 
-// commitTo raises the commit index.
+// commitTo advances the commit index.
 func (r *Replica) commitTo(seq uint64) {
 	if seq > r.commit {
 		r.commit = seq
@@ -235,8 +232,7 @@ func (r *Replica) commitTo(seq uint64) {
 	}
 }
 
-// answerFetches answers the fetches for which there are records or news, and those that have waited long
-// enough.
+// answerFetches replies to fetches for which there are records or news, or that have waited long enough.
 func (r *Replica) answerFetches() {
 	for _, n := range r.peerNames() {
 		p := r.peers[n]
@@ -260,7 +256,7 @@ func (r *Replica) answerFetches() {
 	}
 }
 
-// peerNames returns the followers in a fixed order: a state machine must not depend on the order of a map.
+// peerNames returns the followers in a fixed order: a state machine must not depend on map order.
 func (r *Replica) peerNames() []coord.NodeID {
 	names := make([]coord.NodeID, 0, len(r.peers))
 	for n := range r.peers {
@@ -270,7 +266,7 @@ func (r *Replica) peerNames() []coord.NodeID {
 	return names
 }
 
-// acknowledge answers the writes that are committed and in the index.
+// acknowledge acknowledges the writes that are committed and in the index.
 func (r *Replica) acknowledge() {
 	done := min(r.commit, r.applied)
 	i := 0
@@ -280,7 +276,7 @@ func (r *Replica) acknowledge() {
 	r.waiting = r.waiting[i:]
 }
 
-// decide requests the most urgent change of the shard's state, one at a time.
+// decide requests the most urgent change to the shard's state, one at a time.
 func (r *Replica) decide() {
 	if r.cas.inFlight || r.now < r.cas.notUntil || r.offline {
 		return
@@ -294,9 +290,8 @@ func (r *Replica) decide() {
 	}
 }
 
-// isLevel reports whether the follower may be trusted with the shard. Such a follower has everything
-// committed before the epoch, because its log reaches into the epoch (KAFKA-7128), and everything committed
-// since; and a moment ago, it had all records that there were.
+// isLevel reports whether the follower can be trusted with the shard. Such a follower has everything committed before the epoch, because
+// its log extends into the epoch (KAFKA-7128), and everything committed since; and a moment ago, it had all existing records.
 func (r *Replica) isLevel(n coord.NodeID) bool {
 	p := r.peers[n]
 	return p != nil && p.met && !p.full && !p.lost && p.life == r.live[n] && r.now-p.level < r.cfg.Lag &&
@@ -325,8 +320,8 @@ func (r *Replica) release(s *coord.State) bool {
 	return false
 }
 
-// expel removes a member that is silent, is behind or is no longer wanted. If the floor forbids that, a
-// member that lost records is at least barred from leading.
+// expel removes a member that is silent, behind or no longer wanted. If the floor forbids that, a member that lost records is at least
+// barred from leading.
 func (r *Replica) expel(s *coord.State) bool {
 	for i, n := range s.ISR {
 		if n == r.cfg.Me {
@@ -334,13 +329,13 @@ func (r *Replica) expel(s *coord.State) bool {
 		}
 		p := r.peers[n]
 		stalled := p == nil || r.now-p.level > r.cfg.Lag || p.lost
-		// A member that has to go stays until all newcomers are there: a move never leaves fewer copies.
+		// A member that has to leave remains until all newcomers have arrived, so that a move never leaves fewer copies.
 		arrived := !slices.ContainsFunc(s.Replicas, func(m coord.NodeID) bool { return !slices.Contains(s.ISR, m) })
 		if !stalled && (slices.Contains(s.Replicas, n) || !arrived) {
 			continue
 		}
 		if p != nil && !p.lost && r.now < p.lent {
-			continue // it may answer questions until its lease ends
+			continue // it can answer questions until its lease ends
 		}
 		if len(s.ISR) > r.minISR() {
 			s.ISR = slices.Delete(s.ISR, i, i+1)
@@ -357,7 +352,7 @@ func (r *Replica) expel(s *coord.State) bool {
 
 // handOver puts the best follower first and steps down.
 func (r *Replica) handOver(s *coord.State) bool {
-	for _, n := range s.Replicas { // in the order in which an operator wants them to lead
+	for _, n := range s.Replicas { // in the order of leadership preferred by the operator
 		if n == r.cfg.Me || slices.Contains(s.Hold, n) || !slices.Contains(s.ISR, n) || !r.isLevel(n) {
 			continue
 		}

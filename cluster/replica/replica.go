@@ -1,9 +1,8 @@
-// Package replica is one copy of a shard as a state machine: who leads, what is acknowledged, and what a copy
-// that was away must fetch or give up. It is pure: it knows no clock, file, network or goroutine. Step takes
-// an event and returns the actions to carry out, so the same code runs in a simulation of thousands of faults
-// and in a real node.
+// Package replica is one copy of a shard as a state machine: who leads, what is acknowledged, and what a copy that was away must fetch or
+// give up. It is pure: it has no clocks, files, network or goroutines. Step takes an event and returns the actions to perform, so the
+// same code runs in a simulation with thousands of faults and in a real node.
 //
-// Start from Replica. doc/cluster.md describes the protocol; R1 to R15 in comments are its rules.
+// Start from Replica. doc/cluster.md describes the protocol; comments refer to its rules as R1 to R15.
 package replica
 
 import (
@@ -14,30 +13,29 @@ import (
 	"concordat/cluster/wal"
 )
 
-// Config of a Replica. Zero durations mean their defaults.
+// Config configures a Replica. Zero durations select the defaults.
 type Config struct {
 	Me coord.NodeID
-	// MinISR is the number of copies that the in-sync set never falls below; 0: 2 if the shard
-	// should have three copies or more, otherwise 1.
+	// MinISR is the minimum number of copies in the in-sync set; 0 means 2 if the shard should have at least three copies, otherwise 1.
 	MinISR int
-	// Lag is how long a follower may be behind before it leaves the in-sync set; default 2 s.
+	// Lag is how long a follower can be behind before it leaves the in-sync set; default 2 s.
 	Lag time.Duration
-	// Patience is how long a candidate waits for each node before it in the list; default 2 s.
+	// Patience is how long a candidate waits for each node ahead of it in the list; default 2 s.
 	Patience time.Duration
 	// Wait is how long a master holds a fetch for which it has no records; default 500 ms.
 	Wait time.Duration
-	// FirstFetch is one less than the number of the copy's first fetch; default 0. A node that opens a copy of the
-	// shard again within one session starts above the fetches of its earlier copies: to a master they are all one
-	// follower, whose fetches with lower numbers are late (R15).
+	// FirstFetch is one less than the number of the copy's first fetch; default 0. A node that reopens a copy of the shard within one
+	// session starts above the fetches of its earlier copies: to a master they are all the same follower, whose lower-numbered fetches
+	// are late (R15).
 	FirstFetch uint64
-	// Retry is the pause before an exchange that failed is tried again; default 100 ms.
+	// Retry is the delay before retrying a failed exchange; default 100 ms.
 	Retry time.Duration
-	// FetchBytes bounds the records of one answer, but one always fits; default 4 MiB.
+	// FetchBytes is the maximum size of the records in one reply, which always fits at least one record; default 4 MiB.
 	FetchBytes int
-	// MaxWaiting is the maximum number of writes that wait for acknowledgement; default 10,000.
+	// MaxWaiting is the maximum number of writes awaiting acknowledgement; default 10,000.
 	MaxWaiting int
 
-	without rule // tests remove a rule to show that it is needed
+	without rule // tests disable a rule to show that it is needed
 }
 
 // rule is a set of rules.
@@ -46,28 +44,28 @@ type rule uint
 const (
 	r1  rule = 1 << iota // removals count before they are confirmed
 	r2                   // additions count only once they are confirmed
-	r3                   // a copy that is not in sync may be elected
+	r3                   // a copy that is not in sync can be elected
 	r4                   // a restarted master continues
-	r5                   // any answer is taken for the awaited one
-	r7                   // a damaged copy may lead
+	r5                   // any reply is taken for the awaited one
+	r7                   // a damaged copy can lead
 	r13                  // a copy that believes itself in sync answers questions
-	r14                  // a master takes writes that come too late
-	r16                  // a master answers questions without its followers' word
+	r14                  // a master accepts writes that are too late
+	r16                  // a master answers questions without confirmation from its followers
 )
 
-// Meta is the durable state of a Replica other than its log. It starts as the zero Meta.
+// Meta is a Replica's durable state apart from its log. It starts as the zero Meta.
 type Meta struct {
-	// Epoch is the highest epoch that the copy has seen; a state with a lower one is refused (R9).
+	// Epoch is the highest epoch the copy has seen; a state with a lower one is refused (R9).
 	Epoch uint64 `json:"epoch"`
-	// Damaged means that acknowledged records may be missing; the copy must not lead (R7).
+	// Damaged means that acknowledged records are possibly missing; the copy must not lead (R7).
 	Damaged bool `json:"damaged,omitempty"`
-	// Aside says why the copy must be put aside before another takes its place; empty: it need not be.
+	// Aside is the reason to put the copy aside before it is replaced; empty if there is none.
 	Aside string `json:"aside,omitempty"`
-	// Horizon bounds the revisions of records that were removed from the log: none is higher.
+	// Horizon is an upper bound on the revisions of records removed from the log.
 	Horizon uint64 `json:"horizon,omitempty"`
 }
 
-// Role of a Replica.
+// Role is the role of a Replica.
 type Role uint8
 
 // The roles.
@@ -83,51 +81,50 @@ func (r Role) String() string { return [...]string{"follower", "candidate", "mas
 type Replica struct {
 	cfg  Config
 	meta Meta
-	log  wal.Extent // as it will be when all actions have been carried out, but with Durable as confirmed
-	revs *Revisions // of the records of log
-	gen  uint64     // of the log: rises when records are removed, so that late confirmations are recognised
+	log  wal.Extent // state once all actions are performed, but with Durable as confirmed
+	revs *Revisions // revisions of the records in log
+	gen  uint64     // generation of the log: increases when records are removed, so that late confirmations are recognised
 	now  time.Duration
 	out  []Action
 
-	commit  uint64 // every record up to here is on all copies in sync
+	commit  uint64 // all copies in sync have every record up to here
 	applied uint64 // the index has the records up to here
-	heard   uint64 // a follower's: the highest commit that a master sent
+	heard   uint64 // for a follower: the highest commit sent by a master
 
-	shard coord.Shard // the last state confirmed by the coordinator
+	shard coord.Shard // last state confirmed by the coordinator
 	known bool        // whether shard is known
 	me    coord.Incarnation
 	live  map[coord.NodeID]coord.Incarnation
 	ready bool // Ready was sent for me
 
 	role    Role
-	stood   uint64 // the epoch for which this Replica stood; it leads no other (R4)
+	stood   uint64 // epoch for which this Replica was a candidate; it leads no other (R4)
 	cas     change
 	offline bool
-	// contacted is when offline was last set: a process that was stopped may be offline without knowing it yet.
+	// contacted is when offline was last set: a process that was suspended can be offline without knowing it.
 	contacted time.Duration
 	full      bool
 	lastTick  time.Duration
-	begun     bool // there was an event
+	begun     bool // there has been an event
 
-	leading   // of a Master
-	following // of a Follower
+	leading   // for a Master
+	following // for a Follower
 	electing
 }
 
-// change is the one CAS in flight.
+// change is the CAS in flight; there is at most one.
 type change struct {
 	id       uint64
 	sends    int
-	inFlight bool // from when it is sent until the version has changed, or certainly will not
+	inFlight bool // from sending it until the version has changed or certainly will not
 	version  int64
 	state    coord.State
 	by       coord.Incarnation
-	again    time.Duration // when a change with an unknown result is sent again; 0: the answer is awaited
-	notUntil time.Duration // no other change before then
+	again    time.Duration // when to resend a change with unknown result; 0 while awaiting the result
+	notUntil time.Duration // earliest time of the next change
 }
 
-// New returns the Replica of a copy whose log holds log, with the revisions revs, and whose index holds the
-// records up to applied.
+// New returns the Replica of a copy with the given log and revisions, and an index that has the records up to applied.
 func New(cfg Config, meta Meta, log wal.Extent, revs *Revisions, applied uint64) *Replica {
 	set := func(d *time.Duration, def time.Duration) {
 		if *d == 0 {
@@ -157,7 +154,7 @@ type Status struct {
 	Shard      coord.Shard
 	Meta       Meta
 	Base       uint64 // the log begins after this record
-	Start      uint64 // a master's: the first record of its epoch
+	Start      uint64 // for a master: the first record of its epoch
 	End        uint64
 	Durable    uint64
 	Commit     uint64
@@ -166,15 +163,15 @@ type Status struct {
 	Offline    bool
 	Full       bool
 	Installing bool
-	// Sure says that every write acknowledged before now is in the log up to End; see sure. It is valid at
-	// the time of the last event.
+	// Sure means that every write acknowledged before now is in the log up to End; see method sure. It is valid at the time of the last
+	// event.
 	Sure bool
-	// Quarantined means that the copy must not answer questions; it awaits a snapshot.
+	// Quarantined means that the copy must not answer questions; it is waiting for a snapshot.
 	Quarantined bool
-	Waiting     int // writes
+	Waiting     int // number of waiting writes
 }
 
-// Status returns the present status.
+// Status returns the current status.
 func (r *Replica) Status() Status {
 	return Status{
 		Role: r.role, Shard: r.shard, Meta: r.meta, Base: r.log.Base, Start: r.epochStart, End: r.log.End, Durable: r.log.Durable,
@@ -183,9 +180,8 @@ func (r *Replica) Status() Status {
 	}
 }
 
-// Step takes one event at the time now, which never decreases, and returns the actions to carry out, in
-// order: an action that follows a Save, an Append or a Truncate must not be carried out before the latter is
-// done.
+// Step processes one event at time now, which never decreases, and returns the actions to perform, in order: an action after a Save, an
+// Append or a Truncate must not be performed before that one is complete.
 func (r *Replica) Step(now time.Duration, e Event) []Action {
 	r.now = max(r.now, now)
 	if !r.begun {
@@ -243,7 +239,7 @@ func (r *Replica) Step(now time.Duration, e Event) []Action {
 	return out
 }
 
-// advance does everything that the present state requires.
+// advance does everything that the current state requires.
 func (r *Replica) advance() {
 	if !r.known {
 		return
@@ -267,7 +263,7 @@ func (r *Replica) advance() {
 
 func (r *Replica) do(a Action) { r.out = append(r.out, a) }
 
-// tick notices that the process was stopped: timers that kept running say nothing about others.
+// tick notices that the process was suspended: timers that kept running say nothing about other nodes.
 func (r *Replica) tick() {
 	if gap := r.now - r.lastTick; gap > r.cfg.Lag/2 {
 		for _, p := range r.peers {
@@ -284,13 +280,13 @@ func (r *Replica) tick() {
 func (r *Replica) onView(v View) {
 	if v.Me != r.me {
 		r.me, r.ready, r.heardAt = v.Me, false, 0
-		r.stepDown() // R4: another session is another incarnation
+		r.stepDown() // R4: a new session is a new incarnation
 	}
 	r.live = v.Live
 	r.adopt(v.Shard)
 }
 
-// adopt takes a state that the coordinator has confirmed.
+// adopt accepts a state confirmed by the coordinator.
 func (r *Replica) adopt(s coord.Shard) {
 	if r.known && s.Version <= r.shard.Version {
 		return // R2: seeing the same version again reveals nothing about a change in flight
@@ -328,7 +324,7 @@ func (r *Replica) adopt(s coord.Shard) {
 	r.doubtLeavers(was)
 }
 
-// announce lets the node publish itself once the copy is in a state that others may rely on (R7).
+// announce lets the node announce itself once the copy is in a state that others can rely on (R7).
 func (r *Replica) announce() {
 	unsafe := r.meta.Damaged && r.cfg.without&r7 == 0 && slices.Contains(r.shard.ISR, r.cfg.Me) && !slices.Contains(r.shard.Hold, r.cfg.Me)
 	if unsafe && r.role != Master {
@@ -343,7 +339,7 @@ func (r *Replica) announce() {
 	}
 }
 
-// change asks the coordinator for another state, if nothing is in flight.
+// change requests a different state from the coordinator, unless a change is in flight.
 func (r *Replica) change(s coord.State, by coord.Incarnation) bool {
 	if r.cas.inFlight || r.now < r.cas.notUntil || r.offline {
 		return false
@@ -368,8 +364,7 @@ func (r *Replica) onCAS(e CASResult) {
 	case Made:
 		r.adopt(coord.Shard{Version: r.cas.version + 1, State: r.cas.state})
 	case Over:
-		// The session is dead, and leadership with it (R4). An earlier attempt may have succeeded, but
-		// that only matters to a master.
+		// The session is dead, and leadership with it (R4). An earlier attempt may have succeeded, but that matters only to a master.
 		r.stepDown()
 		r.settle()
 	case Unsent:
@@ -377,15 +372,14 @@ func (r *Replica) onCAS(e CASResult) {
 			r.settle()
 			return
 		}
-		fallthrough // an earlier attempt may still be under way
+		fallthrough // an earlier attempt could still be in flight
 	case Stale, Unknown:
-		// R2, R10: it counts as under way, and the same change is requested again, until the version has
-		// changed.
+		// R2, R10: it counts as in flight, and the same change is requested again, until the version has changed.
 		r.cas.again = r.now + r.cfg.Retry
 	}
 }
 
-// settle ends a change that was not made and will not be.
+// settle ends a change that was not made and never will be.
 func (r *Replica) settle() {
 	r.cas.inFlight, r.cas.notUntil = false, r.now+r.cfg.Retry
 	if r.role == Candidate {
@@ -393,7 +387,7 @@ func (r *Replica) settle() {
 	}
 }
 
-// minISR returns the floor of the in-sync set.
+// minISR returns the minimum size of the in-sync set.
 func (r *Replica) minISR() int {
 	switch {
 	case r.cfg.MinISR > 0:
@@ -404,20 +398,20 @@ func (r *Replica) minISR() int {
 	return 1
 }
 
-// quarantine gives up the copy: either its content or the master's cannot be trusted. It is put aside, and a new one
-// is built from the master's.
+// quarantine gives up the copy, because either its content or the master's cannot be trusted. The copy is put aside, and a new one is
+// built from the master's.
 func (r *Replica) quarantine(reason string) {
 	if !r.meta.Damaged || r.meta.Aside == "" {
 		r.meta.Damaged, r.meta.Aside = true, reason
-		r.do(Save{r.meta}) // before the alarm, which may end the copy
+		r.do(Save{r.meta}) // before the alarm, which can end the copy
 	}
 	r.stepDown()
 	r.quarantined = true
 	r.do(Alarm{Reason: reason, Quarantined: true})
 }
 
-// onBehind handles the report from outside that the copy lacks acknowledged records: as if its log were damaged, it
-// must be put on hold before the node is announced.
+// onBehind handles an external report that the copy lacks acknowledged records: as with a damaged log, it must be put on hold before the
+// node is announced.
 func (r *Replica) onBehind() {
 	if r.role == Master || r.meta.Damaged {
 		return
@@ -426,10 +420,10 @@ func (r *Replica) onBehind() {
 	r.do(Save{r.meta})
 }
 
-// NewestRevision returns the highest revision of a record of this copy, or a higher one.
+// NewestRevision returns an upper bound on the revisions of this copy's records.
 func (r *Replica) NewestRevision() uint64 { return r.revs.Newest() }
 
-// onTrimming remembers the revisions of records about to be removed.
+// onTrimming records the revisions of records about to be removed.
 func (r *Replica) onTrimming(e Trimming) {
 	if h := r.revs.upTo(e.Seq); h > r.meta.Horizon {
 		r.meta.Horizon = h
@@ -437,7 +431,7 @@ func (r *Replica) onTrimming(e Trimming) {
 	}
 }
 
-// onReopened adopts the log after a fault of the disk, like a restart within a session.
+// onReopened adopts the log after a disk failure, like a restart within a session.
 func (r *Replica) onReopened(e Reopened) {
 	r.stepDown()
 	r.lease = 0

@@ -6,35 +6,34 @@ import (
 	"concordat/cluster/wal"
 )
 
-// Revisions holds the revisions of documents that a copy knows, to decide which writes come too late. Only a
-// master consults it, before appending; the log then holds the accepted writes in order, and no copy has to
-// decide again. The zero Revisions is empty. It is not safe for concurrent use.
+// Revisions tracks the revisions of documents known to a copy, to decide which writes are too late. Only a master consults it, before
+// appending; the log then contains the accepted writes in order, and no copy has to decide again. The zero Revisions is empty. It is not
+// safe for concurrent use.
 //
-// It remembers the documents of the newest records. A write that may be older than a forgotten one is
-// refused too, so nothing depends on clocks and the memory of deleted documents is bounded: the sender
-// draws a higher revision and repeats.
+// It tracks the documents of the newest records. A write that could be older than a forgotten one is refused too, and the sender repeats
+// it with a higher revision. As a result, nothing depends on clocks, and the memory for deleted documents is bounded.
 type Revisions struct {
-	horizon uint64            // no record that is not in ring has a higher revision
-	ring    []revised         // the newest records that have a revision, by number
+	horizon uint64            // no record outside ring has a higher revision
+	ring    []revised         // newest records with a revision, by number
 	from    int               // index of the oldest record in ring; those before it are forgotten
-	last    map[uint64]uint64 // revision of the newest of them by document
-	newest  uint64            // never falls
-	most    int               // records remembered; 0: maxRevisions
-	without bool              // tests remove the rule
+	last    map[uint64]uint64 // newest revision of each document in ring
+	newest  uint64            // never decreases
+	most    int               // number of records to track; 0 means maxRevisions
+	without bool              // tests disable the rule
 }
 
 type revised struct {
 	seq, doc, rev uint64
-	sum           uint32 // of the content written
+	sum           uint32 // checksum of the content written
 }
 
-// maxRevisions is how many records Revisions remembers: 32 bytes each in ring, about 40 in last.
+// maxRevisions is the number of records that Revisions tracks: 32 bytes each in ring, and about 40 in last.
 const maxRevisions = 1 << 14
 
-// NewRevisions returns the Revisions of a log from which records with revisions up to horizon were removed.
+// NewRevisions returns the Revisions for a log from which records with revisions up to horizon were removed.
 func NewRevisions(horizon uint64) *Revisions { return &Revisions{horizon: horizon, newest: horizon} }
 
-// Add records a record that was appended to the log.
+// Add records that a record was appended to the log.
 func (v *Revisions) Add(rec *wal.Record) {
 	if rec.Rev == 0 {
 		return
@@ -69,13 +68,13 @@ func (v *Revisions) forget() {
 	}
 }
 
-// Raise notes that unknown records may have revisions up to rev.
+// Raise records that unknown records can have revisions up to rev.
 func (v *Revisions) Raise(rev uint64) { v.horizon, v.newest = max(v.horizon, rev), max(v.newest, rev) }
 
-// Newest returns the highest revision of all records, or a higher one.
+// Newest returns an upper bound on the revisions of all records.
 func (v *Revisions) Newest() uint64 { return v.newest }
 
-// upTo returns the highest revision of the records up to seq, or a higher one.
+// upTo returns an upper bound on the revisions of the records up to seq.
 func (v *Revisions) upTo(seq uint64) uint64 {
 	high := v.horizon
 	for _, r := range v.ring[v.from:] {
@@ -86,7 +85,7 @@ func (v *Revisions) upTo(seq uint64) uint64 {
 	return high
 }
 
-// cut forgets the records after seq, which the log no longer has.
+// cut forgets the records after seq, which were removed from the log.
 func (v *Revisions) cut(seq uint64) {
 	n := len(v.ring)
 	for n > v.from && v.ring[n-1].seq > seq {
@@ -102,7 +101,7 @@ func (v *Revisions) cut(seq uint64) {
 	}
 }
 
-// restart forgets all records: none of the present ones has a revision above rev or the horizon.
+// restart forgets all records: no current record has a revision above rev or the horizon.
 func (v *Revisions) restart(rev uint64) {
 	v.Raise(rev)
 	v.ring, v.from = nil, 0
@@ -113,13 +112,13 @@ func (v *Revisions) restart(rev uint64) {
 type verdict uint8
 
 const (
-	fresh verdict = iota // it may be appended
-	made                 // the log has this very write
-	late                 // the log has, or may have had, a newer write of the document
+	fresh verdict = iota // it can be appended
+	made                 // the log has exactly this write
+	late                 // the log has, or possibly had, a newer write for the document
 )
 
-// judge decides what happens to a write; it accepts a write without a revision. Two writes with the same revision are the
-// same write if their content is the same: senders draw revisions at random.
+// judge decides what happens to a write; it accepts one without a revision. Two writes with the same revision are the same write if their
+// content is equal: senders draw revisions at random.
 func (v *Revisions) judge(rec *wal.Record) verdict {
 	rev := rec.Rev
 	if rev == 0 || v.without {
@@ -147,7 +146,7 @@ func contentSum(rec *wal.Record) uint32 {
 	return crc32.Update(uint32(rec.Kind), castagnoli, rec.Payload)
 }
 
-// documentHash is FNV-1a (Fowler, Noll and Vo). Two documents with the same hash only cost a repetition.
+// documentHash is FNV-1a (Fowler, Noll and Vo). If two documents have the same hash, the only cost is a repeated write.
 func documentHash(id string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(id) {

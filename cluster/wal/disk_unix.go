@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// freeBytes returns the space left for this process on the disk of dir.
+// freeBytes returns the space available to this process on the disk of dir.
 func freeBytes(dir string) (uint64, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {

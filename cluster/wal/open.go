@@ -17,13 +17,13 @@ import (
 const (
 	defaultSegment  = 16 << 20
 	defaultLowWater = 64 << 20
-	newSuffix       = ".new" // of the folder in which Reset builds a log
-	oldSuffix       = ".old" // of the folder that it replaces
+	newSuffix       = ".new" // of the folder where Reset builds a log
+	oldSuffix       = ".old" // of the folder it replaces
 )
 
-// Open opens the log in the folder dir, or makes an empty one there. It cuts off a torn end, and then syncs
-// everything to disk once more, since what a dead process wrote may be in memory only. It fails with a
-// CorruptError, and changes nothing, if records in the middle are damaged.
+// Open opens the log in folder dir, or creates an empty one there. It cuts off a torn end and then syncs everything to disk again, since
+// writes of a dead process can exist only in memory. If records in the middle are damaged, it changes nothing and fails with a
+// CorruptError.
 func Open(dir string, o Options) (*Log, error) {
 	if o.SegmentBytes == 0 {
 		o.SegmentBytes = defaultSegment
@@ -63,8 +63,8 @@ func Open(dir string, o Options) (*Log, error) {
 	return l, nil
 }
 
-// finishReset finishes an interrupted Reset, or the interrupted creation of the first log: afterwards there is the old log,
-// the complete new one, or none. Its name is on disk afterwards: a rename by a dead process may be in memory only.
+// finishReset completes an interrupted Reset, or the interrupted creation of the first log: afterwards, there is the old log, the
+// complete new one, or none. Its name is then on disk: a rename by a dead process can exist only in memory.
 func finishReset(dir string, o Options) error {
 	next, old := dir+newSuffix, dir+oldSuffix
 	_, err := os.Stat(dir)
@@ -86,7 +86,7 @@ func finishReset(dir string, o Options) error {
 	return errors.Join(os.RemoveAll(next), os.RemoveAll(old))
 }
 
-// replaceDir puts an empty log in place of whatever dir holds.
+// replaceDir replaces whatever is in dir with an empty log.
 func replaceDir(dir string, o Options, base, epoch uint64) error {
 	next, old := dir+newSuffix, dir+oldSuffix
 	if err := errors.Join(os.RemoveAll(next), os.RemoveAll(old)); err != nil {
@@ -149,7 +149,7 @@ func (l *Log) load(bases []uint64) error {
 			continue
 		}
 		if !last && bases[i+1] == l.extent.End && bad.Offset > 0 {
-			continue // the mark after the last record was torn, since marks are not synced by themselves
+			continue // the mark after the last record was torn, since marks alone are not synced
 		}
 		if !last {
 			return bad
@@ -167,8 +167,7 @@ func (l *Log) load(bases []uint64) error {
 	return syncDir(l.dir, l.o.sync)
 }
 
-// loadSegment reads s up to its end or to the first bad byte, which it describes. first says that no segment
-// came before.
+// loadSegment reads s up to its end or the first bad byte, which it describes. first says that no segment precedes it.
 func (l *Log) loadSegment(s *segment, first bool) (*CorruptError, error) {
 	shard, version, ok := s.readHeader(l.o.Shard)
 	switch {
@@ -185,7 +184,7 @@ func (l *Log) loadSegment(s *segment, first bool) (*CorruptError, error) {
 	case first:
 		l.extent = Extent{Base: s.base, BaseEpoch: s.baseEpoch, End: s.base}
 	case s.base != l.extent.End || s.baseEpoch != l.extent.EpochAt(l.extent.End):
-		// The last segment is not damaged: an older one has lost its end.
+		// The last segment is intact: an older one has lost its end.
 		return nil, &CorruptError{s.path, 0, l.extent.End + 1, fmt.Sprintf("the file before ends at record %d, this one begins after %d",
 			l.extent.End, s.base)}
 	}
@@ -218,8 +217,7 @@ func (l *Log) follows(r *Record) bool {
 	return r.Seq == l.extent.End+1 && r.Epoch >= l.extent.EpochAt(l.extent.End) && r.Kind != 0
 }
 
-// mend cuts the last segment at its first bad byte; if the part cut off had been acknowledged, it calls Damaged
-// first.
+// mend cuts the last segment at its first bad byte; if the part cut off had been acknowledged, it calls Damaged first.
 func (l *Log) mend(s *segment, bad *CorruptError) error {
 	lost, err := s.acknowledged(bad, l.extent.End, headerFixed+len(l.o.Shard))
 	if err != nil {
@@ -239,7 +237,7 @@ func (l *Log) mend(s *segment, bad *CorruptError) error {
 		}
 		return nil // load syncs the segment
 	}
-	// Not even the header is complete.
+	// Even the header is incomplete.
 	l.segments = l.segments[:len(l.segments)-1]
 	if err := s.remove(); err != nil {
 		return err
@@ -254,16 +252,16 @@ func (l *Log) mend(s *segment, bad *CorruptError) error {
 	return err
 }
 
-// acknowledged looks for marks after the first bad byte, and returns the highest record above end that one of
-// them covers, or 0 if the bad part was never acknowledged. header is the length of the segment's header.
+// acknowledged searches for marks after the first bad byte, and returns the highest record above end covered by one, or 0 if the bad part
+// was never acknowledged. header is the length of the segment's header.
 func (s *segment) acknowledged(bad *CorruptError, end uint64, header int) (uint64, error) {
 	b, err := os.ReadFile(s.path)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, err
 	}
 	if bad.Offset == 0 {
-		// The salt was lost with the header, so marks cannot be distinguished from other bytes. But
-		// records are only written after a header that is on disk.
+		// The salt was lost with the header, so marks cannot be distinguished from other bytes. But records are written only after a
+		// header that is on disk.
 		if len(b) > header {
 			return end + 1, nil
 		}

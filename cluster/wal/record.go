@@ -9,12 +9,12 @@ import (
 	"concordat"
 )
 
-// Kind says what a record does. The log itself knows only Mark.
+// Kind is the kind of a record. The log itself interprets only marks.
 type Kind uint8
 
-// The kinds of records. A value is never reused for something else.
+// The kinds of records. A value is never reused for anything else.
 const (
-	Noop   Kind = 1 // the first record of every epoch
+	Noop   Kind = 1 // first record of every epoch
 	Put    Kind = 2
 	Delete Kind = 3
 	mark   Kind = 255 // all records up to its Seq were on disk when it was written
@@ -22,34 +22,34 @@ const (
 
 // Record is one entry of a log.
 type Record struct {
-	Seq   uint64 // 1 for the first of a shard, then without gaps
-	Epoch uint64 // of the master that appended it; never falls
+	Seq   uint64 // 1 for a shard's first record, then without gaps
+	Epoch uint64 // of the master that appended it; never decreases
 	Kind  Kind
-	Slot  uint8  // slot of the document: which part of the site's documents it belongs to
+	Slot  uint8  // slot of the document: its part of the site's documents
 	Rev   uint64 // revision of the document
 	ID    string // document, at most MaxID bytes
-	// Payload must not be changed, neither by the caller nor by the log.
+	// Payload must not be modified by the caller or the log.
 	Payload []byte
 }
 
 const (
-	// MaxID bounds Record.ID, in bytes.
+	// MaxID is the maximum length of Record.ID, in bytes.
 	MaxID = math.MaxUint16
-	// MaxPayload bounds Record.Payload, in bytes.
+	// MaxPayload is the maximum length of Record.Payload, in bytes.
 	MaxPayload = 512 << 20
 
 	frame    = 8                     // length and checksum
-	fixed    = 8 + 8 + 1 + 1 + 8 + 2 // sequence number to length of ID
+	fixed    = 8 + 8 + 1 + 1 + 8 + 2 // from sequence number to length of ID
 	markSize = frame + fixed
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Size returns the number of bytes that r takes in a log.
+// Size returns the size of r in a log, in bytes.
 func (r *Record) Size() int { return frame + fixed + len(r.ID) + len(r.Payload) }
 
-// append adds the stored form of r, as defined in doc/cluster.md. The checksum starts with the salt,
-// so that bytes of another log, or within a payload, are not mistaken for records of this one.
+// append appends the stored form of r, as defined in doc/cluster.md. The checksum starts with the salt, so that bytes from another log,
+// or inside a payload, are not mistaken for records of this one.
 func (r *Record) append(b []byte, salt uint32) []byte {
 	start := len(b)
 	b = binary.LittleEndian.AppendUint32(b, uint32(fixed+len(r.ID)+len(r.Payload)))
@@ -65,8 +65,8 @@ func (r *Record) append(b []byte, salt uint32) []byte {
 	return b
 }
 
-// parse reads the record at the start of b. Its payload is a part of b. It also returns the record's size, or
-// false if b does not begin with a complete record.
+// parse parses the record at the start of b. Its payload aliases b. parse also returns the record's size, or false if b does not start
+// with a complete record.
 func parse(b []byte, salt uint32) (Record, int, bool) {
 	if len(b) < frame+fixed {
 		return Record{}, 0, false
@@ -87,7 +87,7 @@ func parse(b []byte, salt uint32) (Record, int, bool) {
 	}, frame + int(n), true
 }
 
-// AppendRecords adds the form in which records travel between nodes: as in a log, with salt 0.
+// AppendRecords appends records in the form exchanged between nodes: as in a log, with salt 0.
 func AppendRecords(b []byte, rs []Record) []byte {
 	for i := range rs {
 		b = rs[i].append(b, 0)
@@ -95,8 +95,8 @@ func AppendRecords(b []byte, rs []Record) []byte {
 	return b
 }
 
-// ParseRecords is the inverse of AppendRecords. Payloads are parts of b. It fails with
-// concordat.ErrInvalid on anything that AppendRecords does not write.
+// ParseRecords is the inverse of AppendRecords. Payloads alias b. It fails with concordat.ErrInvalid for anything that AppendRecords does
+// not write.
 func ParseRecords(b []byte) ([]Record, error) {
 	var rs []Record
 	for len(b) > 0 {

@@ -19,13 +19,13 @@ import (
 type segment struct {
 	path            string
 	file            *os.File
-	base, baseEpoch uint64 // of the record before its first
+	base, baseEpoch uint64 // number and epoch of the record before its first
 	salt            uint32
-	offsets         []int64 // of the epochs of its records
-	size            int64   // where the next group will be written
+	offsets         []int64 // epochs of its records
+	size            int64   // position of the next group
 }
 
-// Version is the version of the format of the log.
+// Version is the version of the log format.
 const Version = 1
 
 var magic = []byte("concwal\x01") // the last byte of magic is Version
@@ -61,7 +61,7 @@ func appendHeader(b []byte, shard concordat.ShardID, salt uint32, base, epoch ui
 	return b
 }
 
-// createSegment makes an empty segment durable, name and all.
+// createSegment creates an empty segment durably, including its name.
 func createSegment(dir string, o Options, base, epoch uint64) (*segment, error) {
 	var salt [4]byte
 	if _, err := rand.Read(salt[:]); err != nil {
@@ -87,7 +87,7 @@ func createSegment(dir string, o Options, base, epoch uint64) (*segment, error) 
 	return s, nil
 }
 
-// openSegment opens the file of the segment after base.
+// openSegment opens the file of the segment that starts after base.
 func openSegment(dir string, base uint64) (*segment, error) {
 	s := &segment{path: filepath.Join(dir, segmentName(base)), base: base}
 	var err error
@@ -95,8 +95,8 @@ func openSegment(dir string, base uint64) (*segment, error) {
 	return s, err
 }
 
-// readHeader fills in what the header says. It returns the shard's name, or false if the header is damaged or
-// its base differs from that in the file's name. Afterwards size is the length of the header.
+// readHeader sets the fields stored in the header. It returns the shard's name, or false if the header is damaged or its base differs
+// from that in the file name. It sets size to the length of the header.
 func (s *segment) readHeader(want concordat.ShardID) (shard concordat.ShardID, version byte, ok bool) {
 	var b [headerFixed]byte
 	if n, _ := s.file.ReadAt(b[:], 0); n < len(b) || string(b[:7]) != string(magic[:7]) {
@@ -115,8 +115,8 @@ func (s *segment) readHeader(want concordat.ShardID) (shard concordat.ShardID, v
 	return concordat.ShardID(name), b[7], true
 }
 
-// read returns records from number seq, which is in the segment, up to last or the segment's end: as many as
-// fit into about maxBytes, at least one. It reads them from disk in one piece.
+// read returns records starting with seq, which must be in the segment, up to last or the segment's end: as many as fit in about
+// maxBytes, and at least one. It reads them from disk in a single operation.
 func (s *segment) read(seq, last uint64, maxBytes int) ([]Record, error) {
 	i := seq - s.base - 1
 	n := min(last-seq+1, uint64(len(s.offsets))-i)
@@ -139,8 +139,7 @@ func (s *segment) read(seq, last uint64, maxBytes int) ([]Record, error) {
 	return rs, nil
 }
 
-// end returns where record i of the segment ends, with a mark after it if there is one: parsing a record
-// stops at the end that its length states.
+// end returns where record i of the segment ends, including any mark that follows: parsing a record stops at the end given by its length.
 func (s *segment) end(i uint64) int64 {
 	if i+1 < uint64(len(s.offsets)) {
 		return s.offsets[i+1]
@@ -148,7 +147,7 @@ func (s *segment) end(i uint64) int64 {
 	return s.size
 }
 
-// cut durably removes the records after seq, which is base or a record of the segment.
+// cut durably removes the records after seq, which must be base or a record in the segment.
 func (s *segment) cut(seq uint64, sync func(*os.File) error) error {
 	n := seq - s.base
 	if n < uint64(len(s.offsets)) {
@@ -163,7 +162,7 @@ func (s *segment) cut(seq uint64, sync func(*os.File) error) error {
 
 func (s *segment) remove() error { return errors.Join(s.file.Close(), os.Remove(s.path)) }
 
-// syncDir makes the names of the files in dir durable.
+// syncDir makes the file names in dir durable.
 func syncDir(dir string, sync func(*os.File) error) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -1,15 +1,13 @@
-// Package wal is the write-ahead log of one copy of a shard. It has the records that were acknowledged and
-// must survive.
+// Package wal is the write-ahead log of one copy of a shard. It contains the acknowledged records, which must survive.
 //
-// Start from Open. Append adds records to the current group, Sync writes the group and waits for the
-// disk; records are acknowledged after that. Read returns them by number, for an index that is
-// behind and for other nodes. The log knows neither documents nor who may write; doc/cluster.md
-// describes every stored byte.
+// Start from Open. Append adds records to the current group; Sync writes the group and waits for the disk, after which records are
+// acknowledged. Read returns records by number, for an index that is behind and for other nodes. The log does not know about documents,
+// or who can write; doc/cluster.md describes every stored byte.
 //
-// The marks decide what a bad record means. The log never starts a group before the previous one is on disk,
-// and writes a mark that says so after each. A bad record that no mark follows belongs to a group that was
-// never acknowledged: it is a torn write, and is cut off silently. A bad record that a mark covers was
-// acknowledged and is damaged. (Alagappan et al. 2018, Protocol-Aware Recovery, distinguish the two as well.)
+// Marks determine the meaning of a bad record. The log never starts a group before the previous one is on disk, and records this with a
+// mark after each group. A bad record not followed by a mark belongs to a group that was never acknowledged: it is a torn write, and is
+// cut off silently. A bad record covered by a mark was acknowledged and is damaged. (Alagappan et al. 2018, Protocol-Aware Recovery, make
+// the same distinction.)
 package wal
 
 import (
@@ -23,37 +21,36 @@ import (
 	"concordat"
 )
 
-// Options of a log.
+// Options configure a log.
 type Options struct {
 	// Shard is the copy's shard; a log of another shard is refused.
 	Shard concordat.ShardID
-	// SegmentBytes is about the size of a file; default 16 MiB, at least 4 KiB.
+	// SegmentBytes is the approximate size of a file; default 16 MiB, at least 4 KiB.
 	SegmentBytes int64
 	// LowWater is the minimum number of free bytes that Append leaves on the disk; default 64 MiB.
 	LowWater uint64
-	// Free returns the free bytes of the disk; by default, the file system of the folder is asked.
+	// Free returns the free bytes on the disk; the default is to ask the folder's file system.
 	Free func() (uint64, error)
-	// Damaged is called when acknowledged records at the end of the log, up to the number lost, turn out to
-	// be damaged, before they are cut off. The caller records durably that this copy must not lead; Open
-	// fails with its error. If Damaged is nil, Open fails and cuts nothing off.
+	// Damaged is called before acknowledged records at the end of the log are cut off because they are damaged; lost is the highest of
+	// their numbers. The caller durably records that this copy must not lead; if Damaged fails, Open fails with its error. If Damaged is
+	// nil, Open fails and cuts nothing off.
 	Damaged func(lost uint64) error
-	// Found is called while opening with each record that the log has, in order. Its strings and bytes are
-	// valid only during the call. It may be nil.
+	// Found is called during opening with each record in the log, in order. Its strings and bytes are valid only during the call. It can
+	// be nil.
 	Found func(*Record)
 
-	sync func(*os.File) error // tests let it fail; default (*os.File).Sync
+	sync func(*os.File) error // replaced by tests to simulate failures; default (*os.File).Sync
 }
 
-// ErrFailed is the error of a log that could not write, or could not be sure that it did. Records that Sync
-// had confirmed are safe; the others may or may not be there. Open the log again to find out.
+// ErrFailed is the error of a log that failed to write, or could not be sure that it succeeded. Records confirmed by Sync are safe; the
+// others may be there or not. Reopen the log to find out.
 var ErrFailed = errors.New("log failed")
 
-// CorruptError says where acknowledged records are damaged so that the copy cannot be used. It is a
-// concordat.ErrCorrupt.
+// CorruptError reports where acknowledged records are damaged, which makes the copy unusable. It wraps concordat.ErrCorrupt.
 type CorruptError struct {
-	Path   string // of the file
-	Offset int64  // of the first bad byte known
-	Seq    uint64 // of the record expected there
+	Path   string // path of the file
+	Offset int64  // offset of the first known bad byte
+	Seq    uint64 // number of the record expected there
 	Reason string
 }
 
@@ -64,20 +61,19 @@ func (e *CorruptError) Error() string {
 // Unwrap makes errors.Is(e, concordat.ErrCorrupt) true.
 func (e *CorruptError) Unwrap() error { return concordat.ErrCorrupt }
 
-// Epoch is the range of records of one master, from First up to the First of the next Epoch.
+// Epoch is the range of one master's records, from First up to First of the next Epoch.
 type Epoch struct{ Epoch, First uint64 }
 
-// Extent describes the records of a log.
+// Extent describes the records in a log.
 type Extent struct {
-	// Base is the number of the last record that has been removed, and BaseEpoch its epoch; both 0
-	// in a log that was never trimmed.
+	// Base is the number of the last removed record, and BaseEpoch its epoch; both are 0 in a log that was never trimmed.
 	Base, BaseEpoch uint64
-	End             uint64  // number of the last record; Base if there is none
-	Durable         uint64  // the disk has the records up to here
-	Epochs          []Epoch // of the records after Base, ascending
+	End             uint64  // last record; Base if there is none
+	Durable         uint64  // records up to here are on disk
+	Epochs          []Epoch // epochs of the records after Base, ascending
 }
 
-// EpochAt returns the epoch of record seq, which is Base or a record of the log.
+// EpochAt returns the epoch of record seq, which must be Base or a record in the log.
 func (x *Extent) EpochAt(seq uint64) uint64 {
 	i := sort.Search(len(x.Epochs), func(i int) bool { return x.Epochs[i].First > seq })
 	if i == 0 {
@@ -86,8 +82,7 @@ func (x *Extent) EpochAt(seq uint64) uint64 {
 	return x.Epochs[i-1].Epoch
 }
 
-// EndOf returns the last record whose epoch is not above the given one, and its epoch; false if that
-// record is before Base.
+// EndOf returns the last record with an epoch not above the given one, and its epoch; false if that record is before Base.
 func (x *Extent) EndOf(epoch uint64) (seq, at uint64, ok bool) {
 	if x.BaseEpoch > epoch {
 		return 0, 0, false
@@ -103,7 +98,7 @@ func (x *Extent) EndOf(epoch uint64) (seq, at uint64, ok bool) {
 	return seq, at, true
 }
 
-// Truncate removes the records after seq, which is at least Base.
+// Truncate removes the records after seq, which must be at least Base.
 func (x *Extent) Truncate(seq uint64) {
 	x.End, x.Durable = min(x.End, seq), min(x.Durable, seq)
 	for len(x.Epochs) > 0 && x.Epochs[len(x.Epochs)-1].First > seq {
@@ -121,7 +116,7 @@ func (x *Extent) Rebase(base, epoch uint64) {
 	x.Epochs = slices.Clone(x.Epochs[i:])
 }
 
-// Extend adds a record of the epoch after End.
+// Extend adds a record with the given epoch after End.
 func (x *Extent) Extend(epoch uint64) {
 	x.End++
 	if epoch != x.EpochAt(x.End-1) {
@@ -134,13 +129,13 @@ type Log struct {
 	dir string
 	o   Options
 
-	// flush is held while files are written, cut or removed; it is taken before mu.
+	// flush is held while files are written, cut or removed; it is acquired before mu.
 	flush sync.Mutex
 
-	mu       sync.RWMutex // guards all below; readers hold it during the disk access
+	mu       sync.RWMutex // protects the following fields; readers hold it during disk access
 	segments []*segment   // oldest first; the last one grows
 	extent   Extent
-	written  uint64   // records up to here are in the segments
+	written  uint64   // the segments contain the records up to here
 	pending  []Record // records written+1 to extent.End: the current group and the one being written
 	failed   error
 }
@@ -154,7 +149,7 @@ func (l *Log) Extent() Extent {
 	return x
 }
 
-// Room returns concordat.ErrDiskFull if Append would refuse size more bytes.
+// Room returns concordat.ErrDiskFull if Append would refuse another size bytes.
 func (l *Log) Room(size int) error {
 	free, err := l.o.Free()
 	if err != nil {
@@ -165,7 +160,7 @@ func (l *Log) Room(size int) error {
 	return l.leaves(free, uint64(size))
 }
 
-// leaves reports whether enough space is left free after size more bytes. mu is held.
+// leaves reports whether enough space remains after another size bytes. mu must be held.
 func (l *Log) leaves(free, size uint64) error {
 	for i := range l.pending {
 		size += uint64(l.pending[i].Size())
@@ -176,10 +171,9 @@ func (l *Log) leaves(free, size uint64) error {
 	return nil
 }
 
-// Append adds the records to the current group. They can be read at once and are on disk after Sync. The first
-// record of an epoch, 36 bytes long, may use the reserve: otherwise no copy could lead, and so be read, on a
-// full disk. Errors: concordat.ErrDiskFull (nothing was added), concordat.ErrInvalid for records that do not
-// follow the last one, ErrFailed.
+// Append adds the records to the current group. They can be read immediately, and are on disk after Sync. The first record of an epoch,
+// 36 bytes long, can use the reserve: otherwise, no copy on a full disk could lead, and so be read. Errors: concordat.ErrDiskFull
+// (nothing was added), concordat.ErrInvalid for records that do not follow the last one, ErrFailed.
 func (l *Log) Append(rs ...Record) error {
 	size := uint64(0)
 	for i := range rs {
@@ -216,8 +210,8 @@ func (l *Log) Append(rs ...Record) error {
 	return nil
 }
 
-// Sync writes the records appended before the call and waits for the disk. It returns the number of
-// the last record that is certainly on disk. Its error is ErrFailed, which is permanent.
+// Sync writes the records appended before the call and waits for the disk. It returns the number of the last record certain to be on
+// disk. Its error is ErrFailed, which is permanent.
 func (l *Log) Sync() (uint64, error) {
 	l.flush.Lock()
 	defer l.flush.Unlock()
@@ -233,7 +227,7 @@ func (l *Log) Sync() (uint64, error) {
 	return group[len(group)-1].Seq, nil
 }
 
-// fail ends the log. flush is held.
+// fail ends the log. flush must be held.
 func (l *Log) fail(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -246,7 +240,7 @@ func (l *Log) fail(err error) error {
 	return l.failed
 }
 
-// writeGroup writes the group after the last record, and the mark after the group. flush is held.
+// writeGroup writes the group after the last record, and then its mark. flush must be held.
 func (l *Log) writeGroup(group []Record) error {
 	s, err := l.room()
 	if err != nil {
@@ -262,7 +256,7 @@ func (l *Log) writeGroup(group []Record) error {
 		return err
 	}
 	if err := l.o.sync(s.file); err != nil {
-		return err // the content of the disk is now unknown: never try again (fsync reports an error only once)
+		return err // the disk content is now unknown: never retry (fsync reports an error only once)
 	}
 	last := group[len(group)-1].Seq
 	m := Record{Seq: last, Epoch: group[len(group)-1].Epoch, Kind: mark}
@@ -278,7 +272,7 @@ func (l *Log) writeGroup(group []Record) error {
 	return nil
 }
 
-// room returns the segment that takes the next group. flush is held.
+// room returns the segment for the next group. flush must be held.
 func (l *Log) room() (*segment, error) {
 	s := l.segments[len(l.segments)-1]
 	if s.size < l.o.SegmentBytes || len(s.offsets) == 0 {
@@ -300,9 +294,9 @@ func (l *Log) extentEpoch(seq uint64) uint64 {
 	return l.extent.EpochAt(seq)
 }
 
-// Read returns records starting with number from, in order: as many as fit into maxBytes, at least
-// one; none if from is beyond the end. It fails with concordat.ErrNotFound if from is not above Base,
-// and with a CorruptError if the disk returns bytes that differ from those written.
+// Read returns records starting with number from, in order: as many as fit in maxBytes, and at least one; none if from is beyond the end.
+// It fails with concordat.ErrNotFound if from is not above Base, and with a CorruptError if the disk returns bytes other than those
+// written.
 func (l *Log) Read(from uint64, maxBytes int) ([]Record, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -335,17 +329,17 @@ func (l *Log) Read(from uint64, maxBytes int) ([]Record, error) {
 	return rs, nil
 }
 
-// maxRead bounds the records of one read of the disk.
+// maxRead is the maximum number of records per disk read.
 const maxRead = 1024
 
-// segmentOf returns the segment that holds record seq. mu is held.
+// segmentOf returns the segment that contains record seq. mu must be held.
 func (l *Log) segmentOf(seq uint64) *segment {
 	i := sort.Search(len(l.segments), func(i int) bool { return l.segments[i].base >= seq })
 	return l.segments[i-1]
 }
 
-// Truncate durably removes the records after seq. It fails with concordat.ErrInvalid if seq is
-// below Base, with ErrFailed if the disk fails.
+// Truncate durably removes the records after seq. It fails with concordat.ErrInvalid if seq is below Base, and with ErrFailed if the disk
+// fails.
 func (l *Log) Truncate(seq uint64) error {
 	l.flush.Lock()
 	defer l.flush.Unlock()
@@ -364,8 +358,8 @@ func (l *Log) Truncate(seq uint64) error {
 	return nil
 }
 
-// truncate removes the records after seq, newest file first, so that a crash or a power cut only leaves the log shorter.
-// flush and mu are held.
+// truncate removes the records after seq, newest file first, so that a crash or power failure only leaves the log shorter. flush and mu
+// must be held.
 func (l *Log) truncate(seq uint64) error {
 	l.extent.Truncate(seq)
 	if seq >= l.written {
@@ -386,7 +380,7 @@ func (l *Log) truncate(seq uint64) error {
 	return l.segments[len(l.segments)-1].cut(seq, l.o.sync)
 }
 
-// Rotate makes the next group begin a new file, so that Trim can remove everything written so far.
+// Rotate makes the next group start a new file, so that Trim can remove everything written so far.
 func (l *Log) Rotate() error {
 	l.flush.Lock()
 	defer l.flush.Unlock()
@@ -417,9 +411,9 @@ func (l *Log) Trimmable(seq uint64, keep int64) bool {
 	return len(l.segments) > 1 && l.segments[1].base <= seq && size-l.segments[0].size >= keep
 }
 
-// Trim removes old files whose records are all numbered seq or below, but keeps the newest keep bytes
-// of the log and always its last file. Each is gone from the disk before the next one is removed, since file systems other
-// than ext4 and xfs may change the order; so what remains has no gaps.
+// Trim removes old files with records all numbered seq or below, but keeps the newest keep bytes of the log and always the last file.
+// Each one is gone from the disk before the next is removed, since file systems other than ext4 and xfs can reorder removals; what
+// remains therefore has no gaps.
 func (l *Log) Trim(seq uint64, keep int64) error {
 	l.flush.Lock()
 	defer l.flush.Unlock()
@@ -444,8 +438,8 @@ func (l *Log) Trim(seq uint64, keep int64) error {
 	return nil
 }
 
-// Reset empties the log: the next record is base+1, and epoch is the epoch of record base. After a
-// crash the log is either the old one or the new one.
+// Reset empties the log: the next record is base+1, and epoch is the epoch of record base. After a crash, the log is either the old one
+// or the new one.
 func (l *Log) Reset(base, epoch uint64) error {
 	l.flush.Lock()
 	defer l.flush.Unlock()
@@ -461,7 +455,7 @@ func (l *Log) Reset(base, epoch uint64) error {
 	return nil
 }
 
-// reset builds the new log in a separate folder and puts it in place of the old one. flush and mu are held.
+// reset builds the new log in a separate folder and then replaces the old one. flush and mu must be held.
 func (l *Log) reset(base, epoch uint64) error {
 	for _, s := range l.segments {
 		if err := s.file.Close(); err != nil {
@@ -498,7 +492,7 @@ func (l *Log) Close() error {
 	}
 	l.segments = nil
 	l.failed = fmt.Errorf("log %s is closed: %w", l.dir, ErrFailed)
-	l.written = l.extent.End // so that Read finds nothing to read from
+	l.written = l.extent.End // so that Read finds nothing
 	l.extent.Base = l.extent.End
 	return err
 }

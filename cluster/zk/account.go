@@ -11,16 +11,16 @@ import (
 	"concordat"
 )
 
-// Account is a user of ZooKeeper's digest scheme. When printed or logged, it shows only the user.
+// Account is a user under ZooKeeper's digest scheme. Printing or logging it shows only the user name.
 type Account struct {
 	User     string
 	password string
 }
 
-// AccountVariable names the environment variable that holds "user:password".
+// AccountVariable is the environment variable that contains "user:password".
 const AccountVariable = "CONCORDAT_ZOOKEEPER_ACCOUNT"
 
-// NewAccount returns the account of "user:password". Errors: concordat.ErrInvalid, without the text.
+// NewAccount parses "user:password". It fails with concordat.ErrInvalid, without including the text.
 func NewAccount(text string) (Account, error) {
 	user, password, ok := strings.Cut(strings.TrimRight(text, "\r\n"), ":")
 	if !ok || user == "" || password == "" || len(text) > 1024 || strings.ContainsAny(user+password, "\r\n\x00") {
@@ -29,9 +29,8 @@ func NewAccount(text string) (Account, error) {
 	return Account{user, password}, nil
 }
 
-// ReadAccount returns the account in the file at path. If path is empty, it returns the account in the
-// environment, or the zero Account if there is none. The file must not be readable by everyone. Errors:
-// concordat.ErrInvalid.
+// ReadAccount reads the account from the file at path. If path is empty, it returns the account from the environment, or the zero Account
+// if there is none. The file must not be readable by everyone. Errors: concordat.ErrInvalid.
 func ReadAccount(path string) (Account, error) {
 	if path == "" {
 		if text := os.Getenv(AccountVariable); text != "" {
@@ -56,14 +55,14 @@ func ReadAccount(path string) (Account, error) {
 	return NewAccount(string(b))
 }
 
-// String returns the user.
+// String returns the user name.
 func (a Account) String() string { return a.User }
 
-// GoString returns the user.
+// GoString returns the user name.
 func (a Account) GoString() string { return a.User }
 
-// Format writes the user, whatever the verb.
+// Format writes the user name for any verb.
 func (a Account) Format(f fmt.State, _ rune) { fmt.Fprint(f, a.User) }
 
-// LogValue returns the user.
+// LogValue returns the user name.
 func (a Account) LogValue() slog.Value { return slog.StringValue(a.User) }

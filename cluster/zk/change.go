@@ -12,10 +12,9 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Read implements coord.Coordinator. First, ZooKeeper's server is brought up to date with its leader. If the
-// connection changes in between, the new server may be behind, so the read is repeated. A deposed leader that
-// does not know it yet may answer for the duration of ZooKeeper's syncLimit: then the version is old, and a
-// CAS with it fails.
+// Read implements coord.Coordinator. It first brings ZooKeeper's server up to date with its leader. If the connection changes in between,
+// the new server can be behind, so the read is repeated. A deposed leader unaware of its deposition can answer for the duration of
+// ZooKeeper's syncLimit; the version is then old, and a CAS with it fails.
 func (s *Session) Read(ctx context.Context, id concordat.ShardID) (coord.Shard, error) {
 	what := "shard " + string(id)
 	if err := checkName(string(id)); err != nil {
@@ -41,24 +40,23 @@ func (s *Session) Read(ctx context.Context, id concordat.ShardID) (coord.Shard, 
 	}
 }
 
-// multi makes all changes or none.
+// multi makes all of the changes or none.
 func (s *Session) multi(ctx context.Context, l *link, ops ...any) ([]zkclient.MultiResponse, error) {
 	return call(ctx, l, func(c *zkclient.Conn) ([]zkclient.MultiResponse, error) { return c.Multi(ops...) })
 }
 
-// refusedAt returns which change of a multi ZooKeeper refused, and why; -1: none is known to be refused.
+// refusedAt returns the index of the change in a multi that ZooKeeper refused, and why; -1 if none is known to be refused.
 func refusedAt(answers []zkclient.MultiResponse) (int, error) {
 	for i, a := range answers {
-		if a.Error != nil { // changes before it have no error, and those after it have another one
+		if a.Error != nil { // changes before it have no error, and those after it have a different one
 			return i, a.Error
 		}
 	}
 	return -1, nil
 }
 
-// CAS implements coord.Coordinator. ZooKeeper makes the change and checks that the incarnation's znode
-// exists in one step, so ErrSession is never a guess: if only this node believes that its session is
-// over, the error is ErrUnknown.
+// CAS implements coord.Coordinator. ZooKeeper makes the change and checks that the incarnation's znode exists in one step, so ErrSession
+// is never a guess: if only this node believes that its session has ended, the error is ErrUnknown.
 func (s *Session) CAS(ctx context.Context, id concordat.ShardID, version int64, next coord.State, by coord.Incarnation) (int64, error) {
 	what := "shard " + string(id)
 	err := next.Validate()
@@ -72,7 +70,7 @@ func (s *Session) CAS(ctx context.Context, id concordat.ShardID, version int64, 
 		return 0, fmt.Errorf("%s: %w", what, err)
 	}
 	if version < 0 || version >= 1<<31-1 {
-		return 0, fmt.Errorf("%s has no version %d: %w", what, version, coord.ErrStale) // -1 would be "any" to ZooKeeper
+		return 0, fmt.Errorf("%s has no version %d: %w", what, version, coord.ErrStale) // -1 would mean "any" to ZooKeeper
 	}
 	if err := ctx.Err(); err != nil {
 		return 0, fmt.Errorf("%s: %w: %w", what, concordat.ErrUnavailable, err)
@@ -101,7 +99,7 @@ func (s *Session) CAS(ctx context.Context, id concordat.ShardID, version int64, 
 	return 0, changeError(what, err)
 }
 
-// Announce implements coord.Session. The new entry is added and the older ones are removed in one step.
+// Announce implements coord.Session. It adds the new entry and removes older ones in one step.
 func (s *Session) Announce(ctx context.Context, n coord.Node) error {
 	if s.o.Node == "" || n.ID != s.o.Node {
 		return fmt.Errorf("node %q claims to be %q: %w", s.o.Node, n.ID, concordat.ErrInvalid)
@@ -113,7 +111,7 @@ func (s *Session) Announce(ctx context.Context, n coord.Node) error {
 	if n.Incarnation != l.me {
 		return fmt.Errorf("%s: %w", n.Incarnation, coord.ErrSession)
 	}
-	const tries = 5 // an older entry may expire in between
+	const tries = 5 // an older entry can expire in between
 	for range tries {
 		if err = s.announce(ctx, l, n); !errors.Is(err, errRace) {
 			break
@@ -136,7 +134,7 @@ var errRace = errors.New("the entries of nodes change")
 func (s *Session) announce(ctx context.Context, l *link, n coord.Node) error {
 	names, err := call(ctx, l, func(c *zkclient.Conn) ([]string, error) { names, _, err := c.Children(s.t.live()); return names, err })
 	if err != nil {
-		return fmt.Errorf("%w: %w", errDown, err) // nothing has been changed
+		return fmt.Errorf("%w: %w", errDown, err) // nothing was changed
 	}
 	own := escape(string(n.Incarnation))
 	var ops []any
@@ -158,10 +156,10 @@ func (s *Session) announce(ctx context.Context, l *link, n coord.Node) error {
 	return err
 }
 
-// maxCreated bounds the shards of one Create, so that it fits in one message.
+// maxCreated is the maximum number of shards in one Create, so that it fits in one message.
 const maxCreated = 1024
 
-// Create implements coord.Session; at most 1024 shards at once.
+// Create implements coord.Session, for up to 1024 shards at once.
 func (s *Session) Create(ctx context.Context, shards map[concordat.ShardID]coord.State) error {
 	if len(shards) > maxCreated {
 		return fmt.Errorf("%d shards at once, at most %d: %w", len(shards), maxCreated, concordat.ErrInvalid)
@@ -199,7 +197,7 @@ func (s *Session) Create(ctx context.Context, shards map[concordat.ShardID]coord
 	return changeError("create shards", err)
 }
 
-// Nodes returns the names of all nodes that were ever in the cluster and have not been forgotten, in order.
+// Nodes returns the names of all nodes that have ever been in the cluster and were not forgotten, in order.
 func (s *Session) Nodes(ctx context.Context) ([]coord.NodeID, error) {
 	l, err := s.use()
 	if err != nil {
@@ -219,9 +217,8 @@ func (s *Session) Nodes(ctx context.Context) ([]coord.NodeID, error) {
 	return all, nil
 }
 
-// Forget makes the name of a node free for another installation. It fails with concordat.ErrRefused if the
-// node is live, or in the in-sync set of a shard: a new node with its name would be assumed to have every
-// acknowledged write.
+// Forget makes a node's name available to another installation. If the node is live or in the in-sync set of a shard, it fails with
+// concordat.ErrRefused: a new node with its name would be assumed to have every acknowledged write.
 func (s *Session) Forget(ctx context.Context, node coord.NodeID) error {
 	l, err := s.use()
 	if err != nil {
@@ -256,8 +253,8 @@ func (s *Session) Forget(ctx context.Context, node coord.NodeID) error {
 	return nil
 }
 
-// SetScheme changes the scheme of the cluster from old to next, after all copies were rebuilt. Errors:
-// concordat.ErrScheme if the scheme is neither.
+// SetScheme changes the scheme of the cluster from old to next, after all copies have been rebuilt. If the current scheme is neither, it
+// fails with concordat.ErrScheme.
 func (s *Session) SetScheme(ctx context.Context, old, next string) error {
 	l, err := s.use()
 	if err != nil {

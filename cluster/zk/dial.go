@@ -15,18 +15,18 @@ import (
 	zkclient "github.com/go-zookeeper/zk"
 )
 
-// hosts gives the servers to the client library by name, so that the names are looked up at each connection;
-// the library's own provider looks them up only once.
+// hosts passes the servers to the client library by name, so that names are resolved for each connection; the library's own provider
+// resolves them only once.
 type hosts struct {
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // protects the following fields
 	servers []string
 	at      int // next
-	start   int // where the round of servers began
+	start   int // where the current round of servers started
 }
 
 var _ zkclient.HostProvider = (*hosts)(nil)
 
-// Init implements zkclient.HostProvider: the first server is drawn at random, so that nodes spread out.
+// Init implements zkclient.HostProvider. It draws the first server at random to spread nodes over servers.
 func (h *hosts) Init(servers []string) error {
 	h.servers = servers
 	h.at = rand.IntN(len(servers))
@@ -37,7 +37,7 @@ func (h *hosts) Init(servers []string) error {
 // Len implements zkclient.HostProvider.
 func (h *hosts) Len() int { return len(h.servers) }
 
-// Next implements zkclient.HostProvider. Before a second round the library pauses for a second.
+// Next implements zkclient.HostProvider. Before a second round, the library pauses for a second.
 func (h *hosts) Next() (server string, again bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -59,12 +59,11 @@ func (h *hosts) Connected() {
 // dial connects to a server, with TLS if configured.
 func (l *link) dial(network, address string, limit time.Duration) (net.Conn, error) {
 	if l.isDead() {
-		return nil, errDead // nothing may be sent in a session other than that of the link
+		return nil, errDead // nothing must be sent in any session other than the link's
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), l.wanted/3)
 	defer cancel()
-	// A host that is gone must cost less time than one that hangs: the session must reach the next one before
-	// it expires.
+	// A host that is gone must cost less time than one that hangs: the session must reach the next one before it expires.
 	connect, stop := context.WithTimeout(ctx, limit)
 	raw, err := l.open(connect, network, address)
 	stop()
@@ -86,10 +85,9 @@ func (l *link) dial(network, address string, limit time.Duration) (net.Conn, err
 	return &clipped{Conn: c, link: l}, nil
 }
 
-// clipped is a connection with shorter deadlines than the library asks for: the library waits for the
-// answer to its handshake for ten times 2/3 of the session timeout, and for the rest of a message
-// forever, so a single hanging server would cost the session although others would answer. It also
-// reads which session ZooKeeper granted, which the library does not report.
+// clipped is a connection with shorter deadlines than the library requests. The library waits ten times 2/3 of the session timeout for
+// the answer to its handshake, and forever for the rest of a message, so a single hung server would cost the session even though others
+// would answer. It also records the session granted by ZooKeeper, which the library does not report.
 type clipped struct {
 	net.Conn
 	link   *link
@@ -97,7 +95,7 @@ type clipped struct {
 	header []byte
 }
 
-// SetReadDeadline sets t, or an earlier deadline.
+// SetReadDeadline sets deadline t, or an earlier one.
 func (c *clipped) SetReadDeadline(t time.Time) error {
 	limit := c.link.wanted * 2 / 3
 	if c.asked {
@@ -112,7 +110,7 @@ func (c *clipped) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// SetWriteDeadline sets t, or an earlier deadline.
+// SetWriteDeadline sets deadline t, or an earlier one.
 func (c *clipped) SetWriteDeadline(t time.Time) error {
 	if most := time.Now().Add(c.link.wanted * 2 / 3); t.After(most) {
 		t = most
@@ -120,13 +118,13 @@ func (c *clipped) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// Read reads, and keeps the beginning of the answer to the handshake: length, protocol, timeout in
-// milliseconds and session, each in big-endian order (4, 4, 4 and 8 bytes).
+// Read reads, and keeps the start of the answer to the handshake: length, protocol, timeout in milliseconds and session, all big-endian
+// (4, 4, 4 and 8 bytes).
 func (c *clipped) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	const whole = 20
 	if err == io.EOF {
-		return n, err // unchanged: callers compare it
+		return n, err // unchanged, because callers compare it
 	}
 	if missing := whole - len(c.header); missing > 0 {
 		c.header = append(c.header, b[:min(n, missing)]...)
@@ -137,12 +135,11 @@ func (c *clipped) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// grant records the session timeout of an answer. The library accepts any timeout, and panics at some of
-// them.
+// grant records the session timeout in an answer. The library accepts any timeout, but panics for some of them.
 func (c *clipped) grant(milliseconds uint32) error {
 	const least, most = 100, 10 * 60 * 1000
 	switch {
-	case milliseconds == 0: // the session is over
+	case milliseconds == 0: // the session has ended
 	case milliseconds < least || milliseconds > most:
 		return fmt.Errorf("ZooKeeper grants a session timeout of %d ms, want %d to %d", milliseconds, least, most)
 	default:

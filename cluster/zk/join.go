@@ -19,18 +19,18 @@ import (
 	"concordat/cluster/coord"
 )
 
-// memory is a node's record of the cluster, in Options.Identity.
+// memory is a node's record of its cluster, stored in Options.Identity.
 type memory struct {
 	Format   int          `json:"format"`
 	Cluster  string       `json:"cluster"`  // of siteRecord
-	Node     coord.NodeID `json:"node"`     // whose folder this is
+	Node     coord.NodeID `json:"node"`     // owner of this folder
 	Instance string       `json:"instance"` // of nodeRecord
 	Config   int64        `json:"config"`   // highest version of the configuration seen so far
 }
 
 const memoryFormat = 1
 
-// readMemory returns the content of the file, or nothing if there is no file.
+// readMemory reads the file, or returns the zero memory if there is none.
 func readMemory(path string, node coord.NodeID) (memory, error) {
 	var m memory
 	b, err := os.ReadFile(path)
@@ -54,7 +54,7 @@ func readMemory(path string, node coord.NodeID) (memory, error) {
 	return m, nil
 }
 
-// write makes m durable at path.
+// write durably writes m to path.
 func (m memory) write(path string) error {
 	m.Format = memoryFormat
 	b, err := json.MarshalIndent(m, "", "  ")
@@ -82,7 +82,7 @@ func (m memory) write(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// twice is the error of a node whose entry was removed while its session was alive.
+// twice is the error for a node whose entry was removed while its session was alive.
 func twice(node coord.NodeID) error {
 	return fmt.Errorf("another process announced itself as node %s: two processes have the same name and folder, or a copy "+
 		"of it. Stop one of them, and restart this one if it is the right one: %w", node, ErrIdentity)
@@ -90,11 +90,11 @@ func twice(node coord.NodeID) error {
 
 func draw() string {
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
+	_, _ = rand.Read(b[:]) // this never fails
 	return hex.EncodeToString(b[:])
 }
 
-// final reports whether retrying is pointless after err.
+// final reports whether err makes retrying pointless.
 func final(err error) bool {
 	for _, e := range []error{concordat.ErrRefused, concordat.ErrScheme, concordat.ErrInvalid, concordat.ErrCorrupt, concordat.ErrNotFound,
 		fs.ErrPermission} {
@@ -105,8 +105,8 @@ func final(err error) bool {
 	return false
 }
 
-// connect returns an established link to this node's cluster. It tries until ctx ends, with pauses that grow
-// to the session timeout and differ from node to node.
+// connect returns an established link to this node's cluster. It tries until ctx ends, with pauses that grow to the session timeout and
+// vary between nodes.
 func (s *Session) connect(ctx context.Context) (*link, error) {
 	pause := s.o.Timeout / 20
 	for {
@@ -126,8 +126,8 @@ func (s *Session) connect(ctx context.Context) (*link, error) {
 	}
 }
 
-// tryLink makes one attempt, which has four session timeouts to establish a session: the library pauses for
-// a second after each round of the servers, and a hanging server takes a third of a timeout.
+// tryLink makes one attempt, which has four session timeouts to establish a session: the library pauses for a second after each round of
+// servers, and a hung server costs a third of a timeout.
 func (s *Session) tryLink(ctx context.Context) (*link, error) {
 	l, err := newLink(&s.o)
 	if err != nil {
@@ -162,8 +162,8 @@ func (l *link) get(ctx context.Context, path string) (znode, error) {
 	})
 }
 
-// belong makes sure that the cluster that l reaches is this node's, and that the node is the one that
-// the cluster knows; or, if that is allowed, it founds the cluster or makes the node known.
+// belong ensures that l reaches this node's cluster, and that the cluster knows this node; where allowed, it founds the cluster or
+// registers the node.
 func (s *Session) belong(ctx context.Context, l *link) error {
 	s.mu.Lock()
 	seen := s.seen
@@ -193,7 +193,7 @@ func (s *Session) belong(ctx context.Context, l *link) error {
 	return nil
 }
 
-// siteOf reads the znode site and compares it with what this node remembers.
+// siteOf reads the site znode and compares it with the node's memory.
 func (s *Session) siteOf(ctx context.Context, l *link, seen memory) (siteRecord, error) {
 	z, err := l.get(ctx, s.t.site())
 	if errors.Is(err, zkclient.ErrNoNode) {
@@ -216,7 +216,7 @@ func (s *Session) siteOf(ctx context.Context, l *link, seen memory) (siteRecord,
 	return r, s.compare(r, seen)
 }
 
-// compare refuses a cluster that is not this node's.
+// compare refuses a cluster other than this node's.
 func (s *Session) compare(r siteRecord, seen memory) error {
 	switch {
 	case r.Site != s.o.Site:
@@ -260,9 +260,8 @@ func (s *Session) found(ctx context.Context, l *link, seen memory) error {
 	return nil
 }
 
-// known makes sure that this installation has the node's name in the cluster, and that the node's file
-// says so before the cluster does: a node that lost its folder is then distinguished from one that
-// never existed.
+// known ensures that this installation has the node's name in the cluster, and that the node's file says so before the cluster does: this
+// distinguishes a node that lost its folder from one that never existed.
 func (s *Session) known(ctx context.Context, l *link, next *memory) error {
 	if next.Instance == "" {
 		next.Instance, next.Node = draw(), s.o.Node
@@ -306,7 +305,7 @@ func (s *Session) known(ctx context.Context, l *link, next *memory) error {
 	return nil
 }
 
-// remember durably stores m as what the node knows of the cluster.
+// remember durably stores m as the node's memory of the cluster.
 func (s *Session) remember(m memory) error {
 	if err := m.write(s.o.Identity); err != nil {
 		return err

@@ -27,16 +27,16 @@ var (
 	errTimeout = errors.New("no answer from ZooKeeper in time")
 )
 
-// Bounds of one link.
+// Limits of one link.
 const (
-	maxCalls  = 64      // calls at a time; others wait for their turn
-	maxAnswer = 4 << 20 // bytes of one answer: a list of names, or a znode
-	maxDirty  = 4096    // paths that wait to be read again; if there are more, everything is read
+	maxCalls  = 64      // concurrent calls; any others wait
+	maxAnswer = 4 << 20 // bytes per answer: a list of names, or a znode
+	maxDirty  = 4096    // paths waiting to be reread; beyond this, everything is reread
 )
 
-// link is one session with ZooKeeper over one client of the library. When a session has expired, the
-// library's client begins another by itself, and sends in it what was meant for the old one. A link prevents
-// that: once it is dead, its dialer refuses to connect.
+// link is one session with ZooKeeper through one client of the library. When a session expires, the library's client automatically begins
+// another, and sends requests meant for the old session in the new one. A link prevents that: once it is dead, its dialer refuses to
+// connect.
 type link struct {
 	conn   *zkclient.Conn
 	me     coord.Incarnation // set once the session is known
@@ -46,31 +46,31 @@ type link struct {
 	open   func(ctx context.Context, network, address string) (net.Conn, error)
 	log    *slog.Logger
 
-	granted  atomic.Int64  // session timeout, nanoseconds
-	up       atomic.Bool   // connected, as far as the library knows
-	connects atomic.Int64  // connections so far
+	granted  atomic.Int64  // session timeout in nanoseconds
+	up       atomic.Bool   // connected, according to the library
+	connects atomic.Int64  // number of connections so far
 	deaf     atomic.Bool   // for tests: watches report nothing
-	slots    chan struct{} // holds one value for each call that the library has not ended
+	slots    chan struct{} // contains one value per call that the library has not ended
 
 	dead     chan struct{}
 	deadOnce sync.Once
-	ended    chan struct{} // closed when the library's client was closed
+	ended    chan struct{} // closed when the library's client is closed
 	endOnce  sync.Once
 
-	wake  chan struct{} // something became dirty, or the link came up or died
-	mu    sync.Mutex    // guards all below
+	wake  chan struct{} // signals that something became dirty, or that the link came up or died
+	mu    sync.Mutex    // protects the following fields
 	dirty map[string]struct{}
 	all   bool // everything is dirty
 }
 
-// newLink begins to connect.
+// newLink starts connecting.
 func newLink(o *Options) (*link, error) {
 	l := &link{
 		wanted: o.Timeout, tls: o.TLS, open: o.dial, log: o.Log, slots: make(chan struct{}, maxCalls),
 		dead: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1), dirty: map[string]struct{}{},
 	}
 	l.granted.Store(int64(o.Timeout))
-	servers := append([]string(nil), o.Servers...) // the library shuffles them
+	servers := append([]string(nil), o.Servers...) // the library shuffles its argument
 	conn, _, err := zkclient.Connect(servers, o.Timeout,
 		zkclient.WithDialer(l.dial), zkclient.WithHostProvider(new(hosts)), zkclient.WithEventCallback(l.onEvent),
 		zkclient.WithMaxBufferSize(maxAnswer), zkclient.WithLogger(libraryLog{o.Log}), zkclient.WithLogInfo(false))
@@ -81,7 +81,7 @@ func newLink(o *Options) (*link, error) {
 	return l, nil
 }
 
-// libraryLog writes the library's messages to the log, at debug level.
+// libraryLog writes the library's messages to the log at debug level.
 type libraryLog struct{ log *slog.Logger }
 
 // Printf implements zkclient.Logger.
@@ -89,8 +89,8 @@ func (l libraryLog) Printf(format string, args ...any) {
 	l.log.Debug("ZooKeeper client", "says", fmt.Sprintf(format, args...))
 }
 
-// onEvent records what the library reports. It is called from the library's own goroutines and must
-// not wait. It gets every event, whereas the library's channel drops what does not fit.
+// onEvent records what the library reports. It is called from the library's own goroutines and must not block. It receives every event,
+// whereas the library's channel drops those that do not fit.
 func (l *link) onEvent(e zkclient.Event) {
 	if e.Type != zkclient.EventSession {
 		if !l.deaf.Load() {
@@ -111,7 +111,7 @@ func (l *link) onEvent(e zkclient.Event) {
 	}
 }
 
-// soil marks a znode to be read again.
+// soil marks a znode to be reread.
 func (l *link) soil(path string) {
 	l.mu.Lock()
 	if len(l.dirty) < maxDirty {
@@ -123,7 +123,7 @@ func (l *link) soil(path string) {
 	l.nudge()
 }
 
-// soilAll marks everything to be read again.
+// soilAll marks everything to be reread.
 func (l *link) soilAll() {
 	l.mu.Lock()
 	l.all = true
@@ -138,7 +138,7 @@ func (l *link) nudge() {
 	}
 }
 
-// take returns what is dirty, and clears it.
+// take returns what is dirty and clears the marks.
 func (l *link) take() (dirty map[string]struct{}, all bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,7 +147,7 @@ func (l *link) take() (dirty map[string]struct{}, all bool) {
 	return dirty, all
 }
 
-// takeBelow returns what is dirty at or below the path, and clears it.
+// takeBelow returns what is dirty at or below the path and clears those marks.
 func (l *link) takeBelow(path string) (below []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,9 +174,8 @@ func (l *link) isDead() bool {
 // kill makes the link dead; a dead link sends nothing more.
 func (l *link) kill() { l.deadOnce.Do(func() { close(l.dead) }) }
 
-// close kills the link and ends its session, if ZooKeeper is reached. The library's Close has been known
-// to hang, so the caller need not wait for the returned channel, which is closed when everything is
-// done.
+// close kills the link and ends its session, if ZooKeeper is reachable. The library's Close has been known to hang, so the caller need
+// not wait for the returned channel, which is closed when everything is done.
 func (l *link) close() <-chan struct{} {
 	l.endOnce.Do(func() {
 		go func() {
@@ -184,15 +183,15 @@ func (l *link) close() <-chan struct{} {
 			l.conn.Close()
 			l.kill()
 			for range maxCalls {
-				l.slots <- struct{}{} // until every call has ended
+				l.slots <- struct{}{} // wait until every call has ended
 			}
 		}()
 	})
 	return l.ended
 }
 
-// call runs f, which asks ZooKeeper, for at most one session timeout; the library has no time limits. With
-// errDown and errDead, f did not run. With errTimeout, or the error of ctx, f may have had any effect.
+// call runs f, which queries ZooKeeper, with a time limit of one session timeout; the library has no time limits. With errDown and
+// errDead, f did not run. With errTimeout, or the error of ctx, the effect of f is unknown.
 func call[T any](ctx context.Context, l *link, f func(*zkclient.Conn) (T, error)) (T, error) {
 	var none T
 	if l.isDead() {
@@ -240,8 +239,8 @@ func run1(ctx context.Context, l *link, f func(*zkclient.Conn) error) error {
 	return err
 }
 
-// confirm asks the ensemble's leader whether the session is alive: a Sync passes through the leader. It
-// returns the time at which the request was sent.
+// confirm asks the ensemble's leader whether the session is alive: a Sync passes through the leader. It returns the time when the request
+// was sent.
 func (l *link) confirm(ctx context.Context, path string) (time.Time, error) {
 	sent := time.Now()
 	err := run1(ctx, l, func(c *zkclient.Conn) error { _, err := c.Sync(path); return err })
@@ -282,15 +281,15 @@ func (l *link) establish(ctx context.Context, o *Options, root string) error {
 	if err != nil {
 		return err
 	}
-	// The session's number alone is not enough: it could recur if ZooKeeper lost its data.
+	// The session number alone is insufficient: it could recur if ZooKeeper lost its data.
 	var draw [4]byte
-	_, _ = rand.Read(draw[:]) // never fails
+	_, _ = rand.Read(draw[:]) // this never fails
 	l.me = coord.Incarnation(fmt.Sprintf("%s:%016x.%s", o.Node, uint64(l.conn.SessionID()), hex.EncodeToString(draw[:])))
 	l.begun = sent
 	return nil
 }
 
-// readError returns what a caller may learn about a failed read.
+// readError converts the error of a failed read for callers.
 func readError(what string, err error) error {
 	switch {
 	case errors.Is(err, zkclient.ErrNoNode):
@@ -303,8 +302,7 @@ func readError(what string, err error) error {
 	return fmt.Errorf("%s: %w: %w", what, concordat.ErrUnavailable, err)
 }
 
-// changeError says whether a failed change may have been made: it may unless it was not sent, or ZooKeeper itself
-// refused it.
+// changeError reports whether a failed change may have been made: possibly, unless it was not sent or ZooKeeper itself refused it.
 func changeError(what string, err error) error {
 	switch {
 	case errors.Is(err, errDown), errors.Is(err, errDead), errors.Is(err, zkclient.ErrNoServer), errors.Is(err, zkclient.ErrNoAuth),

@@ -17,7 +17,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// tree names the znodes of one site; doc/cluster.md says what is in each.
+// tree names the znodes of one site; doc/cluster.md describes the content of each.
 type tree struct {
 	root string
 	acl  []zkclient.ACL
@@ -39,10 +39,10 @@ func (t tree) incarnation(i coord.Incarnation) string { return t.live() + "/" + 
 func (t tree) shard(id concordat.ShardID) string      { return t.shards() + "/" + escape(string(id)) }
 func (t tree) node(n coord.NodeID) string             { return t.nodes() + "/" + escape(string(n)) }
 
-// maxName bounds a name within the tree, in bytes before it is escaped.
+// maxName is the maximum length of a name within the tree, in bytes before escaping.
 const maxName = 255
 
-// escape turns any name into one level of a path, as in a URL; a name that consists only of dots is escaped too.
+// escape converts any name to one level of a path, as in a URL; it also escapes names that consist only of dots.
 func escape(name string) string {
 	e := url.PathEscape(name)
 	if strings.Trim(e, ".") == "" {
@@ -57,25 +57,25 @@ func unescape(level string) (string, bool) {
 	return name, err == nil && name != "" && len(name) <= maxName && escape(name) == level
 }
 
-// Formats of the content of znodes.
+// treeFormat is the format of the content of znodes.
 const treeFormat = 1
 
-// siteRecord is the content of the znode site.
+// siteRecord is the content of the site znode.
 type siteRecord struct {
 	Format  int              `json:"format"`
 	Site    concordat.SiteID `json:"site"`
 	Scheme  string           `json:"scheme"`
-	Cluster string           `json:"cluster"` // 32 hexadecimal digits, drawn at random when it was founded
+	Cluster string           `json:"cluster"` // 32 hexadecimal digits, drawn at random when the cluster was founded
 }
 
-// nodeRecord is the content of a znode below nodes: the installation that has the name.
+// nodeRecord is the content of a znode below nodes: the installation that owns the name.
 type nodeRecord struct {
 	Instance string `json:"instance"` // 32 hexadecimal digits, drawn at random at its first start
 }
 
 var drawn = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// decode reads the JSON of a znode into v. Unknown members are allowed: a later version may add some.
+// decode parses the JSON of a znode into v. Unknown members are allowed, since a later version may add some.
 func decode(what string, b []byte, v any) error {
 	if err := json.NewDecoder(bytes.NewReader(b)).Decode(v); err != nil {
 		return fmt.Errorf("znode %s: %w: %w", what, concordat.ErrCorrupt, err)
@@ -116,7 +116,7 @@ func decodeShard(id concordat.ShardID, b []byte, version int32) (coord.Shard, er
 	return s, nil
 }
 
-// decodeLive reads a znode of live, whose name is the incarnation.
+// decodeLive decodes a znode below live, named after the incarnation.
 func decodeLive(name string, b []byte) (coord.Node, error) {
 	var n coord.Node
 	if err := decode("live/"+name, b, &n); err != nil {
@@ -128,13 +128,13 @@ func decodeLive(name string, b []byte) (coord.Node, error) {
 	return n, nil
 }
 
-// ofNode reports whether the incarnation is one of node n: the node's name, a colon, and further characters.
+// ofNode reports whether an incarnation belongs to node n: the node's name, a colon, and further characters.
 func ofNode(n coord.NodeID, incarnation string) bool {
 	of, _, ok := strings.Cut(incarnation, ":")
 	return ok && n != "" && of == string(n)
 }
 
-// checkSize refuses a name that cannot be a level of a path.
+// checkName refuses a name that cannot be a level of a path.
 func checkName(name string) error {
 	if name == "" || len(name) > maxName {
 		return fmt.Errorf("name of %d bytes, want 1 to %d: %w", len(name), maxName, concordat.ErrInvalid)
@@ -144,16 +144,16 @@ func checkName(name string) error {
 
 func (t tree) document(d Document) string { return t.root + "/" + string(d) }
 
-// past returns the znode of one version of the document at p.
+// past returns the path of one version of the document at p.
 func past(p string, version int64) string { return fmt.Sprintf("%s/%010d", p, version) }
 
-// parsePast returns the version in a name from past.
+// parsePast returns the version in a name created by past.
 func parsePast(level string) (int64, bool) {
 	v, err := strconv.ParseInt(level, 10, 64)
 	return v, err == nil && v > 0 && len(level) == 10
 }
 
-// ancestors returns p and the znodes above it, the highest first.
+// ancestors returns p and the znodes above it, highest first.
 func ancestors(p string) []string {
 	var all []string
 	for ; p != "/"; p = path.Dir(p) {

@@ -14,38 +14,37 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Two documents of a site have versions: coord.Config, on which the nodes agree among themselves, and the
-// settings that an operator makes for all of them.
+// Two documents of a site are versioned: coord.Config, which the nodes agree on among themselves, and the settings made by an operator
+// for all of them.
 
-// Document is one of the two.
+// Document identifies one of the two.
 type Document string
 
-// The documents, by the names of their znodes.
+// The documents, named by their znodes.
 const (
 	Config   Document = "config"   // coord.Config
 	Settings Document = "settings" // Session.Settings
 )
 
-// kept is how many versions of a document are kept.
+// kept is the number of versions kept of each document.
 const kept = 100
 
-// Configure implements coord.Session. The version is added to History in the same step.
+// Configure implements coord.Session. It adds the version to the history in the same step.
 func (s *Session) Configure(ctx context.Context, version int64, data []byte) (int64, error) {
 	return s.edit(ctx, Config, version, data)
 }
 
-// SetSettings replaces the settings if their version is the given one, and returns the new version,
-// version+1. Its errors are those of Configure.
+// SetSettings replaces the settings if their version is the given one, and returns the new version, version+1. It returns the same errors
+// as Configure.
 func (s *Session) SetSettings(ctx context.Context, version int64, data []byte) (int64, error) {
 	return s.edit(ctx, Settings, version, data)
 }
 
-// Settings returns the channel of the settings that an operator made for all nodes, always the same. It holds
-// at most one version, the newest that has not been received. The first version comes with the first view,
-// and is 0 if nothing was ever set. Close closes the channel.
+// Settings returns the channel of the settings made by an operator for all nodes, which is always the same. It buffers one version, the
+// newest not yet received. The first version arrives with the first view, and is 0 if nothing was ever set. Close closes the channel.
 func (s *Session) Settings() <-chan coord.Config { return s.settings }
 
-// edit replaces a document of a given version with the next version.
+// edit replaces the given version of a document with the next one.
 func (s *Session) edit(ctx context.Context, d Document, version int64, data []byte) (int64, error) {
 	if len(data) > coord.MaxConfig {
 		return 0, fmt.Errorf("%d bytes of %s, at most %d: %w", len(data), d, coord.MaxConfig, concordat.ErrInvalid)
@@ -68,7 +67,7 @@ func (s *Session) edit(ctx context.Context, d Document, version int64, data []by
 		return 0, changeError(string(d), err)
 	}
 	if old := version + 1 - kept; old > 0 {
-		// Old versions that remain do no harm: History returns no more than the number kept.
+		// Old versions that remain are harmless: History returns no more than the number kept.
 		_ = run1(ctx, l, func(c *zkclient.Conn) error { return c.Delete(past(p, old), -1) })
 	}
 	return version + 1, nil
@@ -80,8 +79,8 @@ type Past struct {
 	Set time.Time // by the clock of ZooKeeper's leader
 }
 
-// History returns the kept versions of a document, at most 100 and at most limit, the newest first.
-// Errors: concordat.ErrUnavailable, those of ctx.
+// History returns up to 100 kept versions of a document, and up to limit, newest first. Errors: concordat.ErrUnavailable, and those of
+// ctx.
 func (s *Session) History(ctx context.Context, d Document, limit int) ([]Past, error) {
 	l, err := s.use()
 	if err != nil {
@@ -101,7 +100,7 @@ func (s *Session) History(ctx context.Context, d Document, limit int) ([]Past, e
 		}
 		z, err := l.get(ctx, p+"/"+name)
 		if errors.Is(err, zkclient.ErrNoNode) {
-			continue // the version has been removed
+			continue // the version was removed
 		}
 		if err != nil {
 			return nil, readError(string(d), err)

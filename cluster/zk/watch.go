@@ -11,7 +11,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// run keeps a session with ZooKeeper until Close.
+// run maintains a session with ZooKeeper until Close.
 func (s *Session) run(ctx context.Context) {
 	defer close(s.done)
 	defer close(s.views)
@@ -35,7 +35,7 @@ func (s *Session) run(ctx context.Context) {
 		<-l.dead
 		l.close()
 		if s.Err() != nil {
-			<-ctx.Done() // the last view stays in effect
+			<-ctx.Done() // the last view remains in effect
 			return
 		}
 		if l = s.successor(ctx); l == nil {
@@ -48,7 +48,7 @@ func (s *Session) run(ctx context.Context) {
 	}
 }
 
-// successor returns the link that follows one that died, or nil if no link has followed yet.
+// successor returns the link that replaces a dead one, or nil if there is none yet.
 func (s *Session) successor(ctx context.Context) *link {
 	s.mu.Lock()
 	l := s.next
@@ -68,7 +68,7 @@ func (s *Session) successor(ctx context.Context) *link {
 	return nil
 }
 
-// serve keeps the views and the confirmation of the session up to date until the link is dead.
+// serve keeps the views and the session's confirmation up to date until the link is dead.
 func (s *Session) serve(ctx context.Context, l *link, w *watcher) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -78,7 +78,7 @@ func (s *Session) serve(ctx context.Context, l *link, w *watcher) {
 		s.beat(ctx, l)
 	}()
 	w.begin(l)
-	// If all nodes reread everything at the same time, the load would come in waves; each has its own rhythm.
+	// If all nodes reread everything at the same time, load would come in waves, so intervals vary.
 	again := time.NewTicker(s.o.Reread*4/5 + rand.N(s.o.Reread*2/5))
 	defer again.Stop()
 	pause := s.o.Timeout / 20
@@ -86,7 +86,7 @@ func (s *Session) serve(ctx context.Context, l *link, w *watcher) {
 		if err := w.refresh(ctx); err != nil {
 			switch {
 			case errors.Is(err, zkclient.ErrNoAuth):
-				l.kill() // the account may have been lost with a connection; another link shows whether it was
+				l.kill() // the account may have been lost with a connection, which another link will show
 			case final(err):
 				s.fail(err)
 			default:
@@ -108,8 +108,7 @@ func (s *Session) serve(ctx context.Context, l *link, w *watcher) {
 	<-beats
 }
 
-// stumble records the error that kept s from reading, and waits, because the same cause would wake s again at
-// once.
+// stumble records the error that prevented s from reading, and waits, because the same cause would wake s again immediately.
 func (s *Session) stumble(ctx context.Context, l *link, err error, pause time.Duration) {
 	if !l.isDead() && l.up.Load() && ctx.Err() == nil {
 		s.log.Warn("reading from ZooKeeper", "error", err)
@@ -126,8 +125,8 @@ func (s *Session) stumble(ctx context.Context, l *link, err error, pause time.Du
 func (s *Session) beat(ctx context.Context, l *link) {
 	t := time.NewTicker(l.timeout() / 4)
 	defer t.Stop()
-	const patience = 12 // beats without an answer, worth three session timeouts. They are counted, because a process that was
-	// stopped for an hour has not been without an answer for an hour.
+	const patience = 12 // unanswered beats, equal to three session timeouts. They are counted, not timed, because a process
+	// suspended for an hour has not gone unanswered for an hour.
 	for missed := 0; ; {
 		select {
 		case <-ctx.Done():
@@ -153,7 +152,7 @@ func (s *Session) beat(ctx context.Context, l *link) {
 	}
 }
 
-// confirm asks whether l's session lives and records when it asked.
+// confirm asks whether l's session is alive, and records when it asked.
 func (s *Session) confirm(ctx context.Context, l *link) error {
 	sent, err := l.confirm(ctx, s.t.root)
 	if err != nil {
@@ -167,9 +166,9 @@ func (s *Session) confirm(ctx context.Context, l *link) error {
 	return nil
 }
 
-// replace tries to establish a new link when l has been silent. If that succeeds and l is still silent, l
-// is wedged, or no server accepts it: the new one takes its place. If not, ZooKeeper is out of reach, and
-// l's session lives on as long as ZooKeeper keeps it.
+// replace tries to establish a new link after l has been silent. If that succeeds and l is still silent, then l is wedged or no server
+// accepts it, and the new link replaces it. If not, ZooKeeper is unreachable, and l's session remains alive as long as ZooKeeper keeps
+// it.
 func (s *Session) replace(ctx context.Context, l *link) {
 	try, cancel := context.WithTimeout(ctx, l.timeout())
 	defer cancel()
@@ -182,7 +181,7 @@ func (s *Session) replace(ctx context.Context, l *link) {
 		s.log.Warn("ZooKeeper is out of reach", "node", s.o.Node, "error", err)
 		return
 	}
-	// Give the old session time for a round of servers and a pause of the library.
+	// Allow the old session enough time for a round of servers and a pause of the library.
 	grace, cancel := context.WithTimeout(ctx, l.timeout()/3+2*time.Second)
 	defer cancel()
 	for grace.Err() == nil {

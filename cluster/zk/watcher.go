@@ -12,44 +12,44 @@ import (
 	"concordat/cluster/coord"
 )
 
-// A watcher holds what a session knows about the znodes, and makes views from it.
+// A watcher tracks what a session knows about the znodes, and builds views from it.
 
-// entry is the content of one znode as it was read.
+// entry is the content of one znode when it was read.
 type entry[T any] struct {
 	v       T
-	version int32 // of the data
-	created int64 // transaction that made the znode
-	bad     bool  // not to be used
+	version int32 // version of the data
+	created int64 // transaction that created the znode
+	bad     bool  // unusable
 }
 
-// watcher holds the znodes that a session knows and makes views from them. Only run's goroutine uses it.
+// watcher tracks the znodes known to a session and builds views from them. Only the goroutine of run uses it.
 type watcher struct {
 	s *Session
 	l *link
 
-	live   map[string]entry[coord.Node] // by the names of znodes
+	live   map[string]entry[coord.Node] // by znode name
 	shards map[string]entry[coord.Shard]
 	config coord.Config
 	// settings are the published settings; their version is -1 if there are none yet.
 	settings coord.Config
 	armed    map[string]bool // paths with a watch
-	plain    bool            // no watches wanted
-	news     bool            // something is known that no view has shown
+	plain    bool            // do not set watches
+	news     bool            // something known is not in any view yet
 }
 
-// begin starts using another link.
+// begin switches to another link.
 func (w *watcher) begin(l *link) {
 	w.l, w.armed, w.news = l, map[string]bool{}, true
 	l.soilAll()
 }
 
-// refresh reads the znodes that are dirty and publishes a view if something has changed.
+// refresh rereads dirty znodes and publishes a view if anything changed.
 func (w *watcher) refresh(ctx context.Context) error {
 	dirty, all := w.l.take()
 	if !w.l.up.Load() || len(dirty) == 0 && !all {
 		if all || len(dirty) > 0 {
 			w.l.mu.Lock()
-			w.l.all = true // when it is up again
+			w.l.all = true // once it is up again
 			w.l.mu.Unlock()
 		}
 		return nil
@@ -58,7 +58,7 @@ func (w *watcher) refresh(ctx context.Context) error {
 		delete(w.armed, p)
 	}
 	if all {
-		// A server may be behind one that was read earlier; after this call, it is not.
+		// A server can be behind one read earlier; after this call, it is not.
 		if err := w.s.confirm(ctx, w.l); err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (w *watcher) refresh(ctx context.Context) error {
 			return err
 		}
 	}
-	// The live nodes are read last: a newly elected master must not seem to be away.
+	// Live nodes are read last, so that a newly elected master does not seem to be away.
 	for _, part := range []func(context.Context, map[string]struct{}, bool) (bool, error){w.readConfig, w.readSettings, w.readShards,
 		w.readLive} {
 		changed, err := part(ctx, dirty, all)
@@ -85,7 +85,7 @@ func (w *watcher) refresh(ctx context.Context) error {
 	return nil
 }
 
-// checkSite returns an error if the cluster is no longer the same one.
+// checkSite returns an error if the cluster is a different one than before.
 func (w *watcher) checkSite(ctx context.Context) error {
 	w.s.mu.Lock()
 	seen := w.s.seen
@@ -94,8 +94,8 @@ func (w *watcher) checkSite(ctx context.Context) error {
 	return err
 }
 
-// checkOwn finds out whether this node's entry was removed: another process with the same folder, for
-// example a copy of it, announced itself.
+// checkOwn determines whether this node's entry was removed because another process with the same folder, for example a copy of it,
+// announced itself.
 func (w *watcher) checkOwn(ctx context.Context) error {
 	w.s.mu.Lock()
 	announced := w.s.announced && w.s.link == w.l
@@ -104,7 +104,7 @@ func (w *watcher) checkOwn(ctx context.Context) error {
 	if _, there := w.live[path.Base(own)]; !announced || there {
 		return nil
 	}
-	// The entry may have been added after the names were read, or the session ended, which only this shows.
+	// Possibly the entry was added after the names were read, or the session ended, which only this reveals.
 	if _, err := w.l.confirm(ctx, w.s.t.root); err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (w *watcher) checkOwn(ctx context.Context) error {
 	return err
 }
 
-// list reads the names of a znode's children, and watches them.
+// list reads and watches the names of a znode's children.
 func (w *watcher) list(ctx context.Context, dir string) ([]string, error) {
 	if w.plain || w.armed[dir] {
 		return call(ctx, w.l, func(c *zkclient.Conn) ([]string, error) { names, _, err := c.Children(dir); return names, err })
@@ -128,8 +128,8 @@ func (w *watcher) list(ctx context.Context, dir string) ([]string, error) {
 	return names, err
 }
 
-// read reads a znode, and watches it. The library keeps a channel for every requested watch until the watch
-// fires, so a watch is set only if the znode has none.
+// read reads and watches a znode. The library keeps a channel for every requested watch until it fires, so a watch is set only if the
+// znode has none.
 func (w *watcher) read(ctx context.Context, p string) (znode, error) {
 	if w.plain || w.armed[p] {
 		return w.l.get(ctx, p)
@@ -142,7 +142,7 @@ func (w *watcher) read(ctx context.Context, p string) (znode, error) {
 	return z, err
 }
 
-// missed records that p changed without a notification: its watch is lost, and is set again.
+// missed records that p changed without a notification: its watch is lost, and has to be set again.
 func (w *watcher) missed(p string) {
 	if w.armed[p] {
 		delete(w.armed, p)
@@ -232,7 +232,7 @@ func (w *watcher) readShards(ctx context.Context, dirty map[string]struct{}, all
 	})
 }
 
-// document reads one of the two documents, if it is dirty. It returns old or a newer version.
+// document reads one of the two documents if it is dirty. It returns old or a newer version.
 func (w *watcher) document(ctx context.Context, d Document, dirty map[string]struct{}, all bool, old coord.Config) (coord.Config, error) {
 	p := w.s.t.document(d)
 	_, told := dirty[p]
@@ -261,7 +261,7 @@ func (w *watcher) readConfig(ctx context.Context, dirty map[string]struct{}, all
 	return true, w.s.sawConfig(c.Version)
 }
 
-// readSettings publishes settings separately: views do not contain them.
+// readSettings publishes settings separately, because views do not contain them.
 func (w *watcher) readSettings(ctx context.Context, dirty map[string]struct{}, all bool) (bool, error) {
 	c, err := w.document(ctx, Settings, dirty, all, w.settings)
 	if err != nil || c.Version == w.settings.Version {
@@ -276,7 +276,7 @@ func (w *watcher) readSettings(ctx context.Context, dirty map[string]struct{}, a
 	return false, nil
 }
 
-// sawConfig keeps the highest version of the configuration, which reveals a ZooKeeper that went back in time.
+// sawConfig records the highest version of the configuration, which reveals a ZooKeeper that went back in time.
 func (s *Session) sawConfig(v int64) error {
 	s.mu.Lock()
 	m := s.seen
@@ -288,7 +288,7 @@ func (s *Session) sawConfig(v int64) error {
 	return s.remember(m)
 }
 
-// view makes a view from what is known.
+// view builds a view from what is known.
 func (w *watcher) view() coord.View {
 	v := coord.View{Me: w.l.me, Live: map[coord.NodeID]coord.Node{}, Shards: make(map[concordat.ShardID]coord.Shard, len(w.shards)),
 		Config: w.config}
@@ -306,7 +306,7 @@ func (w *watcher) view() coord.View {
 	return v
 }
 
-// publish replaces the view that waits in the channel with the current one.
+// publish replaces the view waiting in the channel with the current one.
 func (w *watcher) publish() {
 	v := w.view()
 	select {
@@ -316,7 +316,7 @@ func (w *watcher) publish() {
 	w.s.views <- v // there is no other sender
 }
 
-// look reads a view without watches. The Data of its Config is not shared.
+// look reads a view without setting watches. The Data of its Config is not shared.
 func (s *Session) look(ctx context.Context, l *link) (coord.View, error) {
 	w := &watcher{s: s, l: l, live: map[string]entry[coord.Node]{}, shards: map[string]entry[coord.Shard]{}, plain: true}
 	for _, part := range []func(context.Context, map[string]struct{}, bool) (bool, error){w.readConfig, w.readShards, w.readLive} {

@@ -1,15 +1,13 @@
-// Package zk is the coordinator of a site of several machines, kept in ZooKeeper: a few znodes per
-// shard, changed by compare-and-swap. doc/cluster.md describes every znode; documents never pass
-// through it.
+// Package zk is the coordinator for a site of several machines, implemented on ZooKeeper: a few znodes per shard, changed by
+// compare-and-swap. doc/cluster.md describes every znode; documents never pass through it.
 //
-// Start from Open, which returns a Session. It keeps the promises of coord.Session in spite of the
-// client library's habits: the end of a session never goes unnoticed, and each session has its own
-// connection and an incarnation that no other had; a call has a time limit, and fails with
-// coord.ErrUnknown if its answer was lost; a hanging server or a wedged connection is abandoned for
-// another; watches are hints, and everything is reread from time to time.
+// Start from Open, which returns a Session. It keeps the promises of coord.Session despite the client library's habits: the end of a
+// session never goes unnoticed, and each session has its own connection and a unique incarnation; every call has a time limit, and fails
+// with coord.ErrUnknown if its answer was lost; a hung server or wedged connection is abandoned for another; watches are treated as
+// hints, and everything is reread periodically.
 //
-// A session refuses to take part if the site or the scheme is another one, if ZooKeeper has lost its data or
-// gone back to older data, or if a node on another machine has the same name.
+// A session refuses to take part if the site or scheme differs, if ZooKeeper has lost its data or gone back to older data, or if a node
+// on another machine has the same name.
 package zk
 
 import (
@@ -28,36 +26,33 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Options says which ZooKeeper to use, and for which node.
+// Options specify which ZooKeeper to use, and for which node.
 type Options struct {
-	// Servers lists the addresses host:port of the ensemble's servers, 1 to 16. Names are looked up at each
-	// connection.
+	// Servers lists the host:port addresses of the ensemble's servers, 1 to 16. Names are resolved for each connection.
 	Servers []string
-	// Root is the znode below which everything of the site is kept; default "/concordat/" and the site.
+	// Root is the znode that contains everything of the site; default "/concordat/" followed by the site.
 	Root string
-	// Site and Scheme must be those of the cluster. An empty Scheme is not compared.
+	// Site and Scheme must match the cluster. An empty Scheme is not compared.
 	Site   concordat.SiteID
 	Scheme string
-	// Node names this machine. If it is empty, the session is an observer, which changes nothing of its own
-	// accord and cannot Announce.
+	// Node names this machine. If empty, the session is an observer, which changes nothing of its own accord and cannot Announce.
 	Node coord.NodeID
-	// Identity is the file that records a node's cluster. The caller holds the folder's lock. It is
-	// required with Node.
+	// Identity is the file that records a node's cluster. The caller must hold the folder's lock. It is mandatory with Node.
 	Identity string
-	// Found lets the session create the site's znodes if neither ZooKeeper nor Identity knows the site.
+	// Found allows the session to create the site's znodes if neither ZooKeeper nor Identity knows the site.
 	Found bool
-	// Account has the credentials for ZooKeeper; the zero Account leaves the znodes open to everyone.
+	// Account contains the credentials for ZooKeeper; with the zero Account, the znodes are open to everyone.
 	Account Account
 	// TLS, if set, is used with every server; its ServerName is set to the host's name.
 	TLS *tls.Config
-	// Timeout is the session timeout asked for, 1 s to 5 min; default 10 s. ZooKeeper may grant another.
+	// Timeout is the requested session timeout, 1 s to 5 min; default 10 s. ZooKeeper can grant a different one.
 	Timeout time.Duration
 	// Reread is how often everything is reread; default 30 s.
 	Reread time.Duration
-	// Log receives events that an operator should know about; nil: none.
+	// Log receives events for the operator; nil disables logging.
 	Log *slog.Logger
 
-	dial func(ctx context.Context, network, address string) (net.Conn, error) // replaces net.Dialer's, for tests
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // replaces that of net.Dialer in tests
 }
 
 const maxServers = 16
@@ -67,7 +62,7 @@ var (
 	rootName = regexp.MustCompile(`^(/[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}){1,8}$`)
 )
 
-// complete fills in defaults and returns everything that is wrong as one concordat.ErrInvalid.
+// complete fills in defaults and returns everything that is wrong as one error that wraps concordat.ErrInvalid.
 func (o Options) complete() (Options, error) {
 	if o.Root == "" {
 		o.Root = "/concordat/" + string(o.Site)
@@ -108,44 +103,43 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// Validate returns everything that is wrong with o as one error that is concordat.ErrInvalid.
+// Validate returns everything wrong with o as one error that wraps concordat.ErrInvalid.
 func (o Options) Validate() error {
 	_, err := o.complete()
 	return err
 }
 
-// ErrIdentity is a reason for ErrRefused: the node is not the one that ZooKeeper knows, or ZooKeeper is not
-// the one that the node knows. An operator has to decide; the error's text names the alternatives.
+// ErrIdentity is a reason for ErrRefused: the node is not the one known to ZooKeeper, or ZooKeeper is not the one known to the node. An
+// operator has to decide; the error's text states the alternatives.
 var ErrIdentity = fmt.Errorf("the node does not belong here: %w", concordat.ErrRefused)
 
-// Session is one node's link to ZooKeeper. Safe for concurrent use.
+// Session is one node's link to ZooKeeper. It is safe for concurrent use.
 type Session struct {
 	o     Options
 	t     tree
 	log   *slog.Logger
-	views chan coord.View // sent to, and closed, by run
-	// settings is treated like views.
+	views chan coord.View // sent to and closed by run
+	// settings is handled like views.
 	settings chan coord.Config
 
 	stop context.CancelFunc
-	done chan struct{} // closed when run ended
+	done chan struct{} // closed when run has ended
 
-	mu        sync.Mutex // guards all below
+	mu        sync.Mutex // protects the following fields
 	link      *link
-	next      *link     // if set, takes the place of a link that was abandoned
+	next      *link     // if set, replaces an abandoned link
 	confirmed time.Time // when the request that last confirmed link's session was sent
 	announced bool      // under link's incarnation
 	closed    bool
-	failed    error // why the session has ended permanently
+	failed    error // why the session ended permanently
 	seen      memory
 }
 
 var _ coord.Session = (*Session)(nil)
 
-// Open begins a session and returns when ZooKeeper has confirmed it and the node's right to it. Errors:
-// concordat.ErrInvalid; ErrIdentity with concordat.ErrRefused, and concordat.ErrScheme, which a retry does
-// not cure; concordat.ErrNotFound if there is no such cluster and Found is false; concordat.ErrUnavailable if
-// ctx ended, or three session timeouts passed, before ZooKeeper answered.
+// Open begins a session and returns once ZooKeeper has confirmed the session and the node's right to it. Errors: concordat.ErrInvalid;
+// ErrIdentity with concordat.ErrRefused, and concordat.ErrScheme, for which retrying is pointless; concordat.ErrNotFound if there is no
+// such cluster and Found is false; concordat.ErrUnavailable if ctx ended, or three session timeouts passed, before ZooKeeper answered.
 func Open(ctx context.Context, o Options) (*Session, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -184,8 +178,7 @@ func (s *Session) adopt(l *link) {
 // View implements coord.Coordinator.
 func (s *Session) View() <-chan coord.View { return s.views }
 
-// Online implements coord.Coordinator. The time counts from when the confirming request was sent, so
-// ZooKeeper's own timeout ends later.
+// Online implements coord.Coordinator. Time is measured from when the confirming request was sent, so ZooKeeper's own timeout ends later.
 func (s *Session) Online() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,21 +198,21 @@ func (s *Session) Confirmed() coord.Incarnation {
 	return s.link.me
 }
 
-// Err returns why the session has ended permanently, or nil: ErrIdentity or a similar error, found after Open.
+// Err returns why the session ended permanently, or nil: ErrIdentity or a similar error found after Open.
 func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failed
 }
 
-// Cluster returns the identity of the cluster, drawn when it was founded.
+// Cluster returns the identity of the cluster, drawn when the cluster was founded.
 func (s *Session) Cluster() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen.Cluster
 }
 
-// Site returns the site of the cluster.
+// Site returns the cluster's site.
 func (s *Session) Site() concordat.SiteID { return s.o.Site }
 
 // fail ends the session permanently.
@@ -237,7 +230,7 @@ func (s *Session) fail(err error) {
 	l.kill()
 }
 
-// use returns the link to use for a call.
+// use returns the link for a call.
 func (s *Session) use() (*link, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -250,8 +243,7 @@ func (s *Session) use() (*link, error) {
 	return s.link, nil
 }
 
-// Close implements coord.Session. It returns when ZooKeeper has confirmed the end of the session, but after 5
-// s at the latest.
+// Close implements coord.Session. It returns once ZooKeeper has confirmed the end of the session, or after 5 s.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	if s.closed {

@@ -1,4 +1,4 @@
-// Package cli contains the parts that the commands of this project share: exit codes and errors that carry them, the execution of a command
+// Package cli contains the code that this project's commands share: exit codes and the errors that carry them, the execution of a command
 // line, the terminal that a command writes to ([Terminal]), and the site that it works on ([Site]).
 package cli
 
@@ -16,24 +16,24 @@ import (
 	"concordat/site/compare"
 )
 
-// Exit codes; programs rely on them.
+// Exit codes. Programs rely on them.
 const (
 	Done       = 0
 	Failed     = 1
-	Misused    = 2 // the command line or the configuration is wrong
-	Unreadable = 3 // some inputs unreadable, the rest done
-	Threshold  = 4 // --fail-on reached
-	Incomplete = 5 // a partner or shard did not answer, with --require-complete
-	Restart    = 6 // serve ended to be started again by its service manager
+	Misused    = 2 // wrong command line or configuration
+	Unreadable = 3 // some inputs were unreadable; the rest is done
+	Threshold  = 4 // --fail-on was reached
+	Incomplete = 5 // with --require-complete: a partner or shard did not answer
+	Restart    = 6 // serve exited so that its service manager restarts it
 )
 
-// Exit ends the program with a code of its own. A nil err prints nothing more.
+// Exit ends the program with the given exit code. If err is nil, nothing more is printed.
 type Exit struct {
 	Code int
 	Err  error
 }
 
-// Error returns the message of Err, or the code if there is none.
+// Error returns Err's message or, without Err, the code.
 func (e *Exit) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("exit %d", e.Code)
@@ -44,13 +44,13 @@ func (e *Exit) Error() string {
 // Unwrap returns Err.
 func (e *Exit) Unwrap() error { return e.Err }
 
-// Usage marks err as the caller's mistake.
+// Usage marks err as a usage error.
 func Usage(err error) error { return &Exit{Misused, err} }
 
 // Usagef returns a usage error with a formatted message.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
 
-// Execute runs the command line and returns the exit code. It prints an error on standard error, with advice on what to do.
+// Execute runs the command line and returns the exit code. It prints an error to standard error, with advice on how to fix it.
 func Execute(ctx context.Context, root *cobra.Command, args []string, t *Terminal) int {
 	root.SetArgs(args)
 	root.SetIn(t.Stdin)
@@ -98,7 +98,7 @@ func explain(err error) string {
 	return err.Error()
 }
 
-// Strict makes wrong flags and arguments of root and its subcommands usage errors.
+// Strict turns invalid flags and arguments of root and its subcommands into usage errors.
 func Strict(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(plainFlag(err)) })
 	requireArgs(root)
@@ -110,8 +110,8 @@ func Strict(root *cobra.Command) {
 	}
 }
 
-// helpTopic prints the help of the command that args name. Cobra's own help command answers an unknown topic with the general help and
-// exits as if it had succeeded.
+// helpTopic prints help for the command named by args. Cobra's own help command responds to an unknown topic with the general help and
+// exits successfully.
 func helpTopic(c *cobra.Command, args []string) error {
 	topic, rest, err := c.Root().Find(args)
 	if err != nil || len(rest) > 0 {
@@ -120,7 +120,7 @@ func helpTopic(c *cobra.Command, args []string) error {
 	return topic.Help()
 }
 
-// requireArgs makes wrong arguments of c and its subcommands a usage error.
+// requireArgs turns invalid arguments of c and its subcommands into usage errors.
 func requireArgs(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(cmd *cobra.Command, args []string) error {
@@ -135,7 +135,7 @@ func requireArgs(c *cobra.Command) {
 	}
 }
 
-// parsing matches the standard library's errors about text that is not a number, which repeat the text.
+// parsing matches the standard library's errors about malformed numbers, which repeat the input.
 var parsing = regexp.MustCompile(`strconv\.\w+: parsing ".*": |time: `)
 
 // plainFlag describes a flag error without the name of the function that found it.
@@ -143,11 +143,11 @@ func plainFlag(err error) error {
 	return errors.New(parsing.ReplaceAllString(err.Error(), ""))
 }
 
-// channels lists the ways in which a check nominates source documents, by their names in flags.
+// channels maps flag values to the ways in which a check nominates source documents.
 var channels = map[string]compare.Channel{"both": compare.ChannelBoth, "fingerprints": compare.ChannelFingerprints,
 	"text": compare.ChannelText}
 
-// ChannelFlag returns the channel that the flag --channel names, or a usage error.
+// ChannelFlag returns the channel named by --channel, or a usage error.
 func ChannelFlag(name string) (compare.Channel, error) {
 	if c, ok := channels[name]; ok {
 		return c, nil
@@ -155,7 +155,7 @@ func ChannelFlag(name string) (compare.Channel, error) {
 	return "", Usagef("--channel %s: want both, fingerprints or text", name)
 }
 
-// Parse returns what is wrong with a command line, without running it. If it is incomplete, arguments may be missing.
+// Parse validates a command line without running it. Unless whole is set, arguments may be missing.
 func Parse(root *cobra.Command, args []string, whole bool) error {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)

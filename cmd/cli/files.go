@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// WriteFiles writes all files under their final names, or none.
+// WriteFiles writes either all files under their final names or none.
 func WriteFiles(write func([]*bufio.Writer) error, paths ...string) (err error) {
 	var files []*os.File
 	var writers []*bufio.Writer

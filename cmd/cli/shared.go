@@ -29,7 +29,7 @@ func KnownHeads(ctx context.Context, db *store.DB, site concordat.SiteID) ([]sto
 	return heads, ws, nil
 }
 
-// StoredCards returns all cards of a site that the store has, newest first.
+// StoredCards returns all stored cards of a site, newest first.
 func StoredCards(ctx context.Context, o *instance.Instance, site concordat.SiteID) ([]*crypto.Card, error) {
 	signed, err := o.Store.Partners.Cards(ctx, site)
 	if err != nil {
@@ -56,7 +56,7 @@ func (a *Site) WithKeys(ctx context.Context, f func(*instance.Instance, *instanc
 	})
 }
 
-// ReadCards returns the cards to verify with: those in the files or, if no files are given, those that this site knows.
+// ReadCards returns the cards to verify against: those in the files or, without files, those known to this site.
 func (a *Site) ReadCards(ctx context.Context, files []string) (Cards, error) {
 	out := Cards{}
 	if len(files) > 0 {
@@ -68,7 +68,7 @@ func (a *Site) ReadCards(ctx context.Context, files []string) (Cards, error) {
 // Cards are the cards that a verifier trusts.
 type Cards map[concordat.SiteID][]*crypto.Card
 
-// Read adds the cards in files.
+// Read adds the cards in the files.
 func (cs Cards) Read(files []string) error {
 	for _, file := range files {
 		b, err := instance.ReadBounded(file, crypto.MaxCard)
@@ -84,7 +84,7 @@ func (cs Cards) Read(files []string) error {
 	return nil
 }
 
-// load adds the cards of the site itself and of all sites that have been partners.
+// load adds the cards of the site and of all its current and former partners.
 func (cs Cards) load(ctx context.Context, o *instance.Instance) error {
 	sites, err := o.Store.Partners.CardSites(ctx)
 	if err != nil {
@@ -98,8 +98,8 @@ func (cs Cards) load(ctx context.Context, o *instance.Instance) error {
 	return nil
 }
 
-// Check succeeds if a card of the site confirms the signature, which covers the asker and the submission too if the statement
-// names them.
+// Check succeeds if one of the site's cards confirms the signature. The signature also covers the asker and the submission if the
+// statement names them.
 func (cs Cards) Check(s concordat.Statement) error {
 	cards := cs[s.Site]
 	if len(cards) == 0 {
@@ -141,12 +141,12 @@ func (cs Cards) Check(s concordat.Statement) error {
 	return err
 }
 
-// fill copies src, which is empty or as long as dst.
+// fill copies src into dst; src must be empty or the same length as dst.
 func fill(dst, src []byte) bool {
 	return copy(dst, src) == len(src) && (len(src) == 0 || len(src) == len(dst))
 }
 
-// ParseDate returns the beginning of a day; zero for "".
+// ParseDate returns the beginning of a day, or the zero time for "".
 func ParseDate(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -158,7 +158,7 @@ func ParseDate(s string) (time.Time, error) {
 	return t, nil
 }
 
-// Operator returns the name under which the person at the command line is recorded.
+// Operator returns the name recorded for the person at the command line.
 func Operator() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return "cli:" + u.Username
@@ -166,7 +166,7 @@ func Operator() string {
 	return "cli"
 }
 
-// WithCluster calls f with the newest view of the cluster.
+// WithCluster calls f with the latest view of the cluster.
 func (a *Site) WithCluster(ctx context.Context, f func(*instance.Instance, *instance.Observer, *cluster.Layout) error) error {
 	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 		if !o.Clustered() {

@@ -19,13 +19,13 @@ import (
 	"concordat/partners"
 )
 
-// Site is the terminal of a command with the folder of the site that it works on.
+// Site combines a command's terminal with the folder of the site that it works on.
 type Site struct {
 	Terminal
-	Data       string // from --data; empty: the environment's folder or, without one, the user's
-	Supervised bool   // serve: a service manager starts the process again
+	Data       string // from --data; if empty, the folder from the environment or the user's default
+	Supervised bool   // serve: a service manager restarts the process
 
-	once    sync.Once // guards signers, which is created at first use
+	once    sync.Once // protects signers, which is created on first use
 	signers *signing.Source
 }
 
@@ -47,7 +47,7 @@ func (a *Site) Dir() (string, error) {
 	return filepath.Join(home, ".local", "share", "concordat"), nil
 }
 
-// Open opens the site of --data, which init has created.
+// Open opens the site in --data, which init must have created.
 func (a *Site) Open(ctx context.Context, w instance.Mode) (*instance.Instance, error) {
 	dir, err := a.Dir()
 	if err != nil {
@@ -63,20 +63,20 @@ func (a *Site) With(ctx context.Context, w instance.Mode, f func(*instance.Insta
 		return err
 	}
 	err = f(o)
-	// An interrupted command has ended too, so this is done after it as well.
+	// Do this even after an interruption, because the command has ended then too.
 	if kept := o.KeepAuditHead(context.WithoutCancel(ctx)); errors.Is(kept, concordat.ErrCorrupt) && err == nil {
 		a.Warn("%v; see concordat audit verify", kept)
 	}
 	return errors.Join(err, o.Close())
 }
 
-// PartnerOptions say how commands communicate with partners of the site.
+// PartnerOptions returns the options for communicating with the site's partners.
 func (a *Site) PartnerOptions(o *instance.Instance) partners.Options {
 	log := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: max(o.Config.Log.Level, slog.LevelWarn)}))
 	return partners.Options{Log: log, Tell: a.Warn}
 }
 
-// Partners opens the keystore and the card of the site, for communication with its partners.
+// Partners opens the site's keystore and card to communicate with its partners.
 func (a *Site) Partners(ctx context.Context, o *instance.Instance) (*partners.Client, error) {
 	return partners.Open(ctx, o, a.PartnerOptions(o))
 }
@@ -95,7 +95,7 @@ func (a *Site) Signatures() *signing.Source {
 	return a.signers
 }
 
-// AskPassphrase reads a passphrase from the terminal.
+// AskPassphrase prompts for a passphrase on the terminal.
 func (a *Site) AskPassphrase(prompt string) (crypto.Secret, error) {
 	f, ok := a.Stdin.(*os.File)
 	if !ok || !IsTerminal(a.Stdin) {
@@ -113,13 +113,13 @@ func (a *Site) AskPassphrase(prompt string) (crypto.Secret, error) {
 	return crypto.Passphrase(b), nil
 }
 
-// IsTerminal reports whether r is a terminal, so that questions can be asked.
+// IsTerminal reports whether r is a terminal, where the user can be prompted.
 func IsTerminal(r io.Reader) bool {
 	f, ok := r.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// NewPassphrase asks twice, or reads the named file.
+// NewPassphrase prompts twice, or reads the given file.
 func (a *Site) NewPassphrase(path string) (crypto.Secret, error) {
 	if path != "" {
 		return instance.PassphraseFrom(path)
@@ -135,7 +135,7 @@ func (a *Site) NewPassphrase(path string) (crypto.Secret, error) {
 	return one, err
 }
 
-// OpenKeys opens the keystore of the folder; see OpenKeystore.
+// OpenKeys opens the folder's keystore; see OpenKeystore.
 func (a *Site) OpenKeys(dir string) (*instance.Keystore, *crypto.Identity, error) {
 	return instance.OpenKeystore(dir, a.AskPassphrase)
 }

@@ -15,17 +15,17 @@ import (
 	"golang.org/x/term"
 )
 
-// Terminal has the streams that a command reads from and writes to. Its methods are safe for concurrent use.
+// Terminal contains the streams that a command reads and writes. Its methods are safe for concurrent use.
 type Terminal struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	JSON           bool // results are JSON lines
-	Quiet          bool // no progress
+	JSON           bool // print results as JSON lines
+	Quiet          bool // show no progress
 
-	mu sync.Mutex // guards stdout
+	mu sync.Mutex // protects stdout
 }
 
-// Line prints v as one JSON line on stdout.
+// Line prints v to stdout as one line of JSON.
 func (t *Terminal) Line(v any) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -34,15 +34,14 @@ func (t *Terminal) Line(v any) error {
 	return e.Encode(v)
 }
 
-// Say prints a line for people on stdout, unless --json asks for only JSON. Titles and names from outside cannot control the
-// terminal.
+// Say prints a line of text to stdout unless --json is set. External titles and names cannot control the terminal.
 func (t *Terminal) Say(format string, args ...any) {
 	if !t.JSON {
 		fmt.Fprintln(t.Stdout, Printable(fmt.Sprintf(format, args...)))
 	}
 }
 
-// Show prints the output of write on w for people, in the same way as Say.
+// Show prints the output of write to w as text, with the same protection as Say.
 func Show(w io.Writer, write func(io.Writer) error) error {
 	var b strings.Builder
 	err := write(&b)
@@ -50,12 +49,12 @@ func Show(w io.Writer, write func(io.Writer) error) error {
 	return errors.Join(err, failed)
 }
 
-// Warn prints a line on stderr.
+// Warn prints a line to stderr.
 func (t *Terminal) Warn(format string, args ...any) {
 	fmt.Fprintln(t.Stderr, Printable(fmt.Sprintf("concordat: "+format, args...)))
 }
 
-// Printable replaces the characters of s that could control a terminal, except tabs and the ends of lines, with U+FFFD.
+// Printable replaces characters that could control a terminal with U+FFFD, except for tabs and line ends.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) {
@@ -65,13 +64,13 @@ func Printable(s string) string {
 	}, s)
 }
 
-// Bar is a progress bar on a terminal, and does nothing elsewhere.
+// Bar is a progress bar on a terminal; elsewhere it does nothing.
 type Bar struct{ p *progressbar.ProgressBar }
 
 // Shown reports whether the bar is visible.
 func (b Bar) Shown() bool { return b.p != nil }
 
-// Progress starts a progress bar over total steps, -1 if the number is unknown.
+// Progress starts a progress bar with the given number of steps, or -1 if unknown.
 func (t *Terminal) Progress(total int64, title string) Bar {
 	f, ok := t.Stderr.(*os.File)
 	if t.Quiet || !ok || !term.IsTerminal(int(f.Fd())) {
@@ -82,7 +81,7 @@ func (t *Terminal) Progress(total int64, title string) Bar {
 		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionFullWidth())}
 }
 
-// A bar fails only if its terminal is gone, so the error is dropped.
+// A bar fails only if its terminal is gone, so ignore the error.
 
 // Add advances the bar by n steps.
 func (b Bar) Add(n int) {
@@ -98,7 +97,7 @@ func (b Bar) Set(n int) {
 	}
 }
 
-// Max changes the number of steps.
+// Max changes the total number of steps.
 func (b Bar) Max(n int) {
 	if b.p != nil {
 		b.p.ChangeMax(n)
@@ -112,7 +111,7 @@ func (b Bar) Done() {
 	}
 }
 
-// Report prints one result, as JSON or for people.
+// Report prints one result, as JSON or as text.
 func (t *Terminal) Report(v any, format string, args ...any) error {
 	if t.JSON {
 		return t.Line(v)
@@ -121,7 +120,7 @@ func (t *Terminal) Report(v any, format string, args ...any) error {
 	return nil
 }
 
-// Percent prints a share, or a dash for one that was not measured.
+// Percent formats a share, or returns a dash if it was not measured.
 func Percent(v *float64) string {
 	if v == nil {
 		return "   -"

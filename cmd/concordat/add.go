@@ -74,20 +74,20 @@ changes nothing; a changed file replaces its document. After an interruption, re
 	return c
 }
 
-// adder is one run of add.
+// adder is a single run of add.
 type adder struct {
 	a        *app
 	o        *instance.Instance
 	library  concordat.LibraryID
-	date     concordat.Date // of all documents; empty: each document's own
+	date     concordat.Date // for all documents; if empty, each document has its own date
 	failures failures
 	bar      cli.Bar
 
 	added, replaced, unchanged, skipped, sentences int
-	owner                                          map[concordat.DocumentID]string // the file of this run that has the id
+	owner                                          map[concordat.DocumentID]string // the file of this run that defines the ID
 
-	mu sync.Mutex // guards pending: files are read while batches are written
-	// pending maps a document that is not yet durable to the record of its file that follows.
+	mu sync.Mutex // protects pending: files are read while batches are written
+	// pending maps each document that is not yet durable to the record of the file that ends with it.
 	pending map[concordat.DocumentID]store.SourceState
 }
 
@@ -113,16 +113,16 @@ func (ad *adder) dryRun(ctx context.Context, files []input) error {
 	return nil
 }
 
-// unchangedFile reports whether an earlier run has handled the file in its current state.
+// unchangedFile reports whether an earlier run has processed the file in its current state.
 func (ad *adder) unchangedFile(ctx context.Context, f input) bool {
 	if ad.date != "" {
-		return false // the text may be unchanged, but the date has changed
+		return false // even if the text is unchanged, the date is not
 	}
 	s, err := ad.o.Store.Catalogue.SourceState(ctx, ad.library, f.place())
 	return err == nil && s.Unchanged(f.size, f.modified)
 }
 
-// extracted is a file with the text read from it.
+// extracted is a file and the text extracted from it.
 type extracted struct {
 	input
 	items []sandbox.Item
@@ -156,7 +156,7 @@ func (ad *adder) run(ctx context.Context, files []input) error {
 	return cmp.Or(err, ad.failures.err())
 }
 
-// documents yields the documents of all files, in order. Files are read ahead on all cores, except tables and unchanged files.
+// documents yields the documents of all files in order. Files other than tables and unchanged files are read ahead on all cores.
 func (ad *adder) documents(ctx context.Context, r *instance.Reader, files []input) func(yield func(site.Incoming, error) bool) {
 	return func(yield func(site.Incoming, error) bool) {
 		read := func(ctx context.Context, f input) extracted {
@@ -177,7 +177,7 @@ func (ad *adder) documents(ctx context.Context, r *instance.Reader, files []inpu
 	}
 }
 
-// give passes the documents of one file to yield, and reports whether to continue.
+// give passes the documents of one file to yield and reports whether to continue.
 func (ad *adder) give(ctx context.Context, e extracted, yield func(site.Incoming, error) bool) bool {
 	defer ad.bar.Add(1)
 	state := store.SourceState{Library: ad.library, Path: e.place(), Size: e.size, Modified: e.modified}
@@ -222,7 +222,7 @@ func (ad *adder) give(ctx context.Context, e extracted, yield func(site.Incoming
 	return true
 }
 
-// refuse records why a document of a file is not added, and reports whether to continue.
+// refuse records why a document of a file was not added, and reports whether to continue.
 func (ad *adder) refuse(ctx context.Context, f input, path string, why error, yield func(site.Incoming, error) bool) bool {
 	if err := ad.fail(ctx, f, path, why); err != nil {
 		yield(site.Incoming{}, err)
@@ -231,7 +231,7 @@ func (ad *adder) refuse(ctx context.Context, f input, path string, why error, yi
 	return true
 }
 
-// giveTable yields the documents of a table. A table is recorded as handled with its last document.
+// giveTable yields the documents of a table. A table is recorded as processed together with its last document.
 func (ad *adder) giveTable(ctx context.Context, f input, state store.SourceState, yield func(site.Incoming, error) bool) bool {
 	if ad.unchangedFile(ctx, f) {
 		ad.skipped++
@@ -282,7 +282,7 @@ func (ad *adder) giveTable(ctx context.Context, f input, state store.SourceState
 	return true
 }
 
-// own refuses an id that two files of this run share: the second would silently replace the first.
+// own rejects an ID that occurs in two files of this run; otherwise the second document would silently replace the first.
 func (ad *adder) own(d site.Incoming, path string) error {
 	if other, ok := ad.owner[d.ID]; ok && other != path {
 		return fmt.Errorf("document id %q: %w: %s gave it in this run; add both files to different libraries or from a common folder", d.ID,
@@ -292,7 +292,7 @@ func (ad *adder) own(d site.Incoming, path string) error {
 	return nil
 }
 
-// note records that id is the last document of a file.
+// note records that the document with this ID is the last one of a file.
 func (ad *adder) note(id concordat.DocumentID, s store.SourceState) {
 	ad.mu.Lock()
 	defer ad.mu.Unlock()
@@ -307,7 +307,7 @@ func (ad *adder) fail(ctx context.Context, f input, path string, err error) erro
 	return errors.Join(ad.failures.add(e), ad.o.Store.Catalogue.PutSourceState(ctx, state))
 }
 
-// ingested records one document that is in the library.
+// ingested records a document that has reached the library.
 func (ad *adder) ingested(d site.Ingested) error {
 	switch d.Outcome {
 	case site.Added:

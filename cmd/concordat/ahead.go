@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ahead yields the results of work for each element of in, in order. work runs ahead on all cores; the same number of further
-// results may wait. in is iterated in its own goroutine. When the receiver stops, the context of work is cancelled, and ahead
-// returns once all work has returned.
+// ahead yields the result of work for each element of in, in order. work runs ahead on all cores, with the same number of results
+// buffered. in is iterated in a separate goroutine. When the consumer stops, ahead cancels the context of work and returns after all
+// calls of work have returned.
 func ahead[In, Out any](ctx context.Context, in iter.Seq[In], work func(context.Context, In) Out) iter.Seq[Out] {
 	return func(yield func(Out) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -36,7 +36,7 @@ func ahead[In, Out any](ctx context.Context, in iter.Seq[In], work func(context.
 		}()
 		defer func() {
 			cancel()
-			for range slots { // closed when all work has returned
+			for range slots { // closed when all calls of work have returned
 			}
 		}()
 		for slot := range slots {

@@ -99,7 +99,7 @@ func (a *app) tellBackup(dir string, m *backup.Manifest) error {
 	return nil
 }
 
-// shortened abbreviates recipients so that they fit on one line and can still be told apart.
+// shortened abbreviates recipients to fit on one line, but keeps them distinguishable.
 func shortened(recipients []string) []string {
 	all := make([]string, len(recipients))
 	for i, r := range recipients {
@@ -110,7 +110,7 @@ func shortened(recipients []string) []string {
 	return all
 }
 
-// Files of a backup besides the state of the site, and which of them are secrets.
+// The files of a backup other than the site's state, some of them secret.
 var (
 	backedUp = []string{instance.ConfigName}
 	secrets  = []string{instance.KeystoreName, instance.KeyFileName, instance.IndexKeyName, instance.LTIKeyName}
@@ -128,7 +128,7 @@ func (a *app) backup(ctx context.Context, dir string, f backupFlags) error {
 		if err := backupPlace(dir); err != nil {
 			return err
 		}
-		lock, err := instance.LockIndex(dir) // two backups at once would remove each other's states
+		lock, err := instance.LockIndex(dir) // two simultaneous backups would delete each other's states
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (a *app) backup(ctx context.Context, dir string, f backupFlags) error {
 	})
 }
 
-// apart fails if one of two folders is inside the other: a backup within the site would itself be backed up, and be lost with the
+// apart fails if one folder is inside the other: a backup inside the site would itself be backed up, and would be lost together with the
 // site.
 func apart(site, dir string) error {
 	for _, pair := range [][2]string{{site, dir}, {dir, site}} {
@@ -154,7 +154,7 @@ func apart(site, dir string) error {
 	return nil
 }
 
-// backupPlace creates the folder, and refuses one that holds anything else.
+// backupPlace creates the folder, and refuses a folder with other contents.
 func backupPlace(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -242,16 +242,16 @@ func (a *app) makeBackup(ctx context.Context, o *instance.Instance, dir string, 
 		Audit: t.Audit, Documents: t.Documents, Sentences: t.Sentences, Shards: t.Shards})
 }
 
-// backupNeeds returns the maximum number of bytes that a new backup will write, and fails if the disk has less room.
+// backupNeeds returns the maximum number of bytes that a new backup will write, and fails if the disk has too little space.
 func (a *app) backupNeeds(from, dir string, stages bool) (int64, error) {
 	var need, staged int64
 	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
-			return nil // files that are removed in the meantime need no space
+			return nil // removed in the meantime; no space needed
 		}
-		rel, _ := filepath.Rel(from, path) // path is below from
+		rel, _ := filepath.Rel(from, path) // path is always below from
 		if part := instance.PartOf(rel); part == "other" {
-			return nil // the keys and the configuration are small, and mirrors are not backed up
+			return nil // the keys and configuration are small, and mirrors are not backed up
 		}
 		if _, err := os.Stat(filepath.Join(dir, rel)); err == nil && instance.PartOf(rel) == instance.OriginalsName {
 			return nil
@@ -276,7 +276,7 @@ func (a *app) backupNeeds(from, dir string, stages bool) (int64, error) {
 		err = fmt.Errorf("%w: before it is encrypted, the backup needs up to %d MiB, %s has %d MiB", concordat.ErrDiskFull, staged>>20+1, from,
 			free>>20)
 	}
-	if left == free && all == size { // one disk
+	if left == free && all == size { // same disk
 		need += staged
 	}
 	if err == nil && left < need {
@@ -285,10 +285,10 @@ func (a *app) backupNeeds(from, dir string, stages bool) (int64, error) {
 	return need, err
 }
 
-// A site of several machines differs in the following: its index consists of all shards, wherever their masters are, and
-// is stored below a node's folder, so that a machine restored from the backup holds all shards.
+// For a site with several machines, the index consists of all shards, wherever their masters are, stored under a node's folder. A machine
+// restored from the backup therefore holds all shards.
 
-// addOriginals adds the submitted files, from the folder or the database.
+// addOriginals adds the submitted files from the folder or the database.
 func addOriginals(ctx context.Context, o *instance.Instance, m *backup.Making) (damaged []string, err error) {
 	if o.Config.Store.URL == "" {
 		return m.AddOriginals(ctx, filepath.Join(o.Dir, instance.OriginalsName))
@@ -308,7 +308,7 @@ func addOriginals(ctx context.Context, o *instance.Instance, m *backup.Making) (
 	return damaged, err
 }
 
-// dropKeys removes the keystore that the nodes of a site share, with its bytes, from the copy of their store.
+// dropKeys removes the nodes' shared keystore, including its bytes, from the copy of their store.
 func dropKeys(ctx context.Context, path string) (err error) {
 	db, err := store.Open(ctx, path)
 	if err != nil {
@@ -325,8 +325,8 @@ func dropKeys(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// addNamed adds the files in the site's folder that its configuration names, for example those that a node received when it
-// joined, under the names that they have there.
+// addNamed adds the files in the site's folder that its configuration names, under the same names. An example is the files that a node
+// received when it joined.
 func addNamed(o *instance.Instance, m *backup.Making) error {
 	for _, f := range o.Config.Files() {
 		path := f.Path
@@ -334,7 +334,7 @@ func addNamed(o *instance.Instance, m *backup.Making) error {
 			path = filepath.Join(o.Dir, path)
 		}
 		if rel, err := filepath.Rel(o.Dir, path); err != nil || !filepath.IsLocal(rel) {
-			continue // kept elsewhere on purpose
+			continue // deliberately kept elsewhere
 		}
 		if _, err := m.AddFile(path, f.Name); err != nil {
 			return err

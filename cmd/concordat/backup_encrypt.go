@@ -17,14 +17,14 @@ import (
 	"concordat/instance/backup"
 )
 
-// backupFlags are the flags of backup.
+// backupFlags contains the flags of backup.
 type backupFlags struct {
 	withoutKeys, passphrase, plain bool
 	recipients                     []string
 	passphraseFile                 string
 }
 
-// encryption returns how a backup is encrypted; nil: not encrypted.
+// encryption returns the encryption of a backup, or nil if it is not encrypted.
 func (a *app) encryption(ctx context.Context, o *instance.Instance, f backupFlags) (*backup.Encrypt, error) {
 	ways := 0
 	for _, given := range []bool{f.plain, len(f.recipients) > 0, f.passphrase || f.passphraseFile != ""} {
@@ -77,13 +77,13 @@ func (a *app) encryption(ctx context.Context, o *instance.Instance, f backupFlag
 	return &e, nil
 }
 
-// stage holds the state of the site until it is encrypted. A backup has one.
+// stage holds the site's state until it is encrypted. There is one per backup.
 type stage struct {
 	dir, state string
 	lock       *os.File
 }
 
-// takeStage creates the stage in the folder of the site, and removes the remains of an earlier one.
+// takeStage creates the stage in the site's folder after removing what is left of an earlier one.
 func takeStage(site string) (*stage, error) {
 	dir := filepath.Join(site, instance.BackupStageName)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -105,10 +105,10 @@ func takeStage(site string) (*stage, error) {
 
 func (s *stage) release() error { return errors.Join(os.RemoveAll(s.dir), s.lock.Close()) }
 
-// openFlags specify how to open an encrypted backup.
+// openFlags specifies how to open an encrypted backup.
 type openFlags struct {
 	identity, passphraseFile string
-	passphrase               bool // ask for it
+	passphrase               bool // prompt for it
 }
 
 func (f *openFlags) add(c *cobra.Command) {
@@ -118,13 +118,13 @@ func (f *openFlags) add(c *cobra.Command) {
 		"file whose first line is the passphrase of the backup (default: what $"+instance.BackupPassphraseVariable+" names, else the terminal)")
 }
 
-// given reports whether something that opens a backup was named.
+// given reports whether the flags name any means of opening a backup.
 func (f openFlags) given() bool {
 	return f.identity != "" || f.passphraseFile != "" || f.passphrase || os.Getenv(instance.BackupIdentityVariable) != "" ||
 		os.Getenv(instance.BackupPassphraseVariable) != ""
 }
 
-// unlock makes an encrypted backup readable.
+// unlock decrypts access to an encrypted backup.
 func (a *app) unlock(b *backup.Backup, f openFlags) error {
 	if b.Unlocked() {
 		return nil

@@ -29,7 +29,7 @@ import (
 	"concordat/store"
 )
 
-// cliRunner is the runner of batches for commands.
+// cliRunner identifies the command line as a runner of batches.
 const cliRunner = "command"
 
 type batchCheckFlags struct {
@@ -153,7 +153,7 @@ func (a *app) batch(ctx context.Context, o *instance.Instance, paths []string, f
 	return f.exit(w.v, busy)
 }
 
-// exit returns the error with which the command ends, or nil.
+// exit returns the command's final error, or nil.
 func (f *batchCheckFlags) exit(v *batch.View, busy bool) error {
 	incomplete := busy
 	for _, m := range v.Members {
@@ -171,7 +171,7 @@ func (f *batchCheckFlags) exit(v *batch.View, busy bool) error {
 	return nil
 }
 
-// asItems converts the results of extraction.
+// asItems converts extraction results.
 func asItems(in []sandbox.Item) []site.Item {
 	var out []site.Item
 	for _, item := range in {
@@ -189,7 +189,7 @@ func asItems(in []sandbox.Item) []site.Item {
 	return out
 }
 
-// reason returns the cause of the failure without the path.
+// reason returns the cause of the failure, without the path.
 func (f failure) reason() string {
 	f.Path = ""
 	return strings.TrimPrefix(f.String(), ": ")
@@ -307,11 +307,11 @@ func batchInputs(files []input, job batch.Job) ([]store.BatchInput, string, erro
 	return out, hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// batchStages maps each stage to its description for people.
+// batchStages maps each stage to its description for users.
 var batchStages = map[string]string{batch.StageRead: "reading", batch.StageCompare: "comparing with one another",
 	batch.StageLeads: "looking for leads", batch.StageCheck: "checking against libraries"}
 
-// batchProgress shows each stage on stderr: as a bar on a terminal, otherwise as a line at its beginning and end.
+// batchProgress shows each stage on stderr: on a terminal as a bar, otherwise as a line at the beginning and at the end.
 func (a *app) batchProgress() func(stage string, done, total int) {
 	var mu sync.Mutex
 	var now string

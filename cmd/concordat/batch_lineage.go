@@ -10,7 +10,7 @@ import (
 	"concordat/store"
 )
 
-// batchLineage sets which pairs do not count.
+// batchLineage selects the pairs that do not count.
 func (a *app) batchLineage(with withBatch) *cobra.Command {
 	rules := batch.DefaultLineage()
 	c := &cobra.Command{Use: "lineage ID", Short: "Set which pairs of a batch are shown without counting", Args: cobra.ExactArgs(1),

@@ -25,23 +25,23 @@ import (
 )
 
 const (
-	batchPairPages = 1000 // pairs with a page of their own; the tables list all pairs
+	batchPairPages = 1000 // pairs with their own page; the tables list all pairs
 	batchPictures  = 100  // clusters with a picture
 )
 
-// batchWriter writes the results of a batch to a folder.
+// batchWriter writes the results of a batch into a folder.
 type batchWriter struct {
 	a        *app
 	o        *instance.Instance
 	v        *batch.View
 	leads    *batch.ViewedLeads
 	wording  []batch.WordingLine
-	rules    report.Rules // for a batch without rules of its own
+	rules    report.Rules // for batches without their own rules
 	language report.Language
 	dir      string
 }
 
-// open reads the results of the batch.
+// open reads the results of a batch.
 func (w *batchWriter) open(ctx context.Context, id string) (err error) {
 	if w.v, err = batch.Open(ctx, w.o.Store, id); err == nil {
 		w.leads, err = w.v.Leads(ctx, w.o.Store, w.rules)
@@ -54,7 +54,7 @@ func (w *batchWriter) open(ctx context.Context, id string) (err error) {
 
 func (w *batchWriter) overview() string { return filepath.Join(w.dir, "index.html") }
 
-// write writes the reports, the pages of pairs, and the overview with its tables.
+// write writes the reports, the pair pages, and the overview with its tables.
 func (w *batchWriter) write(ctx context.Context) error {
 	for _, dir := range []string{"reports", "pairs"} {
 		if err := os.MkdirAll(filepath.Join(w.dir, dir), 0o755); err != nil {
@@ -65,7 +65,7 @@ func (w *batchWriter) write(ctx context.Context) error {
 	defer b.Done()
 	for i, m := range w.v.Members {
 		if m.Task != "" {
-			if err := w.report(ctx, i); err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted since
+			if err := w.report(ctx, i); err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted in the meantime
 				return fmt.Errorf("report of %s: %w", m.Name, err)
 			}
 		}
@@ -75,7 +75,7 @@ func (w *batchWriter) write(ctx context.Context) error {
 	for _, l := range w.leads.Leads[:min(len(w.leads.Leads), batchPairPages)] {
 		pairs = append(pairs, batch.ViewedPair{A: l.A, B: l.B})
 	}
-	written := map[string]bool{} // two documents may be a pair, and have several leads
+	written := map[string]bool{} // two documents can be a pair and also have several leads
 	for _, p := range pairs {
 		name := w.pairPath(p)
 		if written[name] {
@@ -111,7 +111,7 @@ func (w *batchWriter) write(ctx context.Context) error {
 	}, paths...)
 }
 
-// reportPath returns a member's report below the folder.
+// reportPath returns the path of a member's report, relative to the folder.
 func (w *batchWriter) reportPath(i int) string {
 	return path.Join("reports", fmt.Sprintf("%04d.html", w.v.Members[i].Number+1))
 }
@@ -147,8 +147,7 @@ func (w *batchWriter) pair(ctx context.Context, p batch.ViewedPair) error {
 	return w.a.writeFile(rep, outFlags{out: filepath.Join(w.dir, filepath.FromSlash(w.pairPath(p))), format: "html"})
 }
 
-// lines calls line for every line of the JSON output: members, pairs, clusters, leads, leads said by many, shared wording, and
-// the batch.
+// lines calls line for each line of the JSON output: members, pairs, clusters, leads, common leads, shared wording, and the batch.
 func (w *batchWriter) lines(line func(any) error) error {
 	for _, m := range w.v.MemberLines() {
 		if err := line(m); err != nil {
@@ -198,13 +197,13 @@ type batchSummary struct {
 	Documents int     `json:"documents"`
 	Unread    int     `json:"unread"`
 	Threshold float64 `json:"threshold"`
-	Pairs     int     `json:"pairs"` // pairs that reach the threshold and count
+	Pairs     int     `json:"pairs"` // counted pairs that reach the threshold
 	Excused   int     `json:"excused"`
-	Undecided int     `json:"undecided"` // wording that an officer must decide about
+	Undecided int     `json:"undecided"` // wording that awaits an officer's decision
 	Clusters  int     `json:"clusters"`
-	Leads     *int    `json:"leads"` // null: not requested
-	Many      int     `json:"many"`  // stretches that at least three documents contain, each in its own words
-	// LeftOut are the files of archives that were not read.
+	Leads     *int    `json:"leads"` // null: leads were not requested
+	Many      int     `json:"many"`  // statements that at least three documents make, each in different words
+	// LeftOut lists the files in archives that were not read.
 	LeftOut  *concordat.LeftOut `json:"left_out,omitempty"`
 	Overview string             `json:"overview,omitempty"`
 	Reports  string             `json:"reports,omitempty"`
@@ -237,7 +236,7 @@ func (w *batchWriter) summary() batchSummary {
 	return s
 }
 
-// tell prints the result.
+// tell prints the results.
 func (w *batchWriter) tell() error {
 	if w.a.JSON {
 		return w.lines(w.a.Line)
@@ -272,14 +271,14 @@ func (w *batchWriter) tell() error {
 	return nil
 }
 
-// tellLeftOut prints which files of archives were left out, if any.
+// tellLeftOut prints the archive files that were left out, if any.
 func (w *batchWriter) tellLeftOut(s batchSummary) {
 	if s.LeftOut != nil {
 		w.a.Say("  left out of archives: %s", leftOutWords(*s.LeftOut))
 	}
 }
 
-// leftOutWords counts and names files of archives that were left out. Retention removes the names.
+// leftOutWords describes the archive files that were left out, with their number and names. The retention policy removes the names.
 func leftOutWords(out concordat.LeftOut) string {
 	s := report.Plural(out.Count, "hidden, lock or system file", "hidden, lock or system files")
 	if len(out.Names) == 0 {
@@ -292,7 +291,7 @@ func leftOutWords(out concordat.LeftOut) string {
 	return s
 }
 
-// sections names the sections that reach the threshold in a pair where neither document does.
+// sections names the sections that reach the threshold in pairs where neither whole document does.
 func (w *batchWriter) sections(p batch.ViewedPair) string {
 	out := ""
 	for _, s := range w.v.SectionsOf(p) {
@@ -301,7 +300,7 @@ func (w *batchWriter) sections(p batch.ViewedPair) string {
 	return out
 }
 
-// tellLeads prints the leads between documents, if requested.
+// tellLeads prints the leads between documents, if they were requested.
 func (w *batchWriter) tellLeads() {
 	if !w.v.Job.Leads {
 		return
@@ -321,13 +320,13 @@ func (w *batchWriter) tellLeads() {
 	}
 }
 
-// batchPage is the data of the template.
+// batchPage is the template's data.
 type batchPage struct {
 	Sum      batchSummary
 	Title    string
 	Overview template.HTML
 	Clusters []batchPageCluster
-	Matrix   batchMatrix // of all documents; empty: there are too many
+	Matrix   batchMatrix // of all documents; empty if they are too many
 	Pairs    []batchPagePair
 	Leads    []batchPageLead
 	Many     []batch.ManyLine
@@ -340,9 +339,9 @@ type batchPageCluster struct {
 	Number    int
 	Picture   template.HTML
 	Documents []batchPageMember
-	Bridges   int // counted pairs with documents of other clusters
+	Bridges   int // counted pairs between different clusters
 	Matrix    batchMatrix
-	More      int // documents that the matrix leaves out
+	More      int // documents missing from the matrix
 }
 
 type batchPageMember struct {
@@ -350,8 +349,8 @@ type batchPageMember struct {
 	Name, Title, Author, Group, Share, Error string
 	Report                                   string
 	Cluster                                  int
-	Pairs                                    int    // pairs of its cluster that include it
-	Largest                                  string // largest share of these pairs
+	Pairs                                    int    // pairs in its cluster that include it
+	Largest                                  string // the largest share in these pairs
 }
 
 type batchPagePair struct {
@@ -440,7 +439,7 @@ func (w *batchWriter) page(out *bufio.Writer) error {
 	if err := screen.WriteOverview(&b, sizes); err != nil {
 		return err
 	}
-	p.Overview = template.HTML(b.String()) // our own elements, texts escaped
+	p.Overview = template.HTML(b.String()) // our own markup, with escaped texts
 	for i, line := range v.PairLines()[:min(len(v.Pairs), batchPairPages)] {
 		p.Pairs = append(p.Pairs, batchPagePair{A: line.A, B: line.B, Share: inPercent(line.Share), ShareA: inPercent(line.ShareA),
 			ShareB: inPercent(line.ShareB),
@@ -461,7 +460,7 @@ func (w *batchWriter) page(out *bufio.Writer) error {
 
 func inPercent(share float64) string { return strings.TrimSpace(cli.Percent(&share)) }
 
-// batchShow makes the parts of the page.
+// batchShow builds the parts of the page.
 type batchShow struct {
 	w     *batchWriter
 	lines []batch.MemberLine
@@ -477,7 +476,7 @@ func (s *batchShow) member(i int) batchPageMember {
 	return m
 }
 
-// matrix returns the matrix of documents and numbers them by their places in it.
+// matrix returns the matrix of documents and numbers the documents by position.
 func (s *batchShow) matrix(docs []int) (m batchMatrix) {
 	for n, i := range docs {
 		head := s.member(i)
@@ -489,7 +488,7 @@ func (s *batchShow) matrix(docs []int) (m batchMatrix) {
 			if share, ok := s.w.v.Shares[[2]int{i, j}]; ok {
 				cell = inPercent(share)
 			} else if i != j {
-				cell = inPercent(0) // compared, with nothing in common
+				cell = inPercent(0) // compared, but nothing in common
 			}
 			row = append(row, cell)
 		}
@@ -506,7 +505,7 @@ func (s *batchShow) cluster(n int, d batch.Cluster) (batchPageCluster, error) {
 	for _, x := range d.Documents {
 		of[x.Member] = x
 	}
-	for _, i := range c { // in the order of the picture
+	for _, i := range c { // in the picture's order
 		m := s.member(i)
 		m.Pairs, m.Largest = of[i].Pairs, inPercent(of[i].Largest)
 		one.Documents = append(one.Documents, m)
@@ -517,6 +516,6 @@ func (s *batchShow) cluster(n int, d batch.Cluster) (batchPageCluster, error) {
 	var b strings.Builder
 	nodes, links := v.Picture(n)
 	err := screen.WriteCluster(&b, fmt.Sprintf("Cluster %d", n), nodes, links)
-	one.Picture = template.HTML(b.String()) // our own elements, texts escaped
+	one.Picture = template.HTML(b.String()) // our own markup, with escaped texts
 	return one, err
 }

@@ -11,7 +11,7 @@ import (
 	"concordat/store"
 )
 
-// batchPair decides about one pair.
+// batchPair records a decision about one pair.
 func (a *app) batchPair(with withBatch) *cobra.Command {
 	var count, discount, byRules bool
 	var why string
@@ -45,7 +45,7 @@ func (a *app) batchPair(with withBatch) *cobra.Command {
 	return c
 }
 
-// pairNumbers returns the numbers of the members of a pair, ordered by their names.
+// pairNumbers returns the member numbers of a pair, in order of their names.
 func pairNumbers(ctx context.Context, o *instance.Instance, id, a, b string) (out [2]int, err error) {
 	members, err := o.Store.Batches.BatchMembers(ctx, id)
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 	"concordat/view"
 )
 
-// actor is the name under which decisions made on the command line are recorded.
+// actor is the name recorded for decisions made on the command line.
 const actor = "command line"
 
-// batchTools returns the commands below batch.
+// batchTools returns the subcommands of batch.
 func (a *app) batchTools() []*cobra.Command {
 	var limit int
 	list := &cobra.Command{Use: "list", Short: "List batches, newest first", Args: cobra.NoArgs,
@@ -72,7 +72,7 @@ func (a *app) batchTools() []*cobra.Command {
 			return withBatch(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
 				err := o.Store.Batches.FinishBatch(ctx, b.ID, concordat.TaskFailed, store.Cause{Detail: "cancelled on the command line"}, nil)
 				if errors.Is(err, store.ErrLease) {
-					return nil // it has ended
+					return nil // it has finished
 				}
 				return err
 			})
@@ -93,7 +93,7 @@ func (a *app) batchTools() []*cobra.Command {
 	return append(all, list)
 }
 
-// findBatch returns the batch that the user named.
+// findBatch returns the batch named by the user.
 func findBatch(ctx context.Context, o *instance.Instance, id string) (store.Batch, error) {
 	b, err := o.Store.Batches.Batch(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -102,7 +102,7 @@ func findBatch(ctx context.Context, o *instance.Instance, id string) (store.Batc
 	return b, err
 }
 
-// completeBatches completes the identity of a batch.
+// completeBatches completes the ID of a batch.
 func (a *app) completeBatches(cmd *cobra.Command, args []string, _ string) (out []string, _ cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

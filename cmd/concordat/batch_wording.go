@@ -7,7 +7,7 @@ import (
 	"concordat/site/batch"
 )
 
-// wordingState says whether wording held by several documents counts.
+// wordingState describes whether wording shared by several documents counts.
 func wordingState(l batch.WordingLine) string {
 	switch {
 	case l.Decide:
@@ -20,10 +20,10 @@ func wordingState(l batch.WordingLine) string {
 	return "does not count: " + string(l.Kind)
 }
 
-// pageNames is the number of documents named in a row of wording on the page.
+// pageNames is the maximum number of documents named in a row of wording on the page.
 const pageNames = 12
 
-// firstNames returns the names shown in a row; wording.csv lists all documents.
+// firstNames returns the names that a row shows; wording.csv lists all documents.
 func firstNames(names []string) string {
 	if n := len(names) - pageNames; n > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:pageNames], ", "), n)

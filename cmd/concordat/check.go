@@ -22,10 +22,10 @@ import (
 	"concordat/site"
 )
 
-// The forms of a report.
+// Report formats.
 var formats = []string{"html", "pdf", "json", "csv", "text"}
 
-// checkFlags are the flags of check.
+// checkFlags contains the flags of check.
 type checkFlags struct {
 	libraries, exclude []string
 	templates          []string
@@ -102,7 +102,7 @@ site. A partner named with --partner is not asked about a mirrored library.`,
 func (f *checkFlags) validate(fl *pflag.FlagSet) error {
 	f.leadsGiven = fl.Changed("leads")
 	share := func(name string, v float64) error {
-		if fl.Changed(name) && !(v > 0 && v <= 1) { // NaN too
+		if fl.Changed(name) && !(v > 0 && v <= 1) { // also rejects NaN
 			return cli.Usagef("--%s %v: want a share above 0, at most 1", name, v)
 		}
 		return nil
@@ -177,7 +177,7 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 	return c.failures.err()
 }
 
-// tellEncoder reports what the encoder was asked, if anything.
+// tellEncoder reports the calls made to the encoder, if any.
 func (a *app) tellEncoder(o *instance.Instance) {
 	e := o.Encoder()
 	if e == nil || a.JSON {
@@ -225,7 +225,7 @@ func (f *checkFlags) options(ctx context.Context, a *app, o *instance.Instance) 
 	return out, f.setTemplates(ctx, a, o, &out)
 }
 
-// setTemplates takes each --template as the name of a section template, or as a file of wording.
+// setTemplates interprets each --template as the name of a section template or as the path of a file with template wording.
 func (f *checkFlags) setTemplates(ctx context.Context, a *app, o *instance.Instance, out *site.CheckOptions) error {
 	chosen := false
 	for _, name := range f.templates {
@@ -254,7 +254,7 @@ func (f *checkFlags) setTemplates(ctx context.Context, a *app, o *instance.Insta
 	return err
 }
 
-// comparison returns the partners and mirrors that the check compares with.
+// comparison returns the partners and mirrors to compare with.
 func (f *checkFlags) comparison() *partners.Comparison {
 	return &partners.Comparison{Partners: f.partners, NoMirrors: f.noMirrors, Standing: f.standing, Level: concordat.Show(f.level),
 		Purpose: f.purpose, Deadline: f.deadline}

@@ -19,7 +19,7 @@ import (
 	"concordat/site"
 )
 
-// checker is one run of check.
+// checker is a single run of check.
 type checker struct {
 	a        *app
 	o        *instance.Instance
@@ -28,29 +28,28 @@ type checker struct {
 	rules    report.Rules
 	language report.Language
 	shown    report.LeadFilter
-	called   report.Names    // what people call sites and libraries
-	several  bool            // reports go to a folder
-	names    map[string]bool // names of the reports written there
-	checked  map[string]bool // names of submissions; only submissionID uses it, in another goroutine
+	called   report.Names    // display names of sites and libraries
+	several  bool            // reports are written to a folder
+	names    map[string]bool // the names of the reports written there
+	checked  map[string]bool // names of submissions; used only by submissionID, in another goroutine
 	failures failures
-	leftOut  atomic.Int64 // hidden, lock and system files in archives
+	leftOut  atomic.Int64 // number of hidden, lock and system files in archives
 
 	reached, incomplete bool
 }
 
-// submitted is a submission in a check.
+// submitted is a submission to check.
 type submitted struct {
 	site.Submission
-	name   string // of its report, if that goes to a folder
-	amid   bool   // another submission from its file follows
-	alone  bool   // no other submission is checked
+	name   string // the name of its report, if reports go to a folder
+	amid   bool   // more submissions from the same file follow
+	alone  bool   // the only submission of this run
 	report *report.Report
-	failed *failure // why there is no text
-	err    error    // ends the command
+	failed *failure // the reason why there is no text
+	err    error    // an error that ends the command
 }
 
-// all checks every file and every member of an archive. Files are read and checked ahead on all cores; reports are written in
-// order.
+// all checks every file, and every member of each archive. It reads and checks ahead on all cores, but writes the reports in order.
 func (c *checker) all(ctx context.Context, r *instance.Reader, files []input) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -65,7 +64,7 @@ func (c *checker) all(ctx context.Context, r *instance.Reader, files []input) er
 		return c.check(ctx, s, b)
 	}) {
 		if err := c.give(s); err != nil {
-			cancel() // stops submissions that wait for one another
+			cancel() // releases submissions that wait for one another
 			return err
 		}
 		if !s.amid && !s.alone {
@@ -76,7 +75,7 @@ func (c *checker) all(ctx context.Context, r *instance.Reader, files []input) er
 	return context.Cause(ctx)
 }
 
-// submissions yields the submissions in files, including those that could not be read.
+// submissions yields the submissions in the files, including unreadable ones.
 func (c *checker) submissions(texts iter.Seq[extracted], files int) iter.Seq[submitted] {
 	return func(yield func(submitted) bool) {
 		for e := range texts {
@@ -105,8 +104,8 @@ func (c *checker) submissions(texts iter.Seq[extracted], files int) iter.Seq[sub
 	}
 }
 
-// submissionID names a submission by its file path within the named folder, so that reports do not show where that folder is
-// on this machine. A second submission with that name gets its full path.
+// submissionID names a submission by its path relative to the given folder, so that reports do not reveal the location of that folder. If
+// the name is taken, the full path is used.
 func (c *checker) submissionID(name, path string) concordat.DocumentID {
 	if c.checked[name] {
 		name = concordat.ShortName(filepath.ToSlash(path))
@@ -115,7 +114,7 @@ func (c *checker) submissionID(name, path string) concordat.DocumentID {
 	return concordat.DocumentID(name)
 }
 
-// check checks one submission. b shows the progress of a single one.
+// check checks one submission. b shows progress if that is the only one.
 func (c *checker) check(ctx context.Context, s submitted, b cli.Bar) submitted {
 	if s.err != nil || s.failed != nil {
 		return s
@@ -142,7 +141,7 @@ func (c *checker) check(ctx context.Context, s submitted, b cli.Bar) submitted {
 	return s
 }
 
-// give writes the report of a submission, or prints what failed.
+// give writes the report of a submission, or prints the failure.
 func (c *checker) give(s submitted) error {
 	switch {
 	case s.err != nil:

@@ -11,16 +11,16 @@ import (
 	"concordat/report"
 )
 
-// leadFlags say which leads a report shows. Their names and values are those of the pages and of the API.
+// leadFlags selects the leads that a report shows. The names and values match those of the web pages and the API.
 type leadFlags struct {
 	state, kind, languages string
 	likelihood             float64
 }
 
-// mostLikelihood bounds --lead-likelihood, as it does in the API.
+// mostLikelihood is the maximum of --lead-likelihood, as in the API.
 const mostLikelihood = 1000
 
-// languagePair matches what report.LanguagePair writes.
+// languagePair matches the output of report.LanguagePair.
 var languagePair = regexp.MustCompile(`^[a-z]{2,3}-[a-z]{2,3}$`)
 
 func (f *leadFlags) add(c *cobra.Command) {
@@ -53,13 +53,13 @@ func (f *leadFlags) validate() error {
 	if f.languages != "" && !languagePair.MatchString(f.languages) {
 		return cli.Usagef("--lead-languages %s: want the codes of two languages, such as en-zh", f.languages)
 	}
-	if !(f.likelihood >= 0 && f.likelihood <= mostLikelihood) { // NaN too
+	if !(f.likelihood >= 0 && f.likelihood <= mostLikelihood) { // also rejects NaN
 		return cli.Usagef("--lead-likelihood %v: want 0 to %d", f.likelihood, mostLikelihood)
 	}
 	return nil
 }
 
-// filter returns the filter that the flags describe. It fails if they filter the leads of a check that does not look for leads.
+// filter returns the filter described by the flags. It fails if the flags filter leads but the check does not look for any.
 func (f *leadFlags) filter(asked bool) (report.LeadFilter, error) {
 	if *f != (leadFlags{}) && !asked {
 		return report.LeadFilter{}, cli.Usagef("--lead-state, --lead-kind, --lead-languages and --lead-likelihood select leads, but the check does not look for any: add --leads")

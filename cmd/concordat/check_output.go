@@ -20,10 +20,10 @@ import (
 	"concordat/report/language"
 )
 
-// outFlags say where a report goes, and in which form.
+// outFlags specifies the destination and format of a report.
 type outFlags struct {
 	out, format, language string
-	pages                 signing.Pages // of a PDF
+	pages                 signing.Pages // for a PDF
 }
 
 func (f *outFlags) add(fl *pflag.FlagSet) {
@@ -32,7 +32,7 @@ func (f *outFlags) add(fl *pflag.FlagSet) {
 	addLanguage(fl, &f.language)
 }
 
-// addLanguage adds the flag for the language of a report.
+// addLanguage adds the report language flag.
 func addLanguage(fl *pflag.FlagSet, to *string) {
 	usage := "language of the report: " + strings.Join(language.Short(), " or ") + " (default: configuration, en)"
 	fl.StringVar(to, "language", "", usage)
@@ -61,13 +61,13 @@ func (f *outFlags) validate() error {
 	return nil
 }
 
-// isFolder reports whether path names a folder that exists or is to be created.
+// isFolder reports whether path is an existing folder or one to create.
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return strings.HasSuffix(path, "/") || err == nil && info.IsDir()
 }
 
-// give writes a report to where the flags say.
+// give writes a report to the destination in the flags.
 func (a *app) give(rep *report.Report, f outFlags) error {
 	if a.JSON {
 		if err := a.reportLine(rep); err != nil {
@@ -98,10 +98,10 @@ func (a *app) give(rep *report.Report, f outFlags) error {
 	return nil
 }
 
-// longestFileName bounds the name of a report in bytes, without its extension.
+// longestFileName is the maximum length in bytes of a report's file name, without the extension.
 const longestFileName = 200
 
-// fileName makes a file name for a report from the submission's name. This run has not used the file name yet.
+// fileName derives a report's file name from the submission's name. The result is unique within this run.
 func (c *checker) fileName(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|`, r) || r < ' ' {
@@ -120,7 +120,7 @@ func (c *checker) fileName(name string) string {
 	return unique
 }
 
-// writeFile writes a report to a temporary file and renames it, so that the path never holds half a report.
+// writeFile writes a report to a temporary file and renames it, so that path never contains a partial report.
 func (a *app) writeFile(rep *report.Report, f outFlags) error {
 	path := f.out
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".report-*")

@@ -14,7 +14,7 @@ import (
 	"concordat/report"
 )
 
-// ruleFlags say what counts: a flag for each row of report.RuleTable, and flags that name documents and files.
+// ruleFlags specifies what counts. It has a flag for each row of report.RuleTable, and flags that name documents and files.
 type ruleFlags struct {
 	whole              report.Rules
 	sources, templates []string
@@ -45,7 +45,7 @@ func (f *ruleFlags) add(fl *pflag.FlagSet) {
 		"file of any format whose wording does not count: a form, a task sheet (repeatable)")
 }
 
-// wordList is a flag that can be repeated, with one word each time.
+// wordList is a repeatable flag that takes one word at a time.
 type wordList[T ~string] []T
 
 func (w *wordList[T]) Set(s string) error { *w = append(*w, T(s)); return nil }
@@ -68,7 +68,7 @@ func (f *ruleFlags) validate() error {
 	return nil
 }
 
-// given reports whether any of the flags was given.
+// given reports whether any of these flags was set.
 func (f *ruleFlags) given() bool { return !reflect.DeepEqual(*f, ruleFlags{}) }
 
 // rules applies the flags to the configured rules.
@@ -76,7 +76,7 @@ func (f *ruleFlags) rules(ctx context.Context, a *app, o *instance.Instance) (re
 	return f.over(ctx, a, o, o.Config.Report.Rules)
 }
 
-// over applies the flags to other rules.
+// over applies the flags to the given rules.
 func (f *ruleFlags) over(ctx context.Context, a *app, o *instance.Instance, r report.Rules) (report.Rules, error) {
 	r = r.Over(f.whole)
 	r.ExcludeSources, r.ExcludeTemplate = slices.Clone(r.ExcludeSources), slices.Clone(r.ExcludeTemplate)

@@ -15,24 +15,24 @@ import (
 // States of a finding.
 const (
 	findingOK      = "ok"
-	findingWarning = "warning" // the site works, but needs attention
-	findingFault   = "fault"   // something does not work, or is lost
-	findingSkipped = "skipped" // not examined, with the reason
+	findingWarning = "warning" // the site works but needs attention
+	findingFault   = "fault"   // something is broken or lost
+	findingSkipped = "skipped" // not examined; the message gives the reason
 )
 
-// finding is the verdict of doctor on one thing.
+// finding is doctor's verdict on one aspect of the site.
 type finding struct {
-	Check  string `json:"check"` // stable, for programs
+	Check  string `json:"check"` // stable, for use by programs
 	State  string `json:"state"`
 	Detail string `json:"detail"`
-	Advice string `json:"advice,omitempty"` // what to do
-	Fix    string `json:"fix,omitempty"`    // what --fix would do, or did
+	Advice string `json:"advice,omitempty"` // how to fix it
+	Fix    string `json:"fix,omitempty"`    // the effect of --fix, planned or done
 	Fixed  bool   `json:"fixed,omitempty"`
 
 	fix func() error
 }
 
-// doctorOptions say what to examine.
+// doctorOptions specifies what to examine.
 type doctorOptions struct {
 	quick, offline bool
 	sample         int
@@ -155,11 +155,11 @@ func (a *app) tellFinding(f *finding, fix bool) error {
 	return nil
 }
 
-// examine runs all checks. Each is as independent as possible: a damaged store does not prevent the keys from
-// being examined.
+// examine runs all checks. The checks are as independent as possible: a damaged store, for example, does not prevent an examination of
+// the keys.
 func (d *doctor) examine(ctx context.Context) error {
 	if !d.folder() {
-		return nil // no site: the other checks would repeat that
+		return nil // no site: the other checks would only repeat this finding
 	}
 	c, err := instance.LoadConfig(d.path(instance.ConfigName))
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"concordat/instance/config"
 )
 
-// What doctor examines on a site of several machines: this machine's place among them, and their state.
+// How doctor examines a site with several machines: this machine's membership, and the state of the others.
 
-// doctor warns this long before a certificate expires. A node renews its own certificate eight months before it expires.
+// doctor warns this long before a certificate expires. A node renews its certificate eight months before it expires.
 const (
 	certificateWarning = 180 * 24 * time.Hour
 	authorityWarning   = 2 * 365 * 24 * time.Hour
@@ -64,7 +64,7 @@ func (d *doctor) certificate(t *cluster.Trust) {
 	}
 }
 
-// nodes examines the members: who is away, which versions run, who holds the authority's key.
+// nodes examines the members: absent nodes, running versions, and the holder of the authority's key.
 func (d *doctor) nodes(w *instance.Observer, l *cluster.Layout, t *cluster.Trust) {
 	m, ok := l.Members[t.Node]
 	switch {
@@ -103,11 +103,11 @@ func (d *doctor) nodes(w *instance.Observer, l *cluster.Layout, t *cluster.Trust
 	}
 }
 
-// asides looks for copies that were put aside, here and on the nodes that answer.
+// asides looks for copies that were set aside, both here and on the nodes that answer.
 func (d *doctor) asides(ctx context.Context, w *instance.Observer, t *cluster.Trust) {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS()}}
 	defer client.CloseIdleConnections()
-	states, _ := (&cluster.HTTPPeers{Client: client, Cluster: t.Cluster}).States(ctx, &w.Seen) // cluster status names silent nodes
+	states, _ := (&cluster.HTTPPeers{Client: client, Cluster: t.Cluster}).States(ctx, &w.Seen) // cluster status shows silent nodes
 	own, err := instance.AsidesOf(d.dir)
 	if err != nil {
 		d.fault("put aside", "check the folder and its permissions", err)

@@ -14,7 +14,7 @@ import (
 	"concordat/meaning/managed"
 )
 
-// encoder asks the encoder about the samples, and reports its speed and quality.
+// encoder sends the samples to the encoder and reports its speed and quality.
 func (d *doctor) encoder(ctx context.Context, c *config.Config) {
 	e, err := instance.NewEncoder(d.dir, c, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -29,7 +29,7 @@ func (d *doctor) encoder(ctx context.Context, c *config.Config) {
 			if s := own.Status(); s.Phase == managed.Ready && !s.Alone {
 				d.warning("encoder_alone", "allow unprivileged user namespaces if it must have no network", "the encoder runs with the network of this machine")
 			}
-			_ = own.Close() // stops it, and never fails
+			_ = own.Close() // stops it; never fails
 		}()
 	}
 	if where := e.Where(); where != "" {

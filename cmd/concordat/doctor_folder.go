@@ -20,9 +20,9 @@ import (
 	"concordat/store"
 )
 
-// doctor explains each file in the folder of a site by what the site does with it, or names it as unexplained.
+// doctor explains the purpose of each file in a site's folder, or lists it as unexplained.
 
-// The names that a site uses, by folder. Folders not listed here are examined elsewhere.
+// The names that a site uses, by folder. Other folders are examined elsewhere.
 var explained = map[string][]string{
 	".": {instance.ConfigName, instance.ConfigName + ".new", instance.StoreName, instance.StoreName + "-wal", instance.StoreName + "-shm",
 		instance.IndexName, instance.NewIndexName, instance.OldIndexName,
@@ -37,20 +37,20 @@ var explained = map[string][]string{
 	filepath.Join(instance.BatchesName, "any"): {instance.IndexName, instance.BatchOut},
 }
 
-// Prefixes of the temporary names that files have until they get their final ones.
+// Prefixes of temporary file names.
 var momentary = []string{instance.AddingPrefix, ".new-store-", ".concordat-", ".replays-", instance.KeystoreName + ".new-",
 	instance.LTIKeyName + ".", instance.BackupStageName}
 
-// momentTime is the age from which a file with a temporary name counts as left by an interruption.
+// momentTime is the age beyond which a temporary file counts as left over from an interruption.
 const momentTime = time.Hour
 
-// screeningTime is the same limit for a screening, which may take days between two records.
+// screeningTime is the equivalent for a screening, which can take days between two records.
 const screeningTime = 7 * 24 * time.Hour
 
-// maxUnexplained bounds the number of files named.
+// maxUnexplained is the maximum number of files to list.
 const maxUnexplained = 20
 
-// contents names files that the program cannot explain.
+// contents lists unexplained files.
 func (d *doctor) contents(ctx context.Context, o *instance.Instance) {
 	before := len(d.findings)
 	var odd []string
@@ -66,12 +66,12 @@ func (d *doctor) contents(ctx context.Context, o *instance.Instance) {
 	}
 }
 
-// screenings names the data that interrupted screenings keep about documents: hashed wording, names and titles.
+// screenings lists the document data that interrupted screenings keep: hashed wording, names and titles.
 func (d *doctor) screenings() error {
 	return d.each(screening.FolderName, func(e fs.DirEntry) error {
 		info, err := e.Info()
 		if err != nil || d.now.Sub(info.ModTime()) < screeningTime {
-			return nil // removed, or still running
+			return nil // removed or still running
 		}
 		path := d.path(filepath.Join(screening.FolderName, e.Name()))
 		d.add(finding{Check: "contents", State: findingWarning, Detail: path + " is left from an interrupted screening",
@@ -105,7 +105,7 @@ func (d *doctor) oddNames(ctx context.Context, o *instance.Instance, odd func(pa
 	return errors.Join(d.screenings(), d.oddBatches(ctx, o, odd), d.oddEpochs(ctx, o, odd), d.oddOriginals(ctx, o, odd))
 }
 
-// each calls f for the entries of a folder of the site, if it exists.
+// each calls f for the entries of a folder in the site, if the folder exists.
 func (d *doctor) each(dir string, f func(fs.DirEntry) error) error {
 	entries, err := os.ReadDir(d.path(dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,18 +119,18 @@ func (d *doctor) each(dir string, f func(fs.DirEntry) error) error {
 	return err
 }
 
-// momentary offers to remove what an interruption left.
+// momentary offers to remove what an interruption has left behind.
 func (d *doctor) momentary(e fs.DirEntry) {
 	info, err := e.Info()
 	if err != nil || d.now.Sub(info.ModTime()) < momentTime {
-		return // removed, or in use
+		return // removed or in use
 	}
 	path := d.path(e.Name())
 	d.add(finding{Check: "contents", State: findingWarning, Detail: path + " is left from interrupted work", Advice: "remove it",
 		Fix: "remove " + path, fix: func() error { return os.RemoveAll(path) }})
 }
 
-// namedInFolder returns the files in the folder that the configuration names, and copies of such files on a node or a restored
+// namedInFolder returns the files in the folder that the configuration names, and the copies of such files on a node or in a restored
 // site.
 func namedInFolder(o *instance.Instance) map[string]bool {
 	out := map[string]bool{}
@@ -174,7 +174,7 @@ func (d *doctor) oddBatches(ctx context.Context, o *instance.Instance, odd func(
 	})
 }
 
-// oddEpochs looks for fingerprints of epochs that the store does not know.
+// oddEpochs looks for fingerprints from epochs that the store does not know.
 func (d *doctor) oddEpochs(ctx context.Context, o *instance.Instance, odd func(string)) error {
 	sets, err := o.Store.Answers.Epochs(ctx)
 	if err != nil {
@@ -194,15 +194,15 @@ func (d *doctor) oddEpochs(ctx context.Context, o *instance.Instance, odd func(s
 	return errors.Join(err, d.oddMirrors(ctx, o, odd))
 }
 
-// oddMirrors looks for indexes of mirrors that the store does not know. The serving process creates a mirror's index before its
-// row, so an index that it holds at the moment is not odd.
+// oddMirrors looks for mirror indexes that the store does not know. The serving process creates a mirror's index before its row, so an
+// index that it currently holds is not odd.
 func (d *doctor) oddMirrors(ctx context.Context, o *instance.Instance, odd func(string)) error {
 	return d.each(partners.MirrorsName, func(e fs.DirEntry) error {
 		path := filepath.Join(partners.MirrorsName, e.Name())
 		if held(d.path(path)) {
 			return nil
 		}
-		mirrors, err := o.Store.Asks.Mirrors(ctx) // read only now: the process that held the index may have ended
+		mirrors, err := o.Store.Asks.Mirrors(ctx) // read only now, because the process that held the index may have ended
 		known := func(m store.Mirror) bool { return partners.MirrorFolder(".", m.Epoch) == path }
 		if _, gone := os.Stat(d.path(path)); err == nil && gone == nil && !slices.ContainsFunc(mirrors, known) {
 			odd(path)
@@ -211,7 +211,7 @@ func (d *doctor) oddMirrors(ctx context.Context, o *instance.Instance, odd func(
 	})
 }
 
-// held reports whether another process has an index open for writing, or is creating it.
+// held reports whether another process has an index open for writing or is creating it.
 func held(dir string) bool {
 	scheme, err := index.SchemeOf(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -225,11 +225,11 @@ func held(dir string) bool {
 	if err != nil {
 		return errors.Is(err, concordat.ErrLocked)
 	}
-	_ = s.Close() // nothing was changed
+	_ = s.Close() // nothing was written
 	return false
 }
 
-// oddOriginals looks for files that no check names, and that the hourly sweep should have removed.
+// oddOriginals looks for files that no check refers to and that the hourly sweep should have removed.
 func (d *doctor) oddOriginals(ctx context.Context, o *instance.Instance, odd func(string)) error {
 	root := d.path(instance.OriginalsName)
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
@@ -241,9 +241,9 @@ func (d *doctor) oddOriginals(ctx context.Context, o *instance.Instance, odd fun
 		}
 		info, err := e.Info()
 		if err != nil || d.now.Sub(info.ModTime()) < instance.RecentUploads {
-			return nil // it may be arriving, or is about to be swept
+			return nil // possibly just arriving, or about to be swept
 		}
-		rel, _ := filepath.Rel(d.dir, path) // the path is below it
+		rel, _ := filepath.Rel(d.dir, path) // the path is always below d.dir
 		of, ok := store.FileOf(e.Name())
 		if !ok {
 			odd(rel)

@@ -23,10 +23,11 @@ import (
 	"concordat/store"
 )
 
-// sampleTitle is in the report that doctor makes and reads. It needs both fonts, and a dictionary that finds its words.
+// sampleTitle appears in the sample report that doctor creates and reads. It requires both fonts, and a dictionary that contains its
+// words.
 const sampleTitle = "Concordat 检查中文分词和字体"
 
-// extraction makes a PDF with the fonts of the program, and has a child process read it.
+// extraction creates a PDF with the program's fonts and has a child process read it.
 func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 	p, err := profile.New(profile.Options{Recipe: c.Scheme})
 	if err == nil {
@@ -49,7 +50,7 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 	options := instance.Extraction(c)
 	options.OCR, options.RequireIsolation = nil, true
 	r := instance.NewReader(options, 1)
-	defer func() { _ = r.Close() }() // its child has answered or was ended
+	defer func() { _ = r.Close() }() // the child has answered or was killed
 	runner, err := r.Start()
 	if err != nil {
 		d.warning("extraction",
@@ -88,7 +89,7 @@ func (d *doctor) office() {
 	}
 }
 
-// ocr looks for Tesseract and the languages that the configuration needs.
+// ocr looks for Tesseract and the languages required by the configuration.
 func (d *doctor) ocr(ctx context.Context, languages string) {
 	if languages == "" {
 		d.skipped("ocr", "extract.ocr is empty: pages without a text layer are not read")
@@ -155,7 +156,7 @@ func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 	d.partners(ctx, o, id)
 }
 
-// partners asks each active partner for the end of its audit, which also shows its clock.
+// partners asks each active partner for the head of its audit log, which also reveals its clock.
 func (d *doctor) partners(ctx context.Context, o *instance.Instance, id *crypto.Identity) {
 	ps, err := o.Store.Partners.Partners(ctx)
 	if err != nil {
@@ -200,7 +201,7 @@ func (d *doctor) partner(ctx context.Context, o *instance.Instance, id *crypto.I
 	switch {
 	case err != nil:
 		d.warning("partners", advice, "%s: %v", p.Site, err)
-	case time.Until(h.At) > crypto.Skew || began.Sub(h.At) > crypto.Skew+time.Minute: // a head may be a minute old
+	case time.Until(h.At) > crypto.Skew || began.Sub(h.At) > crypto.Skew+time.Minute: // a head can be a minute old
 		d.warning("clock", "compare both clocks with a third; messages are refused if the clocks differ by more than two minutes", "the clock of %s says %s", p.Site,
 			h.At.Local().Format(time.DateTime))
 	default:

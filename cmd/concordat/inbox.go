@@ -130,12 +130,12 @@ The server sends them; if it is not running, it does so once it starts.`,
 		}}
 }
 
-// completeNotifications completes the newest notifications.
+// completeNotifications completes the IDs of the newest notifications.
 func completeNotifications(a *app) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var out []string
 		if len(args) == 0 {
-			_ = a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { // on an error there is nothing to complete
+			_ = a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { // after an error, there is nothing to complete
 				all, err := o.Store.Notifications.ListNotifications(cmd.Context(), "", 0, 100)
 				for _, n := range all {
 					out = append(out, n.ID)
@@ -147,10 +147,10 @@ func completeNotifications(a *app) cobra.CompletionFunc {
 	}
 }
 
-// controls are characters that could control a terminal.
+// controls matches characters that could control a terminal.
 var controls = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f-\x{9f}]`)
 
-// notificationOf returns a notification; if it does not exist, the error is a usage error.
+// notificationOf returns a notification, or a usage error if it does not exist.
 func notificationOf(ctx context.Context, db *store.DB, id string) (store.Notification, error) {
 	n, err := db.Notifications.Notification(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -159,7 +159,7 @@ func notificationOf(ctx context.Context, db *store.DB, id string) (store.Notific
 	return n, err
 }
 
-// printNotification prints a notification with its answers; with dead, only if one was abandoned.
+// printNotification prints a notification with its responses. If dead is set, it prints only abandoned ones.
 func printNotification(ctx context.Context, a *app, o *instance.Instance, n store.Notification, dead bool) error {
 	answers, err := o.Store.Notifications.NotificationAnswers(ctx, n.ID)
 	if err != nil {
@@ -172,7 +172,7 @@ func printNotification(ctx context.Context, a *app, o *instance.Instance, n stor
 	if a.JSON {
 		return a.Line(v)
 	}
-	say := func(format string, args ...any) { // text from other programs cannot begin a new line
+	say := func(format string, args ...any) { // text from other programs must not begin a new line
 		a.Say("%s", strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " "))
 	}
 	say("%s  %s  %s  %s", v.ID, v.Made.Local().Format(time.DateTime), v.State, v.Object)

@@ -46,7 +46,7 @@ func (a *app) initCommand() *cobra.Command {
 	return c
 }
 
-// siteName is the form of a site's identity in the configuration.
+// siteName is the syntax of a site's identity in the configuration.
 var siteName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
 func (a *app) initSite(ctx context.Context, id, title, scheme, database string, public bool) error {
@@ -70,7 +70,7 @@ func (a *app) initSite(ctx context.Context, id, title, scheme, database string, 
 	}
 	p, err := instance.Create(ctx, dir, id, title, scheme, database, public)
 	if _, made := os.Stat(filepath.Join(dir, instance.StoreName)); err != nil && errors.Is(made, os.ErrNotExist) {
-		for _, name := range []string{instance.ConfigName, instance.IndexKeyName} { // the folder was empty
+		for _, name := range []string{instance.ConfigName, instance.IndexKeyName} { // the folder was empty before
 			_ = os.Remove(filepath.Join(dir, name))
 		}
 		if absent {

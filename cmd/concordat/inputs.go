@@ -18,18 +18,18 @@ import (
 	"concordat/report"
 )
 
-// input is a file to read: its place on disk and its name below the given path.
+// input is a file to read, with its path on disk and its name below the given path.
 type input struct {
 	path     string
-	name     string // slash-separated, relative to a given folder, or the base name of a given file; in the form of concordat.EscapeName
+	name     string // slash-separated and escaped (concordat.EscapeName): relative to the folder, or the base name of the file
 	size     int64
 	modified time.Time
-	err      error // why a folder below the given one cannot be listed
+	err      error // the reason why a subfolder cannot be listed
 }
 
-// walk returns the regular files of paths; it reads folders recursively, in order of name. Below folders, names that begin with a dot are
-// left out unless hidden is set, and symbolic links are not followed. Lock files and system files are left out too; leftOut counts both. A
-// folder below them that cannot be listed becomes an input with an error. A missing path is a usage error.
+// walk returns the regular files of paths. It walks folders recursively, in order of name. It skips names in folders that begin with a
+// dot, unless hidden is set, and does not follow symbolic links. It also skips lock files and system files; leftOut counts everything
+// skipped. A subfolder that cannot be listed yields an input with an error. A missing path is a usage error.
 func walk(paths []string, hidden bool) (out []input, leftOut int, err error) {
 	for _, root := range paths {
 		info, err := os.Stat(root)
@@ -63,7 +63,7 @@ func walk(paths []string, hidden bool) (out []input, leftOut int, err error) {
 			}
 			info, err := d.Info()
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil // gone in the meantime
+				return nil // removed in the meantime
 			}
 			if err != nil {
 				return err
@@ -82,7 +82,7 @@ func walk(paths []string, hidden bool) (out []input, leftOut int, err error) {
 	return out, leftOut, nil
 }
 
-// failure is one input that yielded no text.
+// failure is an input that yielded no text.
 type failure struct {
 	Type   string `json:"type"` // error
 	Path   string `json:"path"`
@@ -114,14 +114,14 @@ func (f failure) String() string {
 	return s
 }
 
-// failures counts and prints what could not be read.
+// failures counts and prints inputs that could not be read.
 type failures struct {
 	a       *app
 	n       int
-	leftOut int // hidden files, lock files and system files, which are not failures
+	leftOut int // hidden, lock and system files, which are not failures
 }
 
-// tellLeftOut prints how many hidden, lock and system files were left out.
+// tellLeftOut prints the number of hidden, lock and system files that were skipped.
 func (f *failures) tellLeftOut() error {
 	switch {
 	case f.leftOut == 0:
@@ -151,10 +151,10 @@ func (f *failures) err() error {
 	return &cli.Exit{Code: cli.Unreadable}
 }
 
-// place returns the absolute path of a file in the form in which it is stored and shown.
+// place returns the absolute path of a file in its stored and displayed form.
 func (f input) place() string { return concordat.EscapeName(tables.Absolute(f.path)) }
 
-// readInput returns the texts of one file.
+// readInput returns the texts in a file.
 func readInput(ctx context.Context, r *instance.Reader, f input) ([]sandbox.Item, error) {
 	if f.err != nil {
 		e := &extract.Error{Code: extract.Unreadable, Detail: f.err.Error()}

@@ -10,7 +10,7 @@ import (
 	"concordat/store"
 )
 
-// wording returns the text of a template file, in any format.
+// wording returns the text of a template file in any format.
 func (a *app) wording(ctx context.Context, o *instance.Instance, path string) (string, error) {
 	r := instance.NewReader(instance.Extraction(o.Config), 1)
 	items, err := r.Read(ctx, path)

@@ -43,13 +43,13 @@ func (a *app) librarySet() *cobra.Command {
 	return c
 }
 
-// libraryFlags are the title and the policy of a library.
+// libraryFlags contains the title and policy of a library.
 type libraryFlags struct {
 	title, embargo, expires, forward, template, meaning string
 	keepDays                                            int
 }
 
-// set changes the values that flags name.
+// set changes the values for which flags are given.
 func (f *libraryFlags) set(fl *pflag.FlagSet, o *instance.Instance, l *store.Library) (err error) {
 	p := &l.Policy
 	for name, change := range map[string]func(){

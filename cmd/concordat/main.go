@@ -1,5 +1,5 @@
-// Command concordat runs one site: it keeps libraries of documents, checks submissions against
-// them, and writes evidence reports. "concordat help" lists the commands.
+// Command concordat runs one site. It keeps libraries of documents, checks submissions against them, and writes evidence reports.
+// "concordat help" lists the commands.
 package main
 
 import (
@@ -23,10 +23,10 @@ import (
 
 func main() {
 	if sandbox.IsWorker() {
-		sandbox.Main() // a child that extracts one file; it does not return
+		sandbox.Main() // a child process that extracts one file; does not return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	context.AfterFunc(ctx, stop) // a second signal ends the program immediately
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -38,7 +38,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return cli.Execute(ctx, a.command(), args, &a.Terminal)
 }
 
-// command builds the tree of commands.
+// command builds the command tree.
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "concordat",
@@ -61,7 +61,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some inputs unreadable (the rest 
 			return cmd.Help()
 		},
 	}
-	root.Version, _ = built() // which also sets the flag --version
+	root.Version, _ = built() // this also adds the flag --version
 	f := root.PersistentFlags()
 	f.StringVar(&a.Data, "data", "", "folder of the site (default $CONCORDAT_DATA, else the user's data folder)")
 	f.BoolVar(&a.JSON, "json", false, "print JSON lines on stdout")

@@ -50,7 +50,7 @@ concordat serve repeats it and names new sources.`,
 	return c
 }
 
-// recheckKind reports whether an identity names a batch or a check.
+// recheckKind reports whether an ID belongs to a batch or to a check.
 func recheckKind(ctx context.Context, o *instance.Instance, id string) (string, error) {
 	_, err := o.Store.Batches.Batch(ctx, id)
 	if err == nil {
@@ -133,7 +133,7 @@ func (a *app) listRechecks(ctx context.Context, o *instance.Instance) error {
 	return nil
 }
 
-// printRecheck prints a recheck as one JSON line.
+// printRecheck prints a recheck as one line of JSON.
 func printRecheck(ctx context.Context, t *cli.Terminal, o *instance.Instance, r store.Recheck) error {
 	fresh, err := view.Fresh(r)
 	if err != nil {
@@ -149,7 +149,7 @@ func printRecheck(ctx context.Context, t *cli.Terminal, o *instance.Instance, r 
 		task, err = o.Store.Checks.Task(ctx, concordat.TaskID(r.Target))
 		title = task.Title
 	}
-	if err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted since
+	if err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted in the meantime
 		return err
 	}
 	return t.Line(view.OfRecheck(r, title, fresh))

@@ -64,7 +64,7 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 	if err := instance.FinishReindex(o.Dir); err != nil {
 		return err
 	}
-	// What a killed process left in the log must first be applied to the index.
+	// First apply to the index what a killed process has left in the log.
 	err := cluster.Replay(ctx, filepath.Join(o.Dir, instance.IndexName, "00"))
 	var from *index.Shard
 	if err == nil {
@@ -74,7 +74,7 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 		if err := instance.RefuseEmptyIndex(ctx, o); err != nil {
 			return err
 		}
-		return o.Store.SetSetting(ctx, "scheme", string(o.Site.Scheme())) // nothing was ever added
+		return o.Store.SetSetting(ctx, "scheme", string(o.Site.Scheme())) // nothing has ever been added
 	}
 	if err != nil {
 		return err
@@ -106,16 +106,16 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 	return a.TellJSON(map[string]any{"type": "summary", "documents": n, "scheme": o.Site.Scheme()})
 }
 
-// At most this many documents, or bytes of their texts, are fingerprinted at a time and recorded in the catalogue together.
-// Each core has some of them.
+// At most this many documents, or bytes of their texts, are fingerprinted at a time and recorded together in the catalogue. Each core
+// processes some of them.
 const (
 	anewDocuments = 200
 	anewBytes     = 4 << 20
 )
 
-// rebuild writes the successor of an index and returns its number of documents. Documents are read and fingerprinted in advance, on all
-// cores, while the index is built. The catalogue is updated with it, after each batch. If the reindex does not finish, some rows carry the
-// new scheme too early; the only effect is that adding those documents again reads them again.
+// rebuild writes a new index to replace the current one and returns its number of documents. It reads and fingerprints documents ahead on
+// all cores while it builds the index. It also updates the catalogue after each batch. If the reindex does not finish, some rows have the
+// new scheme too early. The only effect is that adding those documents again reads them again.
 func (a *app) rebuild(ctx context.Context, o *instance.Instance, from *index.Shard) (n int, err error) {
 	next := filepath.Join(o.Dir, instance.NewIndexName)
 	if err := os.RemoveAll(next); err != nil {
@@ -163,7 +163,7 @@ func build(dir string, options index.Options, batches iter.Seq2[[]*concordat.Pro
 			}
 		})
 	}
-	// Bleve writes this index with its own segment writer, which the builder lacks.
+	// Bleve writes this index with a segment writer of its own, which the builder lacks.
 	to, err := index.Open(dir, options)
 	if err != nil {
 		return err
@@ -179,11 +179,11 @@ func build(dir string, options index.Options, batches iter.Seq2[[]*concordat.Pro
 	return errors.Join(to.Merge(context.Background()), to.Close())
 }
 
-// anewBatch is a group of documents of the index that are being profiled.
+// anewBatch is a group of indexed documents whose profiles are being recomputed.
 type anewBatch struct {
 	docs     []instance.UnfitDocument
 	profiles []*concordat.Profile
-	fit      int // documents that need no new profile
+	fit      int // documents that do not need a new profile
 	err      error
 }
 
@@ -242,7 +242,7 @@ func profileBatch(ctx context.Context, o *instance.Instance, b anewBatch) anewBa
 	return b
 }
 
-// profileAnew computes the profiles of documents of the index.
+// profileAnew recomputes the profiles of indexed documents.
 func profileAnew(ctx context.Context, o *instance.Instance, docs []*concordat.Document) ([]*concordat.Profile, error) {
 	profiles := make([]*concordat.Profile, len(docs))
 	g, _ := errgroup.WithContext(ctx)

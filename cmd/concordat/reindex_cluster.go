@@ -19,8 +19,8 @@ import (
 	"concordat/instance"
 )
 
-// reindexNode recomputes the copies of this machine. The first machine, while no node runs, also changes the scheme of the
-// cluster; the others follow before they start again.
+// reindexNode recomputes the copies on this machine. While no node runs, the first machine also changes the cluster's scheme; the other
+// machines follow before they restart.
 func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) error {
 	return a.WithCluster(ctx, func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 		next := o.Site.Scheme()
@@ -81,7 +81,7 @@ func (a *app) reindexCopies(ctx context.Context, o *instance.Instance, dir strin
 	return documents, nil
 }
 
-// changeScheme makes next the scheme of the cluster.
+// changeScheme changes the cluster's scheme to next.
 func changeScheme(ctx context.Context, w *instance.Observer, next concordat.Scheme) error {
 	for {
 		l, err := cluster.ParseLayout(w.Seen.Config)

@@ -16,17 +16,17 @@ import (
 	"concordat/store"
 )
 
-// While a process serves the site, documents are replaced one by one in the existing index: a question sees each document either before or
-// after its replacement. Documents that arrive in the meantime already get new profiles. This takes more processor time than building a new
-// index (doc/evaluation/README.md), so a new one is built if no process serves the site.
+// While a process serves the site, documents are replaced one by one in the existing index, so a question sees each document either
+// before or after its replacement. Documents that arrive during the reindex already get new profiles. This takes more processor time than
+// building a new index (doc/evaluation/README.md), so a new index is built if no process serves the site.
 
-// renewal is the progress of a reindex, in the order of libraries and documents. It is stored as a setting of the site until
-// the reindex ends.
+// renewal is the progress of a reindex, in order of libraries and documents. It is stored in a setting of the site until the reindex
+// ends.
 type renewal struct {
-	By       string               // what profiles are made from, besides the texts
-	Library  concordat.LibraryID  // library of Document
-	Document concordat.DocumentID // the last document done
-	Made     int                  // number of documents up to there
+	By       string               // the inputs to profiles other than the texts
+	Library  concordat.LibraryID  // the library of Document
+	Document concordat.DocumentID // the last completed document
+	Made     int                  // the number of documents up to there
 }
 
 const renewalSetting = "reindex"
@@ -45,7 +45,7 @@ func renewsServed(ctx context.Context, o *instance.Instance) bool {
 	return down == nil
 }
 
-// shardDirs returns the folders of the shards that this machine has copies of.
+// shardDirs returns the folders of this machine's shard copies.
 func shardDirs(o *instance.Instance) []string {
 	if !o.Clustered() {
 		return []string{filepath.Join(o.Dir, instance.IndexName, "00")}
@@ -58,7 +58,7 @@ func shardDirs(o *instance.Instance) []string {
 	return out
 }
 
-// endReindex records that all documents follow the configuration.
+// endReindex records that all documents match the configuration.
 func endReindex(ctx context.Context, o *instance.Instance) error {
 	return errors.Join(o.Store.SetSetting(ctx, renewalSetting, ""), o.Store.SetSetting(ctx, "scheme", string(o.Site.Scheme())))
 }
@@ -68,14 +68,14 @@ type renewing struct {
 	a      *app
 	o      *instance.Instance
 	to     cluster.Renewer
-	all    int      // documents
-	before int      // documents that an earlier reindex made
-	made   int      // done so far
-	at     *renewal // progress; nil: the index itself knows what is left
+	all    int      // total number of documents
+	before int      // documents completed by an earlier reindex
+	made   int      // documents completed so far
+	at     *renewal // the progress; nil if the index itself knows what remains
 	began  time.Time
 }
 
-// renew replaces the documents in the index that the serving process holds, or in this one if that process has ended.
+// renew replaces the documents in the serving process's index, or in its own if that process has ended.
 func (a *app) renew(ctx context.Context, o *instance.Instance, dryRun bool) error {
 	to, ok := o.Index.(cluster.Renewer)
 	if !ok {
@@ -103,7 +103,7 @@ func (a *app) renew(ctx context.Context, o *instance.Instance, dryRun bool) erro
 	return r.run(ctx, all(catalogued(ctx, o, libraries, at)))
 }
 
-// unfit replaces the documents that are not indexed by meaning as they should be.
+// unfit replaces the documents that are not correctly indexed by meaning.
 func (r *renewing) unfit(ctx context.Context, dryRun bool) error {
 	u, err := r.o.AllUnfit(ctx)
 	if err != nil {
@@ -157,7 +157,7 @@ func (r *renewing) run(ctx context.Context, docs iter.Seq2[instance.UnfitDocumen
 		"rate": r.rate()})
 }
 
-// rate returns how many documents this command has replaced a second.
+// rate returns the number of documents per second that this command has replaced.
 func (r *renewing) rate() float64 { return float64(r.made-r.before) / time.Since(r.began).Seconds() }
 
 func (r *renewing) tell() error {
@@ -167,7 +167,7 @@ func (r *renewing) tell() error {
 	return r.a.Line(map[string]any{"type": "progress", "made": r.made, "remaining": max(0, r.all-r.made), "rate": r.rate()})
 }
 
-// beginRenewal returns the libraries in order, and the place where an earlier reindex with the same goal stopped.
+// beginRenewal returns the libraries in order, and the position where an earlier reindex with the same goal stopped.
 func beginRenewal(ctx context.Context, o *instance.Instance) ([]store.Library, renewal, error) {
 	libraries, err := instance.SortedLibraries(ctx, o.Store)
 	if err != nil {
@@ -190,12 +190,12 @@ func beginRenewal(ctx context.Context, o *instance.Instance) ([]store.Library, r
 	}
 	var at renewal
 	if json.Unmarshal([]byte(value), &at) != nil || at.By != begun.By {
-		at = begun // what was done had another goal
+		at = begun // the earlier work had a different goal
 	}
 	return libraries, at, nil
 }
 
-// catalogued yields the documents of the libraries that come after at, with their texts.
+// catalogued yields the documents after at in the libraries, with their texts.
 func catalogued(ctx context.Context, o *instance.Instance, libraries []store.Library, at renewal) iter.Seq2[*concordat.Document, error] {
 	return func(yield func(*concordat.Document, error) bool) {
 		for _, l := range libraries {
@@ -214,7 +214,7 @@ func catalogued(ctx context.Context, o *instance.Instance, libraries []store.Lib
 				for _, row := range rows {
 					d, err := o.Index.Document(ctx, concordat.Ref{Site: o.Config.Site.ID, Library: l.ID, Document: row.ID})
 					if errors.Is(err, concordat.ErrNotFound) {
-						continue // deleted since
+						continue // deleted in the meantime
 					}
 					if !yield(d, err) {
 						return
@@ -228,8 +228,8 @@ func catalogued(ctx context.Context, o *instance.Instance, libraries []store.Lib
 	}
 }
 
-// put writes the profiles to the index and the catalogue, then records them. If ctx is cancelled, it stops before these
-// steps, not between them.
+// put writes the profiles to the index and the catalogue, then records the progress. Cancelling ctx stops it before these steps but not
+// between them.
 func (r *renewing) put(ctx context.Context, b *anewBatch) error {
 	if err := context.Cause(ctx); err != nil {
 		return err

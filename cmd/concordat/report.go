@@ -74,11 +74,11 @@ func (a *app) reportCommand() *cobra.Command {
 	return c
 }
 
-// readingFlags set how the findings of a check are read.
+// readingFlags controls how the findings of a check are interpreted.
 type readingFlags struct {
 	rules      ruleFlags
 	leads      leadFlags
-	configured bool // rules are based on those of the configuration, not on those in force
+	configured bool // start from the configured rules instead of those in force
 }
 
 func (f *readingFlags) add(c *cobra.Command) {
@@ -109,7 +109,7 @@ func (a *app) listReports(ctx context.Context, o *instance.Instance, limit int) 
 	return nil
 }
 
-// withReport calls f with the report of a task as the flags select it.
+// withReport calls f with a task's report, as selected by the flags.
 func (a *app) withReport(ctx context.Context, id string, flags *readingFlags, language string,
 	f func(*instance.Instance, *report.Report) error) error {
 	if err := cmp.Or(flags.rules.validate(), flags.leads.validate()); err != nil {

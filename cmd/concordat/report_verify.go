@@ -11,7 +11,7 @@ import (
 	"concordat/instance"
 )
 
-// maxReport bounds a report to verify, in bytes.
+// maxReport is the maximum size in bytes of a report to verify.
 const maxReport = 1 << 30
 
 func (a *app) reportVerify() *cobra.Command {

@@ -14,21 +14,21 @@ import (
 	"concordat/site/ask"
 )
 
-// Kinds of answers, as partners sign them.
+// Kinds of answers, as signed by partners.
 const (
-	kindTell     = "tell"     // answer of the first round
-	kindRevealed = "revealed" // opened passages
-	kindLeads    = "leads"    // documents that may say the same
+	kindTell     = "tell"     // the answer of the first round
+	kindRevealed = "revealed" // revealed passages
+	kindLeads    = "leads"    // documents that may make the same statement
 )
 
-// signedClaims are the claims that a partner signed: its documents, by their names at this site, with their titles, and
-// the texts of passages that it opened.
+// signedClaims contains the claims that a partner signed: its documents, with their names at this site and their titles, and the texts of
+// revealed passages.
 type signedClaims struct {
 	titles map[concordat.DocumentID]string
 	texts  []string
 }
 
-// add adds a statement with a valid signature.
+// add adds a statement whose signature is valid.
 func (s *signedClaims) add(x concordat.Statement) error {
 	switch x.Kind {
 	case kindTell:
@@ -53,13 +53,13 @@ func (s *signedClaims) add(x concordat.Statement) error {
 			return err
 		}
 		for _, p := range r.Passages {
-			s.texts = append(s.texts, strings.ToValidUTF8(p.Text, "\uFFFD")) // in the form that reports show
+			s.texts = append(s.texts, strings.ToValidUTF8(p.Text, "\uFFFD")) // as shown in reports
 		}
 	}
 	return nil
 }
 
-// attributed is the part of a report that attributes something to other sites.
+// attributed is the part of a report that makes claims about other sites.
 type attributed struct {
 	Evidence []struct {
 		Sources []struct {
@@ -89,9 +89,8 @@ type attributed struct {
 // pieceBreak separates the pieces of a source's text (doc/format-report.md, Report).
 const pieceBreak = "\n[…]\n"
 
-// verifyAttribution compares what a report attributes to partners with what they signed, and describes what they did not say.
-// good are the statements with valid signatures. What comes from a mirror was not stated for this report, so no partner
-// signed it.
+// verifyAttribution compares a report's claims about partners with the statements that they signed, and describes any unsupported claims.
+// good contains the statements with valid signatures. Mirrors make no statements for a report, so their matches are not signed.
 func verifyAttribution(b []byte, good []concordat.Statement) ([]string, error) {
 	var r attributed
 	if err := json.Unmarshal(b, &r); err != nil {
@@ -113,7 +112,7 @@ func verifyAttribution(b []byte, good []concordat.Statement) ([]string, error) {
 	}
 	check := func(where string, ref concordat.Ref, title, text string) {
 		if _, err := crypto.ParseSiteID(string(ref.Site)); err != nil || mirrored[concordat.Ref{Site: ref.Site, Library: ref.Library}] {
-			return // a source of the site itself or of a mirror
+			return // a source at this site or in a mirror
 		}
 		where += ": site " + string(ref.Site)
 		t := told[ref.Site]
@@ -137,14 +136,14 @@ func verifyAttribution(b []byte, good []concordat.Statement) ([]string, error) {
 				s.Title, s.Text)
 		}
 	}
-	for i, l := range r.Leads { // an empty line separates places that were shown
+	for i, l := range r.Leads { // an empty line separates the places shown
 		check(fmt.Sprintf("lead %d", i+1), concordat.Ref{Site: l.Source.Site, Library: l.Source.Library, Document: l.Source.Document},
 			l.Source.Title, strings.ReplaceAll(l.Text, "\n\n", pieceBreak))
 	}
 	return problems, nil
 }
 
-// lettersOnly returns the letters and digits of a title, so that a shortened or cleaned title is still a prefix.
+// lettersOnly returns the letters and digits of a title, so that a shortened or cleaned title remains a prefix.
 func lettersOnly(title string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -154,7 +153,7 @@ func lettersOnly(title string) string {
 	}, title)
 }
 
-// opened reports whether every piece of a source's text is from a passage that the partner opened.
+// opened reports whether each piece of a source's text comes from a passage that the partner revealed.
 func (s *signedClaims) opened(text string) bool {
 	if text == "" {
 		return true
@@ -171,7 +170,7 @@ func (s *signedClaims) opened(text string) bool {
 	return true
 }
 
-// askedFor fails if a statement does not answer the request that it carries.
+// askedFor fails if a statement does not answer the request that it contains.
 func askedFor(s concordat.Statement) error {
 	if len(s.Asked) == 0 {
 		return nil

@@ -9,16 +9,16 @@ import (
 	"concordat"
 )
 
-// belonging checks that answers belong to a report, that is, that its site asked for them about its submission.
+// belonging checks that answers belong to a report: the report's site must have asked for them about the report's submission.
 type belonging struct {
-	asker concordat.SiteID // site that signed the report; empty: unsigned
+	asker concordat.SiteID // the site that signed the report; empty if unsigned
 	text  [sha256.Size]byte
-	jobs  map[string]bool           // site and job of answers that are about the submission
-	older map[concordat.SiteID]bool // sites with an answer that does not name the submission
+	jobs  map[string]bool           // the sites and jobs of answers about the submission
+	older map[concordat.SiteID]bool // the sites with an answer that does not name the submission
 }
 
-// newBelonging returns the check for a site's report about the text with the given SHA-256 in hexadecimal. statements are all
-// answers of the report with good signatures, in any order.
+// newBelonging returns the check for a site's report on the text with the given hexadecimal SHA-256. statements contains all answers in
+// the report with valid signatures, in any order.
 func newBelonging(asker concordat.SiteID, digest string, statements []concordat.Statement) (*belonging, error) {
 	b := &belonging{asker: asker, jobs: map[string]bool{}, older: map[concordat.SiteID]bool{}}
 	text, err := hex.DecodeString(digest)
@@ -38,15 +38,15 @@ func newBelonging(asker concordat.SiteID, digest string, statements []concordat.
 	return b, nil
 }
 
-// beginsJob reports whether answers of a kind begin a job: they name the submission themselves. A check begins two jobs at a
-// partner, one by fingerprints and one by meaning, so that the partner cannot see that both are about one text. Other answers
-// follow one of the two and name its job.
+// beginsJob reports whether answers of this kind begin a job and therefore name the submission themselves. A check begins two jobs at a
+// partner, one by fingerprints and one by meaning, so that the partner cannot see that both concern the same text. All other answers
+// belong to one of the two jobs and name it.
 func beginsJob(kind string) bool { return kind == kindTell || kind == kindLeads }
 
 func jobKey(s concordat.Statement) string { return string(s.Site) + "\x00" + string(s.Job) }
 
-// check fails if an answer with a good signature was given to another site or about another submission. bound reports whether
-// the answer names both; answers of older versions do not.
+// check fails if an answer with a valid signature was given to another site or about another submission. bound reports whether the answer
+// names both; older versions' answers do not.
 func (b *belonging) check(s concordat.Statement) (bound bool, err error) {
 	switch {
 	case s.Asker == "":

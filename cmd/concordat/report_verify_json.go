@@ -12,7 +12,7 @@ import (
 	"concordat/report"
 )
 
-// reportLine prints the report in JSON on one line.
+// reportLine prints the report as one line of JSON.
 func (a *app) reportLine(rep *report.Report) error {
 	b, err := a.Signatures().JSON(rep)
 	if err != nil {
@@ -24,12 +24,12 @@ func (a *app) reportLine(rep *report.Report) error {
 // verification is the result of report verify.
 type verification struct {
 	OK         bool                    `json:"ok"`
-	Site       concordat.SiteID        `json:"site,omitempty"` // site that signed
+	Site       concordat.SiteID        `json:"site,omitempty"` // the site that signed
 	At         time.Time               `json:"at,omitzero"`
 	Problems   []string                `json:"problems"`
 	Statements []statementVerification `json:"statements"`
 
-	whole bool // a form that is signed as a whole and has no statements
+	whole bool // the format is signed as a whole and contains no statements
 }
 
 type statementVerification struct {
@@ -37,11 +37,11 @@ type statementVerification struct {
 	Kind string           `json:"kind"`
 	At   time.Time        `json:"at"`
 	OK   bool             `json:"ok"`
-	// Bound reports whether the partner's signature covers which site asked and, through the job, about which submission.
+	// Bound reports whether the partner's signature covers the asking site and, through the job, the submission.
 	Bound bool `json:"bound"`
 }
 
-// unbound counts the good answers whose signatures name neither asker nor submission.
+// unbound returns the number of valid answers whose signatures cover neither the asker nor the submission.
 func (v *verification) unbound() int {
 	n := 0
 	for _, s := range v.Statements {
@@ -52,7 +52,7 @@ func (v *verification) unbound() int {
 	return n
 }
 
-// verifyFile checks a report in HTML, CSV or text against cards. It fails with concordat.ErrInvalid for an empty file.
+// verifyFile verifies a report in HTML, CSV or text against cards. For an empty file, it fails with concordat.ErrInvalid.
 func verifyFile(b []byte, cards cli.Cards) (*verification, error) {
 	if len(b) == 0 {
 		return nil, fmt.Errorf("%w: the file is empty", concordat.ErrInvalid)
@@ -75,7 +75,7 @@ func verifyFile(b []byte, cards cli.Cards) (*verification, error) {
 	return out, nil
 }
 
-// verifyReport checks a report against cards. It fails with concordat.ErrInvalid if the bytes are not a report.
+// verifyReport verifies a report against cards. If b is not a report, it fails with concordat.ErrInvalid.
 func verifyReport(b []byte, cards cli.Cards) (*verification, error) {
 	out := &verification{Problems: []string{}, Statements: []statementVerification{}}
 	m, err := report.ReadManifest(b)
@@ -106,7 +106,7 @@ func verifyReport(b []byte, cards cli.Cards) (*verification, error) {
 	if err := json.Unmarshal(b, &r); err != nil {
 		return nil, fmt.Errorf("report: %w: %w", concordat.ErrInvalid, err)
 	}
-	signed := make([]error, len(r.Statements)) // what is wrong with each signature
+	signed := make([]error, len(r.Statements)) // the fault of each signature
 	var good []concordat.Statement
 	for i, s := range r.Statements {
 		if signed[i] = cards.Check(s); signed[i] == nil {

@@ -14,8 +14,8 @@ import (
 	"concordat/report/pdf"
 )
 
-// verifyPDF checks the report attached to a PDF, the signature over all bytes, and whether its certificate is the site's. It fails with
-// concordat.ErrInvalid if the file is not a report of this program.
+// verifyPDF verifies the report attached to a PDF, the signature over the whole file, and that the certificate belongs to the site. If
+// the file is not a report from this program, it fails with concordat.ErrInvalid.
 func verifyPDF(b []byte, cards cli.Cards) (*verification, error) {
 	s, err := pdf.Open(b)
 	if err != nil {
@@ -34,7 +34,7 @@ func verifyPDF(b []byte, cards cli.Cards) (*verification, error) {
 	return out, nil
 }
 
-// pdfProblems describes what is wrong with the pages and their signature.
+// pdfProblems describes faults of the pages and their signature.
 func pdfProblems(b []byte, s *pdf.Sealed, cards cli.Cards) []string {
 	out := []string{}
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

@@ -22,8 +22,8 @@ import (
 	"concordat/store"
 )
 
-// The file restoringName marks a folder into which a backup is being copied, and names the backup's state. The store gets its name in the
-// last step, so that the folder is not a site before then.
+// The file restoringName marks a folder into which a backup is being restored, and names the state in the backup. The store is renamed to
+// its final name in the last step, so the folder is not a site before then.
 const (
 	restoringName  = "restoring"
 	restoredSuffix = ".restored"
@@ -102,7 +102,7 @@ func (a *app) restore(ctx context.Context, from, to string, asNew bool, open ope
 	return a.tellRestored(dir, b, asNew)
 }
 
-// restorePlace creates the folder and marks it, and refuses one that holds anything but the beginning of the same restore.
+// restorePlace creates and marks the folder. It refuses a folder with any contents other than an unfinished restore of the same backup.
 func restorePlace(dir, state string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -134,18 +134,18 @@ type restoring struct {
 	a     *app
 	b     *backup.Backup
 	dir   string
-	to    string // place of the store; empty: as configured
+	to    string // the location of the store; empty means as configured
 	asNew bool
 }
 
-// beside returns the folder of files that are changed before they move to their places.
+// beside returns the folder for files that are changed before they move to their final places.
 func (r *restoring) beside() string { return filepath.Join(r.dir, "store"+restoredSuffix) }
 
 func (r *restoring) run(ctx context.Context) error {
 	bar := r.a.Progress(r.b.Manifest.Bytes, "restoring")
 	defer bar.Done()
 	progress := func(n int) error { bar.Add(n); return ctx.Err() }
-	// The store and the configuration are changed after they are copied, so copies that are already there cannot be compared.
+	// The store and the configuration are changed after they are copied, so existing copies cannot be compared.
 	if err := os.RemoveAll(r.beside()); err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (r *restoring) run(ctx context.Context) error {
 	return r.store(ctx)
 }
 
-// configure removes from the configuration what made the machine a node, and sets where the store is.
+// configure removes the settings that made the machine a node, and sets the location of the store.
 func (r *restoring) configure() error {
 	path := filepath.Join(r.beside(), instance.ConfigName)
 	text, err := os.ReadFile(path)
@@ -207,7 +207,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// store ends what must not come back, and moves the store and the configuration to their places. From then on, the folder is a site.
+// store removes state that must not be restored, and moves the store and the configuration to their final places. After that, the folder
+// is a site.
 func (r *restoring) store(ctx context.Context) error {
 	path := filepath.Join(r.beside(), instance.StoreName)
 	db, err := store.Open(ctx, path)
@@ -225,13 +226,13 @@ func (r *restoring) store(ctx context.Context) error {
 		return r.settle(path)
 	}
 	err = r.settle(path)
-	if err == nil { // from here on the site may be in use, and the database must not be mistaken for an incomplete restore
+	if err == nil { // from now on the site may be in use, so the database must no longer look like an incomplete restore
 		err = filled.SetSetting(ctx, restoredSetting, "")
 	}
 	return errors.Join(err, filled.Close())
 }
 
-// settle puts store and configuration in their places.
+// settle moves the store and the configuration to their final places.
 func (r *restoring) settle(path string) error {
 	if _, err := os.Stat(path); err == nil {
 		if err := os.Rename(path, filepath.Join(r.dir, instance.StoreName)); err != nil {
@@ -247,10 +248,10 @@ func (r *restoring) settle(path string) error {
 	return syncFolder(r.dir)
 }
 
-// restoredSetting names, in a database, the state that was restored into it.
+// restoredSetting is the setting that records which state was restored into a database.
 const restoredSetting = "restored state"
 
-// fill copies the store into the database that the configuration names, if any, removes the file, and returns the database.
+// fill copies the store into the configured database, if any, removes the file, and returns the database.
 func (r *restoring) fill(ctx context.Context, from *store.DB) (to *store.DB, err error) {
 	c, err := instance.LoadConfig(filepath.Join(r.beside(), instance.ConfigName))
 	if err != nil || c.Store.URL == "" {
@@ -269,7 +270,7 @@ func (r *restoring) fillFrom(ctx context.Context, from, to *store.DB, c *config.
 	state := r.b.Manifest.State
 	if held, err := to.Setting(ctx, restoredSetting); err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return err
-	} else if held != state { // otherwise an interrupted restore has filled it
+	} else if held != state { // otherwise an interrupted restore has already filled it
 		if err := from.SetSetting(ctx, restoredSetting, state); err != nil {
 			return err
 		}

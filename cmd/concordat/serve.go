@@ -52,7 +52,7 @@ through the serving process. Stop the site only to change the scheme with concor
 	return c
 }
 
-// serve serves until ctx ends.
+// serve serves the site until ctx ends.
 func (a *app) serve(ctx context.Context, o *instance.Instance) error {
 	err := daemon.Run(ctx, o, daemon.Options{Log: a.Stderr, Sign: a.Signatures(), Tell: a.Warn,
 		Started: func(st instance.Status, first string) (err error) {
@@ -61,7 +61,7 @@ func (a *app) serve(ctx context.Context, o *instance.Instance) error {
 			} else {
 				a.Say("serving site %s at http://%s/", st.Site, st.Listen)
 			}
-			if first != "" { // a secret: it goes to the terminal and not to the log
+			if first != "" { // a secret: print it to the terminal, not to the log
 				fmt.Fprintf(a.Stderr, "create the first administrator, within a day, at http://%s%s\n", st.Listen, first)
 			}
 			return err

@@ -20,8 +20,8 @@ import (
 // firstLibrary is the first library of a site that serve creates.
 const firstLibrary concordat.LibraryID = "documents"
 
-// createToServe creates the site of --data with a first library, if there is none. A folder that holds anything but the
-// beginning of a site is refused.
+// createToServe creates the site in --data with a first library unless it exists. It refuses a folder with any contents other than the
+// beginning of a site.
 func (a *app) createToServe(ctx context.Context, title string) error {
 	dir, err := a.Dir()
 	if err != nil {
@@ -31,7 +31,7 @@ func (a *app) createToServe(ctx context.Context, title string) error {
 		return err
 	}
 	if c, err := instance.LoadConfig(filepath.Join(dir, instance.ConfigName)); err == nil && c.Cluster.Coordinator != "" {
-		// A node never creates a site: it belongs to an existing one.
+		// A node never creates a site: it always belongs to an existing one.
 		if c.Store.URL == "" {
 			return cli.Usagef("%s is the folder of node %s of site %s, and has no store: %s", dir, c.Cluster.Node, c.Site.ID,
 				clustering.FileStoreAdvice(instance.StoreName))

@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// inFile is the name for a store that is a file in the site's folder.
+// inFile is the name for a store in a file in the site's folder.
 const inFile = "file"
 
 func (a *app) storeCommand() *cobra.Command {
@@ -81,7 +81,7 @@ func (a *app) storeStatus(ctx context.Context, o *instance.Instance) error {
 	return nil
 }
 
-// warnStore prints on stderr what is wrong with the setup of the store.
+// warnStore warns on stderr about problems with the store's setup.
 func (a *app) warnStore(ctx context.Context, o *instance.Instance) error {
 	e, err := o.Store.Engine(ctx)
 	for _, w := range e.Warnings {
@@ -163,7 +163,7 @@ func (a *app) copyTables(ctx context.Context, from, to *instance.Instance) error
 	return nil
 }
 
-// copyFiles copies every file of from into to, and returns their number.
+// copyFiles copies all files in from into to, and returns their number.
 func copyFiles(ctx context.Context, from, to *store.Files, limit int64) (n int, err error) {
 	err = from.All(ctx, func(hash string) error {
 		path, err := from.Fetch(ctx, hash)

@@ -36,7 +36,7 @@ func (a *app) versionCommand() *cobra.Command {
 	}
 }
 
-// built returns the version and revision that the program was built from, if the build recorded them.
+// built returns the version and revision of the program, if the build recorded them.
 func built() (version, revision string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -1,4 +1,4 @@
-// Package parallel runs the pure work of package screen on all cores.
+// Package parallel runs pure computations of package screen on all cores.
 package parallel
 
 import (
@@ -10,7 +10,7 @@ import (
 	"concordat/screen"
 )
 
-// Join is screen.Candidates on all cores. It ends with the first error, or the cause of a cancelled ctx.
+// Join runs screen.Candidates on all cores. It stops at the first error, or with the cause of a cancelled ctx.
 func Join(ctx context.Context, docs []screen.Document, o screen.JoinOptions) (screen.Joined, error) {
 	join, err := screen.NewJoin(docs, o)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package tables reads tables of documents: .tsv and .jsonl, packed or not.
+// Package tables reads tables of documents in .tsv and .jsonl files, compressed or not.
 package tables
 
 import (
@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	// longestLine is the maximum length of a line of a table, and so of a document, in bytes.
+	// longestLine is the maximum length in bytes of a table's line, and therefore of a document.
 	longestLine = 64 << 20
-	// maxUnpacked bounds a compressed table, in bytes.
+	// maxUnpacked is the maximum size in bytes of a decompressed table.
 	maxUnpacked = 64 << 30
 )
 
-// Kind returns tsv or jsonl for the name of a table of documents, compressed or not; otherwise "".
+// Kind returns tsv or jsonl for a table of documents, compressed or not, and "" for any other file name.
 func Kind(name string) string {
 	name = strings.ToLower(name)
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
@@ -41,10 +41,11 @@ func Kind(name string) string {
 	return ""
 }
 
-// Read calls each with every document of a table. A .tsv has two columns (id, text) or three (id, title, text), or a first line that names
-// its columns in any order: id and text, and optionally title, author and date. A .jsonl has the keys id, title, author, text and date.
-// Files ending in .gz or .zst are unpacked. A faulty line or a repeated id is an error that wraps concordat.ErrInvalid and names the lines;
-// a table without a document is an *extract.Error. No document of such a table is passed on, which is why the table is read twice.
+// Read calls each with every document of a table. A .tsv file has two columns (id, text), three columns (id, title, text), or a first
+// line that names its columns in any order: id and text, and optionally title, author and date. A .jsonl file has the keys id, title,
+// author, text and date. Files ending in .gz or .zst are decompressed. A faulty line or a repeated ID is an error that wraps
+// concordat.ErrInvalid and names the lines. A table without documents is an *extract.Error. In either case Read passes on no documents,
+// which is why it reads the table twice.
 func Read(path string, each func(site.Incoming) error) error {
 	n := 0
 	if err := scan(path, func(site.Incoming) error { n++; return nil }); err != nil {
@@ -56,7 +57,7 @@ func Read(path string, each func(site.Incoming) error) error {
 	return scan(path, each)
 }
 
-// scan is Read in one pass: documents before a fault are already passed on.
+// scan is Read in a single pass: it has already passed on the documents before a fault.
 func scan(path string, each func(site.Incoming) error) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -126,16 +127,16 @@ func unpack(path string, f io.Reader) (io.Reader, func(), error) {
 	return f, func() {}, nil
 }
 
-// tsvColumns are the columns of a .tsv, as its first line defines them. The zero value has seen no line.
+// tsvColumns contains the columns of a .tsv file, as defined by its first line. The zero value has not seen a line yet.
 type tsvColumns struct {
 	begun bool
 	named []string // nil: id, text or id, title, text
 }
 
-// errHeader means that the line names columns.
+// errHeader means that the line is a header row.
 var errHeader = errors.New("a header row")
 
-// columnNames are the names that a header may have.
+// columnNames contains the names allowed in a header row.
 var columnNames = []string{"id", "title", "text", "author", "date"}
 
 func (c *tsvColumns) parse(line []byte) (site.Incoming, error) {
@@ -165,8 +166,8 @@ func (c *tsvColumns) parse(line []byte) (site.Incoming, error) {
 	return d, site.CheckName(field[0])
 }
 
-// header returns the names of the columns if the first line is a header row, in upper or lower case: it names id and text, or
-// each of its cells is a column name. A header row without id or text, or with a repeated or unknown name, is refused.
+// header returns the column names if the first line is a header row, in upper or lower case. A header row names id and text, or consists
+// only of column names. It refuses a header row that lacks id or text, or contains a repeated or unknown name.
 func header(field []string) (named []string, err error) {
 	known := 0
 	for _, f := range field {
@@ -235,7 +236,7 @@ func parseJSONL(line []byte) (site.Incoming, error) {
 	return d, errors.Join(site.CheckName(*row.ID), d.Dated.Validate())
 }
 
-// Absolute returns the absolute form of a path, or the path itself if that fails.
+// Absolute returns the absolute form of a path, or the path unchanged on failure.
 func Absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs

@@ -14,7 +14,7 @@ import (
 	"concordat/extract"
 )
 
-// child is one worker process, for one file.
+// child is a worker process for one file.
 type child struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
@@ -72,8 +72,7 @@ func (c *child) ready() (ready, error) {
 	return c.readyMsg, c.readyErr
 }
 
-// send passes the file to the child. It returns an error only if the source failed; if a child no longer
-// reads, its answer shows that.
+// send passes the file to the child. It returns an error only if the source failed; if a child stops reading, its answer shows that.
 func (c *child) send(rq request, src io.Reader) error {
 	if err := writeFrame(c.stdin, rq); err != nil {
 		return nil
@@ -87,7 +86,7 @@ func (c *child) send(rq request, src io.Reader) error {
 	return r.err
 }
 
-// errReader remembers how reading ended, to distinguish it from a failure to write.
+// errReader records how reading ended, to distinguish that from a failure to write.
 type errReader struct {
 	r   io.Reader
 	err error
@@ -104,10 +103,10 @@ func (e *errReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// maxScanBytes bounds the bytes of the pictures of a member in a message.
+// maxScanBytes is the maximum size of a member's images in a message.
 const maxScanBytes = 96 << 20
 
-// answer reads the next message. JSON may use six bytes to encode one byte of text.
+// answer reads the next message. JSON can use six bytes for one byte of text.
 func (c *child) answer(o extract.Options) (answer, error) {
 	most := 6*o.MaxText + 16<<20
 	if o.MaxScans > 0 {
@@ -121,12 +120,11 @@ func (c *child) answer(o extract.Options) (answer, error) {
 	return a, err
 }
 
-// killTime is how long a child may take to end when asked to; after that it is killed outright.
+// killTime is how long a child can take to end on request before it is killed.
 const killTime = time.Second
 
-// kill ends the child. With a separate PID namespace, another process stands between this one and the reader.
-// When asked to end, it kills the reader and reports the reader's resource use, which would be lost if both were
-// killed.
+// kill ends the child. With a separate PID namespace, there is another process between this one and the reader. On request, it kills the
+// reader and reports the reader's resource use, which would be lost if both were killed.
 func (c *child) kill() {
 	if c.cmd.Process.Signal(syscall.SIGTERM) != nil {
 		_ = c.cmd.Process.Kill()
@@ -151,13 +149,13 @@ func (c *child) wait() ending {
 	c.waitOnce.Do(func() {
 		_ = c.stdin.Close()
 		_ = c.stdout.Close()
-		_ = c.cmd.Wait() // its state says how it ended
+		_ = c.cmd.Wait() // its state shows how it ended
 		c.end = ending{c.cmd.ProcessState, c.stderr.String()}
 	})
 	return c.end
 }
 
-// note is the first line the child wrote to its standard error.
+// note returns the first line that the child wrote to its standard error.
 func (e ending) note() string {
 	line, _, _ := strings.Cut(strings.TrimSpace(e.stderr), "\n")
 	if line = strings.ToValidUTF8(line, "?"); line == "" {
@@ -166,7 +164,7 @@ func (e ending) note() string {
 	return ": " + line
 }
 
-// cause turns the end of a child into the error of its file.
+// cause converts the end of a child to the error for its file.
 func (e ending) cause(late bool, o Options, err error) *extract.Error {
 	used := time.Duration(0)
 	if e.state != nil {
@@ -182,14 +180,13 @@ func (e ending) cause(late bool, o Options, err error) *extract.Error {
 	case strings.Contains(e.stderr, "out of memory"), strings.Contains(e.stderr, "cannot allocate memory"):
 		return extract.LimitError("memory", "Memory", fmt.Sprintf("needs more than %d MiB", o.Memory>>20))
 	case strings.Contains(e.stderr, "pthread_create failed"), strings.Contains(e.stderr, "failed to create new OS thread"):
-		// There was no memory for a stack, or no thread left.
+		// There was no memory for a stack, or no thread available.
 		return extract.LimitError("memory", "Memory", fmt.Sprintf("needs more than %d MiB, or more threads than allowed", o.Memory>>20))
 	}
 	return &extract.Error{Code: extract.Crashed, Detail: fmt.Sprintf("the reader ended without an answer: %v%s", err, e.note())}
 }
 
-// headBuffer keeps the first bytes written to it. Its writer is one goroutine of os/exec, which has
-// ended when the content is read.
+// headBuffer keeps the first bytes written to it. Its writer is a goroutine of os/exec, which has ended when the content is read.
 type headBuffer struct{ bytes.Buffer }
 
 func (h *headBuffer) Write(p []byte) (int, error) {

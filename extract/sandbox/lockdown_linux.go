@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockDown limits this process, gives up its rights, and names what the kernel granted. Limits
-// are mandatory; the rest depends on the kernel.
+// lockDown limits this process, gives up its rights, and returns the names of what the kernel granted. Limits are mandatory; the rest
+// depends on the kernel.
 func lockDown(cpuSeconds, memory int64) ([]string, error) {
 	if err := setLimits(cpuSeconds, memory); err != nil {
 		return nil, err
@@ -19,7 +19,7 @@ func lockDown(cpuSeconds, memory int64) ([]string, error) {
 	done := []string{"rlimit"}
 	if inNamespaces() {
 		done = append(done, "namespaces")
-		// The process gets an empty root of its own: the directory shows only its file numbers.
+		// The process gets an empty root: the directory contains only its file descriptors.
 		if unix.Chroot("/proc/self/fdinfo") == nil && unix.Chdir("/") == nil {
 			done = append(done, "chroot")
 		}
@@ -41,7 +41,7 @@ func lockDown(cpuSeconds, memory int64) ([]string, error) {
 	return done, nil
 }
 
-// setLimits sets the limits. It adds to the limit the processor time that the start has already used.
+// setLimits sets the resource limits. It adds the processor time already used by the start to the limit.
 func setLimits(cpuSeconds, memory int64) error {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
@@ -57,8 +57,8 @@ func setLimits(cpuSeconds, memory int64) error {
 		{unix.RLIMIT_FSIZE, 0, 0},
 		{unix.RLIMIT_CORE, 0, 0},
 		{unix.RLIMIT_NOFILE, 32, 32},
-		// Private writable memory: the Go heap and PDFium's memory. RLIMIT_AS would also count
-		// memory that the runtime reserves and never uses.
+		// Private writable memory: the Go heap and PDFium's memory. RLIMIT_AS would also count memory that the runtime reserves but never
+		// uses.
 		{unix.RLIMIT_DATA, data, data},
 	} {
 		if err := unix.Setrlimit(l.which, &unix.Rlimit{Cur: l.soft, Max: l.max}); err != nil {
@@ -68,14 +68,12 @@ func setLimits(cpuSeconds, memory int64) error {
 	return nil
 }
 
-// forbid installs a filter for all threads: it lets through the system calls that the running
-// program needs, and every other call fails with EPERM. Nothing in the list opens a file, a socket
-// or a program.
+// forbid installs a filter for all threads that allows the system calls needed by the running program; every other call fails with EPERM.
+// No call in the list opens a file, a socket or a program.
 func forbid() error {
 	prog := filterProgram()
 	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
-	// The thread that denies itself new privileges passes this denial to the others together with the filter
-	// (TSYNC).
+	// The thread that denies itself new privileges passes this on to the others together with the filter (TSYNC).
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -93,8 +91,8 @@ func forbid() error {
 	return nil
 }
 
-// Offsets in struct seccomp_data (linux/seccomp.h) on a little-endian machine. Only the low 32 bits of each
-// argument are examined: the arguments compared here are ints or 32-bit sets of flags for the kernel too.
+// Offsets in struct seccomp_data (linux/seccomp.h) on a little-endian machine. Only the low 32 bits of each argument are examined: the
+// arguments compared here are ints or 32-bit flags for the kernel too.
 const (
 	dataNumber = 0
 	dataArch   = 4
@@ -110,14 +108,14 @@ const (
 	bpfGive  = unix.BPF_RET | unix.BPF_K
 )
 
-// newNamespace holds the flags of clone that no thread needs.
+// newNamespace is the set of clone flags that no thread needs.
 const newNamespace = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
 	unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_PTRACE
 
-// filterProgram is the filter in classic BPF: wrong architecture and unknown calls fail, clone only makes threads,
-// and clone3, whose flags a filter cannot see, is declared missing, so that the C library falls back to clone.
-// tgkill, with which the Go runtime interrupts its own threads, reaches only this process; fcntl allows only the
-// commands that reading and writing need, and none that make the kernel signal another process.
+// filterProgram returns the filter in classic BPF: a wrong architecture and unknown calls fail, clone can only create threads, and
+// clone3, whose flags a filter cannot see, is reported as missing, so that the C library falls back to clone. tgkill, with which the Go
+// runtime interrupts its own threads, reaches only this process; fcntl allows only the commands needed for reading and writing, and none
+// that make the kernel signal another process.
 func filterProgram() []unix.SockFilter {
 	refuse := func(e unix.Errno) unix.SockFilter {
 		return unix.SockFilter{Code: bpfGive, K: unix.SECCOMP_RET_ERRNO | uint32(e)}
@@ -154,7 +152,7 @@ func filterProgram() []unix.SockFilter {
 	return append(p, deny)
 }
 
-// allowedCalls are the system calls of the Go runtime, of the C library's threads, and of reading and writing open files.
+// allowedCalls are the system calls needed by the Go runtime, the C library's threads, and reading and writing open files.
 var allowedCalls = []int{
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_CLOSE, unix.SYS_FSTAT, unix.SYS_LSEEK,
 	unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MADVISE, unix.SYS_MREMAP, unix.SYS_BRK, unix.SYS_MINCORE,

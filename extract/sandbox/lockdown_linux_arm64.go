@@ -4,8 +4,8 @@ import "golang.org/x/sys/unix"
 
 const auditArch = unix.AUDIT_ARCH_AARCH64
 
-// allowedHere are calls that only this architecture has.
+// allowedHere are allowed calls specific to this architecture.
 var allowedHere []int
 
-// deniedHere are calls that only this architecture has and that LibreOffice may not make.
+// deniedHere are calls specific to this architecture that LibreOffice must not make.
 var deniedHere []int

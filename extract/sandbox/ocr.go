@@ -16,8 +16,8 @@ import (
 	"concordat/extract"
 )
 
-// OCR reads pages without a text layer with Tesseract, a separate program that must be installed. It sees
-// only pictures that the child rendered. A zero field means its default.
+// OCR reads pages without a text layer with Tesseract, a separate program that must be installed. It sees only images rendered by the
+// child. A zero field selects its default.
 type OCR struct {
 	// Command is the program; default "tesseract", looked up in PATH.
 	Command string
@@ -25,7 +25,7 @@ type OCR struct {
 	Languages string
 	// MaxPages is the maximum number of pages of one file; default 50.
 	MaxPages int
-	// PageTime is the longest time for one page; default 1 minute.
+	// PageTime is the time limit for one page; default 1 minute.
 	PageTime time.Duration
 }
 
@@ -45,7 +45,7 @@ func (o OCR) withDefaults() OCR {
 	return o
 }
 
-// check fails if the program is missing or its languages are not plain names: they become an argument.
+// check fails if the program is missing, or if its languages, which become an argument, are not plain names.
 func (o OCR) check() error {
 	if _, err := exec.LookPath(o.Command); err != nil {
 		return fmt.Errorf("character recognition: %w", err)
@@ -56,10 +56,10 @@ func (o OCR) check() error {
 	return nil
 }
 
-// maxPageText bounds the text taken from one page.
+// maxPageText is the maximum amount of text taken from one page.
 const maxPageText = 1 << 20
 
-// page returns the text of one picture, divided into paragraphs.
+// page returns the text in one image, split into paragraphs.
 func (o OCR) page(ctx context.Context, png []byte) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.PageTime)
 	defer cancel()
@@ -82,7 +82,7 @@ func (o OCR) page(ctx context.Context, png []byte) (string, error) {
 	return paragraphs(string(text)), nil
 }
 
-// paragraphs joins the printed lines of each paragraph, and the words divided at line ends.
+// paragraphs joins the printed lines of each paragraph, and words divided at line ends.
 func paragraphs(s string) string {
 	var out []string
 	for _, p := range strings.Split(strings.ToValidUTF8(strings.ReplaceAll(s, "\f", "\n\n"), "\uFFFD"), "\n\n") {
@@ -105,8 +105,8 @@ func paragraphs(s string) string {
 	return strings.Join(out, "\n\n")
 }
 
-// recognise adds the text of the scans to the item that they belong to, each page flagged and at its place.
-// Pages that cannot be recognised stay missing, as their flag or error says.
+// recognise adds the text of the scans to the item they belong to, each page flagged and in its place. Pages that cannot be recognised
+// remain missing, as their flag or error states.
 func (o OCR) recognise(ctx context.Context, it Item) Item {
 	scans := it.Scans
 	it.Scans = nil
@@ -142,7 +142,7 @@ func (o OCR) recognise(ctx context.Context, it Item) Item {
 	return it
 }
 
-// insert puts the text of a page before that of the next page, and moves the places and flags after it.
+// insert inserts the text of a page before that of the next page, and moves later places and flags.
 func insert(r *extract.Result, page int, text string) {
 	at, k := len(r.Text), len(r.Places)
 	for i, p := range r.Places {

@@ -17,20 +17,20 @@ import (
 	"concordat/extract"
 )
 
-// Office makes PDFs of word-processor files with LibreOffice, a separate program that must be installed. LibreOffice runs in a
-// process that can read only its own program, fonts and one folder, writes only to that folder, has no network, starts no other
-// process and ends with this one. If this cannot be enforced, FindOffice fails. Each file gets a separate process and profile,
-// with limits on time, memory and output. Safe for concurrent use.
+// Office converts word-processor files to PDF with LibreOffice, a separate program that must be installed. LibreOffice runs in a process
+// that can read only its own program, fonts and one folder, writes only to that folder, has no network, starts no other process and ends
+// with this one. If this cannot be enforced, FindOffice fails. Each file gets a separate process and profile, with limits on time, memory
+// and output. It is safe for concurrent use.
 type Office struct {
 	o       OfficeOptions
 	program string // soffice.bin
 }
 
-// OfficeOptions configure an Office. A zero field means its default.
+// OfficeOptions configure an Office. A zero field selects its default.
 type OfficeOptions struct {
 	// Command is the program; default "soffice" or "libreoffice", looked up in PATH.
 	Command string
-	// Wall is the longest time for one file; default 2 minutes.
+	// Wall is the time limit for one file; default 2 minutes.
 	Wall time.Duration
 	// CPU is the maximum processor time for one file, rounded up to seconds; default 1 minute.
 	CPU time.Duration
@@ -38,21 +38,20 @@ type OfficeOptions struct {
 	Memory int64
 	// MaxOutput is the maximum size of a PDF, and of any other file that LibreOffice writes, in bytes; default 256 MiB.
 	MaxOutput int64
-	// Executable is the program to run as child; default the running one.
+	// Executable is the program to run as child; default the running program.
 	Executable string
 }
 
-// The errors that say why there is no Office.
+// Errors explaining why there is no Office.
 var (
 	ErrNoOffice   = errors.New("LibreOffice is not installed")
 	ErrUnconfined = errors.New("this system cannot confine LibreOffice: it needs Linux 5.13 with Landlock and seccomp")
 )
 
-// officeFilters are the names of LibreOffice's own readers, by file extension: a file is read in the format of its extension,
-// or not at all.
+// officeFilters maps file extensions to LibreOffice's own readers: a file is read in the format of its extension, or not at all.
 var officeFilters = map[string]string{".docx": "MS Word 2007 XML", ".odt": "writer8"}
 
-// Converts reports whether an Office makes PDFs from files with this name.
+// Converts reports whether an Office can convert files with this name to PDF.
 func Converts(name string) bool { return officeFilters[strings.ToLower(filepath.Ext(name))] != "" }
 
 // FindOffice looks for LibreOffice. It fails with ErrNoOffice or ErrUnconfined.
@@ -87,7 +86,7 @@ func FindOffice(o OfficeOptions) (*Office, error) {
 		if err != nil {
 			continue
 		}
-		// soffice is a script that starts this one, which is all that is needed without a screen.
+		// soffice is a script that starts this program, which suffices without a screen.
 		program := filepath.Join(filepath.Dir(path), "soffice.bin")
 		if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() {
 			continue
@@ -100,21 +99,20 @@ func FindOffice(o OfficeOptions) (*Office, error) {
 	return nil, ErrNoOffice
 }
 
-// officeArg is the hidden command under which the binary becomes LibreOffice.
+// officeArg is the hidden command that makes the binary become LibreOffice.
 const officeArg = "office-worker"
 
-// officeJob describes the work of a process that becomes LibreOffice.
+// officeJob describes the work for a process that becomes LibreOffice.
 type officeJob struct {
 	Program string   `json:"program"`
 	Args    []string `json:"args"`
-	Dir     string   `json:"dir"` // the folder that it may read and write
+	Dir     string   `json:"dir"` // folder that it can read and write
 	CPU     int64    `json:"cpu_seconds"`
 	Memory  int64    `json:"memory"`
 	Output  int64    `json:"output"`
 }
 
-// officeProfile is the part of a profile that keeps LibreOffice from running programs and fetching content
-// that a file names.
+// officeProfile is the part of a profile that prevents LibreOffice from running programs and fetching content named in a file.
 const officeProfile = `<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry">
 <item oor:path="/org.openoffice.Office.Common/Security/Scripting">
@@ -128,12 +126,12 @@ const officeProfile = `<?xml version="1.0" encoding="UTF-8"?>
 </oor:items>
 `
 
-// firstStart is the exit code of a LibreOffice that has set up its profile and wants to be started again.
+// firstStart is the exit code of a LibreOffice that has set up its profile and needs to be restarted.
 const firstStart = 81
 
-// PDF makes a PDF from the file at path, which is read as its extension says (see Converts), and returns its path below dir: a
-// folder that the caller provides for this call alone, for everything that LibreOffice writes. If the file is at fault, the
-// error is an *extract.Error; any other error is due to the machine or to ctx.
+// PDF converts the file at path, which is read according to its extension (see Converts), to PDF and returns the path of the PDF below
+// dir: a folder that the caller provides for this call alone, for everything that LibreOffice writes. If the file is at fault, the error
+// is an *extract.Error; any other error is due to the machine or to ctx.
 func (f *Office) PDF(ctx context.Context, path, name, dir string) (string, error) {
 	ext := strings.ToLower(filepath.Ext(name))
 	filter := officeFilters[ext]
@@ -194,8 +192,7 @@ func (f *Office) start(ctx context.Context, job officeJob) (ending, error) {
 	cmd.Env = []string{"GOTRACEBACK=none", ownNamespaces + "=1"}
 	cmd.Dir = "/"
 	cmd.Stdin, cmd.Stderr = &in, &said
-	// With a separate PID namespace, another process stands in front of LibreOffice and kills it when asked
-	// to end.
+	// With a separate PID namespace, another process precedes LibreOffice and kills it on request.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = killTime
 	err := runWithUs(cmd)
@@ -213,7 +210,7 @@ func (f *Office) start(ctx context.Context, job officeJob) (ending, error) {
 	return end, nil
 }
 
-// madePDF reports whether path is a PDF of at most the given number of bytes, and not a link.
+// madePDF reports whether path is a PDF, not a link, of no more than the given number of bytes.
 func madePDF(path string, most int64) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular() && info.Size() <= most && IsPDF(Head(path))

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// becomeOffice reads a job, gives up every right that the job does not need, and turns this process into LibreOffice. It returns
-// only if it fails.
+// becomeOffice reads a job, gives up every right the job does not need, and turns this process into LibreOffice. It returns only if it
+// fails.
 func becomeOffice(in io.Reader) error {
 	var j officeJob
 	if err := readFrame(in, &j, maxFrame); err != nil {
@@ -35,7 +35,7 @@ func becomeOffice(in io.Reader) error {
 	if err := unix.Chdir(j.Dir); err != nil {
 		return err
 	}
-	// The rules apply to the thread that sets them, and to the program that the thread becomes.
+	// The rules apply to the thread that sets them, and to the program that it becomes.
 	runtime.LockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
@@ -51,7 +51,7 @@ func becomeOffice(in io.Reader) error {
 	return unix.Exec(j.Program, append([]string{j.Program}, j.Args...), env)
 }
 
-// landlockVersion returns the version of Landlock that the kernel has; 0: none.
+// landlockVersion returns the kernel's version of Landlock, or 0 if there is none.
 func landlockVersion() int {
 	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -81,8 +81,7 @@ const (
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE
 )
 
-// restrictFiles lets this thread open only the program, the files of the system that the program needs, and
-// the folder of the job.
+// restrictFiles restricts this thread to opening the program, the system files that the program needs, and the job's folder.
 func restrictFiles(j officeJob) error {
 	version := landlockVersion()
 	if version == 0 {
@@ -109,7 +108,7 @@ func restrictFiles(j officeJob) error {
 	if errno != 0 {
 		return errno
 	}
-	// The program's files are below the parent of its folder; a link there leads to the paths listed here.
+	// The program's files are below the parent of its folder, where a link leads to the paths listed here.
 	program := filepath.Dir(filepath.Dir(j.Program))
 	for _, r := range []struct {
 		path   string
@@ -118,7 +117,7 @@ func restrictFiles(j officeJob) error {
 		{j.Dir, rules.files &^ (unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK)},
 		{program, mayRun}, {"/usr/lib", mayRun}, {"/usr/lib64", mayRun}, {"/lib", mayRun}, {"/lib64", mayRun},
 		{"/usr/share", mayRead}, {"/usr/local/share/fonts", mayRead}, {"/etc/fonts", mayRead}, {"/etc/libreoffice", mayRead},
-		{"/var/lib/libreoffice", mayRead}, {"/var/spool/libreoffice", mayRead}, // where extensions for all users are
+		{"/var/lib/libreoffice", mayRead}, {"/var/spool/libreoffice", mayRead}, // location of extensions for all users
 		{"/var/cache/fontconfig", mayRead}, {"/etc/ld.so.cache", mayRead}, {"/etc/localtime", mayRead},
 		{"/dev/null", mayRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE}, {"/dev/urandom", mayRead}, {"/dev/random", mayRead},
 	} {
@@ -132,7 +131,7 @@ func restrictFiles(j officeJob) error {
 	return unix.Close(int(fd))
 }
 
-// allowPath adds a rule for a path. A missing path needs none.
+// allowPath adds a rule for a path. A path that does not exist needs none.
 func allowPath(rules int, path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, syscall.ENOENT) {
@@ -158,8 +157,8 @@ func allowPath(rules int, path string, rights uint64) error {
 	return nil
 }
 
-// deniedToOffice are calls that converting a file does not need but that Landlock lets through: those that reach other processes,
-// the kernel's settings and namespaces, ways around a filter, and changes to the rights, owners, attributes and times of files.
+// deniedToOffice are calls unnecessary for converting a file that Landlock allows: those that reach other processes, the kernel's
+// settings and namespaces, ways around a filter, and changes to the rights, owners, attributes and times of files.
 var deniedToOffice = []int{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD,
 	unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_IO_URING_SETUP,
@@ -175,8 +174,8 @@ var deniedToOffice = []int{
 	unix.SYS_UTIMENSAT, unix.SYS_FILE_SETATTR,
 }
 
-// forbidToOffice installs a filter for this thread: no sockets except local streams, none of which it may connect, no signals
-// to other processes and no changes of their limits, no new process or namespace, and none of deniedToOffice.
+// forbidToOffice installs a filter for this thread: no sockets except local streams, which it cannot connect, no signals to other
+// processes or changes to their limits, no new process or namespace, and none of deniedToOffice.
 func forbidToOffice() error {
 	const bpfAbove = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
 	const otherCalls = 0x40000000 // x32, a second set of numbers for the same calls
@@ -196,8 +195,8 @@ func forbidToOffice() error {
 		call(n, deny)
 	}
 	call(unix.SYS_CONNECT, refuse(unix.ECONNREFUSED))
-	// LibreOffice requests a socket in /tmp, through which another instance could ask it to open a file. It
-	// gets no socket, but the call reports success.
+	// LibreOffice requests a socket in /tmp, through which another instance could ask it to open a file. It gets no socket, but the call
+	// reports success.
 	call(unix.SYS_BIND, refuse(0))
 	call(unix.SYS_LISTEN, refuse(0))
 	call(unix.SYS_SOCKET,
@@ -210,7 +209,7 @@ func forbidToOffice() error {
 	for _, n := range []int{unix.SYS_KILL, unix.SYS_TGKILL} {
 		call(n, load(dataArg0), unix.SockFilter{Code: bpfEqual, K: uint32(unix.Getpid()), Jt: 1}, deny, allow)
 	}
-	call(unix.SYS_PRLIMIT64, load(dataArg0), unix.SockFilter{Code: bpfEqual, K: 0, Jf: 1}, allow, deny) // 0 is itself
+	call(unix.SYS_PRLIMIT64, load(dataArg0), unix.SockFilter{Code: bpfEqual, K: 0, Jf: 1}, allow, deny) // 0 means itself
 	p = append(p, allow)
 	program := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
 	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))

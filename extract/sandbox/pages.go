@@ -9,11 +9,11 @@ import (
 	"concordat/extract"
 )
 
-// pageRequest asks for the letters of all pages of a PDF, for one page, or for several pages without their pictures.
+// pageRequest requests the letters of all pages of a PDF, one page, or several pages without their images.
 type pageRequest struct {
 	Number int `json:"number"` // 0 for the letters of all pages
-	Width  int `json:"width"`  // pixels of the picture
-	Count  int `json:"count"`  // number of pages from Number on, without pictures; 0 for one page with its picture
+	Width  int `json:"width"`  // width of the image in pixels
+	Count  int `json:"count"`  // number of pages from Number on, without images; 0 for one page with its image
 }
 
 // pages reports whether a answers a pageRequest.
@@ -21,7 +21,7 @@ func (a answer) pages() bool {
 	return a.Letters != nil || a.Page != nil || a.Pages != nil || a.Err != nil
 }
 
-// answerPages answers a request, in the child.
+// answerPages answers a request, in the child process.
 func answerPages(rq *pageRequest, data []byte, o extract.Options) answer {
 	fail := func(err error) answer {
 		var e *extract.Error
@@ -70,7 +70,7 @@ func (r *Runner) Letters(ctx context.Context, path string) ([]string, error) {
 	return a.Letters[:len(a.Letters)-1], nil
 }
 
-// Page returns page number n, from 1, of the PDF at path, width pixels wide. Its errors are those of Letters.
+// Page returns page number n, from 1, of the PDF at path, rendered width pixels wide. It returns the same errors as Letters.
 func (r *Runner) Page(ctx context.Context, path string, n, width int) (*extract.Page, error) {
 	if n < 1 {
 		return nil, &extract.Error{Code: extract.Unreadable, Detail: "pages are numbered from 1"}
@@ -82,8 +82,8 @@ func (r *Runner) Page(ctx context.Context, path string, n, width int) (*extract.
 	return a.Page, err
 }
 
-// Pages returns up to n pages, starting with number from, without their pictures; see extract.PDF.Pages. Its
-// errors are those of Letters.
+// Pages returns up to n pages, starting with number from, without their images; see extract.PDF.Pages. It returns the same errors as
+// Letters.
 func (r *Runner) Pages(ctx context.Context, path string, from, n int) ([]*extract.Page, error) {
 	if from < 1 || n < 1 {
 		return nil, &extract.Error{Code: extract.Unreadable, Detail: "pages are numbered from 1"}
@@ -95,7 +95,7 @@ func (r *Runner) Pages(ctx context.Context, path string, from, n int) ([]*extrac
 	return a.Pages, err
 }
 
-// ask sends a file to a child with PDFium and returns its one answer.
+// ask sends a file to a child with PDFium and returns its only answer.
 func (r *Runner) ask(ctx context.Context, path string, rq pageRequest) (answer, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,10 +1,9 @@
 // Package sandbox extracts untrusted files in child processes of the same binary.
 //
-// Start from [New]: it makes a [Runner], whose File method returns the text of one file, or of every member
-// of an archive. Each file gets its own child, which is started and warmed up beforehand. The child limits
-// its own processor time, memory and output, and gives up the right to open files, sockets and programs if
-// the kernel can enforce that. It then reads the file from its standard input, and ends. If a child crashes,
-// hangs or is killed, the result is one typed error for that one file.
+// Start from [New], which creates a [Runner], whose File method returns the text of one file, or of every member of an archive. Each file
+// gets its own child, started and warmed up in advance. The child limits its own processor time, memory and output, and gives up the
+// right to open files, sockets and programs if the kernel can enforce that. It then reads the file from its standard input, and ends. If
+// a child crashes, hangs or is killed, the result is one typed error for that one file.
 //
 // The binary must call [Main] before anything else if [IsWorker] returns true.
 package sandbox
@@ -27,32 +26,30 @@ import (
 	"concordat/extract"
 )
 
-// Options configure a Runner. A zero field means its default.
+// Options configure a Runner. A zero field selects its default.
 type Options struct {
-	// Extract holds the limits of extraction. Its PDF field is not used: children have their own.
+	// Extract contains the limits of extraction. Its PDF field is ignored: children have their own.
 	Extract extract.Options
-	// CacheDir is where the compiled PDFium is kept, so that a child starts in about a tenth of a
-	// second; without it every child compiles for some seconds. Its content is executed: no one
-	// else may write there.
+	// CacheDir is the folder for the compiled PDFium, with which a child starts in about a tenth of a second; without it, every child
+	// spends some seconds on compilation. Its content is executed, so nobody else must be able to write there.
 	CacheDir string
-	// Wall is the longest time for one file; default 2 minutes.
+	// Wall is the time limit for one file; default 2 minutes.
 	Wall time.Duration
 	// CPU is the maximum processor time for one file, rounded up to seconds; default 1 minute.
 	CPU time.Duration
 	// Memory is the maximum memory of a child in bytes; default 1 GiB, at least 256 MiB.
 	Memory int64
-	// Warm is how many children of each kind are kept ready; default 1, negative none.
+	// Warm is the number of children of each kind kept ready; default 1, negative for none.
 	Warm int
-	// Files is the number of files that will be read, if it is known; no children are started for more. The
-	// default, 0, means unknown, as in a service: New then waits for a child with PDFium too, and fails if
-	// that child cannot start.
+	// Files is the number of files to be read, if known; no more children than that are started. The default, 0, means unknown, as in a
+	// service: New then also waits for a child with PDFium, and fails if that cannot start.
 	Files int
-	// Executable is the program to run as child; default the running one.
+	// Executable is the program to run as child; default the running program.
 	Executable string
-	// OCR allows character recognition of pages without a text layer; if it is nil, such pages are only
-	// named. Recognition takes additional time, after the child has ended.
+	// OCR enables character recognition of pages without a text layer; if nil, such pages are only named. Recognition takes additional
+	// time, after the child has ended.
 	OCR *OCR
-	// RequireIsolation makes New fail if the kernel cannot keep children from opening files and sockets.
+	// RequireIsolation makes New fail if the kernel cannot prevent children from opening files and sockets.
 	RequireIsolation bool
 }
 
@@ -103,23 +100,23 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// Item is one file, or one member of an archive, with its text or its error.
+// Item is one file, or one member of an archive, with its text or error.
 type Item = extract.Member
 
-// Runner extracts files in children. Safe for concurrent use.
+// Runner extracts files in children. It is safe for concurrent use.
 type Runner struct {
 	opt        Options
 	namespaces bool
 	isolation  []string
 
-	mu     sync.Mutex // guards warm, taken, closed
+	mu     sync.Mutex // protects warm, taken, closed
 	warm   [2][]*child
-	taken  int // number of files that were begun
+	taken  int // number of files begun
 	closed bool
 }
 
-// kind distinguishes the two kinds of children. Loading PDFium takes ten times as long as the rest of a
-// child's start, so only children that get a PDF, or a file that turned out to contain one, have it.
+// kind distinguishes the two kinds of children. Loading PDFium takes ten times as long as the rest of a child's start, so only children
+// that get a PDF, or a file that turned out to contain one, load it.
 type kind int
 
 const (
@@ -148,7 +145,7 @@ func New(o Options) (*Runner, error) {
 	r := &Runner{opt: o, namespaces: runtime.GOOS == "linux"}
 	c, rd, err := r.startReady(light)
 	if err != nil && r.namespaces {
-		// A kernel or a container may forbid new namespaces; the other limits still hold.
+		// A kernel or container can forbid new namespaces; the other limits still apply.
 		r.namespaces = false
 		c, rd, err = r.startReady(light)
 	}
@@ -169,7 +166,7 @@ func New(o Options) (*Runner, error) {
 	return r, r.keep(withPDF, c)
 }
 
-// keep makes a ready child wait for a file, if one more is wanted.
+// keep makes a ready child wait for a file, if another one is wanted.
 func (r *Runner) keep(k kind, c *child) error {
 	if r.opt.Warm <= 0 {
 		c.discard()
@@ -181,8 +178,8 @@ func (r *Runner) keep(k kind, c *child) error {
 	return nil
 }
 
-// maxStart bounds the start of a child. It takes seconds if PDFium must be compiled, once for a cache folder, and
-// minutes on a busy machine.
+// maxStart is the time limit for starting a child. It takes seconds if PDFium must be compiled, once per cache folder, and minutes on a
+// busy machine.
 const maxStart = 10 * time.Minute
 
 func (r *Runner) startReady(k kind) (*child, ready, error) {
@@ -200,7 +197,7 @@ func (r *Runner) startReady(k kind) (*child, ready, error) {
 	return c, rd, nil
 }
 
-// Isolation names what the kernel enforces on children: "rlimit", "seccomp", "namespaces", "chroot".
+// Isolation returns what the kernel enforces on children: "rlimit", "seccomp", "namespaces", "chroot".
 func (r *Runner) Isolation() []string { return r.isolation }
 
 // Close ends the waiting children.
@@ -217,8 +214,8 @@ func (r *Runner) Close() error {
 	return nil
 }
 
-// take returns a waiting child of kind k, or a new one, and ensures that another one waits if
-// more files may come. again says that the file was begun with another child before.
+// take returns a waiting child of kind k, or a new one, and ensures that another is waiting if more files could follow. again reports
+// that the file was begun with another child.
 func (r *Runner) take(k kind, again bool) (*child, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -247,8 +244,8 @@ func (r *Runner) take(k kind, again bool) (*child, error) {
 	return c, nil
 }
 
-// File extracts the file at path, which items name in the form of concordat.EscapeName. The items report faults of
-// the file; the error reports a fault of the machine, or is that of ctx.
+// File extracts the file at path, which items name as concordat.EscapeName does. The items report faults of the file; the error reports a
+// fault of the machine, or comes from ctx.
 func (r *Runner) File(ctx context.Context, path string) ([]Item, error) {
 	name := concordat.EscapeName(path)
 	fail := func(e *extract.Error) ([]Item, error) { return []Item{{Path: name, Err: e.WithAdvice()}}, nil }
@@ -276,10 +273,10 @@ func plainCause(err error) string {
 	return err.Error()
 }
 
-// headSize is how many bytes of a file are searched for the signature of PDF, as in extract.Sniff.
+// headSize is the number of bytes of a file searched for the PDF signature, as in extract.Sniff.
 const headSize = 1024
 
-// Head returns the first bytes of a file, which show its format, or nil if it cannot be read.
+// Head returns the first bytes of a file, which reveal its format, or nil if it cannot be read.
 func Head(path string) []byte {
 	f, err := os.Open(path)
 	if err != nil {
@@ -296,9 +293,8 @@ func Head(path string) []byte {
 // IsPDF reports whether a file with this head is a PDF.
 func IsPDF(head []byte) bool { return bytes.Contains(head, []byte("%PDF-")) }
 
-// Stream extracts size bytes read from src under the given name. It reads no more than size, or twice
-// that if src is an io.Seeker: a file that turns out to contain a PDF is then read again by a child
-// with PDFium. Files from other sources go to such a child immediately.
+// Stream extracts size bytes read from src under the given name. It reads no more than size, or twice that if src is an io.Seeker: a file
+// that turns out to contain a PDF is then reread by a child with PDFium. Files from other sources go to such a child immediately.
 func (r *Runner) Stream(ctx context.Context, name string, src io.Reader, size int64) ([]Item, error) {
 	fail := func(e *extract.Error) ([]Item, error) { return []Item{{Path: name, Err: e.WithAdvice()}}, nil }
 	switch {
@@ -316,7 +312,7 @@ func (r *Runner) Stream(ctx context.Context, name string, src io.Reader, size in
 	return items, err
 }
 
-// extract chooses the kind of child, and takes one of the other kind if the choice was wrong.
+// extract chooses a kind of child, and switches to the other kind if the choice was wrong.
 func (r *Runner) extract(ctx context.Context, name string, src io.Reader, size int64) ([]Item, error) {
 	seeker, ok := src.(io.Seeker)
 	if !ok {
@@ -347,7 +343,7 @@ func (r *Runner) extract(ctx context.Context, name string, src io.Reader, size i
 	}
 }
 
-// errNeedsPDF says that a child without PDFium met a PDF.
+// errNeedsPDF means that a child without PDFium encountered a PDF.
 var errNeedsPDF = errors.New("the file holds a PDF")
 
 // run sends one file to a child of kind k and collects its answers.
@@ -392,12 +388,12 @@ func (r *Runner) run(ctx context.Context, k kind, again bool, name string, src i
 	case done:
 		return items, nil
 	}
-	// The members that arrived before the child ended stay; a single error stands for the rest.
+	// Members that arrived before the child ended are kept; a single error represents the rest.
 	return append(items, Item{Path: name, Err: end.cause(timed.Err() != nil, r.opt, err).WithAdvice()}), nil
 }
 
-// answer is one message from a child: a member, the end of the members, or the report that a child
-// with PDFium must read the file from the beginning.
+// answer is one message from a child: a member, the end of the members, or a request that a child with PDFium read the file from the
+// beginning.
 type answer struct {
 	Item     *Item `json:"item,omitempty"`
 	Done     bool  `json:"done,omitempty"`
@@ -434,10 +430,10 @@ type request struct {
 	Pages *pageRequest `json:"pages,omitempty"`
 }
 
-// maxFrame bounds a message whose size is not bounded by the text limit.
+// maxFrame is the maximum size of a message not covered by the text limit.
 const maxFrame = 1 << 20
 
-// writeFrame writes a length of 8 bytes, big-endian, and v as JSON.
+// writeFrame writes the length as 8 bytes, big-endian, followed by v as JSON.
 func writeFrame(w io.Writer, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -454,7 +450,7 @@ func writeFrame(w io.Writer, v any) error {
 	return err
 }
 
-// readFrame reads a message from writeFrame, refusing one of more than most bytes.
+// readFrame reads a message written by writeFrame, refusing any over most bytes.
 func readFrame(r io.Reader, v any, most int64) error {
 	var head [8]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/tetratelabs/wazero"
 )
 
-// workerArg is the hidden command under which the binary is a worker.
+// workerArg is the hidden command that makes the binary a worker.
 const workerArg = "extract-worker"
 
 // IsWorker reports whether this process was started as a worker and must call Main.
@@ -21,8 +21,8 @@ func IsWorker() bool {
 	return len(os.Args) == 2 && (os.Args[1] == workerArg || os.Args[1] == officeArg)
 }
 
-// Main runs the child: it serves one file, or becomes LibreOffice, and ends the process. When the parent dies, its end of
-// standard input closes, which makes a child that serves a file end too; the kernel ends LibreOffice.
+// Main runs the child: it serves one file, or becomes LibreOffice, and ends the process. When the parent dies, its end of standard input
+// closes, which also ends a child that is serving a file; the kernel ends LibreOffice.
 func Main() {
 	if os.Args[1] == officeArg {
 		fmt.Fprintln(os.Stderr, officeArg+":", becomeOffice(os.Stdin))
@@ -91,16 +91,14 @@ func serve(in io.Reader, out io.Writer) error {
 	return w.Flush()
 }
 
-// endWithParent ends the process when the parent's side of standard input is closed. It runs as long as the
-// process.
+// endWithParent ends the process when the parent's side of standard input is closed. It runs as long as the process does.
 func endWithParent(in io.Reader) {
 	var b [1]byte
 	_, _ = in.Read(b[:])
 	os.Exit(1)
 }
 
-// prepare gives up every right that is not needed. Before that, while files may still be opened, it loads
-// PDFium if needed.
+// prepare gives up every unnecessary right. Before that, while files can still be opened, it loads PDFium if needed.
 func prepare(s setup) (extract.Options, ready) {
 	o := s.Extract
 	if s.PDF {
@@ -130,5 +128,5 @@ func preparePDF(s setup) (*extract.PDF, error) {
 	if err == nil {
 		err = pdf.Warm()
 	}
-	return pdf, err // the cache stays open, since closing it would remove the compiled module that later documents need
+	return pdf, err // the cache remains open, since closing it would remove the compiled module that later documents need
 }

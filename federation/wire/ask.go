@@ -6,7 +6,7 @@ import (
 	"concordat"
 )
 
-// Bounds of an ask and its answer.
+// Limits on an ask and its answer.
 const (
 	maxLibraries = math.MaxUint16
 	maxAuthors   = math.MaxUint8
@@ -18,7 +18,7 @@ var (
 	outlines = []string{"", concordat.OutlineWords, concordat.OutlineFingerprints}
 )
 
-// head codes the first bytes, which all requests have in common.
+// head codes the first bytes, common to all requests.
 func (c *coder) head() {
 	c.payload(Version)
 	c.constant(ModeSealed, "mode")
@@ -47,12 +47,12 @@ func (c *coder) ask(a *concordat.Ask) {
 	}
 }
 
-// AppendAsk appends the payload of a, whose sentences Pad has padded.
+// AppendAsk appends the payload of a; Pad must have padded its sentences.
 func AppendAsk(b []byte, a *concordat.Ask) ([]byte, error) {
 	return write(b, "ask", func(c *coder) { v := *a; c.ask(&v) })
 }
 
-// ParseAsk reads a payload; the sentences are padded, and their order reveals nothing.
+// ParseAsk parses a payload; the sentences are padded, and their order reveals nothing.
 func ParseAsk(b []byte) (*concordat.Ask, error) {
 	var a concordat.Ask
 	if err := read(b, "ask", func(c *coder) { c.ask(&a) }); err != nil {
@@ -61,7 +61,7 @@ func ParseAsk(b []byte) (*concordat.Ask, error) {
 	return &a, nil
 }
 
-// EpochAnswer is a SiteAnswer with the epoch and the scheme of the compared fingerprints; the answering site signs these too.
+// EpochAnswer is a SiteAnswer with the epoch and scheme of the compared fingerprints, which the answering site also signs.
 type EpochAnswer struct {
 	Epoch  concordat.Epoch
 	Scheme concordat.Scheme
@@ -121,7 +121,7 @@ func (c *coder) hit(h *concordat.Hit) {
 	c.num(&h.Documents, 4, math.MaxInt32)
 }
 
-// closeness codes a step. It converts the distances in bits of version 1 to steps.
+// closeness codes a step. It converts version 1 distances in bits to steps.
 func (c *coder) closeness(v *concordat.Closeness) {
 	if c.version > 1 {
 		n := int(*v)
@@ -156,7 +156,7 @@ func AppendAnswer(b []byte, t *EpochAnswer) ([]byte, error) {
 	return write(b, "tell", func(c *coder) { c.epochAnswer(t) })
 }
 
-// ParseAnswer reads a payload, also of earlier versions: reports keep answers as they were signed. The indexes of documents and libraries
+// ParseAnswer parses a payload, including earlier versions: reports keep answers as they were signed. Indexes of documents and libraries
 // are within bounds; those of sentences are below MaxAsked.
 func ParseAnswer(b []byte) (*EpochAnswer, error) {
 	var t EpochAnswer

@@ -1,12 +1,12 @@
 package wire
 
-// MaxCard is the largest size in bytes of a site card.
+// MaxCard is the maximum size of a site card in bytes.
 const MaxCard = 64 << 10
 
-// AppendCardAsk appends the payload that asks for the site's card.
+// AppendCardAsk appends a payload that requests the site's card.
 func AppendCardAsk(b []byte) ([]byte, error) { return write(b, "card ask", (*coder).head) }
 
-// ParseCardAsk reads a payload.
+// ParseCardAsk parses a payload.
 func ParseCardAsk(b []byte) error { return read(b, "card ask", (*coder).head) }
 
 func (c *coder) card(card *[]byte) {
@@ -14,12 +14,12 @@ func (c *coder) card(card *[]byte) {
 	c.blob(card, 4, MaxCard)
 }
 
-// AppendCard appends the payload that holds a signed card.
+// AppendCard appends a payload that contains a signed card.
 func AppendCard(b, card []byte) ([]byte, error) {
 	return write(b, "card", func(c *coder) { c.card(&card) })
 }
 
-// ParseCard reads a payload; it does not check whether the card is genuine.
+// ParseCard parses a payload; it does not check whether the card is genuine.
 func ParseCard(b []byte) ([]byte, error) {
 	var card []byte
 	if err := read(b, "card", func(c *coder) { c.card(&card) }); err != nil {
@@ -28,10 +28,10 @@ func ParseCard(b []byte) ([]byte, error) {
 	return card, nil
 }
 
-// AppendHeadAsk appends the payload that asks only for the audit's head.
+// AppendHeadAsk appends a payload that requests only the audit log's head.
 func AppendHeadAsk(b []byte) ([]byte, error) { return write(b, "head ask", (*coder).head) }
 
-// ParseHeadAsk reads a payload.
+// ParseHeadAsk parses a payload.
 func ParseHeadAsk(b []byte) error { return read(b, "head ask", (*coder).head) }
 
 func (c *coder) headPayload(h *Head) {
@@ -39,12 +39,12 @@ func (c *coder) headPayload(h *Head) {
 	c.auditHead(h)
 }
 
-// AppendHead appends the payload that holds an audit head.
+// AppendHead appends a payload that contains an audit head.
 func AppendHead(b []byte, h *Head) ([]byte, error) {
 	return write(b, "head", func(c *coder) { c.headPayload(h) })
 }
 
-// ParseHead reads a payload.
+// ParseHead parses a payload.
 func ParseHead(b []byte) (*Head, error) {
 	var h Head
 	if err := read(b, "head", func(c *coder) { c.headPayload(&h) }); err != nil {

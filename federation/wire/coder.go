@@ -15,13 +15,13 @@ import (
 // ErrFormat is wrapped by the errors of all Parse functions.
 var ErrFormat = errors.New("bytes do not follow the format")
 
-// coder writes or reads one message: the functions that describe a layout name each field once, for both directions. The first error is
-// kept, and values read after it are zero. Writing does not change the message or anything to which it points, so several goroutines may
-// write one message at once.
+// coder writes or reads one message: each function that describes a layout names every field once, for both directions. The first error
+// is kept, and values read after it are zero. Writing does not modify the message or anything it refers to, so several goroutines can
+// write one message concurrently.
 type coder struct {
 	reading bool
-	version int    // of the payload, once it is known
-	b       []byte // written so far, or left to read
+	version int    // version of the payload, once known
+	b       []byte // written so far, or remaining to be read
 	err     error
 }
 
@@ -32,7 +32,7 @@ func (c *coder) fail(format string, args ...any) {
 	}
 }
 
-// write returns the bytes of layout, appended to b; the error wraps concordat.ErrInvalid.
+// write returns the bytes of layout appended to b; the error wraps concordat.ErrInvalid.
 func write(b []byte, what string, layout func(c *coder)) ([]byte, error) {
 	c := &coder{b: b}
 	layout(c)
@@ -55,7 +55,7 @@ func read(b []byte, what string, layout func(c *coder)) error {
 	return nil
 }
 
-// take returns the next n bytes to be read, or nil after an error.
+// take returns the next n bytes, or nil after an error.
 func (c *coder) take(n int) []byte {
 	if c.err == nil && n > len(c.b) {
 		c.fail("%d bytes wanted, %d left", n, len(c.b))
@@ -120,7 +120,7 @@ func (c *coder) num(v *int, width, most int) {
 	}
 }
 
-// payload codes the version of a payload; the oldest version that can be read is oldest.
+// payload codes the version of a payload; oldest is the oldest readable version.
 func (c *coder) payload(oldest int) {
 	c.version = Version
 	c.num(&c.version, 1, math.MaxUint8)
@@ -149,10 +149,10 @@ func (c *coder) flag(v *bool) {
 	}
 }
 
-// unlimited is the code of a negative number, which means "no limit".
+// unlimited encodes a negative number, meaning "no limit".
 const unlimited = math.MaxUint32
 
-// left codes a number that may be negative; a negative number means no limit and is read back as -1.
+// left codes a number that can be negative, meaning no limit; a negative number is read back as -1.
 func (c *coder) left(v *int) {
 	u := uint64(unlimited)
 	if *v >= 0 {
@@ -187,13 +187,13 @@ func (c *coder) share(v *float64) {
 	}
 }
 
-// Times are milliseconds since 1970 UTC, two's complement; the lowest number means the zero time. The
-// bounds are the years 1 to 9999, which every calendar of this project can show.
+// Times are milliseconds since 1970 UTC, in two's complement; the lowest number means the zero time. They are limited to the years 1 to
+// 9999, which every calendar of this project can display.
 const (
 	noTime   = math.MinInt64
 	leastMs  = -62135596800000
 	maxMs    = 253402300799999
-	maxNames = 512 // bytes: the longest identity (doc/operations.md)
+	maxNames = 512 // in bytes: the longest identity (doc/operations.md)
 )
 
 func (c *coder) time(t *time.Time) {
@@ -214,7 +214,7 @@ func (c *coder) time(t *time.Time) {
 	if ms = int64(u); ms == noTime || c.err != nil {
 		return
 	}
-	// Only one code stands for the zero time.
+	// The zero time has only one encoding.
 	if ms <= leastMs || ms > maxMs {
 		c.fail("time %d ms is out of range", ms)
 		return
@@ -222,7 +222,7 @@ func (c *coder) time(t *time.Time) {
 	*t = time.UnixMilli(ms).UTC()
 }
 
-// name codes an identity: valid UTF-8 of least to maxNames bytes after a length of two bytes.
+// name codes an identity: valid UTF-8 of least to maxNames bytes, prefixed with a two-byte length.
 func name[S ~string](c *coder, s *S, least int) {
 	n := len(*s)
 	if !c.reading && (n < least || n > maxNames) {
@@ -236,15 +236,15 @@ func name[S ~string](c *coder, s *S, least int) {
 	chars(c, s, n)
 }
 
-// exact codes a text of up to limit bytes, unchanged, after a length of four bytes.
+// exact codes a text of up to limit bytes, unchanged, prefixed with a four-byte length.
 func (c *coder) exact(s *string, most int) {
 	n := len(*s)
 	c.num(&n, 4, most)
 	chars(c, s, n)
 }
 
-// displayText codes a text for people of up to limit bytes (at most 65,535) after a length of two bytes. Writing shortens longer texts and
-// replaces invalid UTF-8, because a strange title must not make the whole answer fail.
+// displayText codes a text for people of up to limit bytes (at most 65,535), prefixed with a two-byte length. Writing truncates longer
+// texts and replaces invalid UTF-8, because an unusual title must not make the whole answer fail.
 func (c *coder) displayText(s *string, most int) {
 	if !c.reading {
 		p := clip(strings.ToValidUTF8(*s, "\uFFFD"), most)
@@ -282,7 +282,7 @@ func clip(s string, most int) string {
 	return s[:most]
 }
 
-// blob codes up to limit bytes after a length of width bytes; an empty blob is read back as nil.
+// blob codes up to limit bytes, prefixed with a length of width bytes; an empty blob is read back as nil.
 func (c *coder) blob(p *[]byte, width, most int) {
 	n := len(*p)
 	c.num(&n, width, most)
@@ -311,8 +311,8 @@ func enum[S ~string](c *coder, v *S, all []S) {
 	}
 }
 
-// list codes least to most elements after a count of width bytes. size is the minimum number of bytes of an element; so a reader can
-// refuse, before it allocates, a count for which too few bytes are left.
+// list codes least to most elements, prefixed with a count of width bytes. size is the minimum size of an element in bytes; with it, a
+// reader can refuse, before allocating, a count that exceeds the remaining bytes.
 func list[T any](c *coder, s *[]T, width, least, most, size int, each func(*T)) {
 	n := len(*s)
 	if !c.reading && n < least {
@@ -354,7 +354,7 @@ func (c *coder) span(s *concordat.Span) {
 
 func (c *coder) fingerprint(f *concordat.Fingerprint) {
 	if !c.reading {
-		c.b, _ = f.AppendBinary(c.b) // never fails
+		c.b, _ = f.AppendBinary(c.b) // this never fails
 		return
 	}
 	p := c.take(concordat.FingerprintBytes)
@@ -375,7 +375,7 @@ func (c *coder) epoch(e *concordat.Epoch) {
 	}
 }
 
-// reasons are in the order of their codes; code 0 means no refusal.
+// reasons lists reasons in the order of their codes; code 0 means no refusal.
 var reasons = []concordat.Reason{
 	"", concordat.ReasonLibrary, concordat.ReasonPurpose, concordat.ReasonLevel, concordat.ReasonBudget,
 	concordat.ReasonEmbargo, concordat.ReasonExpired, concordat.ReasonEpoch, concordat.ReasonScheme,

@@ -6,31 +6,32 @@ import (
 	"time"
 )
 
-// Version is the version of every payload, question or answer, and is its first byte. In version 1, hits had distances in bits.
+// Version is the version of every payload, question or answer, and its first byte. In version 1, hits had distances in bits.
 const Version = 2
 
-// frameVersion is the version of the frames around payloads, and of refusals, which sites with other payload versions must be able to read.
+// frameVersion is the version of the frames around payloads, and of refusals, which sites with other payload versions must be able to
+// read.
 const frameVersion = 1
 
-// ErrVersion is wrapped, together with ErrFormat, by the error of a payload of another version.
+// ErrVersion is wrapped, together with ErrFormat, by the error for a payload of another version.
 var ErrVersion = errors.New("another version of the protocol")
 
-// Modes of a request, which are its second byte.
+// Modes of a request, stored in its second byte.
 const (
 	ModeSealed = 1
 	ModeBlind  = 2 // reserved for the blind mode
 )
 
-// SignatureBytes is the length of a signature: Ed25519.
+// SignatureBytes is the length of an Ed25519 signature.
 const SignatureBytes = 64
 
-// Head identifies the newest entry of a site's audit. Partners keep it, so that a rewritten audit contradicts it. Seq 0 means that
-// the site sent none.
+// Head identifies the newest entry in a site's audit log. Partners keep it, so that a rewritten audit log contradicts it. Seq 0 means
+// that the site sent none.
 type Head struct {
 	Seq       uint64
 	Hash      [32]byte
 	At        time.Time
-	KeyEpoch  uint32               // of the signing key
+	KeyEpoch  uint32               // epoch of the signing key
 	Signature [SignatureBytes]byte // by the site
 }
 
@@ -42,11 +43,11 @@ func (c *coder) auditHead(h *Head) {
 	c.bytes(h.Signature[:])
 }
 
-// Request is the content of a sealed request: the payload, and the data that the transport adds to it.
+// Request is the content of a sealed request: the payload, and the data added by the transport.
 type Request struct {
 	Card    uint64 // serial of the sender's card
-	Known   uint64 // serial of the recipient's card that the sender holds
-	Head    Head   // of the sender's audit
+	Known   uint64 // serial of the recipient's card known to the sender
+	Head    Head   // head of the sender's audit log
 	Payload []byte
 }
 
@@ -72,11 +73,10 @@ func ParseRequest(b []byte) (*Request, error) {
 	return &r, nil
 }
 
-// Reply is the content of a sealed reply. At, KeyEpoch and Signature belong to the statement that the answering
-// site makes about Payload.
+// Reply is the content of a sealed reply. At, KeyEpoch and Signature belong to the answering site's statement about Payload.
 type Reply struct {
 	Card      uint64 // serial of the sender's card
-	Head      Head   // of the sender's audit
+	Head      Head   // head of the sender's audit log
 	At        time.Time
 	KeyEpoch  uint32
 	Signature [SignatureBytes]byte

@@ -6,7 +6,7 @@ import (
 	"concordat"
 )
 
-// Bounds of a question about meaning and its answer.
+// Limits on a question about meaning and its answer.
 const (
 	cellsBytes   = 2 + 1 + 3*concordat.Bands
 	maxLeadPlace = math.MaxUint8
@@ -44,7 +44,7 @@ func (c *coder) leadAsk(a *concordat.LeadAsk) {
 	}
 }
 
-// AppendLeadAsk appends the payload of a, whose cells are padded and in order of their stretches.
+// AppendLeadAsk appends the payload of a; its cells must be padded and ordered by stretch.
 func AppendLeadAsk(b []byte, a *concordat.LeadAsk) ([]byte, error) {
 	return write(b, "lead ask", func(c *coder) { v := *a; c.leadAsk(&v) })
 }
@@ -114,8 +114,7 @@ func AppendLeadAnswer(b []byte, t *concordat.LeadAnswer) ([]byte, error) {
 	return write(b, "leads", func(c *coder) { c.leadAnswer(t) })
 }
 
-// ParseLeadAnswer reads a payload. The indexes of libraries, documents and places are within bounds; those of cells are below
-// MaxLeadCells.
+// ParseLeadAnswer reads a payload. Indexes of libraries, documents and places are within bounds; those of cells are below MaxLeadCells.
 func ParseLeadAnswer(b []byte) (*concordat.LeadAnswer, error) {
 	var t concordat.LeadAnswer
 	if err := read(b, "leads", func(c *coder) { c.leadAnswer(&t) }); err != nil {

@@ -11,13 +11,13 @@ const (
 	maxCursor      = 64
 )
 
-// MaxHeads is the largest number of other sites' audit heads in a catalogue.
+// MaxHeads is the maximum number of other sites' audit heads in a catalogue.
 const MaxHeads = 64
 
 // headBytes is the length of an audit head that names its site (crypto.HeadSize).
 const headBytes = 148
 
-// AppendCatalogueAsk appends the payload that asks for the catalogue.
+// AppendCatalogueAsk appends a payload that requests the catalogue.
 func AppendCatalogueAsk(b []byte) ([]byte, error) {
 	return write(b, "catalogue ask", (*coder).head)
 }

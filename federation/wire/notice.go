@@ -64,7 +64,7 @@ func ParseNotice(b []byte) (*concordat.Notice, error) {
 	return &n, nil
 }
 
-// AppendReceived appends the payload that acknowledges a notice.
+// AppendReceived appends a payload that acknowledges a notice.
 func AppendReceived(b []byte) ([]byte, error) {
 	return write(b, "received", func(c *coder) { c.payload(Version) })
 }
@@ -74,7 +74,7 @@ func ParseReceived(b []byte) error {
 	return read(b, "received", func(c *coder) { c.payload(Version) })
 }
 
-// AppendRefusal appends the payload of an error; r must have a reason.
+// AppendRefusal appends the payload for an error; r must have a reason.
 func AppendRefusal(b []byte, r *concordat.Refusal) ([]byte, error) {
 	return write(b, "error", func(c *coder) { c.errorReply(&r) })
 }
@@ -96,10 +96,10 @@ func (c *coder) errorReply(r **concordat.Refusal) {
 	}
 }
 
-// MaxGrant is the largest size in bytes of a grant of package crypto.
+// MaxGrant is the maximum size in bytes of a grant of package crypto.
 const MaxGrant = 64 << 10
 
-// GrantAsk asks the site that leads a federation for the secrets of its epochs.
+// GrantAsk requests the secrets of a federation's epochs from the site that leads it.
 type GrantAsk struct{ Federation concordat.FederationID }
 
 func (c *coder) grantAsk(a *GrantAsk) {
@@ -126,7 +126,7 @@ func (c *coder) grant(p *[]byte) {
 	c.blob(p, 4, MaxGrant)
 }
 
-// AppendGrant appends the payload that holds a grant.
+// AppendGrant appends a payload that contains a grant.
 func AppendGrant(b, grant []byte) ([]byte, error) {
 	return write(b, "grant", func(c *coder) { c.grant(&grant) })
 }

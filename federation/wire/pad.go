@@ -13,7 +13,7 @@ import (
 	"concordat"
 )
 
-// Order returns a permutation of 0 to n-1 that depends on key alone: the order of sentences in a padded ask. Without the key, 32 bytes, it
+// Order returns a permutation of 0 to n-1 that depends only on key: the order of sentences in a padded ask. Without the key, 32 bytes, it
 // looks uniformly random. It is Fisher and Yates' shuffle (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm P) over AES-256 in
 // counter mode, without modulo bias.
 func Order(key [32]byte, n int) []int {
@@ -42,10 +42,9 @@ func Order(key [32]byte, n int) []int {
 	return order
 }
 
-// Pad returns a copy of a with dummies added up to [concordat.Padded], all in the order that Order gives for key:
-// place p holds sentence order[p] of a, or a dummy if a has no such sentence. A dummy is a uniformly random
-// fingerprint from random, with the gate of a random sentence, so that neither distinguishes it from real
-// sentences.
+// Pad returns a copy of a with dummies added up to [concordat.Padded], in the order given by Order for key: position p contains sentence
+// order[p] of a, or a dummy if a has no such sentence. A dummy is a uniformly random fingerprint from random, with the gate of a random
+// sentence, so neither distinguishes it from real sentences.
 func Pad(a *concordat.Ask, key [32]byte, random io.Reader) (*concordat.Ask, []int, error) {
 	n := len(a.Sentences)
 	if n < 1 || n > concordat.MaxAsked {
@@ -75,9 +74,9 @@ func Pad(a *concordat.Ask, key [32]byte, random io.Reader) (*concordat.Ask, []in
 	return &v, order, nil
 }
 
-// Restore turns t, the answer to a padded ask, into the answer without dummies: sentences have the caller's n numbers, hits of dummies are
-// removed, and so are documents with no other hits. If t gives only numbers of matches, chance matches of dummies cannot be removed.
-// Restore fails if t has a sentence that was not in the ask.
+// Restore converts t, the answer to a padded ask, to the answer without dummies: sentences get the caller's n numbers, and hits of
+// dummies are removed, as are documents without other hits. If t contains only numbers of matches, chance matches of dummies cannot be
+// removed. If t has a sentence that was not in the ask, Restore fails.
 func Restore(t *concordat.SiteAnswer, order []int, n int) error {
 	r := restoration{dummies: sets{}, sentences: sets{}, dummiesIn: sets{}, sentencesIn: sets{}}
 	hits := t.Hits[:0]
@@ -104,7 +103,7 @@ func Restore(t *concordat.SiteAnswer, order []int, n int) error {
 	return nil
 }
 
-// sets holds sets of sentences, by document or library.
+// sets contains sets of sentences, by document or library.
 type sets map[int]map[int]bool
 
 func (s sets) add(at, sentence int) {
@@ -117,7 +116,7 @@ func (s sets) add(at, sentence int) {
 // restoration records which dummies and which sentences have hits, by document and by library.
 type restoration struct{ dummies, sentences, dummiesIn, sentencesIn sets }
 
-// documents corrects the counts of t and drops the documents matched only by dummies.
+// documents corrects the counts in t and drops documents matched only by dummies.
 func (r *restoration) documents(t *concordat.SiteAnswer) {
 	kept := t.Documents[:0]
 	moved := make([]int, len(t.Documents))

@@ -1,13 +1,13 @@
-// Package backup stores copies of a site in a folder. Use Begin to make one, and Open to verify it or restore its files.
+// Package backup stores copies of a site in a folder. Use Begin to create a backup, and Open to verify one or restore its files.
 //
-// A backup has a manifest, the state of one moment in its own folder, and the originals by their hashes. The manifest is replaced last, so
-// that after a crash or on a full disk the folder contains the whole previous backup or none. Originals that are already there are not
-// copied again. A list that sha256sum -c can read contains the SHA-256 of every file, and the manifest contains the hash of the list. The
-// package knows neither the store nor the index: its caller copies them into the folder of the state.
+// A backup consists of a manifest, a folder with the state at one moment, and originals named by hash. The manifest is replaced last, so
+// after a crash or on a full disk the folder contains either the whole previous backup or none. Existing originals are not copied again.
+// A list in the format of sha256sum -c contains the SHA-256 of every file, and the manifest contains the hash of the list. The package
+// does not depend on the store or the index: its caller copies them into the state's folder.
 //
-// An encrypted backup (BeginEncrypted) has the same files, each encrypted; its list names the encrypted bytes, so that anyone
-// without the key can still see that nothing is missing or damaged. A second, encrypted list has their names and contents.
-// Unlock opens it.
+// An encrypted backup (BeginEncrypted) has the same files in encrypted form. Its list covers the encrypted bytes, so anyone without the
+// key can still verify that nothing is missing or damaged. A second, encrypted list contains their names and the hashes of their
+// contents. Unlock opens the second list.
 package backup
 
 import (
@@ -31,15 +31,16 @@ import (
 const (
 	// Format is the version of the folder; see doc/format.md.
 	Format = 1
-	// FormatShards is the format of a backup of several shards, which earlier versions must not mistake for a backup of a single shard.
+	// FormatShards is the format of a backup of several shards. It differs so that earlier versions do not mistake it for a backup of a
+	// single shard.
 	FormatShards = 2
 	// FormatEncrypted is the format of an encrypted backup, of one or several shards.
 	FormatEncrypted = 3
 
 	manifestName = "manifest.json"
-	listName     = "files.sha256" // in the folder of the state
+	listName     = "files.sha256" // in the state's folder
 	statePrefix  = "state-"
-	// Originals is the folder of files that are named by their SHA-256, as aa/bb/HASH.
+	// Originals is the folder of files named by SHA-256, as aa/bb/HASH.
 	Originals = "originals"
 
 	maxManifest = 1 << 20
@@ -53,26 +54,26 @@ type Manifest struct {
 	Program string           `json:"program"`
 	Site    concordat.SiteID `json:"site"`
 	Scheme  concordat.Scheme `json:"scheme"`
-	Keys    bool             `json:"keys"` // it includes secrets of the site
-	// Audit is the last entry of the audit, by its number and hash.
+	Keys    bool             `json:"keys"` // whether it includes the site's secrets
+	// Audit is the last entry of the audit, with its number and hash.
 	Audit Head `json:"audit"`
-	// Documents is the number of documents in the catalogue, Sentences that of sentences in the index.
+	// Documents is the number of documents in the catalogue, and Sentences the number of sentences in the index.
 	Documents int `json:"documents"`
 	Sentences int `json:"sentences"`
-	// Shards is the number of shards, each in its own folder, if the site has several machines; 0: it has one.
+	// Shards is the number of shards, each in a separate folder, or 0 if the site has only one machine.
 	Shards int `json:"shards,omitempty"`
-	// State is the folder of the state. List is the SHA-256 of the list of all files.
+	// State is the folder with the state. List is the SHA-256 of the list of all files.
 	State string `json:"state"`
 	List  string `json:"list"`
 	Files int    `json:"files"`
 	Bytes int64  `json:"bytes"`
-	// Encryption is how the files are encrypted; nil: they are not.
+	// Encryption describes how the files are encrypted, or is nil if they are not.
 	Encryption *Encryption `json:"encryption,omitempty"`
 }
 
-// Encryption says who can open an encrypted backup.
+// Encryption specifies who can open an encrypted backup.
 type Encryption struct {
-	Recipients []string `json:"recipients"` // as crypto.ParseRecipients takes them
+	Recipients []string `json:"recipients"` // in the syntax of crypto.ParseRecipients
 	// Passphrase reports whether the backup contains the identity of its only recipient, encrypted with a passphrase.
 	Passphrase bool `json:"passphrase,omitempty"`
 }
@@ -81,24 +82,24 @@ type Encryption struct {
 type Head struct {
 	Seq    int64  `json:"seq"`
 	Hash   string `json:"hash"`
-	Signed []byte `json:"signed,omitempty"` // signature of the site, base64; empty: the site has no keys
+	Signed []byte `json:"signed,omitempty"` // the site's signature, base64; empty if the site has no keys
 }
 
 // File is one file of a backup.
 type File struct {
-	Path   string // below the folder of the backup, with slashes
+	Path   string // slash-separated, relative to the backup's folder
 	SHA256 [32]byte
 }
 
-// Backup is a complete backup, for reading. It is safe for concurrent use once Unlock has returned.
+// Backup is a complete backup, open for reading. After Unlock returns, it is safe for concurrent use.
 type Backup struct {
 	Manifest Manifest
 	dir      string
-	opener   *crypto.Opener // set once an encrypted backup was unlocked
+	opener   *crypto.Opener // set after an encrypted backup is unlocked
 }
 
-// Open reads and checks the manifest of the backup in dir, but reads no files. It fails with concordat.ErrNotFound if there is no complete
-// backup, with concordat.ErrInvalid for a later format, and with concordat.ErrCorrupt if the manifest is damaged.
+// Open reads and checks the manifest of the backup in dir, but no files. It fails with concordat.ErrNotFound if there is no complete
+// backup, with concordat.ErrInvalid if the format is newer, and with concordat.ErrCorrupt if the manifest is damaged.
 func Open(dir string) (*Backup, error) {
 	path := filepath.Join(dir, manifestName)
 	b, err := readBounded(path, maxManifest)
@@ -151,12 +152,12 @@ func readBounded(path string, most int64) ([]byte, error) {
 	return b, err
 }
 
-// plain reports whether a path with slashes stays below its folder on every system.
+// plain reports whether a slash-separated path stays inside its folder on every system.
 func plain(path string) bool {
 	return len(path) <= maxPath && fs.ValidPath(path) && path != "." && !strings.ContainsAny(path, "\\:\x00\n\r")
 }
 
-// ParseFile reads a line of the list: 64 hexadecimal digits, two spaces, a path.
+// ParseFile parses a line of the list: 64 hexadecimal digits, two spaces, a path.
 func ParseFile(line string) (File, error) {
 	hash, path, ok := strings.Cut(line, "  ")
 	b, err := hex.DecodeString(hash)
@@ -166,8 +167,7 @@ func ParseFile(line string) (File, error) {
 	return File{path, [32]byte(b)}, nil
 }
 
-// each calls f for every file of the list, in order, and then compares the list with the manifest. It ends with the first
-// error.
+// each calls f for every file on the list, in order, and then compares the list with the manifest. It stops at the first error.
 func (b *Backup) each(f func(File) error) error {
 	list, err := os.Open(filepath.Join(b.dir, b.Manifest.State, listName))
 	if err != nil {
@@ -200,17 +200,17 @@ func (b *Backup) each(f func(File) error) error {
 	return nil
 }
 
-// Fault is a file that differs from what was backed up.
+// Fault is a file that differs from its backed-up state.
 type Fault struct {
 	Path   string `json:"path"`
-	Reason string `json:"reason"` // for people
+	Reason string `json:"reason"` // for display
 }
 
-// Verify reads every file and returns those that are missing or altered. For an encrypted backup it compares the encrypted
-// bytes and, if the backup was unlocked, their content. progress, if not nil, is called with the number of bytes read. It fails
-// if the manifest and the lists do not match, or with the error of progress.
+// Verify reads all files and returns those that are missing or altered. For an encrypted backup, it compares the encrypted bytes and,
+// after Unlock, also their contents. If progress is not nil, it is called with the number of bytes read. It fails if the manifest and the
+// lists do not match, or if progress returns an error.
 func (b *Backup) Verify(progress func(bytes int) error) ([]Fault, error) {
-	// The lists are compared as a whole first, since a damaged list proves nothing about files.
+	// Check the lists as a whole first, since a damaged list proves nothing about files.
 	if err := b.check(); err != nil {
 		return nil, err
 	}
@@ -241,10 +241,10 @@ func (b *Backup) Verify(progress func(bytes int) error) ([]Fault, error) {
 	return faults, err
 }
 
-// errBytes means that the bytes of a file differ from the list.
+// errBytes means that a file's bytes do not match the list.
 var errBytes = fmt.Errorf("%w: its bytes have changed", concordat.ErrCorrupt)
 
-// errProgress marks errors of the caller's progress function, which end the call.
+// errProgress marks errors from the caller's progress function, which end the call.
 var errProgress = errors.New("stopped")
 
 // sum copies a file to w and returns its SHA-256.

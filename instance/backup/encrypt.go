@@ -21,15 +21,15 @@ import (
 const (
 	encryptedSuffix = ".age"
 	damagedSuffix   = ".damaged" + encryptedSuffix
-	contentsName    = "contents" + encryptedSuffix // in the folder of the state: the list of the files' contents
-	identityName    = "identity" + encryptedSuffix // also there: the identity, encrypted with a passphrase
+	contentsName    = "contents" + encryptedSuffix // in the state's folder: the list of contents
+	identityName    = "identity" + encryptedSuffix // in the same folder: the identity, encrypted with a passphrase
 
 	maxIdentity = 64 << 10
-	maxEntry    = 4*maxPath + 256 // maximum size of a line of the contents in bytes
+	maxEntry    = 4*maxPath + 256 // maximum length in bytes of a line of the contents
 )
 
 var (
-	// ErrLocked means that the backup is encrypted and was not unlocked.
+	// ErrLocked means that the backup is encrypted and not unlocked.
 	ErrLocked = errors.New("the backup is encrypted")
 	// ErrRecipient means that the backup is encrypted to other recipients.
 	ErrRecipient = errors.New("the identity is not that of a recipient of the backup")
@@ -38,17 +38,17 @@ var (
 // Encrypt specifies how to encrypt a backup.
 type Encrypt struct {
 	Recipients crypto.Recipients
-	// Names is the key from which the names of originals are computed. Without it, no one can find out whether a file is in the backup.
-	// Successive backups in a folder share originals if the key stays the same.
+	// Names is the key for computing the names of originals. Nobody without it can find out whether the backup contains a particular
+	// file. Successive backups in a folder share originals as long as the key is the same.
 	Names [32]byte
-	// Identity, if not empty, is the only recipient's identity, encrypted with a passphrase; see crypto.NewLockedIdentity. The backup then
-	// opens with the passphrase.
+	// Identity, if not empty, is the identity of the only recipient, encrypted with a passphrase; see crypto.NewLockedIdentity. The
+	// passphrase then opens the backup.
 	Identity []byte
-	// Stage is a missing or empty folder for the state before encryption. It is removed at the end.
+	// Stage is a missing or empty folder for the unencrypted state. It is removed at the end.
 	Stage string
 }
 
-// encrypting is the state of a Making's encryption, with the files added so far.
+// encrypting is the encryption state of a Making, with the files added so far.
 type encrypting struct {
 	Encrypt
 	stage    string
@@ -59,7 +59,7 @@ func (e *encrypting) about() *Encryption {
 	return &Encryption{Recipients: e.Recipients.Names(), Passphrase: len(e.Identity) > 0}
 }
 
-// BeginEncrypted is Begin for an encrypted backup. State then returns the folder e.Stage.
+// BeginEncrypted begins an encrypted backup; see Begin. The method State then returns e.Stage.
 func BeginEncrypted(dir string, now time.Time, e Encrypt) (*Making, error) {
 	m, err := Begin(dir, now)
 	if err != nil {
@@ -78,13 +78,13 @@ func (m *Making) encryptOriginal(path string, want [32]byte) (whole bool, err er
 		if have, err := os.Stat(to); err == nil {
 			e.SHA256 = stored
 			m.add(e, have.Size())
-			return true, nil // a file gets its name only when complete
+			return true, nil // only complete files have their final name
 		}
 	}
 	if err := m.encryptFile(path, to, &e); err != nil {
 		return false, err
 	}
-	if whole = e.content == want; !whole { // if it had this name, a later backup would treat it as intact
+	if whole = e.content == want; !whole { // under this name, a later backup would treat it as intact
 		e.Path = name + damagedSuffix
 		if err := os.Rename(to, filepath.Join(m.dir, filepath.FromSlash(e.Path))); err != nil {
 			return false, err
@@ -93,7 +93,7 @@ func (m *Making) encryptOriginal(path string, want [32]byte) (whole bool, err er
 	return whole, m.addFile(e)
 }
 
-// encryptFile encrypts a file and sets the hashes of the entry.
+// encryptFile encrypts a file and sets the hashes in the entry.
 func (m *Making) encryptFile(from, to string, e *entry) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (m *Making) encryptFile(from, to string, e *entry) error {
 	})
 }
 
-// writeEncrypted encrypts what write writes into a file, and sets the hash of its bytes.
+// writeEncrypted writes the output of write to an encrypted file, and sets the hash of its bytes.
 func (m *Making) writeEncrypted(to string, f *File, write func(io.Writer) error) error {
 	h := sha256.New()
 	err := writeWhole(to, func(file io.Writer) error {
@@ -135,7 +135,7 @@ func (m *Making) add(e entry, size int64) {
 	m.enc.contents = append(m.enc.contents, e)
 }
 
-// encryptState encrypts the files of the stage into the backup, removing each and finally the stage.
+// encryptState encrypts the files in the stage into the backup. It removes each file and finally the stage.
 func (m *Making) encryptState(ctx context.Context) error {
 	err := filepath.WalkDir(m.enc.stage, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -160,12 +160,12 @@ func (m *Making) encryptState(ctx context.Context) error {
 
 // line is a line of the contents.
 type line struct {
-	File   string `json:"file"` // as it is stored
-	Name   string `json:"name"` // path in the folder of the site
+	File   string `json:"file"` // name of the stored file
+	Name   string `json:"name"` // path in the site's folder
 	SHA256 string `json:"sha256"`
 }
 
-// writeContents writes the list of contents, in the order of the list of files, and the identity.
+// writeContents writes the identity and the list of contents, in the order of the list of files.
 func (m *Making) writeContents() error {
 	of := make(map[string]entry, len(m.enc.contents))
 	for _, e := range m.enc.contents {
@@ -197,8 +197,8 @@ func (m *Making) writeContents() error {
 	return nil
 }
 
-// LockedIdentity returns the identity that opens the backup with its passphrase. It fails with ErrLocked if the backup is
-// encrypted to recipients whose identities are elsewhere.
+// LockedIdentity returns the identity that opens the backup with its passphrase. It fails with ErrLocked if the backup is encrypted to
+// recipients with identities elsewhere.
 func (b *Backup) LockedIdentity() ([]byte, error) {
 	if b.Manifest.Encryption == nil || !b.Manifest.Encryption.Passphrase {
 		return nil, ErrLocked
@@ -206,8 +206,7 @@ func (b *Backup) LockedIdentity() ([]byte, error) {
 	return readBounded(filepath.Join(b.dir, b.Manifest.State, identityName), maxIdentity)
 }
 
-// Unlock makes an encrypted backup readable. It reads the whole list of contents, and fails with ErrRecipient or
-// concordat.ErrCorrupt.
+// Unlock makes an encrypted backup readable. It reads the whole list of contents, and fails with ErrRecipient or concordat.ErrCorrupt.
 func (b *Backup) Unlock(o crypto.Opener) error {
 	opened := *b
 	opened.opener = &o
@@ -218,7 +217,7 @@ func (b *Backup) Unlock(o crypto.Opener) error {
 	return nil
 }
 
-// Unlocked reports whether the contents of the files can be read.
+// Unlocked reports whether the contents are readable.
 func (b *Backup) Unlocked() bool { return b.Manifest.Encryption == nil || b.opener != nil }
 
 // encryptedEntries reads the list of files and the list of contents in parallel.
@@ -263,7 +262,7 @@ func (b *Backup) encryptedEntries(f func(entry) error) error {
 	return nil
 }
 
-// parseEntry reads a line of the contents, which must be that of the stored file.
+// parseEntry parses a line of the contents, which must describe the stored file.
 func parseEntry(text []byte, stored File) (entry, error) {
 	var l line
 	if err := json.Unmarshal(text, &l); err != nil {

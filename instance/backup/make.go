@@ -18,22 +18,22 @@ import (
 	"time"
 )
 
-// Making is a backup in progress. It is for one goroutine, and a folder can have only one at a time.
+// Making is a backup in progress. It is not safe for concurrent use, and a folder can have only one at a time.
 type Making struct {
-	// Progress, if not nil, is called with the number of bytes copied or read. An error from it ends the backup.
+	// Progress, if not nil, is called with the number of bytes copied or read. If it returns an error, the backup ends.
 	Progress func(bytes int) error
 
 	dir   string
 	state string
 	files []File
 	bytes int64
-	enc   *encrypting // nil: the backup is not encrypted
-	// before holds the originals of the previous backup with the hashes of their bytes; empty if its list is damaged.
+	enc   *encrypting // nil if the backup is not encrypted
+	// before contains the originals of the previous backup with the hashes of their bytes. It is empty if that backup's list is damaged.
 	before map[string][32]byte
 }
 
-// Begin creates the folder of a new state in dir, which may contain a backup, the remains of one, or nothing. It removes what interrupted
-// backups left.
+// Begin creates the folder of a new state in dir. dir may contain a backup, the remains of one, or nothing. Begin removes what
+// interrupted backups have left behind.
 func Begin(dir string, now time.Time) (*Making, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func Begin(dir string, now time.Time) (*Making, error) {
 	return m, os.Mkdir(m.stored(), 0o700)
 }
 
-// originalsOf returns the originals of the backup in dir with the hashes of their bytes; it returns none if there is no complete backup.
+// originalsOf returns the originals of the backup in dir with the hashes of their bytes, or none if there is no complete backup.
 func originalsOf(dir string) map[string][32]byte {
 	all := map[string][32]byte{}
 	b, err := Open(dir)
@@ -65,7 +65,7 @@ func originalsOf(dir string) map[string][32]byte {
 	return all
 }
 
-// State returns the folder for the state; for an encrypted backup, the folder where the caller puts the files to be encrypted.
+// State returns the folder for the state. For an encrypted backup, this is the folder for the caller's unencrypted files.
 func (m *Making) State() string {
 	if m.enc != nil {
 		return m.enc.stage
@@ -73,10 +73,10 @@ func (m *Making) State() string {
 	return m.stored()
 }
 
-// stored returns the folder of the state within the backup.
+// stored returns the state's folder in the backup.
 func (m *Making) stored() string { return filepath.Join(m.dir, m.state) }
 
-// tidy removes states that the manifest does not name, and unfinished files.
+// tidy removes unfinished files, and states other than the one in the manifest.
 func tidy(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -95,8 +95,7 @@ func tidy(dir string) error {
 	return errors.Join(errs...)
 }
 
-// AddFile copies a file into the state under the path with slashes; it returns false, without an error, if there is no such
-// file.
+// AddFile copies a file into the state under a slash-separated path. If there is no such file, it returns false without an error.
 func (m *Making) AddFile(from, path string) (bool, error) {
 	if !plain(path) {
 		return false, fmt.Errorf("path %q", path)
@@ -112,8 +111,8 @@ func (m *Making) AddFile(from, path string) (bool, error) {
 	return err == nil, err
 }
 
-// AddOriginals copies the files below the folder from that are named by their SHA-256 and that the backup lacks. A file that
-// disappears in the meantime is left out; one whose bytes do not match its name is copied as it is, and named in the result.
+// AddOriginals copies missing originals to the backup from a folder of files named by SHA-256. It skips files that disappear in the
+// meantime. If a file's bytes do not match its name, the file is copied unchanged and named in the result.
 func (m *Making) AddOriginals(ctx context.Context, from string) (damaged []string, err error) {
 	err = filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		switch {
@@ -139,8 +138,8 @@ func (m *Making) AddOriginals(ctx context.Context, from string) (damaged []strin
 	return damaged, err
 }
 
-// AddOriginal copies one file whose name is its SHA-256, if the backup does not have it. It returns false if the bytes do not match the
-// name; the file is then copied as it is.
+// AddOriginal copies a file named by its SHA-256 unless the backup already has it. If the bytes do not match the name, the file is copied
+// unchanged and AddOriginal returns false.
 func (m *Making) AddOriginal(path string) (bool, error) {
 	want, ok := hashName(filepath.Base(path))
 	if !ok {
@@ -158,7 +157,7 @@ func (m *Making) AddOriginal(path string) (bool, error) {
 	before, listed := m.before[name]
 	if have, err := os.Stat(to); err == nil && have.Size() == info.Size() && (!listed || before == want) {
 		m.files, m.bytes = append(m.files, File{name, want}), m.bytes+info.Size()
-		return true, nil // a file gets its name only when complete
+		return true, nil // only complete files have their final name
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return false, err
@@ -183,8 +182,8 @@ func originalPath(hash string) string {
 	return Originals + "/" + hash[:2] + "/" + hash[2:4] + "/" + hash
 }
 
-// Finish hashes the state, writes the list, and replaces the manifest, in which it sets the fields from State on. Then it removes the
-// previous state and originals that are no longer needed.
+// Finish hashes the state, writes the list, and replaces the manifest after setting its fields from State on. It then removes the
+// previous state and obsolete originals.
 func (m *Making) Finish(ctx context.Context, about Manifest) (*Manifest, error) {
 	add := m.addState
 	if m.enc != nil {
@@ -229,12 +228,12 @@ func (m *Making) Finish(ctx context.Context, about Manifest) (*Manifest, error) 
 	return &about, errors.Join(tidy(m.dir), m.tidyOriginals())
 }
 
-// sort puts the files in the order of the list.
+// sort sorts the files in the order of the list.
 func (m *Making) sort() {
 	slices.SortFunc(m.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 }
 
-// Abandon removes the new state; originals stay for the next attempt.
+// Abandon removes the new state. Originals remain for the next attempt.
 func (m *Making) Abandon() error {
 	return errors.Join(os.RemoveAll(m.State()), os.RemoveAll(m.stored()))
 }
@@ -267,13 +266,13 @@ func (m *Making) writeList() (hash string, err error) {
 	h := sha256.New()
 	w := bufio.NewWriter(io.MultiWriter(f, h))
 	for _, x := range m.files {
-		_, _ = fmt.Fprintf(w, "%x  %s\n", x.SHA256, x.Path) // Flush has the error
+		_, _ = fmt.Fprintf(w, "%x  %s\n", x.SHA256, x.Path) // Flush returns the error
 	}
 	err = errors.Join(w.Flush(), f.Sync(), f.Close())
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// tidyOriginals removes originals that the list does not name.
+// tidyOriginals removes originals that are not on the list.
 func (m *Making) tidyOriginals() error {
 	needed := make(map[string]bool, len(m.files))
 	for _, f := range m.files {
@@ -296,7 +295,7 @@ func (m *Making) tidyOriginals() error {
 	return err
 }
 
-// copyFile copies a file, readable only by its owner; the copy gets its name once it is complete and on disk.
+// copyFile copies a file. The copy is readable only by its owner, and gets its final name only after it is complete and on disk.
 func copyFile(from, to string, progress func(int) error) (hash [32]byte, err error) {
 	err = writeWhole(to, func(w io.Writer) (err error) {
 		hash, err = sum(from, w, progress)
@@ -305,8 +304,8 @@ func copyFile(from, to string, progress func(int) error) (hash [32]byte, err err
 	return hash, err
 }
 
-// writeWhole writes the output of write into a file readable only by its owner; the file gets its name once it is complete
-// and on disk.
+// writeWhole writes the output of write to a file. The file is readable only by its owner, and gets its final name only after it is
+// complete and on disk.
 func writeWhole(to string, write func(io.Writer) error) error {
 	tmp := to + ".part"
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -337,7 +336,7 @@ func writeSync(path string, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// syncDirs makes the names in all folders below dir durable.
+// syncDirs makes the names in dir and all its subfolders durable.
 func syncDirs(dir string) error {
 	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.IsDir() {
@@ -355,7 +354,7 @@ func syncPath(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Own reports whether this package uses a name in the folder of a backup.
+// Own reports whether a name in a backup's folder belongs to this package.
 func Own(name string) bool {
 	return name == manifestName || name == manifestName+".new" || name == Originals || strings.HasPrefix(name, statePrefix)
 }

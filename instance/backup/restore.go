@@ -11,10 +11,10 @@ import (
 	"concordat"
 )
 
-// Restore copies the files that want accepts into dir, each under its name in the folder of a site, and compares the bytes with
-// the list while copying. Existing files with the right bytes stay; a file that differs from what was backed up never gets its
-// name. On return everything is on the disk. It fails with concordat.ErrCorrupt, naming the file, and with ErrLocked for an
-// encrypted backup that was not unlocked.
+// Restore copies the files accepted by want into dir under their names in a site's folder, and compares the bytes with the list while
+// copying. Existing files with the right bytes remain. A file that differs from its backed-up state never gets its final name. When
+// Restore returns, everything is on disk. If a file is damaged, it fails with concordat.ErrCorrupt and names the file. If an encrypted
+// backup is not unlocked, it fails with ErrLocked.
 func (b *Backup) Restore(dir string, want func(name string) bool, progress func(bytes int) error) error {
 	if b.Manifest.Encryption != nil && b.opener == nil {
 		return ErrLocked
@@ -44,14 +44,14 @@ func (b *Backup) Restore(dir string, want func(name string) bool, progress func(
 	return syncDirs(dir)
 }
 
-// entry is a file of a backup, with its content.
+// entry is a file of a backup and its content.
 type entry struct {
-	File             // as stored
-	name    string   // in the folder of a site
+	File             // the stored file
+	name    string   // in a site's folder
 	content [32]byte // SHA-256 of its content
 }
 
-// entries calls f for every file of the site, in the order of the list. It ends with the first error.
+// entries calls f for all files of the site, in the order of the list. It stops at the first error.
 func (b *Backup) entries(f func(entry) error) error {
 	if b.Manifest.Encryption != nil {
 		return b.encryptedEntries(f)
@@ -65,7 +65,7 @@ func (b *Backup) entries(f func(entry) error) error {
 	})
 }
 
-// check reads the lists, and fails if they do not match each other or the manifest.
+// check fails if the lists do not match each other or the manifest.
 func (b *Backup) check() error {
 	if b.opener != nil {
 		return b.entries(func(entry) error { return nil })
@@ -73,8 +73,8 @@ func (b *Backup) check() error {
 	return b.each(func(File) error { return nil })
 }
 
-// copy writes the content of a file to w. It fails with errBytes if the file or its content differs from the lists; in that case, the
-// output must not be used.
+// copy writes the content of a file to w. It fails with errBytes if the file or its content differs from the lists. The output must then
+// not be used.
 func (b *Backup) copy(e entry, w io.Writer, progress func(int) error) error {
 	f, err := os.Open(filepath.Join(b.dir, filepath.FromSlash(e.Path)))
 	if err != nil {
@@ -99,7 +99,7 @@ func (b *Backup) copy(e entry, w io.Writer, progress func(int) error) error {
 	if [32]byte(stored.Sum(nil)) != e.SHA256 || err == nil && [32]byte(content.Sum(nil)) != e.content {
 		return errBytes
 	}
-	if err != nil { // the bytes match the list, so the fault is elsewhere
+	if err != nil { // the bytes match the list, so the fault must be elsewhere
 		return fmt.Errorf("%w: it does not decrypt: %w", concordat.ErrCorrupt, err)
 	}
 	return nil

@@ -1,12 +1,12 @@
 package config
 
-// Cluster describes this machine's place in a site of several machines. A site of one machine leaves Coordinator empty.
+// Cluster describes this machine's place in a site with several machines. On a site with one machine, Coordinator is empty.
 type Cluster struct {
 	Node        string // name of this machine, unique within the site
 	Zone        string
 	Listen      string // host and port for the other nodes
-	Address     string // host and port at which they reach it; empty: Listen
-	Coordinator string // address; empty: the site has one machine
+	Address     string // host and port at which other nodes reach it; by default Listen
+	Coordinator string // address; empty if the site has one machine
 }
 
 var clusterKeys = []Key{

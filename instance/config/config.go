@@ -1,11 +1,10 @@
 // Package config reads the configuration of a site: one YAML file, overlaid by the environment.
 //
-// Start from [Load]. It reports all faults at once, each with its line and key, and knows where each value came from.
-// doc/config.md, which a test compares with the code, lists every key with its unit, its default and whether it can change
-// while the site runs.
+// Start from [Load]. It reports all faults at once, each with its line and key, and knows the origin of each value. doc/config.md lists
+// every key with its unit, its default and whether it can change while the site runs; a test compares it with the code.
 //
-// A Config is checked as a whole and never changed afterwards, so it is safe for concurrent use; a changed file becomes a new
-// Config, and [Diff] returns the differences.
+// A Config is validated as a whole and then never changed, so it is safe for concurrent use. A changed file becomes a new Config, and
+// [Diff] returns the differences.
 package config
 
 import (
@@ -25,7 +24,7 @@ import (
 // Config is the configuration of a site. All values are in range.
 type Config struct {
 	Site       Site
-	Scheme     string // name of a recipe of package profile
+	Scheme     string // name of a recipe in package profile
 	Check      Check
 	Meaning    Meaning
 	Report     Report
@@ -48,7 +47,7 @@ type Config struct {
 	Index      Index
 	Cluster    Cluster
 
-	origins map[string]Origin // of keys that are not at their default
+	origins map[string]Origin // of keys without their default value
 }
 
 // Site identifies this site.
@@ -59,32 +58,32 @@ type Site struct {
 
 // Wording configures the public wording that documents may share.
 type Wording struct {
-	Stock string // file of the site's own public wording; a relative path starts at the site's folder; empty: none
+	Stock string // file with the site's own public wording, relative to the site's folder; empty if there is none
 }
 
-// Check holds the defaults of checks.
+// Check contains the defaults for checks.
 type Check struct {
-	Threshold float64 // share of a document, 0 to 1, from which the document is called reused
+	Threshold float64 // share of a document, 0 to 1, above which the document counts as reused
 	Probe     concordat.Probe
 	Forward   string // unmatched, all or none
-	Short     bool   // titles, headings and answers are compared too
-	// ShortThreshold is the minimum similarity of two short texts, above 0, at most 1.
+	Short     bool   // compare titles, headings and answers too
+	// ShortThreshold is the minimum similarity of two short texts, greater than 0 and at most 1.
 	ShortThreshold float64
-	AgainDays      int // days after which submissions from the pages are checked again; 0: never
+	AgainDays      int // days after which submissions from the pages are checked again; 0 means never
 }
 
-// Report configures how reports are made.
+// Report configures reports.
 type Report struct {
-	Language         string       // of a report's own words, for example en or zh
-	Certificate, Key string       // files that sign PDF reports; empty: the site's own key
-	Rules            report.Rules // applied to findings, unless a check or a batch has its own
+	Language         string       // language of a report's own wording, for example en or zh
+	Certificate, Key string       // files for signing PDF reports; by default, the site's own key
+	Rules            report.Rules // applied to findings unless a check or a batch has its own
 }
 
-// Extract holds the limits of extraction; see extract.Options and sandbox.Options.
+// Extract contains the limits on extraction; see extract.Options and sandbox.Options.
 type Extract struct {
 	MaxInput    int64 // maximum size of a file in bytes
 	MaxText     int64 // bytes of UTF-8
-	MaxUnpacked int64 // memory of a child in bytes
+	MaxUnpacked int64 // maximum unpacked size in bytes
 	MaxPages    int
 	MaxEntries  int
 	MaxRatio    int
@@ -92,74 +91,73 @@ type Extract struct {
 	MaxNesting  int
 	Wall        time.Duration
 	CPU         time.Duration
-	Memory      int64  // maximum unpacked size in bytes
-	OCR         string // languages of character recognition, joined by +; empty: none
+	Memory      int64  // memory of a child process in bytes
+	OCR         string // languages for character recognition, joined by +; empty disables it
 }
 
-// Serve configures where the serving process listens.
+// Serve configures the addresses of the serving process.
 type Serve struct {
-	Listen   string // host and port of the pages
-	Metrics  string // host and port of /metrics; empty: nowhere
-	LowWater int64  // bytes of the disk to keep free
-	URL      string // where people reach it, without a path; empty: at Listen
+	Listen   string // host and port for the pages
+	Metrics  string // host and port for /metrics; empty disables it
+	LowWater int64  // bytes to keep free on the disk
+	URL      string // public URL without a path; by default Listen
 }
 
 // Federation configures how the site appears to its partners.
 type Federation struct {
-	Listen string         // host and port for partners; empty: nowhere
-	Behind bool           // a proxy ends TLS
-	Allow  []netip.Prefix // networks that are not public but may have partners
+	Listen string         // host and port for partners; empty disables it
+	Behind bool           // a proxy terminates TLS
+	Allow  []netip.Prefix // private networks that may contain partners
 }
 
-// Webhooks configures which addresses webhooks may have.
+// Webhooks configures the addresses allowed for webhooks.
 type Webhooks struct {
-	Allow []netip.Prefix // networks that are not public
+	Allow []netip.Prefix // private networks that are allowed
 }
 
 // Harvest configures how sources of documents are read.
 type Harvest struct {
-	Allow   []netip.Prefix // networks that are not public
-	Pause   time.Duration  // pause between two requests to a host
-	Contact string         // contact for operators of repositories; empty: none
+	Allow   []netip.Prefix // private networks that are allowed
+	Pause   time.Duration  // pause between two requests to the same host
+	Contact string         // contact for repository operators; empty if there is none
 }
 
 // Segment configures how text is split.
 type Segment struct {
-	Gojieba bool // gojieba itself divides Chinese into words
+	Gojieba bool // gojieba itself segments Chinese
 }
 
 // Index configures how the index is stored.
 type Index struct {
-	KeepTable bool // data derived on opening stays on disk while the index is closed; see index.Options.Warm
-	// StockSegments leaves writing the index files entirely to Bleve; see index.Options.StockSegments.
+	KeepTable bool // keep derived data on disk while the index is closed; see index.Options.Warm
+	// StockSegments lets Bleve write all index files; see index.Options.StockSegments.
 	StockSegments bool
 }
 
-// Log configures what is logged.
+// Log configures logging.
 type Log struct {
 	Level  slog.Level
 	Format string // text or json
 }
 
-// Central are values of keys that apply to all machines of a site: they override a file, and a machine's environment overrides
-// them.
+// Central contains keys for all machines of a site. They override a machine's file, and a machine's environment overrides them.
 type Central struct {
 	Version int64
-	Keys    map[string]string // written as in the environment
+	Keys    map[string]string // in the syntax of the environment
 }
 
-// Lookup finds a variable of the environment, as os.LookupEnv does.
+// Lookup looks up a variable of the environment, like os.LookupEnv.
 type Lookup func(name string) (value string, ok bool)
 
-// MaxFile bounds the configuration file and each template file, in bytes.
+// MaxFile is the maximum size in bytes of the configuration file and of each template file.
 const MaxFile = 1 << 20
 
-// Load reads the file at path, then the environment; an empty path means no file, and nil no environment. All faults are returned at once
-// as [Faults], which wraps concordat.ErrInvalid; other errors come from reading the file. Relative paths in the file start at its folder,
-// those in the environment at the working folder.
+// Load reads the file at path and then the environment. An empty path means no file; a nil env means no environment. It returns all
+// faults at once as [Faults], which wraps concordat.ErrInvalid. Other errors come from reading the file. Relative paths are relative to
+// the file's folder if they are in the file, and to the working folder if they are in the environment.
 func Load(path string, env Lookup) (*Config, error) { return LoadCentral(path, Central{}, env) }
 
-// LoadCentral is Load with the settings of all machines of the site.
+// LoadCentral is like Load, but includes the settings for all machines of the site.
 func LoadCentral(path string, central Central, env Lookup) (*Config, error) {
 	var text []byte
 	if path != "" {
@@ -171,7 +169,7 @@ func LoadCentral(path string, central Central, env Lookup) (*Config, error) {
 	return loadCentral(text, path, central, env)
 }
 
-// Default returns the configuration that applies without a file and an environment.
+// Default returns the configuration without a file or environment.
 func Default() *Config {
 	c := &Config{origins: map[string]Origin{}}
 	for _, k := range keys {
@@ -196,7 +194,7 @@ func loadCentral(text []byte, path string, central Central, env Lookup) (*Config
 	return c, nil
 }
 
-// central overlays the settings of all machines on the file.
+// central applies the settings for all machines on top of the file.
 func (p *parser) central(central Central) {
 	for _, k := range keys {
 		value, ok := central.Keys[k.Name]
@@ -212,8 +210,8 @@ func (p *parser) central(central Central) {
 	}
 }
 
-// WithLive returns a configuration with the values of next for the keys that change while the site runs, and those of c for the others.
-// alone says that the site has one machine.
+// WithLive returns a copy of c with next's values for the keys that can change while the site runs. alone means that the site has one
+// machine.
 func (c *Config) WithLive(next *Config, alone bool) *Config {
 	out := *c
 	out.origins = maps.Clone(c.origins)
@@ -237,7 +235,7 @@ func (c *Config) WithLive(next *Config, alone bool) *Config {
 	return &out
 }
 
-// environment overlays the variables on the file.
+// environment applies the variables on top of the file.
 func (p *parser) environment(env Lookup) {
 	if env == nil {
 		return
@@ -268,11 +266,11 @@ func readFile(path string) ([]byte, error) {
 	return text, nil
 }
 
-// Fault is one thing wrong with a configuration.
+// Fault is one fault in a configuration.
 type Fault struct {
 	File    string // name of the file, or $ and the name of the variable
-	Line    int    // from 1; 0: none
-	Key     string // for example check.threshold; empty: the fault concerns no key
+	Line    int    // from 1; 0 if unknown
+	Key     string // for example check.threshold; empty if the fault is not about a key
 	Problem string
 }
 
@@ -294,10 +292,10 @@ func (f Fault) String() string {
 	return b.String() + f.Problem
 }
 
-// Faults is everything that is wrong with a configuration, in order of file and line.
+// Faults contains all faults in a configuration, in order of file and line.
 type Faults []Fault
 
-// Error returns the faults, one a line.
+// Error returns the faults, one per line.
 func (fs Faults) Error() string {
 	lines := make([]string, len(fs))
 	for i, f := range fs {

@@ -22,32 +22,32 @@ import (
 	"concordat/report/language"
 )
 
-// Key is one setting that has a single value.
+// Key is a setting with a single value.
 type Key struct {
 	Name    string // in the file, for example check.threshold
 	Type    string // including its range or its words
 	Unit    string
 	Default string
-	Live    bool // takes effect while the site runs; otherwise at its next start
-	Alone   bool // takes effect while the site runs if it is one machine
+	Live    bool // takes effect while the site runs; otherwise at the next start
+	Alone   bool // takes effect while a site with one machine runs
 	Doc     string
-	Words   []string // the only values allowed; nil: other values too
-	Least   string   // minimum of a whole number
+	Words   []string // the only values allowed; nil if there are others
+	Least   string   // minimum of an integer
 	Most    string
 
 	set func(*Config, string) error
 	get func(*Config) string
 }
 
-// Env returns the variable that overlays the key.
+// Env returns the variable that overrides the key.
 func (k Key) Env() string {
 	return "CONCORDAT_" + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
 }
 
-// Keys returns all keys but templates, in the order of doc/config.md.
+// Keys returns all keys except templates, in the order of doc/config.md.
 func Keys() []Key { return slices.Clone(keys) }
 
-// yesNoType is the type of a key that is true or false.
+// yesNoType is the type of a boolean key.
 const yesNoType = "true or false"
 
 const (
@@ -201,7 +201,7 @@ var logKeys = []Key{
 		"Form of the log.", "text", "json"),
 }
 
-// address is a host and a port to listen at.
+// address is a host and port to listen on.
 func address(name, def string, field func(*Config) *string, doc string) Key {
 	return Key{Name: name, Type: "host:port", Default: def, Live: restart, Doc: doc,
 		set: func(c *Config, s string) error {
@@ -222,7 +222,7 @@ func address(name, def string, field func(*Config) *string, doc string) Key {
 		get: func(c *Config) string { return *field(c) }}
 }
 
-// networks are address ranges, with spaces between.
+// networks is a list of address ranges separated by spaces.
 func networks(name, def string, field func(*Config) *[]netip.Prefix, doc string) Key {
 	return Key{Name: name, Type: "networks", Default: def, Live: restart, Doc: doc,
 		set: func(c *Config, s string) error {
@@ -273,8 +273,8 @@ func matching(name, def string, live bool, pattern *regexp.Regexp, field func(*C
 		get: func(c *Config) string { return string(*field(c)) }}
 }
 
-// libraryPattern matches the names of libraries that a setting can give. Compiling it takes two milliseconds, so only commands that read
-// such a setting compile it.
+// libraryPattern matches the library names allowed in a setting. Compiling it takes two milliseconds, so only commands that read such a
+// setting compile it.
 var libraryPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\p{Nd}][\pL\p{Nd}._-]{0,62}$`) })
 
 func libraryName(name, def string, live bool, field func(*Config) *string, doc string) Key {
@@ -301,7 +301,7 @@ func word(name, def string, live bool, field func(*Config) *string, doc string, 
 		get: func(c *Config) string { return *field(c) }}
 }
 
-// tongue is a key whose value is a language that the program supports.
+// tongue is a key with a language that the program supports.
 func tongue(name, def string, live bool, field func(*Config) *string, doc string) Key {
 	return Key{Name: name, Type: "language", Default: def, Live: live, Doc: doc, Words: language.Short(),
 		set: func(c *Config, s string) error {
@@ -402,7 +402,7 @@ func share(name, def string, live bool, field func(*Config) *float64, doc string
 		get: func(c *Config) string { return strconv.FormatFloat(*field(c), 'g', -1, 64) }}
 }
 
-// threshold is a key whose value is a share that must not be zero.
+// threshold is a key with a non-zero share.
 func threshold(name, def string, live bool, field func(*Config) *float64, doc string) Key {
 	k := share(name, def, live, field, doc)
 	k.Type = "number above 0, at most 1"

@@ -20,7 +20,7 @@ import (
 
 // Login configures how people sign in.
 type Login struct {
-	// Password says who may sign in with a password: everyone or administrators.
+	// Password specifies who may sign in with a password: everyone or administrators.
 	Password string
 	OIDC     []Provider // in order of name, without duplicates
 }
@@ -34,25 +34,25 @@ const (
 // Provider is an OpenID Connect provider for signing in.
 type Provider struct {
 	Name          string // in addresses: letters, digits, hyphens
-	Title         string // on the button
+	Title         string // label of the button
 	Issuer        string
 	ClientID      string
 	ClientSecret  Secret
-	Scopes        []string          // besides openid
+	Scopes        []string          // in addition to openid
 	RoleClaim     string            // name of the claim with the role; empty: everyone gets DefaultRole
 	Roles         map[string]string // value of the claim to role
-	DefaultRole   string            // for people whom Roles does not name; empty: they are refused
+	DefaultRole   string            // for people not covered by Roles; if empty, they are refused
 	AccountClaim  string            // claim whose value names a new account
 	Create        bool              // create an account at the first visit
 	LinkVerified  bool              // at the first visit, link an account whose name is the verified e-mail address
 	UpdateRole    bool              // update the role from the claim at every visit
 	ClockSkew     time.Duration
-	MaxAge        time.Duration // the maximum age of a sign-in there; 0: any
-	secretFile    string        // absolute path; empty: the environment has the secret, or there is none
+	MaxAge        time.Duration // maximum age of the sign-in at the provider; 0 means any
+	secretFile    string        // absolute path; empty if the secret is in the environment or missing
 	hasSecretFile bool
 }
 
-// Secret is a value that no output shows.
+// Secret is a value that is never printed.
 type Secret string
 
 // String hides the value.
@@ -75,7 +75,7 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // Reveal returns the value.
 func (s Secret) Reveal() string { return string(s) }
 
-// LTI configures how learning platforms use the site.
+// LTI configures the use of the site by learning platforms.
 type LTI struct {
 	// Learners permits learners to open the reports of their own work.
 	Learners bool
@@ -89,10 +89,10 @@ const (
 	maxSecret    = 4096 // bytes
 )
 
-// roleNames are the roles that a provider's claims may give: the values of store.Role, as a test ensures.
+// roleNames lists the roles that a provider's claims may assign: the values of store.Role, as a test ensures.
 var roleNames = []string{"administrator", "officer", "submitter", "auditor"}
 
-// SecretEnv returns the variable that holds the client secret of a provider.
+// SecretEnv returns the variable with a provider's client secret.
 func SecretEnv(provider string) string {
 	return "CONCORDAT_LOGIN_OIDC_" + strings.ToUpper(strings.ReplaceAll(provider, "-", "_")) + "_SECRET"
 }
@@ -119,7 +119,7 @@ func (p *parser) providers(n *yaml.Node) {
 		if slices.ContainsFunc(all, func(o Provider) bool { return SecretEnv(o.Name) == SecretEnv(one.Name) }) {
 			p.fault(item, here, "provider %s is here twice", one.Name)
 		}
-		// Two providers with one issuer could not be told apart when an answer arrives.
+		// If two providers had the same issuer, their answers would be indistinguishable.
 		if slices.ContainsFunc(all, func(o Provider) bool { return o.Issuer == one.Issuer && o.ClientID == one.ClientID }) {
 			p.fault(item, here, "issuer %s with client %s is here twice", one.Issuer, one.ClientID)
 		}
@@ -211,7 +211,7 @@ func (o *Provider) set(key, text, dir string) error {
 		if err := checkWeb(text); err != nil {
 			return err
 		}
-		o.Issuer = text // unchanged: it is compared letter by letter
+		o.Issuer = text // unchanged, because it is compared literally
 	case "client_id":
 		return plain(&o.ClientID)
 	case "client_secret_file":
@@ -245,7 +245,7 @@ func (o *Provider) set(key, text, dir string) error {
 	return nil
 }
 
-// readSecret reads a secret from a file that contains nothing else.
+// readSecret reads a secret from a file with no other contents.
 func (o *Provider) readSecret(path, dir string) error {
 	if path == "" {
 		return errors.New("no value")
@@ -270,7 +270,7 @@ func (o *Provider) readSecret(path, dir string) error {
 	return nil
 }
 
-// secrets overlays the secrets that the environment has.
+// secrets applies the secrets in the environment.
 func (p *parser) secrets(env Lookup) {
 	if env == nil {
 		return
@@ -329,8 +329,7 @@ func (p *parser) words(n *yaml.Node, at string) ([]string, bool) {
 	return all, true
 }
 
-// checkWeb refuses an address for which strangers on the network could read or change the traffic: only https, or http on
-// this machine, is allowed.
+// checkWeb rejects an address if others on the network could read or change the traffic. Only https, or http on this machine, is allowed.
 func checkWeb(text string) error {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -355,7 +354,7 @@ func loopback(host string) bool {
 	return err == nil && a.IsLoopback()
 }
 
-// webAddress is the type of a key with the address at which people reach the site.
+// webAddress is the type of a key with the public address of the site.
 func webAddress(name string, field func(*Config) *string, doc string) Key {
 	return Key{Name: name, Type: "http or https address", Live: restart, Doc: doc,
 		set: func(c *Config, s string) error {
@@ -377,7 +376,7 @@ func webAddress(name string, field func(*Config) *string, doc string) Key {
 		get: func(c *Config) string { return *field(c) }}
 }
 
-// BaseURL returns the address at which people reach the pages, without a trailing slash: serve.url, or the address at which the site
+// BaseURL returns the public address of the pages without a trailing slash: serve.url or, by default, the address on which the site
 // listens.
 func (c *Config) BaseURL() string {
 	if c.Serve.URL != "" {
@@ -413,7 +412,7 @@ func (o Provider) String() string {
 	return s
 }
 
-// together checks the conditions that concern several keys.
+// together checks the conditions that involve several keys.
 func (p *parser) together() {
 	c := p.config
 	fault := func(key, problem string) {

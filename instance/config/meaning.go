@@ -21,15 +21,15 @@ func (m *Meaning) Indexed() bool { return m.Index != IndexOff }
 
 // Encoder configures the encoder that verifies leads. All values are in range once a configuration is read.
 type Encoder struct {
-	Run                         string // EncoderAuto or EncoderOff: whether the site runs one itself
+	Run                         string // EncoderAuto or EncoderOff: whether the site itself runs an encoder
 	Command                     string // used instead of the installed package
 	Memory                      int64  // memory of the encoder in bytes
 	Processors                  int
-	URL, Model, Prefix, KeyFile string // URL empty: no server
+	URL, Model, Prefix, KeyFile string // an empty URL means no server
 	Batch                       int
 	Timeout                     time.Duration
 	Dimensions                  int
-	Keep                        int // number of vectors to keep; 0: none
+	Keep                        int // number of vectors to keep; 0 means none
 	AllowTextToLeave            bool
 }
 
@@ -58,10 +58,10 @@ const (
 	EncoderOff  = "off"
 )
 
-// maxProcessors bounds meaning.encoder.processors.
+// maxProcessors is the maximum of meaning.encoder.processors.
 const maxProcessors = 1024
 
-// maxVectors bounds meaning.encoder.keep.
+// maxVectors is the maximum of meaning.encoder.keep.
 const maxVectors = 10_000_000
 
 var meaningKeys = []Key{

@@ -13,14 +13,14 @@ import (
 	"concordat"
 )
 
-// File is a file that a configuration names.
+// File is a file named in a configuration.
 type File struct {
 	Key  string // key that names it, as for ForNode
 	Path string // relative paths of store.password_file and meaning.encoder.key_file start at the site's folder
-	Name string // name that its copy has in the folder of another machine
+	Name string // name of its copy in the folder of another machine
 }
 
-// Files returns the files that the configuration names, in order of key.
+// Files returns the files named in the configuration, in order of key.
 func (c *Config) Files() []File {
 	all := []File{{"report.certificate", c.Report.Certificate, "report-certificate.pem"}, {"report.key", c.Report.Key, "report-key.pem"},
 		{"wording.stock", c.Wording.Stock, "stock.txt"}, {"store.password_file", c.Store.PasswordFile, "store-password"},
@@ -33,12 +33,12 @@ func (c *Config) Files() []File {
 	return all
 }
 
-// ForNode returns the text of a configuration file for another machine of the site: without the group cluster, and with the values in set;
-// the key login.oidc.NAME stands for the client_secret_file of that provider. An empty value removes a key. Comments stay. Errors wrap
-// concordat.ErrInvalid.
+// ForNode returns the text of a configuration file for another machine of the site: without the group cluster, and with the values in
+// set; the key login.oidc.NAME stands for the client_secret_file of that provider. An empty value removes a key. Comments are preserved.
+// Errors wrap concordat.ErrInvalid.
 func ForNode(text []byte, set map[string]string) ([]byte, error) { return edit(text, set, "cluster") }
 
-// Set returns the text of a configuration file with the values in set; an empty value removes a key. Comments stay. Errors wrap
+// Set returns the text of a configuration file with the values in set; an empty value removes a key. Comments are preserved. Errors wrap
 // concordat.ErrInvalid.
 func Set(text []byte, set map[string]string) ([]byte, error) { return edit(text, set) }
 

@@ -15,7 +15,7 @@ import (
 type parser struct {
 	config *Config
 	file   string
-	dir    string // folder at which relative paths start
+	dir    string // base of relative paths
 	faults Faults
 }
 
@@ -148,7 +148,7 @@ func (p *parser) items(k Key, n *yaml.Node) (string, bool) {
 	return strings.Join(items, ","), true
 }
 
-// readAtMost reads r to its end. It fails if there are more than most bytes.
+// readAtMost reads all of r. It fails if r contains more than most bytes.
 func readAtMost(r io.Reader, most int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(text)) > most {

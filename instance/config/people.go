@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// People configures who may use the pages, how much, and what submitters see.
+// People configures who may use the pages and how much, and what submitters see.
 type People struct {
 	Public      bool           // anyone may create an account and submit
 	Proxies     []netip.Prefix // proxies trusted to name a caller's address
 	SessionIdle time.Duration
 	See         string // what submitters see of their own reports: everything, report, score or nothing
 	From        string // when they see it: done, verdict or signed
-	// Quota applies to every account, and OpenQuota to self-registered accounts; 0: no limit.
+	// Quota applies to all accounts, and OpenQuota to self-registered ones; 0 means no limit.
 	Quota, OpenQuota Quota
-	// Queue bounds the open checks of all public accounts together, Accounts the number of these accounts, and Registrations how many are
-	// created from one address in a day.
+	// Queue is the maximum number of open checks of all public accounts together, Accounts that of such accounts, and Registrations that
+	// of accounts created per day from one address.
 	Queue, Accounts, Registrations int
-	// Calls is the maximum number of API calls in a minute with one token, and from one address.
+	// Calls is the maximum number of API calls per minute with one token, and from one address.
 	Calls int
 }
 
-// Submissions are bounded by Quota in 24 hours, and waiting checks by Open; 0: no limit.
+// Quota limits the submissions of an account in 24 hours, and Open its waiting checks at any time; 0 means no limit.
 type Quota struct {
 	Documents, Characters, Open int
 	Bytes                       int64
 }
 
-// Retention configures how long things are kept.
+// Retention configures how long data is kept.
 type Retention struct {
-	Reports, Texts, Originals int // days after the check has ended; 0: forever
+	Reports, Texts, Originals int // days after the end of the check; 0 means forever
 	NoStore                   bool
 	Cited                     string // keep or withhold
-	// Accepted, Rejected and Withdrawn are the numbers of days after a decision in a shared case; 0: at once.
+	// Accepted, Rejected and Withdrawn are days after the decision in a shared case; 0 means immediately.
 	Accepted, Rejected, Withdrawn int
 }
 

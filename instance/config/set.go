@@ -11,8 +11,8 @@ import (
 	"concordat"
 )
 
-// SetText returns the text of a configuration file in which the key has the value, written as in the environment. Everything else stays,
-// including comments and order. LoadText decides whether the value is valid.
+// SetText returns the text of a configuration file with the key set to a value in the syntax of the environment. It preserves everything
+// else, including comments and order. It does not validate the value; LoadText does.
 func SetText(text []byte, key, value string) ([]byte, error) {
 	if !slices.ContainsFunc(keys, func(k Key) bool { return k.Name == key }) {
 		return nil, fmt.Errorf("%s: no such key: %w", key, concordat.ErrInvalid)
@@ -61,7 +61,7 @@ func SetText(text []byte, key, value string) ([]byte, error) {
 	return b.Bytes(), enc.Close()
 }
 
-// LoadText is LoadCentral for a text that is not in the file at path yet.
+// LoadText is like LoadCentral, but for a text that is not yet in the file at path.
 func LoadText(text []byte, path string, central Central, env Lookup) (*Config, error) {
 	return loadCentral(text, path, central, env)
 }

@@ -9,19 +9,19 @@ import (
 	"concordat/crypto"
 )
 
-// Store configures where the store is.
+// Store configures the location of the store.
 type Store struct {
-	URL          string // address of a PostgreSQL database, without a password; empty: a file in the site's folder
-	PasswordFile string // file whose first line is the password; empty: none
-	Password     Secret // from the environment; empty: the file has it
+	URL          string // address of a PostgreSQL database, without a password; empty means a file in the site's folder
+	PasswordFile string // file with the password in its first line; empty if there is none
+	Password     Secret // from the environment; if empty, see PasswordFile
 }
 
-// Backup configures how backups are made.
+// Backup configures backups.
 type Backup struct {
-	Recipients []string // recipients of encrypted backups, as crypto.ParseRecipients takes them
+	Recipients []string // recipients of encrypted backups, in the syntax of crypto.ParseRecipients
 }
 
-// StorePasswordEnv is the variable that holds the password of the database.
+// StorePasswordEnv is the variable with the password of the database.
 const StorePasswordEnv = "CONCORDAT_STORE_PASSWORD"
 
 var storeKeys = []Key{
@@ -60,7 +60,7 @@ func databaseAddress(name string, field func(*Config) *string, doc string) Key {
 			switch {
 			case len(s) > 1000 || strings.ContainsFunc(s, unicode.IsControl):
 				return errors.New("longer than 1000 bytes, or with characters that cannot be printed")
-			case err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql": // its text may hold a password
+			case err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql": // its text may contain a password
 				return errors.New("want an address such as postgres://user@host/database")
 			}
 			q := u.Query()

@@ -7,12 +7,12 @@ import (
 	"text/tabwriter"
 )
 
-// Origin says where a value came from; the zero Origin means that the value is the default.
+// Origin is the source of a value. The zero Origin stands for the default.
 type Origin struct {
 	File string
 	Line int    // line in File
 	Env  string // name of the variable
-	// Central is the version of the settings for all machines that has the value.
+	// Central is the version of the settings for all machines that contains the value.
 	Central int64
 }
 
@@ -33,7 +33,7 @@ func (o Origin) String() string {
 // Row is one key of a configuration with its value.
 type Row struct {
 	Key    string
-	Value  string // as it would be written in a file
+	Value  string // in the syntax of a file
 	Origin Origin
 	Live   bool // a change takes effect at once; otherwise at the next start
 }
@@ -90,11 +90,12 @@ func change(live bool) string {
 // Change is a key whose value differs between two configurations.
 type Change struct {
 	Key      string
-	Old, New string // empty where a configuration lacks the template
+	Old, New string // empty if the configuration lacks the template
 	Live     bool
 }
 
-// Diff returns the keys in which c and d differ, in the order of Rows. A change to a key that is not live must wait for the next start.
+// Diff returns the keys that differ between c and d, in the order of Rows. A change to a key that is not live takes effect at the next
+// start.
 func Diff(c, d *Config) []Change {
 	var all []Change
 	before := map[string]Row{}

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Template defines which sections the documents of a library have.
+// Template defines the sections of documents in a library.
 type Template struct {
 	Name     string
 	Path     string    // of the file with the sections, absolute; empty: the configuration itself
@@ -23,10 +23,10 @@ type Template struct {
 type Section struct {
 	Name    string
 	Heading *regexp.Regexp // matched against a line without surrounding white space
-	Skip    bool           // its text is not checked
+	Skip    bool           // do not check its text
 }
 
-// Bounds of templates, to protect against files that are slow to match.
+// Limits on templates, to protect against files that are slow to match.
 const (
 	maxTemplates = 1000
 	maxSections  = 1000
@@ -139,7 +139,7 @@ func (p *parser) templateFile(n *yaml.Node, at, path string) []Section {
 	return all
 }
 
-// parseLine reads "section = pattern"; problem says what is wrong, and is empty if nothing is.
+// parseLine parses "section = pattern". problem describes the fault, if any.
 func parseLine(line string) (s Section, problem string) {
 	name, pattern, ok := strings.Cut(line, "=")
 	name, s.Skip = strings.CutSuffix(strings.TrimSpace(name), "!")

@@ -7,7 +7,7 @@ import (
 	"concordat/report"
 )
 
-// Board returns the summary of a report for a committee, on two pages. It appears only on paper, before the rest of the printed report.
+// Board returns the summary of a report for a committee, on two pages. It appears only in print, before the rest of the report.
 func Board(r *report.Report) template.HTML {
 	var b bytes.Buffer
 	d := &doc{page: newPage(&b), r: r, in: r.Language}
@@ -16,7 +16,7 @@ func Board(r *report.Report) template.HTML {
 	return template.HTML(b.String())
 }
 
-// writeBoard writes the two pages: the summary in [report.Board].
+// writeBoard writes the two-page summary from [report.Board].
 func writeBoard(d *doc) {
 	b := report.NewBoard(d.r)
 	d.raw(`<section class="board"`)
@@ -82,7 +82,7 @@ func boardHeading(d *doc, english string) {
 	d.raw("</h2>")
 }
 
-// boardList lists sentences; it writes nothing if there are none.
+// boardList lists sentences, if any.
 func boardList(d *doc, sentences []string) {
 	if len(sentences) == 0 {
 		return

@@ -6,10 +6,10 @@ import (
 	"concordat"
 )
 
-// colours is the number of sources with their own colour and pattern; further ones share one. Letters distinguish all.
+// colours is the number of sources with a distinct colour and pattern; all further sources share one. Letters distinguish all sources.
 const colours = 8
 
-// soClass returns the class of a source's colour with a space before it, or "" for 0.
+// soClass returns the class for a source's colour, preceded by a space, or "" for slot 0.
 func soClass(slot int) string {
 	if slot == 0 {
 		return ""
@@ -17,7 +17,7 @@ func soClass(slot int) string {
 	return fmt.Sprintf(" so so%d", slot)
 }
 
-// first returns the source that gives a passage its colour, which is the closest one that counts.
+// first returns the source that determines a passage's colour: the closest one that counts.
 func (d *doc) first(i int) (concordat.Ref, bool) {
 	e := d.r.Evidence[i]
 	if e.Excluded != "" {
@@ -31,7 +31,7 @@ func (d *doc) first(i int) (concordat.Ref, bool) {
 	return concordat.Ref{}, false
 }
 
-// coloured returns the classes of passage i, with a space before them.
+// coloured returns the classes of passage i, preceded by a space.
 func (d *doc) coloured(i int) string {
 	out := ""
 	if ref, ok := d.first(i); ok {
@@ -43,7 +43,7 @@ func (d *doc) coloured(i int) string {
 	return out
 }
 
-// holds reports whether the source with the given ordinal holds passage i.
+// holds reports whether the source with the given ordinal contains passage i.
 func (d *doc) holds(i, ordinal int) bool {
 	for _, s := range d.r.Evidence[i].Sources {
 		if k, ok := d.rank[s.Ref]; ok && d.r.Sources[k].Ordinal == ordinal {
@@ -53,7 +53,7 @@ func (d *doc) holds(i, ordinal int) bool {
 	return false
 }
 
-// colour returns the class that fills passage i in a map, or "" if its kind's class does.
+// colour returns the fill class of passage i in a map, or "" if the class of its kind applies.
 func (d *doc) colour(i int) string {
 	if ref, ok := d.first(i); ok && d.slot[ref] > 0 {
 		return fmt.Sprintf("so%d", d.slot[ref])
@@ -61,7 +61,7 @@ func (d *doc) colour(i int) string {
 	return ""
 }
 
-// letter returns the letter of the source that gives passage i its colour, or "" if none counts.
+// letter returns the letter of the source that determines the colour of passage i, or "" if none counts.
 func (d *doc) letter(i int) string {
 	if ref, ok := d.first(i); ok {
 		return letterOf(d, ref)
@@ -81,7 +81,7 @@ func (d *doc) chip(ref concordat.Ref) {
 	d.raw(`<span class="sq`, soClass(d.slot[ref]), `">`, letterOf(d, ref), `</span>`)
 }
 
-// drawn are the fills of a map in the order in which they are drawn, the strongest last.
+// drawn lists the fills of a map in drawing order, strongest last.
 var drawn = func() []string {
 	out := []string{"lead", "out", "common", "template", "form", "sentence", "quotation", "summary", "paraphrase", "near", "verbatim"}
 	for n := colours + 1; n > 0; n-- {
@@ -90,7 +90,7 @@ var drawn = func() []string {
 	return out
 }()
 
-// sourcePatterns are the textures of the colours of sources, within the defs of patterns.
+// sourcePatterns are the textures for the colours of sources, to be placed inside the pattern defs.
 const sourcePatterns = `<pattern id="t-so2" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="q0" width="7" height="7"/><rect class="q1" width="3.5" height="7"/></pattern>` +
 	`<pattern id="t-so3" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="q0" width="6" height="6"/><circle class="q1" cx="3" cy="3" r="2"/></pattern>` +
 	`<pattern id="t-so4" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="q0" width="6" height="6"/><rect class="q1" width="6" height="3"/></pattern>` +

@@ -11,49 +11,49 @@ import (
 	"concordat/report"
 )
 
-// A Comparison shows the submission and one source side by side: two texts with corresponding places.
+// A Comparison shows the submission and one source side by side, with corresponding places linked.
 type Comparison struct {
 	Here, There template.HTML
-	Source      template.HTML // its letter in its colour
-	List        template.HTML // links to the places shown
-	Places      int           // total number of pairs of places
-	From, To    int           // the places shown, as a half-open range
+	Source      template.HTML // its letter, in its colour
+	List        template.HTML // links to the displayed places
+	Places      int           // total number of place pairs
+	From, To    int           // displayed places, as a half-open range
 }
 
-// How places are shown next to each other.
+// How places are displayed next to each other.
 const (
-	// ComparePlaces is the number of pairs of places shown at once.
+	// ComparePlaces is the number of place pairs displayed at once.
 	ComparePlaces = 60
-	// besides is the number of bytes of text shown around a place.
+	// besides is the number of bytes of text displayed around a place.
 	besides = 500
-	// leastSkipped is the least number of bytes between two places for which the text is left out.
+	// leastSkipped is the minimum number of bytes between two places at which the text between them is omitted.
 	leastSkipped = 200
 )
 
-// CompareOptions say what a comparison shows.
+// CompareOptions configure a comparison.
 type CompareOptions struct {
 	From int // first place to show
-	// Of is the text whose places are shown if the source's work has several texts; if it is zero, it is the text of the source.
+	// Of selects the text to display if the source's work has several; the zero value selects the source itself.
 	Of concordat.Ref
-	// Text is the whole text of the source, and its side is shown in the order of Text. If the text may not be shown, Text is
-	// empty, and the side has only what the report contains.
+	// Text is the full text of the source, displayed in its own order. If the text must not be displayed, Text is empty and only what the
+	// report contains appears.
 	Text string
-	// Whole shows both texts from beginning to end, not only the surroundings of the places.
+	// Whole displays both texts from beginning to end, not only the surroundings of the places.
 	Whole bool
-	// Joined gives each place a colour, the same on both sides; otherwise all places have the colour of the source.
+	// Joined gives each place one colour on both sides; otherwise, all places have the colour of the source.
 	Joined bool
 }
 
-// pairing is one place of both texts.
+// pairing is one place in both texts.
 type pairing struct {
 	concordat.Passage
 	evidence int
-	number   int // number of the place, from 1, in the order of the submission; people see the number of the passage
-	of       int // places
+	number   int // place number, from 1, in submission order; people see the passage number
+	of       int // total number of places
 	source   concordat.Source
 }
 
-// Compare shows the submission next to source s of the report. Each place on one side links to the same on the other: #h1 to
+// Compare displays the submission next to source s of the report. Each place on one side links to its counterpart on the other: #h1 to
 // #t1.
 func (v *View) Compare(s int, o CompareOptions, l Links) Comparison {
 	all := v.pairings(s, cmp.Or(o.Of, v.base.r.Sources[s].Ref))
@@ -81,7 +81,7 @@ func (v *View) Compare(s int, o CompareOptions, l Links) Comparison {
 	return out
 }
 
-// placeClass returns the classes of the look and the colour of a place.
+// placeClass returns the style and colour classes of a place.
 func placeClass(d *doc, p pairing) string {
 	slot := d.slot[p.source.Ref]
 	if d.placed {
@@ -106,12 +106,12 @@ func placeList(d *doc, ps []pairing) {
 	}
 }
 
-// PlaceOf returns the first place of source s that is part of passage e, or 0.
+// PlaceOf returns the first place of source s within passage e, or 0.
 func (v *View) PlaceOf(s, e int) int {
 	return max(0, slices.IndexFunc(v.pairings(s, v.base.r.Sources[s].Ref), func(p pairing) bool { return p.evidence == e }))
 }
 
-// pairings returns the places of one text of a source in the order of the submission.
+// pairings returns the places of one text of a source in submission order.
 func (v *View) pairings(s int, of concordat.Ref) []pairing {
 	var out []pairing
 	ranked := v.base.r.Sources[s]
@@ -132,10 +132,10 @@ func (v *View) pairings(s int, of concordat.Ref) []pairing {
 	return out
 }
 
-// begin writes the beginning of a place: the number of its passage, which links to the same place on the other side.
+// begin writes the start of a place: the number of its passage, linked to the other side.
 func (d *doc) begin(p pairing, side, other string) {
 	c, number := class(p.Kind, p.source.Excluded), d.r.Number(p.evidence)
-	if d.placed { // numbered by their order, since they are not passages of a report
+	if d.placed { // numbered by position, since they are not passages of a report
 		number = fmt.Sprint(p.number)
 	}
 	d.raw(fmt.Sprintf(`<span class="m %s" id="%s%d" data-place="%d"`, placeClass(d, p), side, p.number, p.number))
@@ -148,7 +148,7 @@ func (d *doc) begin(p pairing, side, other string) {
 	d.raw(">", number, "&nbsp;", sign(c), "</a>")
 }
 
-// hereSide writes the submission around the places.
+// hereSide writes the submission's text around the places.
 func (d *doc) hereSide(ps []pairing) {
 	spans := make([]concordat.Span, len(ps))
 	for i, p := range ps {
@@ -168,7 +168,7 @@ func (d *doc) hereSide(ps []pairing) {
 	})
 }
 
-// after returns the pairs of words that end after byte from on one side, cut off at that byte.
+// after returns the word pairs that end after byte from on one side, clipped at that byte.
 func after(words []concordat.SpanPair, from int, of func(*concordat.SpanPair) *concordat.Span) []concordat.SpanPair {
 	var out []concordat.SpanPair
 	for _, w := range words {
@@ -180,7 +180,7 @@ func after(words []concordat.SpanPair, from int, of func(*concordat.SpanPair) *c
 	return out
 }
 
-// thereSide writes the source around the places, which are in its order: its text, or the part of it that the report has.
+// thereSide writes the source's text around the places, in source order: its full text, or the part in the report.
 func (d *doc) thereSide(ps []pairing, text string) {
 	words := func(w concordat.SpanPair) concordat.Span { return w.Source }
 	if fits(ps, text) {
@@ -221,7 +221,7 @@ func (d *doc) thereSide(ps []pairing, text string) {
 	}
 }
 
-// fits reports whether text is the one that the places refer to, since the text may have changed after the check.
+// fits reports whether text is the version that the places refer to; the text can have changed after the check.
 func fits(ps []pairing, text string) bool {
 	return text != "" && !slices.ContainsFunc(ps, func(p pairing) bool {
 		s := p.SourceSpan
@@ -229,8 +229,8 @@ func fits(ps []pairing, text string) bool {
 	})
 }
 
-// side writes a text with spans, in order of their beginnings. It writes the text between them itself and
-// calls write for each span; write receives the end of the text written so far and returns the new end.
+// side writes a text with spans, ordered by start. It writes the text between spans itself and calls write for each span, with the end of
+// the text written so far; write returns the new end.
 func (d *doc) side(text string, spans []concordat.Span, write func(i, from int) int) {
 	end, around := 0, cmp.Or(d.around, besides)
 	for i, s := range spans {
@@ -267,13 +267,13 @@ func (d *doc) side(text string, spans []concordat.Span, write func(i, from int) 
 	}
 }
 
-// PlainText returns a text without marks.
+// PlainText returns text as HTML without marks.
 func PlainText(text string) template.HTML {
 	return template.HTML(`<p dir="auto">` + template.HTMLEscapeString(text) + `</p>`)
 }
 
-// wordStart returns the beginning of the word with byte at of a text, no earlier than least, or the beginning or end of the text if at is
-// near or beyond it. Text without separators is cut anywhere.
+// wordStart returns the start of the word containing byte at, no earlier than least, or the beginning or end of the text if at is near or
+// beyond it. Text without separators can be cut anywhere.
 func wordStart(text string, least, at int) int {
 	if at <= leastSkipped && least == 0 {
 		return 0
@@ -291,7 +291,7 @@ func wordStart(text string, least, at int) int {
 	return max(at, least)
 }
 
-// skipped writes how much text is not shown.
+// skipped writes the amount of omitted text.
 func (d *doc) skipped(s string) {
 	if strings.TrimSpace(s) == "" {
 		return

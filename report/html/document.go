@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// document writes the submission as it reads, with its passages marked.
+// document writes the submission as running text with its passages marked.
 func (d *doc) document() {
 	d.raw("<h2>")
 	d.say("The text")
@@ -32,7 +32,7 @@ func (d *doc) document() {
 	d.raw("</div>")
 }
 
-// paragraphs returns the text between blank lines, without the line breaks around it.
+// paragraphs returns the text between blank lines, without surrounding line breaks.
 func paragraphs(text string) []concordat.Span {
 	var out []concordat.Span
 	start := -1
@@ -55,7 +55,7 @@ func paragraphs(text string) []concordat.Span {
 	return out
 }
 
-// cuts returns every byte where the look of the text may change, in order.
+// cuts returns every byte offset where the style of the text can change, in order.
 func (d *doc) cuts() []int {
 	var out []int
 	add := func(s concordat.Span) { out = append(out, s.Start, s.End) }
@@ -78,14 +78,14 @@ func (d *doc) cuts() []int {
 	return slices.Compact(out)
 }
 
-// marker walks through the text once. Each index points to the first element of its kind that ends after the place reached.
+// marker makes one pass through the text. Each index points to the first element of its kind that ends after the current position.
 type marker struct {
 	*doc
 	cuts                         []int
 	cut, evidence, covered, skip int
-	numbered                     int // number of passages already numbered
+	numbered                     int // passages numbered so far
 	flags                        []flagMark
-	flag, begun                  int // begun: flags whose places are written
+	flag, begun                  int // begun: flags with places already written
 	leads                        []leadMark
 	lead                         int
 }
@@ -105,7 +105,7 @@ func (m *marker) paragraph(p concordat.Span) {
 	m.raw("</p>\n")
 }
 
-// stretch writes s, or all of an evidence's part of the paragraph p if s begins one, and returns where it stopped.
+// stretch writes s, or an evidence's whole part of paragraph p if s begins one, and returns where it stopped.
 func (m *marker) stretch(s, p concordat.Span) int {
 	ev := m.r.Evidence
 	for m.evidence < len(ev) && ev[m.evidence].Span.End <= s.Start {
@@ -131,7 +131,7 @@ func (m *marker) stretch(s, p concordat.Span) int {
 		}
 		x := concordat.Span{Start: at, End: next}
 		switch k := m.kind(x); {
-		case k == "" && e.Excluded == "": // within the passage, but not part of the score
+		case k == "" && e.Excluded == "": // in the passage, but not in the score
 			m.raw(`<span class="gap">`)
 			m.plain(x)
 			m.raw("</span>")
@@ -148,8 +148,8 @@ func (m *marker) stretch(s, p concordat.Span) int {
 	return end
 }
 
-// number writes the number and sign of evidence i, a link to its comparison: in full where the passage begins, and hidden from the keyboard
-// and from screen readers in each further paragraph.
+// number writes the number and sign of evidence i as a link to its comparison: visible where the passage begins, and hidden from the
+// keyboard and screen readers in later paragraphs.
 func (d *doc) number(i int, class string, begins bool) {
 	d.raw(`<a class="no"`)
 	d.attr("href", d.links.passage(i))
@@ -165,7 +165,7 @@ func (d *doc) number(i int, class string, begins bool) {
 	d.raw(">", d.r.Number(i), "&nbsp;", sign(class), "</a>")
 }
 
-// kind returns the kind as which s counts, or "" if it does not count; s contains no byte of cuts.
+// kind returns the kind under which s counts, or "" if it does not count; s must not contain a cut.
 func (m *marker) kind(s concordat.Span) concordat.Kind {
 	c := m.r.Covered
 	for m.covered < len(c) && c[m.covered].End <= s.Start {
@@ -177,7 +177,7 @@ func (m *marker) kind(s concordat.Span) concordat.Kind {
 	return ""
 }
 
-// plain writes a stretch with one appearance: skipped or not, flagged or not.
+// plain writes a stretch with uniform appearance: skipped or not, flagged or not.
 func (m *marker) plain(s concordat.Span) {
 	sk := m.r.Skipped
 	for m.skip < len(sk) && sk[m.skip].Span.End <= s.Start {
@@ -203,7 +203,7 @@ func (m *marker) plain(s concordat.Span) {
 	}
 }
 
-// beginLead opens the mark of a lead if s is part of one, with links to the leads that begin there, and reports whether it did.
+// beginLead opens a lead's mark if s is part of one, with links to the leads that start there, and reports whether it did.
 func (m *marker) beginLead(s concordat.Span) bool {
 	for m.lead < len(m.leads) && m.leads[m.lead].End <= s.Start {
 		m.lead++
@@ -227,7 +227,7 @@ func (m *marker) beginLead(s concordat.Span) bool {
 	return true
 }
 
-// language guesses the language of a text by its script, as exactly as fonts and line breaks require.
+// language guesses the language of a text from its script, only as precisely as fonts and line breaks require.
 func language(text string) string {
 	var han, kana, hangul, other int
 	seen := 0
@@ -257,7 +257,7 @@ func language(text string) string {
 	return "zh"
 }
 
-// shorten returns the first n code points of s on one line.
+// shorten returns s on one line, truncated to n code points.
 func shorten(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	for i := range s {

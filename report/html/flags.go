@@ -10,13 +10,13 @@ import (
 	"concordat/report"
 )
 
-// flagSign marks the beginning of a flag in the text.
+// flagSign marks where a flag begins in the text.
 const flagSign = "⚑"
 
-// shownPlaces is the number of places of a kind of flag that are listed before the rest is folded away.
+// shownPlaces is the number of places per kind of flag listed before the rest is collapsed.
 const shownPlaces = 8
 
-// flags lists the flags by kind: those that may hide something, then notes about the file, folded.
+// flags lists the flags by kind: those that can conceal something, then collapsed notes about the file.
 func (d *doc) flags() {
 	kinds := report.FlagKinds(d.r)
 	if len(kinds) == 0 {
@@ -74,7 +74,7 @@ func flagRows(d *doc, kinds []report.FlagKind) {
 	d.raw("</ul>")
 }
 
-// flagPlaces links to the places in the text of the flags of a kind.
+// flagPlaces links to the places of a kind of flag in the text.
 func flagPlaces(d *doc, k report.FlagKind) {
 	var links []int // flags with a place
 	for _, i := range k.Flags {
@@ -116,7 +116,7 @@ func flagPlaces(d *doc, k report.FlagKind) {
 	}
 }
 
-// flagSpan returns the place of a flag in the text, or an empty span if it has none.
+// flagSpan returns where a flag lies in the text, or an empty span if nowhere.
 func (d *doc) flagSpan(f concordat.Flag) concordat.Span {
 	if f.Span == nil || f.Span.Start < 0 || f.Span.Start >= f.Span.End || f.Span.End > len(d.full) {
 		return concordat.Span{}
@@ -124,18 +124,18 @@ func (d *doc) flagSpan(f concordat.Flag) concordat.Span {
 	return *f.Span
 }
 
-// flagMark is a stretch of the text that flags mark.
+// flagMark is a stretch of text marked by flags.
 type flagMark struct {
 	concordat.Span
-	code   string // of the flag shown to the reader
-	begins []int  // indices of the flags that begin here
-	sign   bool   // the sign of the flag precedes the mark
+	code   string // code of the flag displayed to the reader
+	begins []int  // indices of the flags that start here
+	sign   bool   // a flag sign precedes the mark
 }
 
-// signGap is the number of bytes between two places of one kind of flag that share a sign.
+// signGap is the distance in bytes up to which two places of one kind of flag share a sign.
 const signGap = 200
 
-// flagMarks returns the places of flags in text order, disjoint.
+// flagMarks returns the places of flags in text order, without overlaps.
 func flagMarks(d *doc) []flagMark {
 	type place struct {
 		at    concordat.Span
@@ -153,7 +153,7 @@ func flagMarks(d *doc) []flagMark {
 	cuts = slices.Compact(cuts)
 	var out []flagMark
 	var open []place
-	last := map[string]int{} // end of the last mark of a code
+	last := map[string]int{} // end of each code's last mark
 	for n := 0; n+1 < len(cuts); n++ {
 		m := flagMark{Span: concordat.Span{Start: cuts[n], End: cuts[n+1]}}
 		open = slices.DeleteFunc(open, func(p place) bool { return p.at.End <= m.Start })
@@ -176,8 +176,8 @@ func flagMarks(d *doc) []flagMark {
 	return out
 }
 
-// beginFlag opens the mark of a flag if s is part of one, and returns the number of elements that it opened. A flag on nothing but
-// white space is placed before s.
+// beginFlag opens a flag's mark if s is part of one, and returns the number of elements it opened. A flag that covers only white space is
+// placed before s.
 func (m *marker) beginFlag(s concordat.Span) int {
 	for ; m.flag < len(m.flags) && m.flags[m.flag].End <= s.Start; m.flag++ {
 		if m.begun <= m.flag {
@@ -225,7 +225,7 @@ func (m *marker) beginFlag(s concordat.Span) int {
 	return n
 }
 
-// flagStrip marks the places in the map where something may be hidden, as one path along its top.
+// flagStrip marks possible concealment in the map, as one path along its top.
 func flagStrip(d *doc) {
 	var b strings.Builder
 	last := -1.0

@@ -1,8 +1,8 @@
 // Package html writes a report as one self-contained page.
 //
-// [Write] is the whole interface for one file. The page makes no requests: style and script are in it, and its Content-Security-Policy
-// allows those two by their digests and nothing else. It can be read and printed without the script, which adds keyboard control, the
-// filter and a panel for comparing. Every text of a report is escaped: a title or a passage cannot become markup.
+// [Write] is the whole interface for one file. The page makes no requests: style and script are inline, and its Content-Security-Policy
+// allows only those two, by digest. Without the script, it can still be read and printed; the script adds keyboard control, the filter
+// and a comparison panel. All text in a report is escaped: a title or a passage cannot become markup.
 package html
 
 import (
@@ -25,8 +25,8 @@ var (
 	script     = pageScript + LinesScript
 )
 
-// Write writes r to w as one HTML file in UTF-8. The same report gives the same bytes. The cost is linear in the text and the passages; in
-// a report with very many sources, the wording of the less close ones is left out, and the page says so.
+// Write writes r to w as one HTML file in UTF-8. The same report always produces the same bytes. The cost is linear in the text and the
+// passages. In a report with very many sources, the wording of the less similar ones is omitted, and the page says so.
 func Write(w io.Writer, r *report.Report) error {
 	d := newDoc(w, r)
 	d.head()
@@ -46,30 +46,30 @@ func Write(w io.Writer, r *report.Report) error {
 	return d.w.Flush()
 }
 
-// doc is one page being written.
+// doc is the page being written.
 type doc struct {
 	*page
 	r     *report.Report
 	full  string // text of the submission
 	count *report.Counter
-	lang  string                // of the submission, "" if unknown
-	in    report.Language       // of the page's own words
-	left  int                   // number of bytes that comparisons may still use
-	rank  map[concordat.Ref]int // of each source in r.Sources
+	lang  string                // language of the submission; empty if unknown
+	in    report.Language       // language of the page's own text
+	left  int                   // bytes still available for comparisons
+	rank  map[concordat.Ref]int // rank of each source in r.Sources
 	links Links
 	slot  map[concordat.Ref]int // colour of each source, from 1; see colours
 
-	textured bool // patterns are elsewhere on the page
+	textured bool // the patterns are defined elsewhere on the page
 
-	leadMarks    []leadMark // in text order, disjoint
+	leadMarks    []leadMark // in text order, without overlaps
 	marksOfFlags []flagMark
-	apart        bool // the flags are elsewhere on the page
-	around       int  // bytes of text around a place of a comparison
-	placed       bool // each place of a comparison has its own colour
+	apart        bool // the flags are listed elsewhere on the page
+	around       int  // bytes of text around a place in a comparison
+	placed       bool // each place in a comparison has its own colour
 }
 
-// maxPairs bounds the bytes of wording in comparisons. It suffices for every source of a thesis with thousands of passages,
-// and a browser can still open the page if each of them has a hundred sources.
+// maxPairs is the maximum number of bytes of wording in comparisons. It suffices for every source of a thesis with thousands of passages,
+// and keeps the page small enough for a browser even if each passage has 100 sources.
 const maxPairs = 12 << 20
 
 func newDoc(w io.Writer, r *report.Report) *doc {
@@ -89,8 +89,8 @@ func newDoc(w io.Writer, r *report.Report) *doc {
 	return d
 }
 
-// Policy returns the Content-Security-Policy of a page: its own style and script by their digests, and nothing else. The page contains
-// it; the server also sends it as a header, with a rule for frames, which a page cannot set.
+// Policy returns the Content-Security-Policy of a page, which allows only the page's own style and script, by digest. The page contains
+// the policy; the server also sends it as a header, with a frame rule that a page cannot set.
 var Policy = sync.OnceValue(func() string {
 	return "default-src 'none'; style-src " + digest(style) + "; script-src " + digest(script) + "; base-uri 'none'; form-action 'none'"
 })
@@ -142,7 +142,7 @@ func (d *doc) head() {
 	d.raw("</nav></header>\n")
 }
 
-// title returns the name of the submission for people.
+// title returns the display name of the submission.
 func (d *doc) title() string {
 	for _, s := range []string{d.r.Submission.Title, string(d.r.Submission.ID)} {
 		if strings.TrimSpace(s) != "" {
@@ -163,7 +163,7 @@ func (d *doc) fact(name, value string) {
 	d.raw("</dd></div>")
 }
 
-// result shows the scores: one figure in large type, and all of them in a bar and a table.
+// result writes the scores: one figure in large type, and all of them as a bar and a table.
 func (d *doc) result() {
 	s := d.r.Scores
 	d.raw(`<section id="result" class="result" aria-labelledby="result-h">`)
@@ -211,7 +211,7 @@ func (d *doc) result() {
 	d.raw("</section>\n")
 }
 
-// said writes a list of sentences about the report, for example people's decisions, under a heading.
+// said writes a heading and a list of sentences about the report, for example people's decisions.
 func (d *doc) said(heading string, words []string) {
 	if len(words) == 0 {
 		return
@@ -227,10 +227,10 @@ func (d *doc) said(heading string, words []string) {
 	d.raw("</ul></div>")
 }
 
-// bar shows the text as one bar, divided into what was found and the rest.
+// bar draws the text as one bar, split into matches and the rest.
 func (d *doc) bar() {
 	s := d.r.Scores
-	exact := 0.0 // of all text compared, like the rest of the bar
+	exact := 0.0 // relative to all compared text, like the rest of the bar
 	if s.Covered > 0 {
 		exact = s.Verbatim / s.Covered * s.Whole
 	}
@@ -315,7 +315,7 @@ func (d *doc) scoreTable() {
 	d.raw("</tbody></table>")
 }
 
-// withoutScore returns how many passages an exclusion affects, and why, in words.
+// withoutScore describes how many passages an exclusion affects, and why.
 func (d *doc) withoutScore(e concordat.Exclusion, why string) string {
 	n := 0
 	for _, x := range d.r.Evidence {
@@ -384,17 +384,17 @@ func (d *doc) foot() {
 	d.raw("</button></form></dialog>\n<script>", script, "</script>\n</body>\n</html>\n")
 }
 
-// say writes one of the page's own texts in its language.
+// say writes one of the page's own texts in the page's language.
 func (d *doc) say(english string, args ...any) { d.text(d.in.Say(english, args...)) }
 
-// heading writes a heading of a part of the page.
+// heading writes the heading of a part of the page.
 func (d *doc) heading(id, english string) {
 	d.raw(`<h2 id="`, id, `">`)
 	d.say(english)
 	d.raw("</h2>")
 }
 
-// caption begins a table in a wide box with its caption and the heads of its columns.
+// caption begins a table in a wide box, with its caption and column heads.
 func (d *doc) caption(english string, columns ...string) {
 	d.raw(`<div class="wide" tabindex="0" role="region"`)
 	d.attr("aria-label", d.in.Say(english))

@@ -20,8 +20,8 @@ var LinesScript string
 // leadSign appears next to the number of a lead.
 const leadSign = "↝"
 
-// leads shows text that seems to say the same in other words, separately from the passages: side by side, with corresponding sentences
-// joined. Rejected leads are folded.
+// leads writes text that seems to restate a source in other words, separately from the passages: side by side, with lines between
+// corresponding sentences. Rejected leads are collapsed.
 func (d *doc) leads() {
 	if d.r.Leads == nil {
 		return
@@ -70,7 +70,7 @@ func (d *doc) leads() {
 	d.raw("</section>\n")
 }
 
-// partnerLeads shows which documents of partners may say the same, with only the sentences of the checked text.
+// partnerLeads lists partner documents that might say the same, with only the sentences of the checked text.
 func (d *doc) partnerLeads() {
 	if len(d.r.PartnerLeads) == 0 {
 		return
@@ -139,13 +139,13 @@ func (d *doc) lead(i int, l report.RuledLead) {
 	d.raw("</article>\n")
 }
 
-// numberedSpan is a sentence of a lead with the numbers of its pairs.
+// numberedSpan is a sentence of a lead with its pair numbers.
 type numberedSpan struct {
 	concordat.Span
 	numbers []string
 }
 
-// numberedSpans returns the sentences of one side in text order, each once, disjoint.
+// numberedSpans returns the sentences of one side in text order, without duplicates or overlaps.
 func numberedSpans(pairs []report.LeadPair, of func(report.LeadPair) concordat.Span) []numberedSpan {
 	var all []numberedSpan
 	for i, p := range pairs {
@@ -164,7 +164,7 @@ func numberedSpans(pairs []report.LeadPair, of func(report.LeadPair) concordat.S
 	return out
 }
 
-// joined writes both passages of a lead side by side, with their sentences numbered by pair.
+// joined writes both passages of a lead side by side, with sentences numbered by pair.
 func (d *doc) joined(l report.Lead) {
 	d.raw(`<div class="two joined"><div class="side here"><h4>`)
 	d.say("Checked text")
@@ -193,7 +193,7 @@ func (d *doc) joined(l report.Lead) {
 	d.raw("</p></div></div>")
 }
 
-// numberedSide writes a span of a text with its sentences marked. Marks outside the span are left out.
+// numberedSide writes a span of a text with its sentences marked. Marks outside the span are omitted.
 func (d *doc) numberedSide(text string, s concordat.Span, sentences []numberedSpan) {
 	at := s.Start
 	for _, x := range sentences {
@@ -210,13 +210,13 @@ func (d *doc) numberedSide(text string, s concordat.Span, sentences []numberedSp
 	d.text(text[at:s.End])
 }
 
-// leadMark is a stretch of the text in leads that the report's filter shows and no one has rejected.
+// leadMark is a stretch of text in leads that the report's filter shows and nobody has rejected.
 type leadMark struct {
 	concordat.Span
-	begins []int // indices of the leads that begin here
+	begins []int // indices of the leads that start here
 }
 
-// leadMarks returns the sentences of leads in the text, in order and disjoint.
+// leadMarks returns the sentences of the text that belong to leads, in text order without overlaps.
 func leadMarks(r *report.Report) []leadMark {
 	marked := func(l report.RuledLead) bool { return l.State != report.LeadSetAside && r.ShowsLead(l) }
 	var pairs []report.LeadPair

@@ -9,31 +9,31 @@ import (
 	"strings"
 )
 
-// LeafStyle is the style of pages returned by View.Leaf; it must follow Style.
+// LeafStyle is the style sheet for pages returned by View.Leaf; it must follow Style.
 //
 //go:embed leaf.css
 var LeafStyle string
 
-// Leaf is a page of the submission as laid out, with the places of passages on it.
+// Leaf is a page of the submission in its original layout, with the positions of passages.
 type Leaf struct {
 	Number, Pages int
-	Width, Height float64 // points
-	Picture       string  // its address
+	Width, Height float64 // in points
+	Picture       string  // address of the image
 	Marks         []LeafMark
 }
 
-// LeafMark is a passage, or part of one, on a leaf.
+// LeafMark is a passage, or part of one, on a Leaf.
 type LeafMark struct {
-	Passage int // its index
+	Passage int // index of the passage
 	Begins  bool
-	Boxes   []LeafBox // one for each line, in order
+	Boxes   []LeafBox // one box per line, in order
 }
 
-// LeafBox is a place in points from the upper left corner of the leaf.
+// LeafBox is a rectangle in points, measured from the upper left corner of the Leaf.
 type LeafBox struct{ X, Y, Width, Height float64 }
 
-// Leaf returns a page as a picture with its passages marked, in the colours and with the signs of the text. The picture is
-// loaded when it comes into view.
+// Leaf returns a page as an image with its passages marked in the same colours and signs as in the text. The image is loaded when it
+// scrolls into view.
 func (v *View) Leaf(p Leaf, l Links) template.HTML {
 	return v.part(l, func(d *doc) {
 		n := strconv.Itoa(p.Number)
@@ -58,7 +58,7 @@ func (v *View) Leaf(p Leaf, l Links) template.HTML {
 	})
 }
 
-// writeLeafMark writes one mark, and its number if it begins here. labels holds the places of numbers on the page.
+// writeLeafMark writes one mark, and its number if the passage begins here. labels collects the positions of numbers on the page.
 func writeLeafMark(d *doc, m LeafMark, labels *[]LeafBox) {
 	e := d.r.Evidence[m.Passage]
 	c, number := class(e.Kind, e.Excluded), d.r.Number(m.Passage)
@@ -78,7 +78,7 @@ func writeLeafMark(d *doc, m LeafMark, labels *[]LeafBox) {
 	for _, b := range m.Boxes {
 		fmt.Fprintf(&area, "M%.1f %.1fh%.1fv%.1fh%.1fz", b.X, b.Y, b.Width, b.Height, -b.Width)
 		fmt.Fprintf(&line, "M%.1f %.1fh%.1f", b.X, b.Y+b.Height, b.Width)
-		if b.Y < m.Boxes[0].Y+3*b.Height { // of the same column
+		if b.Y < m.Boxes[0].Y+3*b.Height { // in the same column
 			left = min(left, b.X)
 		}
 	}
@@ -92,20 +92,20 @@ func writeLeafMark(d *doc, m LeafMark, labels *[]LeafBox) {
 	d.raw("</a>")
 }
 
-// leafNumber returns the label of a passage on a page: its number, the sign of its kind and the letter of its source.
+// leafNumber returns the label of a passage on a page: its number, the sign for its kind and the letter of its source.
 func leafNumber(d *doc, passage int) string {
 	e := d.r.Evidence[passage]
 	return strings.TrimSpace(d.r.Number(passage) + " " + sign(class(e.Kind, e.Excluded)) + " " + d.letter(passage))
 }
 
 const (
-	// leafMargin is the least room next to a passage for its number, and labelHeight the height of a number, in points.
+	// leafMargin is the minimum space next to a passage for its number, and labelHeight is the height of a number, in points.
 	leafMargin  = 34
 	labelHeight = 9
 )
 
-// labelAt returns the place of a passage's number: before the first line, or above it if there is no room, and below another number
-// that is already there.
+// labelAt returns where to put a passage's number: before the first line, above it if there is no space, and below any number that is
+// already there.
 func labelAt(first LeafBox, left float64, labels *[]LeafBox) (x, y float64, anchor string) {
 	x, y, anchor = left-4, max(first.Y+first.Height*0.8, labelHeight), "end"
 	if left < leafMargin {

@@ -9,8 +9,8 @@ import (
 	"concordat/report"
 )
 
-// patterns are the textures of kinds, so that colour is never the only sign. The bar and the map use them; a page contains them once
-// because of their ids.
+// patterns are the textures for kinds, so that colour is never the only cue. The bar and the map use them. A page defines them only once
+// because ids must be unique.
 const patterns = `<defs>` +
 	`<pattern id="t-near" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="p0" width="7" height="7"/><rect class="p1" width="2.5" height="7"/></pattern>` +
 	`<pattern id="t-paraphrase" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="p0" width="6" height="6"/><circle class="p1" cx="3" cy="3" r="1.6"/></pattern>` +
@@ -20,7 +20,7 @@ const patterns = `<defs>` +
 	`<pattern id="t-lead" width="8" height="4" patternUnits="userSpaceOnUse"><rect class="p0" width="8" height="4"/><path class="p1" d="M0 3q2 -4 4 -1t4 -1" fill="none" stroke-width="1.4"/></pattern>` +
 	sourcePatterns + `</defs>`
 
-// class returns the name of the style of an evidence or a source.
+// class returns the style class of an evidence or a source.
 func class(k concordat.Kind, e concordat.Exclusion) string {
 	switch {
 	case e == concordat.ExcludedCommon:
@@ -44,7 +44,7 @@ func class(k concordat.Kind, e concordat.Exclusion) string {
 	return "paraphrase"
 }
 
-// sign returns the mark of a kind that is shown next to a passage's number.
+// sign returns the mark for a kind, displayed next to a passage's number.
 func sign(class string) string {
 	switch class {
 	case "verbatim":
@@ -71,7 +71,7 @@ func sign(class string) string {
 	return "×"
 }
 
-// level returns the height of a kind in the map, at most 30: the closer the kind, the higher.
+// level returns the height of a kind in the map, at most 30; closer kinds are higher.
 func level(class string) int {
 	switch class {
 	case "verbatim":
@@ -88,7 +88,7 @@ func level(class string) int {
 	return 9
 }
 
-// x returns the place of a byte in a strip of width 1000.
+// x returns the position of a byte in a strip of width 1000.
 func (d *doc) x(at int) float64 {
 	if len(d.full) == 0 {
 		return 0
@@ -96,7 +96,7 @@ func (d *doc) x(at int) float64 {
 	return 1000 * float64(at) / float64(len(d.full))
 }
 
-// mapStrip draws the whole text as a strip with every passage in its place.
+// mapStrip draws the whole text as a strip with every passage at its position.
 func (d *doc) mapStrip() {
 	d.raw(`<section class="map"`)
 	d.attr("aria-label", d.in.Say("Map of the document"))
@@ -131,14 +131,14 @@ func (d *doc) mapStrip() {
 	d.raw("</section>\n")
 }
 
-// block draws one stretch in the map, wide enough to be visible.
+// block draws one stretch in the map, at least wide enough to be visible.
 func (d *doc) block(s concordat.Span, kind, colour string) {
 	h := level(kind)
 	d.raw(fmt.Sprintf(`<rect class="f-%s" x="%.2f" y="%d" width="%.2f" height="%d"/>`,
 		cmp.Or(colour, kind), d.x(s.Start), 30-h, max(d.x(s.End)-d.x(s.Start), 1.2), h))
 }
 
-// skipStrip marks the text that was not compared, as one path along the bottom of the map.
+// skipStrip marks text that was not compared, as one path along the bottom of the map.
 func (d *doc) skipStrip() {
 	var b strings.Builder
 	last := -1.0
@@ -193,7 +193,7 @@ func (d *doc) legend() {
 	d.raw("</p>")
 }
 
-// label returns a description of a passage in words, for people who do not see the marks.
+// label describes a passage in words for people who cannot see the marks.
 func (d *doc) label(i int) string {
 	e := d.r.Evidence[i]
 	s := d.in.Say("Passage %s, %s, %s", d.r.Number(i), d.in.EvidenceKind(e), d.in.Plural(len(e.Sources), "source", "sources"))

@@ -7,7 +7,7 @@ import (
 	"concordat/report"
 )
 
-// coverage writes what the report is based on.
+// coverage describes what the report is based on.
 func (d *doc) coverage() {
 	d.raw(`<section id="coverage" aria-labelledby="coverage-h">`)
 	d.heading("coverage-h", "What was checked, and what was not")
@@ -45,7 +45,7 @@ func (d *doc) consulted(c concordat.Consulted) {
 	d.raw("</tr>")
 }
 
-// method writes the rules of the report and how to reproduce it.
+// method lists the rules of the report and how to reproduce it.
 func (d *doc) method() {
 	d.raw(`<section id="method" aria-labelledby="method-h">`)
 	d.heading("method-h", "Method, rules and how to verify")
@@ -108,7 +108,7 @@ func (d *doc) excluded() {
 	d.byHand("Shared wording counted by hand", counted)
 }
 
-// byHand lists decisions about single passages; it writes nothing if there are none.
+// byHand lists decisions about individual passages, if any.
 func (d *doc) byHand(caption string, passages []report.ExcludedPassage) {
 	if len(passages) == 0 {
 		return
@@ -162,7 +162,7 @@ func (d *doc) signatures() {
 	d.raw("</tbody></table></div>")
 }
 
-// note writes one of the page's own remarks.
+// note writes a remark of the page itself.
 func (d *doc) note(english string) {
 	d.raw(`<p class="note">`)
 	d.say(english)

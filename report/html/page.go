@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// page writes HTML. Everything that comes from outside goes through text or attr, which escape; raw takes constants and numbers only. The
-// first error is kept, and nothing is written after it.
+// page writes HTML. Everything that comes from outside passes through text or attr, which escape; raw accepts only constants and numbers.
+// After the first error, which it keeps, page writes nothing.
 type page struct {
 	w *bufio.Writer
 }
@@ -25,16 +25,16 @@ func (p *page) raw(parts ...string) {
 	}
 }
 
-// text writes s so that it is read as text, both in element content and in a quoted attribute.
+// text writes s, escaped for element content and quoted attributes.
 func (p *page) text(s string) { p.w.WriteString(escape(s)) }
 
-// attr writes an attribute with its leading space.
+// attr writes an attribute, preceded by a space.
 func (p *page) attr(name, value string) { p.raw(" ", name, `="`, escape(value), `"`) }
 
 // tag writes an element around a text.
 func (p *page) tag(name, text string) { p.raw("<", name, ">", escape(text), "</", name, ">") }
 
-// escape makes s inert and visible: markup characters become references, characters that HTML forbids or that reorder the text after them
+// escape makes s inert and visible: markup characters become references; characters that HTML forbids or that reorder the following text
 // become U+FFFD.
 func escape(s string) string {
 	if strings.IndexFunc(s, unsafe) >= 0 {
@@ -48,8 +48,8 @@ func escape(s string) string {
 	return html.EscapeString(s)
 }
 
-// unsafe reports whether r is a control character, a character that changes direction without a limit (each text is in an element with
-// its own direction instead), or a code point that is not a character.
+// unsafe reports whether r is a control character, an unbounded bidirectional control (each text is isolated in its own element instead),
+// or a noncharacter.
 func unsafe(r rune) bool {
 	switch {
 	case r == '\t', r == '\n':

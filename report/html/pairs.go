@@ -69,10 +69,10 @@ func (d *doc) evidence(i int) {
 	d.raw("</article>\n")
 }
 
-// maxSources is the number of sources shown next to a passage; further ones are named.
+// maxSources is the number of sources displayed next to a passage; further ones are only named.
 const maxSources = 20
 
-// further writes the names of the sources that are not shown next to their passage.
+// further lists the names of sources not displayed next to their passage.
 func (d *doc) further(sources []concordat.Source) {
 	if len(sources) == 0 {
 		return
@@ -92,7 +92,7 @@ func (d *doc) further(sources []concordat.Source) {
 	d.raw(".</p>")
 }
 
-// about returns a passage's place, size and status in words.
+// about describes a passage's place, size and status.
 func (d *doc) about(e concordat.Evidence) string {
 	at := d.count.Points(e.Span)
 	s := d.in.Say("characters %s to %s", report.Thousands(at.Start), report.Thousands(at.End))
@@ -112,7 +112,7 @@ func capital(s string) string {
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-// pair shows source k of e. The best source is open, and the others are folded.
+// pair writes source k of e. The best source is expanded; all others are collapsed.
 func (d *doc) pair(e concordat.Evidence, k int) {
 	s := e.Sources[k]
 	d.raw(fmt.Sprintf(`<details class="pair" data-s="%d"`, d.rank[s.Ref]))
@@ -173,7 +173,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	d.raw("</details>")
 }
 
-// age writes what is known about the date of a source.
+// age describes what is known about the date of a source.
 func (d *doc) age(a concordat.Age) {
 	d.raw(`<p class="place age">`)
 	d.text(d.in.DateWords(a))
@@ -249,8 +249,7 @@ func (d *doc) context(s string) {
 	d.raw("</i>")
 }
 
-// usable returns the word pairs that lie in order within both sides of p, or nil if words were not compared
-// or one side is not shown.
+// usable returns the word pairs in order within both sides of p, or nil if words were not compared or one side is not displayed.
 func usable(p concordat.Passage, size int) []concordat.SpanPair {
 	if p.Text == "" || len(p.Text) != p.SourceSpan.Len() {
 		return nil
@@ -268,7 +267,7 @@ func usable(p concordat.Passage, size int) []concordat.SpanPair {
 	return out
 }
 
-// differences writes a side with the text between its equal words marked. from is the byte of the whole text at which the side begins.
+// differences writes a side, marking the text between matching words. from is the offset of the side in the whole text.
 func (d *doc) differences(side string, from int, words []concordat.SpanPair, of func(concordat.SpanPair) concordat.Span) {
 	if len(words) == 0 {
 		d.text(side)
@@ -285,7 +284,7 @@ func (d *doc) differences(side string, from int, words []concordat.SpanPair, of 
 	d.differs(side[at:])
 }
 
-// differs marks the words of s, and leaves the space and punctuation around them unmarked.
+// differs marks the words of s but not the surrounding space and punctuation.
 func (d *doc) differs(s string) {
 	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) }
 	a := strings.IndexFunc(s, word)

@@ -6,7 +6,7 @@ import (
 	"concordat/report"
 )
 
-// short shows the titles, headings and answers that other documents also hold, separately from the passages.
+// short lists titles, headings and answers that other documents also contain, separately from the passages.
 func (d *doc) short() {
 	s := d.r.Short
 	if s == nil {
@@ -32,7 +32,7 @@ func (d *doc) short() {
 	d.raw("</tbody></table></div></section>\n")
 }
 
-// shortSources is the number of sources shown for one short text.
+// shortSources is the number of sources listed for one short text.
 const shortSources = 5
 
 func (d *doc) shortPiece(p report.ShortEvidence) {

@@ -10,7 +10,7 @@ import (
 	"concordat/report"
 )
 
-// sources lists the source documents by how much they hold.
+// sources lists the source documents, largest share first.
 func (d *doc) sources() {
 	d.raw(`<aside id="sources" aria-labelledby="sources-h">`)
 	d.heading("sources-h", "Sources")
@@ -45,7 +45,7 @@ func (d *doc) sources() {
 	d.raw("</aside>\n")
 }
 
-// folding writes items that do not count, folded away under one line of words.
+// folding writes items that do not count, collapsed under a one-line summary.
 func folding(d *doc, words string, write func()) {
 	d.raw(`<details class="rest"><summary>`)
 	d.text(words)
@@ -54,7 +54,7 @@ func folding(d *doc, words string, write func()) {
 	d.raw("</details>\n")
 }
 
-// uncounted lists the passages that are folded away, by reason, with links to them.
+// uncounted lists links to the collapsed passages, grouped by reason.
 func uncounted(d *doc) {
 	words := report.UncountedWords(d.r)
 	if words == "" {
@@ -72,7 +72,7 @@ func uncounted(d *doc) {
 	})
 }
 
-// fewPassages is the number of links to passages shown next to a source before the rest is folded away.
+// fewPassages is the number of passage links next to a source before the rest is collapsed.
 const fewPassages = 12
 
 func (d *doc) rankedSource(i int, s report.RankedSource) {
@@ -119,7 +119,7 @@ func (d *doc) rankedSource(i int, s report.RankedSource) {
 	d.raw("</li>")
 }
 
-// mirror marks a document that is known from a copy of a partner's library.
+// mirror marks a document known from a copy of a partner's library.
 func (d *doc) mirror(ref concordat.Ref) {
 	if !d.r.Mirrored(ref) {
 		return
@@ -133,7 +133,7 @@ func (d *doc) mirror(ref concordat.Ref) {
 	d.raw("</strong>")
 }
 
-// strip draws a source's own map.
+// strip draws the map of a single source.
 func (d *doc) strip(s report.RankedSource) {
 	var b strings.Builder
 	last := -1.0
@@ -177,7 +177,7 @@ func (d *doc) link(e int) {
 	d.raw(` data-e="`, d.r.Number(e), `">`, d.r.Number(e), "</a> ")
 }
 
-// name returns a source's title, or its place if it has none.
+// name returns a source's title, or its location if it has none.
 func name(title string, r concordat.Ref) string {
 	if strings.TrimSpace(title) != "" {
 		return title

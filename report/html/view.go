@@ -15,42 +15,42 @@ import (
 	"concordat/report"
 )
 
-// Style is the style of the parts returned by a View; it must follow a page's own style, which sets --panel, --rule, --sans and --serif
-// besides --ink, --soft, --paper and --accent.
+// Style is the style sheet for the parts returned by a View. It must follow the page's own style, which sets --ink, --soft, --paper,
+// --accent, --panel, --rule, --sans and --serif.
 //
 //go:embed parts.css
 var Style string
 
-// Links gives the addresses of the parts of a report if they are not all on one page, and other markup shown with them. A nil function
-// means that the place is on the page itself, or that there is no markup.
+// Links provides addresses for parts of a report that are not all on one page, and additional markup. A nil function means that the
+// target is on the page itself, or that there is no markup.
 type Links struct {
-	Page    func(page int) string    // of the text
+	Page    func(page int) string    // page of the text
 	Passage func(passage int) string // one passage next to its sources
 	Source  func(source int) string  // the whole text next to one source
-	// PassageTools and SourceTools return markup to append to a passage or a source.
+	// PassageTools and SourceTools return markup appended to a passage or a source.
 	PassageTools, SourceTools func(index int) template.HTML
-	// LeadTools returns markup to append to a lead.
+	// LeadTools returns markup appended to a lead.
 	LeadTools func(lead int) template.HTML
-	// LeadFilter is placed above the leads, and LeadShown reports whether a lead is shown; if it is nil, all are.
+	// LeadFilter is placed above the leads, and LeadShown reports whether a lead is displayed; if it is nil, all are.
 	LeadFilter template.HTML
 	LeadShown  func(lead int) bool
-	// LeadPlace returns the address of a lead that is not shown.
+	// LeadPlace returns the address of a lead that is not displayed.
 	LeadPlace func(lead int) string
-	// PartnerLeadTools does the same as LeadTools for a partner's document that may say the same.
+	// PartnerLeadTools is the counterpart of LeadTools for a partner's document that might say the same.
 	PartnerLeadTools func(lead int) template.HTML
-	// Choose returns the address of the text with the passages of one source only; nil if there is none.
+	// Choose returns the address of the text with only one source's passages; nil if there is no such page.
 	Choose func(source int) string
-	// Mark returns the address of a passage's mark; if it is nil, the mark is in the text.
+	// Mark returns the address of a passage's mark; if nil, the mark is in the text.
 	Mark func(passage int) string
-	// Only is the ordinal of the only source whose passages are marked in the text; 0 means that those of all are.
+	// Only is the ordinal of the one source whose passages are marked in the text; 0 marks those of all sources.
 	Only int
-	// NoText says that the text is not on the page, so that nothing links to it.
+	// NoText means that the text is not on the page, so nothing links to it.
 	NoText bool
-	page   func(at int) int // of a byte of the text
+	page   func(at int) int // page of a byte of the text
 	number func(i int) string
 }
 
-// place returns the address of the page of the text with byte at, without a fragment.
+// place returns the address of the text page that contains byte at, without a fragment.
 func (l *Links) place(at int) string {
 	if l.Page == nil {
 		return ""
@@ -82,11 +82,11 @@ func (d *doc) mark(i int) string {
 	return d.links.place(d.r.Evidence[i].Span.Start) + "#m" + d.r.Number(i)
 }
 
-// View is a report prepared to be shown in parts, on pages that load while reading: the parts that [Write] writes as one file.
-// Texts are escaped as in [Write]. It is safe for concurrent use as long as the report does not change.
+// View is a report prepared for display in parts, on pages that load on demand; [Write] writes the same parts as one file. Text is
+// escaped as in [Write]. It is safe for concurrent use as long as the report does not change.
 type View struct {
 	base    doc
-	all     []concordat.Span // paragraphs
+	all     []concordat.Span // all paragraphs
 	cutting []int
 	pages   []textPage
 }
@@ -98,11 +98,11 @@ type textPage struct {
 	last  int // index after its last paragraph
 }
 
-// pageBytes is the approximate size of a page of the text: three sheets of paper, so that a thesis has a hundred pages and each is made
-// within a millisecond.
+// pageBytes is the approximate size of a text page: three sheets of paper, so that a thesis has about 100 pages and each renders within a
+// millisecond.
 const pageBytes = 8 << 10
 
-// NewView prepares r, in its language. The cost is linear in the text and the passages.
+// NewView prepares r for display in its language. The cost is linear in the text and the passages.
 func NewView(r *report.Report) *View {
 	v := &View{base: *newDoc(nil, r)}
 	v.base.page = nil
@@ -114,7 +114,7 @@ func NewView(r *report.Report) *View {
 	return v
 }
 
-// pieces cuts a very long paragraph between words, since a text without blank lines is a single paragraph.
+// pieces splits a very long paragraph between words; a text without blank lines is a single paragraph.
 func pieces(text string, p concordat.Span) []concordat.Span {
 	var out []concordat.Span
 	for p.Len() > 2*pageBytes {
@@ -166,8 +166,7 @@ func (v *View) pageAt(at int) int {
 	return min(i, len(v.pages)-1)
 }
 
-// FirstOn returns the first passage that begins on a page of the text, or after it, or the number of passages
-// if there is none.
+// FirstOn returns the first passage that begins on the given page of the text or later, or the number of passages if there is none.
 func (v *View) FirstOn(page int) int {
 	start := v.pages[page].span.Start
 	i, _ := slices.BinarySearchFunc(v.base.r.Evidence, start, func(e concordat.Evidence, at int) int {
@@ -179,7 +178,7 @@ func (v *View) FirstOn(page int) int {
 	return i
 }
 
-// part returns the markup that write makes.
+// part returns the markup that write produces.
 func (v *View) part(l Links, write func(d *doc)) template.HTML {
 	var b bytes.Buffer
 	d := v.base
@@ -191,7 +190,7 @@ func (v *View) part(l Links, write func(d *doc)) template.HTML {
 	return template.HTML(b.String())
 }
 
-// Result returns the scores and the sections, for a page that has the Map and the Flags too.
+// Result returns the scores and the sections, for a page that also has the Map and the Flags.
 func (v *View) Result(l Links) template.HTML {
 	return v.part(l, func(d *doc) {
 		d.textured, d.apart = true, true
@@ -199,7 +198,7 @@ func (v *View) Result(l Links) template.HTML {
 	})
 }
 
-// Flags returns the flags that may hide something, and the notes about the file, or nothing if there are none.
+// Flags returns the flags for possible concealment and the notes about the file, or nothing if there are none.
 func (v *View) Flags(l Links) template.HTML {
 	return v.part(l, func(d *doc) {
 		d.apart = true
@@ -207,13 +206,13 @@ func (v *View) Flags(l Links) template.HTML {
 	})
 }
 
-// Legend returns the signs of the kinds of passages.
+// Legend explains the signs of the kinds of passages.
 func (v *View) Legend() template.HTML { return v.part(Links{}, (*doc).legend) }
 
-// Coverage returns a plain account of what was checked and what was not.
+// Coverage returns a plain account of what was and was not checked.
 func (v *View) Coverage() template.HTML { return v.part(Links{}, (*doc).coverage) }
 
-// Method returns a description of how the report was made, with its rules.
+// Method describes how the report was made, with its rules.
 func (v *View) Method() template.HTML { return v.part(Links{}, (*doc).method) }
 
 // Short returns the findings about short texts, or nothing if they were not requested.
@@ -222,13 +221,13 @@ func (v *View) Short() template.HTML { return v.part(Links{}, (*doc).short) }
 // Leads returns the leads, or nothing if there are none.
 func (v *View) Leads(l Links) template.HTML { return v.part(l, (*doc).leads) }
 
-// Uncounted returns one line about the passages that are folded away, with links to them below it, or nothing if there are none.
+// Uncounted returns one line about the collapsed passages, with links to them below it, or nothing if there are none.
 func (v *View) Uncounted(l Links) template.HTML { return v.part(l, uncounted) }
 
-// Map returns the whole text as a strip with its passages in their places.
+// Map returns the whole text as a strip with passages at their positions.
 func (v *View) Map(l Links) template.HTML { return v.part(l, (*doc).smallMap) }
 
-// Text returns a page of the text with its passages marked, 0 to Pages()-1.
+// Text returns page n of the text, 0 to Pages()-1, with its passages marked.
 func (v *View) Text(n int, l Links) template.HTML {
 	p := v.pages[n]
 	return v.part(l, func(d *doc) {
@@ -249,7 +248,7 @@ func (v *View) Text(n int, l Links) template.HTML {
 	})
 }
 
-// marker returns a marker in the state that it has when everything before byte at has been written.
+// marker returns a marker in the state reached when everything before byte at has been written.
 func (v *View) marker(d *doc, at int) marker {
 	ends := func(s concordat.Span, at int) int { return cmp.Or(cmp.Compare(s.End, at), -1) }
 	begins := func(s concordat.Span, at int) int { return cmp.Or(cmp.Compare(s.Start, at), 1) }
@@ -267,7 +266,7 @@ func (v *View) marker(d *doc, at int) marker {
 	return m
 }
 
-// Sources returns the ranked sources from one on, at most n, as the items of a list.
+// Sources returns at most n ranked sources, starting with from, as list items.
 func (v *View) Sources(from, n int, l Links) template.HTML {
 	return v.part(l, func(d *doc) {
 		for i := from; i < len(d.r.Sources) && i < from+n; i++ {
@@ -276,7 +275,7 @@ func (v *View) Sources(from, n int, l Links) template.HTML {
 	})
 }
 
-// passageBytes bounds the wording of the sources of one passage.
+// passageBytes is the maximum number of bytes of source wording for one passage.
 const passageBytes = 1 << 20
 
 // Passage returns one passage next to each of its sources.
@@ -287,10 +286,10 @@ func (v *View) Passage(e int, l Links) template.HTML {
 	})
 }
 
-// mapCells is the number of places of a small map that are links.
+// mapCells is the number of links in a small map.
 const mapCells = 200
 
-// smallMap does what mapStrip does, in a size that does not depend on the number of passages.
+// smallMap draws the same map as mapStrip, in a size that does not depend on the number of passages.
 func (d *doc) smallMap() {
 	d.raw(`<svg viewBox="0 0 1000 34" preserveAspectRatio="none" role="group"`)
 	d.attr("aria-label", d.in.Say("The document from beginning to end with %s", d.in.Plural(len(d.r.Evidence), "passage", "passages")))
@@ -333,7 +332,7 @@ func (d *doc) smallMap() {
 	d.raw("</svg>")
 }
 
-// mapLinks lays links over a small map, each for the passages that begin in its cell.
+// mapLinks overlays a small map with links, each to the passages that begin in its cell.
 func (d *doc) mapLinks() {
 	for i := 0; i < len(d.r.Evidence); {
 		cell := int(d.x(d.r.Evidence[i].Span.Start)) * mapCells / 1000

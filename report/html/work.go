@@ -5,7 +5,7 @@ import (
 	"concordat/report"
 )
 
-// writeWork writes what is known about a source's work, where else it is available, and whether it may be the author's own.
+// writeWork describes a source's work: its details, other locations, and whether it might be the author's own.
 func writeWork(d *doc, s report.RankedSource) {
 	if s.Work != nil {
 		d.raw(`<p class="place work" dir="auto">`)
@@ -47,7 +47,7 @@ func writeWork(d *doc, s report.RankedSource) {
 	}
 }
 
-// writeCreators lists authors, each with links to the ORCID record and to the record of the organisation.
+// writeCreators lists authors with links to their ORCID records and to the records of their organisations.
 func writeCreators(d *doc, all []concordat.Creator) {
 	for i, c := range all {
 		if i > 0 {
@@ -62,7 +62,7 @@ func writeCreators(d *doc, all []concordat.Creator) {
 	}
 }
 
-// outward writes text as a link to another site, or as plain text without an address.
+// outward writes text as an external link, or as plain text if it has no address.
 func outward(d *doc, address, text string) {
 	if address == "" {
 		d.text(text)

@@ -16,21 +16,21 @@ type Code string
 // English is the language in which every text exists.
 const English Code = "en"
 
-// The keys with which a file describes its language.
+// Keys under which a file describes its language.
 const (
-	keyName     = "language.name"     // the language's own name for itself
-	keyJoin     = "language.join"     // text between two sentences
-	keyTime     = "language.time"     // layout of a date with its time, as for time.Format
-	keyPercent  = "language.percent"  // a number in percent, {n} being the number
+	keyName     = "language.name"     // the language's name for itself
+	keyJoin     = "language.join"     // separator between sentences
+	keyTime     = "language.time"     // layout of a date and time, as for time.Format
+	keyPercent  = "language.percent"  // a percentage, with {n} for the number
 	keyDecimal  = "language.decimal"  // the decimal mark
-	keySingular = "language.singular" // yes: singular and plural differ
+	keySingular = "language.singular" // "yes" if singular and plural differ
 )
 
 //go:embed *.json
 var files embed.FS
 
-// tables returns, for every language, a function that returns its texts by their keys. A file is read when one of its texts is first
-// needed: a command that writes no report reads none. The files are part of the program, and a test reads each of them.
+// tables maps every language to a function that returns its texts by key. A file is parsed when one of its texts is first needed: a
+// command that writes no report parses none. The files are embedded in the program, and a test parses all of them.
 var tables = sync.OnceValue(func() map[Code]func() map[string]string {
 	entries, err := files.ReadDir(".")
 	if err != nil {
@@ -55,7 +55,7 @@ func read(name string) map[string]string {
 	return table
 }
 
-// table returns the texts of language c by their keys, or none if there is no such language.
+// table returns the texts of language c by key, or nil if there is no such language.
 func (c Code) table() map[string]string {
 	read, ok := tables()[Code(c.Tag())]
 	if !ok {
@@ -64,14 +64,14 @@ func (c Code) table() map[string]string {
 	return read()
 }
 
-// All returns every language: English, then the others by their tags.
+// All returns every language: English, then the others in order of their tags.
 func All() []Code {
 	codes := slices.Sorted(maps.Keys(tables()))
 	codes = slices.DeleteFunc(codes, func(c Code) bool { return c == English })
 	return append([]Code{English}, codes...)
 }
 
-// Short returns the names with which flags and settings choose a language, in the order of All: en, zh.
+// Short returns the names by which flags and settings select a language, in the order of All: en, zh.
 func Short() []string {
 	var out []string
 	for _, c := range All() {
@@ -80,7 +80,7 @@ func Short() []string {
 	return out
 }
 
-// Parse returns the language of a tag, for example en, zh, zh-CN or zh_Hans, by its first part. The empty tag is English.
+// Parse returns the language of a tag, for example en, zh, zh-CN or zh_Hans, judging by its first part. The empty tag is English.
 func Parse(tag string) (c Code, ok bool) {
 	if tag == "" {
 		return English, true
@@ -99,7 +99,7 @@ func base(tag string) string {
 	return strings.TrimSpace(first)
 }
 
-// Tag returns the BCP 47 tag, as used in HTML.
+// Tag returns the BCP 47 tag, for use in HTML.
 func (c Code) Tag() string {
 	if c == "" {
 		return string(English)
@@ -107,15 +107,14 @@ func (c Code) Tag() string {
 	return string(c)
 }
 
-// Lookup returns the text of a key in language c, or ok false if its file has none.
+// Lookup returns the text for a key in language c; ok is false if its file has none.
 func (c Code) Lookup(key string) (text string, ok bool) {
 	text, ok = c.table()[key]
 	return text, ok
 }
 
-// Say returns the text of a key in language c, with its verbs replaced by args as in fmt.Sprintf. Translations may
-// take the arguments in another order. If c lacks the text, it is English, and if English lacks it too, it is the
-// key itself.
+// Say returns the text for a key in language c, formatted with args as by fmt.Sprintf. Translations can use the arguments in a different
+// order. If c lacks the text, Say uses English; if English lacks it too, it uses the key.
 func (c Code) Say(key string, args ...any) string {
 	text, ok := c.Lookup(key)
 	if !ok {
@@ -129,8 +128,7 @@ func (c Code) Say(key string, args ...any) string {
 	return fmt.Sprintf(text, args...)
 }
 
-// Noun returns the word for n things, given the English words for one and for many. A language whose words have only one form has a text
-// only for many.
+// Noun returns the word for n things, given the English singular and plural. A language without plural forms has only the text for many.
 func (c Code) Noun(n int, one, many string) string {
 	if n == 1 && c.Say(keySingular) == "yes" {
 		return c.Say(one)
@@ -141,26 +139,26 @@ func (c Code) Noun(n int, one, many string) string {
 // Name returns the language's name for itself.
 func (c Code) Name() string { return c.Say(keyName) }
 
-// Join joins sentences.
+// Join joins sentences with the language's separator.
 func (c Code) Join(sentences []string) string { return strings.Join(sentences, c.Say(keyJoin)) }
 
-// Percent returns a number, given as Go prints it, in percent: 4.5% in English, and 4,5 % in German, with a no-break space.
+// Percent formats a number, given as Go prints it, as a percentage: 4.5% in English, and 4,5 % in German, with a no-break space.
 func (c Code) Percent(number string) string {
 	return strings.Replace(c.Say(keyPercent), "{n}", c.Decimal(number), 1)
 }
 
-// Decimal returns a number, given as Go prints it, with the decimal mark of the language.
+// Decimal formats a number, given as Go prints it, with the language's decimal mark.
 func (c Code) Decimal(number string) string {
 	return strings.Replace(number, ".", c.Say(keyDecimal), 1)
 }
 
-// TimeLayout returns the layout of a date with its time in UTC, as time.Time.Format takes it.
+// TimeLayout returns the layout for a date and time in UTC, for use with time.Time.Format.
 func (c Code) TimeLayout() string { return c.Say(keyTime) }
 
-// Keys returns the keys of the words of pages, sorted: all those that English has.
+// Keys returns the keys of all page texts in English, sorted.
 func Keys() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(English.table())), func(k string) bool { return strings.HasPrefix(k, "language.") })
 }
 
-// Table returns a copy of the texts of language c by their keys.
+// Table returns a copy of the texts of language c by key.
 func (c Code) Table() map[string]string { return maps.Clone(c.table()) }

@@ -11,22 +11,21 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Right-to-left text is laid out by the parts of the Unicode Bidirectional Algorithm (UAX #9) that a line without explicit controls needs:
-// explicit controls are shown as their code points here and have no effect. Arabic letters get the forms for their places in a word from
-// the presentation forms of Unicode, which fonts contain as letters. Programs that read the file back find these forms, which are
-// compatible with the letters (NFKC).
+// Right-to-left text is laid out by the parts of the Unicode Bidirectional Algorithm (UAX #9) that apply to a line without explicit
+// controls. Explicit controls are displayed as code points and have no effect. Arabic letters are drawn with Unicode's presentation
+// forms, which fonts contain as separate characters. Programs that extract the text find these forms, which are compatible with the
+// letters (NFKC).
 
-// turned reports whether r belongs to a script that runs from right to left and is laid out here.
+// turned reports whether r belongs to a right-to-left script that is laid out here.
 func turned(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew) && !unicode.IsDigit(r) }
 
-// forms holds the shapes of an Arabic letter: isolated, and at the end, at the beginning and in the middle of joined letters. Letters that
-// join only to the previous one have two.
+// forms holds the shapes of an Arabic letter: isolated, final, initial and medial. Letters that join only to the preceding one have two.
 type forms [4]rune
 
-// arabic returns the shapes by letter. The presentation forms are in the order of forms, letter by letter (The Unicode Standard, 9.2,
+// arabic maps letters to their shapes. The presentation forms follow the order of forms, letter by letter (The Unicode Standard, 9.2,
 // tables of Arabic Presentation Forms A and B).
 var arabic = sync.OnceValue(func() map[rune]forms {
-	out := map[rune]forms{0x640: {0x640, 0x640, 0x640, 0x640}} // the stroke that joins on both sides
+	out := map[rune]forms{0x640: {0x640, 0x640, 0x640, 0x640}} // tatweel, which joins on both sides
 	for _, block := range [][2]rune{{0xfe80, 0xfef4}, {0xfb50, 0xfbb1}, {0xfbd3, 0xfbe7}, {0xfbfc, 0xfbff}} {
 		for r := block[0]; r <= block[1]; {
 			base, _ := utf8.DecodeRuneInString(norm.NFKC.String(string(r)))
@@ -47,12 +46,12 @@ var arabic = sync.OnceValue(func() map[rune]forms {
 	return out
 })
 
-// lamAlef maps the letters with which lam forms a single shape to the isolated form of that shape; the joined form is the next code point.
+// lamAlef maps each letter that forms a ligature with lam to the isolated form of the ligature; the joined form is the next code point.
 var lamAlef = map[rune]rune{0x622: 0xfef5, 0x623: 0xfef7, 0x625: 0xfef9, 0x627: 0xfefb}
 
 const lam = 0x644
 
-// shape gives Arabic letters the forms for their places. A lam and the alef after it become one piece.
+// shape replaces Arabic letters with their contextual forms. A lam and a following alef become one piece.
 func (d *doc) shape(ps []piece) []piece {
 	if !slices.ContainsFunc(ps, func(p piece) bool { return p.turned }) {
 		return ps
@@ -66,7 +65,7 @@ func (d *doc) shape(ps []piece) []piece {
 		return r, table[r]
 	}
 	var out []piece
-	joined := false // the previous letter joins to this one
+	joined := false // whether the previous letter joins to this one
 	for i := 0; i < len(ps); i++ {
 		p := ps[i]
 		r, f := letter(i)
@@ -97,7 +96,7 @@ func (d *doc) shape(ps []piece) []piece {
 	return out
 }
 
-// reform draws the piece as form, with its marks, if a font has that form.
+// reform draws the piece as form, with its marks, if any font contains that form.
 func (d *doc) reform(p *piece, form rune, marks string) {
 	for _, f := range d.faces {
 		if w, ok := f.width(form); ok && f == p.face {
@@ -112,11 +111,11 @@ func (d *doc) reform(p *piece, form rune, marks string) {
 	}
 }
 
-// level sets the embedding levels of the pieces of a line whose paragraph has the base level, 0 or 1
-// (UAX #9, rules W4, W7, N1, N2, I1, I2 and L1 on a line of letters, digits and neutrals).
+// level sets the embedding levels of the pieces of a line in a paragraph with base level 0 or 1 (UAX #9, rules W4, W7, N1, N2, I1, I2 and
+// L1 for a line of letters, digits and neutrals).
 func level(line []piece, base int) {
 	const neutral, number = -1, 2
-	class := make([]int, len(line)) // 0 left to right, 1 right to left
+	class := make([]int, len(line)) // 0 for left to right, 1 for right to left
 	strong := base
 	for i, p := range line {
 		switch {
@@ -133,7 +132,7 @@ func level(line []piece, base int) {
 			}
 		}
 	}
-	side := func(i int) int { // a number within right-to-left text counts as such text
+	side := func(i int) int { // a number inside right-to-left text counts as right-to-left
 		switch {
 		case i < 0 || i >= len(line):
 			return base
@@ -174,14 +173,14 @@ func level(line []piece, base int) {
 	}
 }
 
-// within reports whether a mark belongs to the number that continues after it (rule W4): a separator always does, and a sign only
-// between European digits.
+// within reports whether a mark belongs to the number that continues after it (rule W4): always for a separator, and only between
+// European digits for a sign.
 func within(mark, digit string) bool {
 	return strings.Contains(".,:/\u00a0", mark) || strings.Contains("+-", mark) && digit[0] < utf8.RuneSelf
 }
 
-// direction returns the base level of a paragraph. If it is someone's wording, this is the level of its first strong letter (rule P2); the
-// report's own words run from left to right.
+// direction returns the base level of a paragraph. For quoted wording, that is the level of the first strong letter (rule P2); the
+// report's own text runs from left to right.
 func direction(ps []piece) int {
 	if len(ps) == 0 || ps[0].style == nil || !ps[0].style.wording {
 		return 0
@@ -199,7 +198,7 @@ func direction(ps []piece) int {
 	return 0
 }
 
-// order returns the places of the pieces of a line from left to right (rule L2).
+// order returns the visual order of a line's pieces, from left to right (rule L2).
 func order(line []piece) []int {
 	out := make([]int, len(line))
 	most := 0
@@ -220,7 +219,7 @@ func order(line []piece) []int {
 	return out
 }
 
-// mirrored returns the mirrored form of a bracket in right-to-left text (rule L4).
+// mirrored returns the mirror image of a bracket in right-to-left text (rule L4).
 func mirrored(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	if p, _ := bidi.LookupRune(r); p.IsBracket() {
@@ -232,7 +231,7 @@ func mirrored(s string) string {
 	return s
 }
 
-// turn draws a line that contains right-to-left text. Pieces are drawn in reading order, each at its visible place.
+// turn draws a line containing right-to-left text. Pieces are drawn in reading order, each at its visual position.
 func (d *doc) turn(line []piece, x, y, h float64) {
 	base := y + h*0.74
 	at := make([]float64, len(line))

@@ -7,10 +7,10 @@ import (
 	"concordat/report"
 )
 
-// The first two pages summarise the report for a committee: [report.Board]. Their content is bounded in lines, so that the full report
-// begins on page 3 whatever the report contains.
+// The first two pages summarise the report for a committee: [report.Board]. Their length in lines is bounded, so that the full report
+// always begins on page 3.
 
-// Limits in lines for parts of the two pages.
+// Maximum lines for parts of the two pages.
 const (
 	boardTitle    = 3
 	boardHeadline = 5
@@ -18,7 +18,7 @@ const (
 	boardRow      = 2
 	boardFound    = 2
 	boardName     = 2
-	boardExcerpt  = 10 // lines of each side of a passage, if the verdict leaves enough room
+	boardExcerpt  = 10 // lines on each side of a passage, if the verdict leaves enough space
 	boardDecision = 2
 )
 
@@ -39,7 +39,7 @@ func writeBoard(d *doc) {
 	d.page()
 }
 
-// reviewOf returns a review made from people's notes, for a report that has none, or nil if they contain no verdict.
+// reviewOf returns a review based on people's notes, for a report without one, or nil if the notes contain no verdict.
 func reviewOf(notes []Note) *report.Review {
 	var out *report.Review
 	for _, n := range notes {
@@ -53,7 +53,7 @@ func reviewOf(notes []Note) *report.Review {
 	return out
 }
 
-// boardFirst shows whose text was checked, what it was compared with and what counts.
+// boardFirst writes whose text was checked, what it was compared with and what counts.
 func boardFirst(d *doc, b report.Board) {
 	d.bookmark(d.in.Say("Summary"), 0)
 	d.para(margin, textWidth, run{"Concordat · " + d.in.Say("similarity report"), textStyle{size: sizeText, grey: true}})
@@ -93,7 +93,7 @@ func boardFirst(d *doc, b report.Board) {
 	writeCounts(d, b)
 }
 
-// writeFact writes a name with its value; an empty value is a line to write on.
+// writeFact writes a name and a value; an empty value becomes a line to write on.
 func writeFact(d *doc, name, value string) {
 	li := d.at.last("L").child("LI")
 	const x = margin + 110
@@ -105,7 +105,7 @@ func writeFact(d *doc, name, value string) {
 	}
 }
 
-// countsHeight returns the height in points that writeCounts and its heading need.
+// countsHeight returns the height in points of the output of writeCounts with its heading.
 func countsHeight(d *doc, b report.Board) float64 {
 	h := 12 + sizeHeading*leading + 7.0
 	for _, c := range b.Counts {
@@ -121,7 +121,7 @@ func countsHeight(d *doc, b report.Board) float64 {
 	return h + 4
 }
 
-// countWidths are the widths of the columns of the table of counts, as shares of the whole.
+// countWidths are the column widths of the table of counts, as shares of the total.
 var countWidths = []float64{0.5, 0.5}
 
 func writeCounts(d *doc, b report.Board) {
@@ -144,7 +144,7 @@ func writeCounts(d *doc, b report.Board) {
 	}
 }
 
-// boardSecond shows the largest passages, the verdict and the places for signatures.
+// boardSecond writes the largest passages, the verdict and the space for signatures.
 func boardSecond(d *doc, b report.Board) {
 	d.heading(b.PassagesTitle())
 	if len(b.Passages) == 0 {
@@ -192,7 +192,7 @@ func boardSecond(d *doc, b report.Board) {
 	d.note("The full report begins on page 3.")
 }
 
-// excerptLines returns how many lines of each side of a passage the second page has room for.
+// excerptLines returns how many lines of each side of a passage fit on the second page.
 func excerptLines(d *doc, b report.Board) int {
 	const heading = 12 + sizeHeading*leading + 7
 	left := bottom - d.y - 2*heading - signatureHeight - 2*(sizeSmall*leading+3) - (sizeText*leading + 2)
@@ -203,7 +203,7 @@ func excerptLines(d *doc, b report.Board) int {
 	return min(max(int(each/(sizeSmall*leading)), 1), boardExcerpt)
 }
 
-// writeTicks draws each of some words with a tick box before it.
+// writeTicks draws each of the words after a tick box.
 func writeTicks(d *doc, words []string) {
 	const side = 8
 	x := float64(margin)
@@ -232,7 +232,7 @@ const (
 	signatureHeight = sizeSmall*leading + signatureRows*signatureRow + 6
 )
 
-// writeSignatures draws a table to be signed by hand.
+// writeSignatures draws a table for handwritten signatures.
 func writeSignatures(d *doc) {
 	shares := []float64{0.28, 0.24, 0.16, 0.32}
 	cols, xs, at := make([][][]piece, len(shares)), make([]float64, len(shares)), make([]*element, len(shares))
@@ -249,7 +249,7 @@ func writeSignatures(d *doc) {
 	for range signatureRows {
 		tr := table.child("TR")
 		for range shares {
-			tr.child("TD") // left empty for handwriting
+			tr.child("TD") // blank for handwriting
 		}
 		d.y += signatureRow
 		d.rule(0.4, margin, d.y, pageWidth-margin, d.y)
@@ -257,10 +257,10 @@ func writeSignatures(d *doc) {
 	d.y += 6
 }
 
-// bounded does what para does, with at most n lines.
+// bounded is like para, limited to n lines.
 func bounded(d *doc, x, w float64, n int, runs ...run) { d.para(x, w, trim(d, w, n, runs)...) }
 
-// boundedItem does what item does, with at most n lines.
+// boundedItem is like item, limited to n lines.
 func boundedItem(d *doc, n int, runs ...run) { d.item(trim(d, textWidth-14, n, runs)...) }
 
 // fit breaks runs into at most n lines of width w.
@@ -268,7 +268,7 @@ func fit(d *doc, w float64, n int, runs []run) [][]piece {
 	return lines(d.pieces(trim(d, w, n, runs)), w)
 }
 
-// cutTo returns as much of a text as n lines of width w hold.
+// cutTo returns the part of text that fits on n lines of width w.
 func cutTo(d *doc, w float64, n int, text string, style textStyle) string {
 	out := ""
 	for _, r := range trim(d, w, n, []run{{text, style}}) {
@@ -277,9 +277,9 @@ func cutTo(d *doc, w float64, n int, text string, style textStyle) string {
 	return out
 }
 
-// trim returns as much of runs as n lines of width w hold, with an ellipsis if some are left out.
+// trim returns the part of runs that fits on n lines of width w, with an ellipsis if anything is omitted.
 func trim(d *doc, w float64, n int, runs []run) []run {
-	escaped := d.escaped // only characters in drawn text count
+	escaped := d.escaped // count only the characters actually drawn
 	defer func() { d.escaped = escaped }()
 	if len(lines(d.pieces(runs), w)) <= n {
 		return runs
@@ -288,8 +288,8 @@ func trim(d *doc, w float64, n int, runs []run) []run {
 	for _, r := range runs {
 		total += len([]rune(r.text))
 	}
-	total = min(total, n*int(w)) // hardly any letter is narrower than a point
-	low, high := 0, total        // low characters fit, high+1 do not
+	total = min(total, n*int(w)) // almost no letter is narrower than one point
+	low, high := 0, total        // invariant: low characters fit, high+1 do not
 	for high-low > 1 {
 		k := (low + high) / 2
 		if len(lines(d.pieces(firstRunes(runs, k)), w)) <= n {
@@ -301,7 +301,7 @@ func trim(d *doc, w float64, n int, runs []run) []run {
 	return firstRunes(runs, low)
 }
 
-// firstRunes returns the first n code points of runs, and an ellipsis.
+// firstRunes returns the first n code points of runs, followed by an ellipsis.
 func firstRunes(runs []run, n int) []run {
 	var out []run
 	for _, r := range runs {

@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The fonts, packed by zstd; their licences are next to them.
+// The fonts, compressed with zstd; their licences are in the same folder.
 var (
 	//go:embed font/wqy-microhei.ttf.zst
 	microHei []byte
@@ -19,15 +19,15 @@ var (
 	dejaVu []byte
 )
 
-// face is one TrueType font with the data that a line needs: the letters that it draws, and their widths.
+// face is a TrueType font with the data needed for layout: its characters and their widths.
 type face struct {
-	name  string // in fpdf
+	name  string // name in fpdf
 	bytes []byte
-	// widths are in thousandths of the type size, plus one, by rune; 0 means that the font lacks the rune.
+	// widths holds, for each rune, its width in thousandths of the type size plus one, or 0 if the font lacks the rune.
 	widths [1 << 16]uint16
 }
 
-// faces are the fonts in the order in which they are tried. They are unpacked at the first report.
+// faces returns the fonts in order of preference. They are decompressed when the first report is written.
 var faces = sync.OnceValues(func() ([]*face, error) {
 	var out []*face
 	for _, f := range []struct {
@@ -43,7 +43,7 @@ var faces = sync.OnceValues(func() ([]*face, error) {
 	return out, nil
 })
 
-// maxFont bounds an unpacked font.
+// maxFont is the maximum size of a decompressed font.
 const maxFont = 32 << 20
 
 func newFace(name string, packed []byte) (*face, error) {
@@ -62,8 +62,8 @@ func newFace(name string, packed []byte) (*face, error) {
 
 var errFont = errors.New("the font is damaged")
 
-// measure reads the map from letters to glyphs and the glyphs' widths (OpenType 1.9: cmap format 4, hmtx, loca). A letter other than a
-// space whose glyph has no outline counts as missing, since it would leave a gap in a quotation.
+// measure reads the map from characters to glyphs and the glyph widths (OpenType 1.9: cmap format 4, hmtx, loca). A non-space character
+// with an empty glyph counts as missing, since it would leave a gap in a quotation.
 func (f *face) measure() error {
 	t := tables(f.bytes)
 	head, hhea, hmtx, loca, cmap := t["head"], t["hhea"], t["hmtx"], t["loca"], subtable(t["cmap"])
@@ -95,7 +95,7 @@ func (f *face) measure() error {
 	return nil
 }
 
-// width returns the advance of r in thousandths of the type size; ok is false if the font lacks it.
+// width returns the advance width of r in thousandths of the type size; ok is false if the font lacks r.
 func (f *face) width(r rune) (w float64, ok bool) {
 	if r < 0 || r >= 1<<16 || f.widths[r] == 0 {
 		return 0, false
@@ -131,7 +131,7 @@ func tables(b []byte) map[string][]byte {
 	return out
 }
 
-// subtable returns the Unicode map of format 4.
+// subtable returns the format 4 Unicode subtable.
 func subtable(cmap []byte) []byte {
 	for i := range int(u16(cmap, 2)) {
 		platform, at := u16(cmap, 4+8*i), u32(cmap, 8+8*i)

@@ -8,47 +8,47 @@ import (
 	"unicode/utf8"
 )
 
-// textStyle is how a piece of text is drawn.
+// textStyle determines how a piece of text is drawn.
 type textStyle struct {
-	size  float64 // points
-	grey  bool    // surroundings and remarks
-	bold  bool    // drawn with an outline: neither font has a bold form here
-	apart bool    // words missing on the other side: underlined and shaded
-	// wording marks text by people: its paragraphs run in the direction of their first letter.
+	size  float64 // in points
+	grey  bool    // for context and remarks
+	bold  bool    // drawn with an outline, since neither font has a bold variant
+	apart bool    // words missing on the other side, underlined and shaded
+	// wording marks quoted text: the direction of its paragraphs is that of their first letter.
 	wording bool
 }
 
-// run is text of one style.
+// run is a stretch of text in one style.
 type run struct {
 	text string
 	textStyle
 }
 
-// piece is an unbreakable unit: one letter with the marks on it, or an escape.
+// piece is an unbreakable unit: a letter with its marks, or an escape.
 type piece struct {
 	text   string
 	style  *textStyle
 	face   *face
-	width  float64 // points
-	escape bool    // stands for a character that cannot be drawn: boxed
+	width  float64 // in points
+	escape bool    // a boxed placeholder for a character that cannot be drawn
 	space  bool
-	begins bool // a line may begin with it
-	newRow bool // the piece ends a line and draws nothing
+	begins bool // a line can begin with it
+	newRow bool // it ends a line and draws nothing
 
-	// For right-to-left text.
+	// Fields for right-to-left text.
 
-	raw    string  // the characters that the piece's text stands for
-	letter bool    // strong, from left to right
-	turned bool    // strong, from right to left
-	digit  bool    // of any script
-	level  int     // of embedding, set for each line
-	indent float64 // indent of the line that begins with the piece, in points
+	raw    string  // the characters that the text represents
+	letter bool    // strong left-to-right
+	turned bool    // strong right-to-left
+	digit  bool    // digit in any script
+	level  int     // embedding level, set for each line
+	indent float64 // indent in points of a line that begins with the piece
 }
 
-// escape returns the code point that is shown for a character that the fonts lack or that would be invisible.
+// escape returns the code point to display for a character that fonts lack or that would be invisible.
 func escape(r rune) string { return fmt.Sprintf("[U+%04X]", r) }
 
-// drawn reports whether r can be drawn as itself. Invisible characters are evidence of tampering and are shown as code points; of the
+// drawn reports whether r can be drawn as is. Invisible characters are evidence of tampering and are displayed as code points; of the
 // right-to-left scripts, only Hebrew and Arabic are laid out.
 func drawn(r rune) bool {
 	switch {
@@ -62,7 +62,7 @@ func drawn(r rune) bool {
 	return true
 }
 
-// plain returns s with the characters that cannot be drawn replaced, for strings outside pages such as titles and bookmarks.
+// plain replaces the characters of s that cannot be drawn, for strings outside pages, for example titles and bookmarks.
 func plain(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -78,20 +78,20 @@ func plain(s string) string {
 	return b.String()
 }
 
-// noStart are the characters that cannot begin a line, and noEnd those that cannot end one (the common set of W3C, Requirements for
-// Chinese Text Layout, section 3.1.4).
+// noStart lists characters that cannot start a line, and noEnd those that cannot end one (the common set of W3C, Requirements for Chinese
+// Text Layout, section 3.1.4).
 const (
 	noStart = "、，。．：；！？）〕］｝〉》」』】〗’”…—·％‰℃,.:;!?)]}%ー々"
 	noEnd   = "（〔［｛〈《「『【〖‘“([{"
 )
 
-// wide reports whether a line may end next to r without a space.
+// wide reports whether a line can break next to r without a space.
 func wide(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 &&
 		r <= 0xffef
 }
 
-// pieces cuts runs into unbreakable pieces.
+// pieces splits runs into unbreakable pieces.
 func (d *doc) pieces(runs []run) []piece {
 	var out []piece
 	last := ' '
@@ -129,7 +129,7 @@ func mayBreak(before, r rune, escaped bool) bool {
 	case strings.ContainsRune(noStart, r), strings.ContainsRune(noEnd, before):
 		return false
 	case unicode.IsSpace(before):
-		return before != '\u00a0' && before != '\u202f' // no-break spaces, of numbers
+		return before != '\u00a0' && before != '\u202f' // no-break spaces in numbers
 	case before == '-' || before == '/':
 		return unicode.IsLetter(r)
 	}
@@ -156,11 +156,11 @@ func (d *doc) piece(r rune, l *textStyle) piece {
 	return p
 }
 
-// boxMargin is the space on either side of an escape inside its box, in points.
+// boxMargin is the space in points between an escape and either side of its box.
 const boxMargin = 1
 
-// lines breaks pieces into lines at most w wide. Nothing is left out: all lines together have the given text. Spaces at the end
-// of a line may overhang.
+// lines breaks pieces into lines no wider than w. It omits nothing: the lines together contain all the text. Spaces at the end of a line
+// can extend past w.
 func lines(ps []piece, w float64) [][]piece {
 	var out [][]piece
 	start, at, brk := 0, 0, 0
@@ -204,7 +204,7 @@ func lines(ps []piece, w float64) [][]piece {
 	return out
 }
 
-// lay positions the pieces of a line of width w in a paragraph with the base level.
+// lay positions the pieces of a line of width w in a paragraph with the given base level.
 func lay(line []piece, base int, w float64) {
 	if base == 0 && !slices.ContainsFunc(line, func(p piece) bool { return p.turned }) {
 		return
@@ -219,10 +219,10 @@ func lay(line []piece, base int, w float64) {
 	}
 }
 
-// leading is the distance between base lines relative to the type size.
+// leading is the distance between baselines relative to the type size.
 const leading = 1.4
 
-// draw writes a line with its upper left corner at x, y.
+// draw draws a line with its upper left corner at x, y.
 func (d *doc) draw(line []piece, x, y, h float64) {
 	if slices.ContainsFunc(line, func(p piece) bool { return p.level > 0 }) {
 		d.turn(line, x+line[0].indent, y, h)
@@ -247,7 +247,7 @@ func (d *doc) draw(line []piece, x, y, h float64) {
 	}
 }
 
-// segment draws text of one style and font.
+// segment draws text in one style and font.
 func (d *doc) segment(p piece, text string, x, y, w, h, base float64) {
 	f := d.f
 	l := p.style
@@ -281,7 +281,7 @@ func (d *doc) segment(p piece, text string, x, y, w, h, base float64) {
 	}
 }
 
-// shorten returns the first n code points of s on one line.
+// shorten returns s on one line, truncated to n code points.
 func shorten(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if utf8.RuneCountInString(s) <= n {

@@ -15,7 +15,7 @@ import (
 	"concordat"
 )
 
-// Names of the attachments.
+// Names of attachments.
 const (
 	ReportFile  = "report.json" // the report in JSON
 	ObjectsFile = "pages.json"  // Objects
@@ -24,30 +24,30 @@ const (
 // ObjectsVersion is the version of Objects in JSON.
 const ObjectsVersion = 1
 
-// Objects lists the objects of a file's pages with a digest of each, so that a changed page can be identified, and names the certificate
-// that signs the file. The site signs both, and anyone can check its signature with its card.
+// Objects lists the objects of a file's pages with their digests, so that a changed page can be identified, and names the certificate
+// that signs the file. The site signs both; anyone can verify its signature with its card.
 type Objects struct {
 	Version     int              `json:"version"`
 	Site        concordat.SiteID `json:"site"`
 	KeyEpoch    uint32           `json:"key_epoch"`
-	At          time.Time        `json:"at"` // whole milliseconds
+	At          time.Time        `json:"at"` // in whole milliseconds
 	Certificate string           `json:"certificate"`
 	Objects     []Object         `json:"objects"`
 	Signature   []byte           `json:"signature"`
 }
 
-// Object is one object of a PDF file.
+// Object is an object in a PDF file.
 type Object struct {
 	Number int    `json:"object"`
-	Page   int    `json:"page,omitempty"` // from 1; 0 for an object that belongs to no single page, for example a font
-	Digest string `json:"sha256"`         // of its bytes, from its number to endobj
+	Page   int    `json:"page,omitempty"` // from 1; 0 for an object shared between pages, for example a font
+	Digest string `json:"sha256"`         // digest of its bytes, from its number to endobj
 }
 
-// objectsLabel begins the hashed input of the sum of Objects.
+// objectsLabel is the prefix of the data hashed by Objects.Sum.
 const objectsLabel = "concordat/pdf-pages/1\x00"
 
-// Sum returns the digest to sign: SHA-256 over a label, the certificate's digest and, for each object, its number and page as 4 bytes
-// and its digest. It fails with concordat.ErrInvalid if a digest is invalid.
+// Sum returns the digest to sign: SHA-256 over a label, the certificate's digest, and each object's number and page, as 4 bytes, and
+// digest. It fails with concordat.ErrInvalid if a digest is malformed.
 func (o *Objects) Sum() ([32]byte, error) {
 	b := []byte(objectsLabel)
 	add := func(digest string) error {
@@ -71,7 +71,7 @@ func (o *Objects) Sum() ([32]byte, error) {
 	return sha256.Sum256(b), nil
 }
 
-// ParseObjects returns the Objects in b, which is JSON, or fails with concordat.ErrInvalid.
+// ParseObjects parses b as Objects in JSON, or fails with concordat.ErrInvalid.
 func ParseObjects(b []byte) (*Objects, error) {
 	var o Objects
 	if err := json.Unmarshal(b, &o); err != nil {
@@ -85,14 +85,14 @@ func ParseObjects(b []byte) (*Objects, error) {
 
 var objectHead = regexp.MustCompile(`(?m)^(\d{1,9}) 0 obj\n`)
 
-// ObjectsOf returns the objects of pages that Write made, without the elements of the structure, which contain no text and would make up
-// most of the list. If a file was extended, only the original objects, which come first, are listed.
+// ObjectsOf returns the objects of pages made by Write, excluding structure elements, which contain no text and would make up most of the
+// list. If the file was extended, only the original objects, which come first, are listed.
 func ObjectsOf(pages []byte) []Object {
 	var out []Object
 	seen := map[int]bool{}
 	next, count := []byte("\nendobj"), pageCount(pages)
 	for _, m := range objectHead.FindAllSubmatchIndex(pages, -1) {
-		n, _ := strconv.Atoi(string(pages[m[2]:m[3]])) // digits, by the expression
+		n, _ := strconv.Atoi(string(pages[m[2]:m[3]])) // the pattern matches only digits
 		end := bytes.Index(pages[m[1]:], next)
 		if end < 0 || seen[n] || bytes.HasPrefix(pages[m[1]:], []byte(elementHead)) {
 			continue
@@ -100,7 +100,7 @@ func ObjectsOf(pages []byte) []Object {
 		seen[n] = true
 		sum := sha256.Sum256(pages[m[0] : m[1]+end])
 		x := Object{Number: n, Digest: hex.EncodeToString(sum[:])}
-		if page := (n - 1) / 2; page >= 1 && page <= count { // fpdf: page p is object 1+2p, its content the next
+		if page := (n - 1) / 2; page >= 1 && page <= count { // in fpdf, page p is object 1+2p, followed by its content
 			x.Page = page
 		}
 		out = append(out, x)
@@ -116,12 +116,12 @@ func pageCount(b []byte) int {
 	if m == nil {
 		return 0
 	}
-	n, _ := strconv.Atoi(string(m[1])) // digits, by the expression
+	n, _ := strconv.Atoi(string(m[1])) // the pattern matches only digits
 	return n
 }
 
-// Changed returns the pages of a file that differ from the list, in order. other reports whether an object that belongs to no
-// single page changed. Both are hints, since the file itself is signed.
+// Changed returns the pages of a file that differ from the list, in order. other reports whether an object shared between pages changed.
+// Both are only hints; the signature covers the file itself.
 func (o *Objects) Changed(file []byte) (pages []int, other bool) {
 	is := map[int]string{}
 	for _, x := range ObjectsOf(file) {

@@ -14,30 +14,30 @@ import (
 	"concordat"
 )
 
-// Sealed is the content of a file that Open read.
+// Sealed is the content of a file read by Open.
 type Sealed struct {
-	// Signature is the last signature of the file, a detached CMS SignedData in DER; nil if it has none.
+	// Signature is the file's last signature, a detached CMS SignedData in DER; nil if it has none.
 	Signature []byte
-	Content   []byte // the bytes that it signs
-	Added     int    // bytes after the signed part, added to the file
-	// Rewritten says that the place of the signature, the only unsigned part, is not as Seal wrote it, which is lower-case hexadecimal
-	// digits followed by zeros.
+	Content   []byte // signed bytes
+	Added     int    // number of bytes appended after the signed part
+	// Rewritten means that the space for the signature, the only unsigned part, is not as written by Seal: lower-case hexadecimal digits
+	// followed by zeros.
 	Rewritten bool
-	Files     []File // files attached by Seal, in the same order
+	Files     []File // attachments added by Seal, in the same order
 }
 
 var byteRange = regexp.MustCompile(`/ByteRange \[0 (\d{1,10}) *(\d{1,10}) *(\d{1,10}) *\]`)
 
 const (
-	maxFile  = 1 << 30 // bytes of one attachment when unpacked
-	maxFiles = 16      // attachments
-	// maxSignature bounds a signature, in bytes of the file.
+	maxFile  = 1 << 30 // maximum size of an unpacked attachment
+	maxFiles = 16      // maximum number of attachments
+	// maxSignature is the maximum size of a signature, in bytes of the file.
 	maxSignature = 1 << 20
 )
 
-// Open reads a file that Seal wrote, even if it was changed afterwards. It does not read PDF in general: it finds the parts by the
-// form in which Seal writes them, and fails with concordat.ErrInvalid if there are none, as in a file that another program has
-// rewritten. Open proves nothing: the caller must check the signature.
+// Open reads a file written by Seal, even if it was changed afterwards. It is not a general PDF reader: it finds the parts by the form in
+// which Seal writes them, and fails with concordat.ErrInvalid if there are none, for example because another program has rewritten the
+// file. Open proves nothing: the caller must check the signature.
 func Open(b []byte) (*Sealed, error) {
 	s := &Sealed{}
 	if !bytes.HasPrefix(b, []byte("%PDF-")) {
@@ -86,7 +86,7 @@ func (s *Sealed) signature(b []byte) error {
 	return nil
 }
 
-// derLength returns the length of the DER value at the beginning of b, at most that of b; unused room follows it.
+// derLength returns the length of the DER value at the start of b, at most len(b); unused space follows it.
 func derLength(b []byte) int {
 	if len(b) < 2 {
 		return len(b)
@@ -164,7 +164,7 @@ func plainName(s string) string {
 	return out
 }
 
-// File returns the attachment with a name; ok is false if there is none or more than one.
+// File returns the attachment with the given name; ok is false unless there is exactly one.
 func (s *Sealed) File(name string) (content []byte, ok bool) {
 	for _, f := range s.Files {
 		if f.Name == name {

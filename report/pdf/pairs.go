@@ -9,7 +9,7 @@ import (
 	"concordat/report"
 )
 
-// passages shows every passage next to each of its sources.
+// passages writes every passage next to each of its sources.
 func (d *doc) passages() {
 	d.heading("Passages and their sources")
 	if len(d.r.Evidence) == 0 {
@@ -37,7 +37,7 @@ func (d *doc) passages() {
 	}
 }
 
-// maxSources is the number of sources shown next to a passage; further ones are named.
+// maxSources is the number of sources displayed next to a passage; further ones are only named.
 const maxSources = 5
 
 func (d *doc) evidence(i int) {
@@ -53,7 +53,7 @@ func (d *doc) evidence(i int) {
 	for ; k < len(e.Sources) && k < maxSources && d.left > 0; k++ {
 		d.pair(e, k)
 	}
-	if len(e.Sources) == 0 { // for example a passage whose sources were all excluded
+	if len(e.Sources) == 0 { // for example because all its sources were excluded
 		d.para(margin, textWidth, wording([]run{body(e.Span.In(d.full))})...)
 	}
 	if k == 0 && len(e.Sources) > 0 {
@@ -62,7 +62,7 @@ func (d *doc) evidence(i int) {
 	d.further(e.Sources[k:])
 }
 
-// about returns a passage's place, size and status in words.
+// about describes a passage's place, size and status.
 func (d *doc) about(e concordat.Evidence) string {
 	at := d.count.Points(e.Span)
 	s := d.in.Say("characters %s to %s", report.Thousands(at.Start), report.Thousands(at.End))
@@ -73,7 +73,7 @@ func (d *doc) about(e concordat.Evidence) string {
 	return s + d.in.Say(", %s", d.in.Plural(len(e.Sources), "source", "sources")) + d.standing(e)
 }
 
-// further writes the names of the sources that are not shown next to their passage.
+// further lists the names of sources not displayed next to their passage.
 func (d *doc) further(sources []concordat.Source) {
 	if len(sources) == 0 {
 		return
@@ -87,7 +87,7 @@ func (d *doc) further(sources []concordat.Source) {
 	d.para(margin, textWidth, faint(s+strings.Join(names, ", ")+"."))
 }
 
-// pair shows source k of e.
+// pair writes source k of e.
 func (d *doc) pair(e concordat.Evidence, k int) {
 	s := e.Sources[k]
 	d.room(60)
@@ -103,7 +103,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	}
 }
 
-// place returns where a source is, and what is known about it.
+// place describes where a source is and what is known about it.
 func (d *doc) place(e concordat.Evidence, s concordat.Source) string {
 	out := d.r.Place(s.Ref) + d.in.Say(", ")
 	switch {
@@ -134,10 +134,10 @@ func capital(s string) string {
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-// gutter is the space between the two sides of a pair, in points.
+// gutter is the space in points between the two sides of a pair.
 const gutter = 14
 
-// part writes one piece of the submission next to its counterpart in the source.
+// part writes one part of the submission next to its counterpart in the source.
 func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	if d.left -= p.Span.Len() + len(p.Text) + len(p.Before) + len(p.After) + 2*report.ContextBytes; d.left < 0 {
 		d.note("The pages of this file show no more wording. The attached JSON has the rest.")
@@ -170,7 +170,7 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	}
 }
 
-// wording marks runs as someone's wording.
+// wording marks runs as quoted text.
 func wording(runs []run) []run {
 	for i := range runs {
 		runs[i].wording = true
@@ -193,8 +193,7 @@ func (d *doc) there(s concordat.Source, p concordat.Passage, words []concordat.S
 	return []run{faint(strings.NewReplacer("{0}", d.r.SiteName(s.Site), "{1}", d.r.LibraryWords(s.Site, s.Library)).Replace(ask))}
 }
 
-// usable returns the word pairs that lie in order within both sides of p; or nil if words were not compared
-// or one side is not shown.
+// usable returns the word pairs in order within both sides of p, or nil if words were not compared or one side is not displayed.
 func usable(p concordat.Passage, size int) []concordat.SpanPair {
 	if p.Text == "" || len(p.Text) != p.SourceSpan.Len() {
 		return nil
@@ -212,8 +211,7 @@ func usable(p concordat.Passage, size int) []concordat.SpanPair {
 	return out
 }
 
-// differences returns a side with the text between its equal words set apart. from is the byte of the whole text where the side
-// begins.
+// differences returns a side with the text between its equal words highlighted. from is the offset of the side in the whole text.
 func differences(side string, from int, words []concordat.SpanPair, of func(concordat.SpanPair) concordat.Span) []run {
 	if len(words) == 0 {
 		return []run{body(side)}
@@ -230,7 +228,7 @@ func differences(side string, from int, words []concordat.SpanPair, of func(conc
 	return append(out, differs(side[at:])...)
 }
 
-// differs sets the words of s apart, but not the space and punctuation around them.
+// differs highlights the words of s, but not the surrounding space and punctuation.
 func differs(s string) []run {
 	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) }
 	a := strings.IndexFunc(s, word)

@@ -17,7 +17,7 @@ func (d *doc) time(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04 UTC")
 }
 
-// front begins the full report with its subject.
+// front starts the full report by identifying the submission.
 func (d *doc) front() {
 	d.heading("Full report")
 	r := d.r
@@ -29,7 +29,7 @@ func (d *doc) front() {
 	d.facts(facts)
 }
 
-// facts writes names with their values, leaving out those without a value.
+// facts writes names and values, omitting names without a value.
 func (d *doc) facts(facts [][2]string) {
 	for _, f := range facts {
 		if f[1] == "" {
@@ -43,7 +43,7 @@ func (d *doc) facts(facts [][2]string) {
 	d.y += 4
 }
 
-// result shows the scores.
+// result writes the scores.
 func (d *doc) result() {
 	s := d.r.Scores
 	d.y += 6
@@ -84,7 +84,7 @@ func (d *doc) sections() {
 	}
 }
 
-// flags lists the flags by kind: those that may hide something, then notes about the file.
+// flags lists the flags by kind: those that can conceal something, then notes about the file.
 func (d *doc) flags() {
 	heads := map[bool]string{true: d.in.Say("Flags"), false: d.in.Say("Notes about the file")}
 	for i, k := range report.FlagKinds(d.r) {
@@ -118,7 +118,7 @@ func (d *doc) later() {
 	}
 }
 
-// notes shows people's decisions and comments.
+// notes writes people's decisions and comments.
 func (d *doc) notes() {
 	if len(d.o.Notes) == 0 && d.r.Review == nil {
 		return
@@ -138,7 +138,7 @@ func (d *doc) notes() {
 		}
 	}
 	switch {
-	case d.r.Review != nil: // people's decisions are already shown
+	case d.r.Review != nil: // people's decisions were already written
 	case verdict == nil:
 		d.text(d.in.Say("No verdict has been given yet."))
 	case signed == nil:
@@ -169,7 +169,7 @@ func (d *doc) notes() {
 	}
 }
 
-// coverage writes what the report is based on.
+// coverage describes what the report is based on.
 func (d *doc) coverage() {
 	d.heading("What was checked, and what was not")
 	for _, s := range d.r.Statement() {
@@ -186,7 +186,7 @@ func (d *doc) coverage() {
 	}
 }
 
-// sources lists the source documents by how much they hold.
+// sources lists the source documents, largest share first.
 func (d *doc) sources() {
 	d.heading("Sources")
 	if len(d.r.Sources) == 0 {
@@ -216,10 +216,10 @@ func (d *doc) sources() {
 	d.table("", []float64{0.06, 0.1, 0.42, 0.24, 0.18}, []string{"No.", "Share", "Source", "Of it", "Passages"}, rows)
 }
 
-// maxNumbers is the number of passages named next to a source.
+// maxNumbers is the maximum number of passages listed next to a source.
 const maxNumbers = 40
 
-// numbers returns the numbers of passages as a list, for example 1, 4–7, 9b.
+// numbers formats passage numbers as a list, for example 1, 4–7, 9b.
 func (d *doc) numbers(evidence []int) string {
 	follows := func(a, b string) bool {
 		m, err := strconv.Atoi(a)
@@ -245,7 +245,7 @@ func (d *doc) numbers(evidence []int) string {
 	return strings.Join(out, ", ")
 }
 
-// name returns a source's title, or its place if it has none.
+// name returns a source's title, or its location if it has none.
 func name(title string, r concordat.Ref) string {
 	if strings.TrimSpace(title) != "" {
 		return title
@@ -253,7 +253,7 @@ func name(title string, r concordat.Ref) string {
 	return string(r.Document)
 }
 
-// leads shows the leads, sentence next to sentence.
+// leads writes the leads, sentence by sentence.
 func (d *doc) leads() {
 	if d.r.Leads == nil {
 		return
@@ -300,7 +300,7 @@ func (d *doc) leads() {
 	d.partnerLeads()
 }
 
-// partnerLeads shows which documents of partners may say the same, with only the sentences of the checked text.
+// partnerLeads lists partner documents that might say the same, with only the sentences of the checked text.
 func (d *doc) partnerLeads() {
 	if len(d.r.PartnerLeads) == 0 {
 		return
@@ -314,7 +314,7 @@ func (d *doc) partnerLeads() {
 	}
 }
 
-// short shows the titles, headings and answers that other documents also hold.
+// short lists titles, headings and answers that other documents also contain.
 func (d *doc) short() {
 	s := d.r.Short
 	if s == nil {
@@ -356,10 +356,10 @@ func (d *doc) short() {
 		[]string{"Checked text", "Source text", "How close", "Source", "Date"}, rows)
 }
 
-// shortSources is the number of sources shown for one short text.
+// shortSources is the number of sources listed for one short text.
 const shortSources = 5
 
-// method writes the rules of the report.
+// method lists the rules of the report.
 func (d *doc) method() {
 	r := d.r
 	d.heading("Method, rules and how to verify")
@@ -419,7 +419,7 @@ func (d *doc) excluded() {
 	}
 }
 
-// byHand lists decisions about single passages; it writes nothing if there are none.
+// byHand lists decisions about individual passages, if any.
 func (d *doc) byHand(caption string, passages []report.ExcludedPassage) {
 	var rows [][]string
 	for _, p := range passages {
@@ -437,7 +437,7 @@ func (d *doc) byHand(caption string, passages []report.ExcludedPassage) {
 	}
 }
 
-// verifying writes how to check that the file is unchanged.
+// verifying explains how to check that the file is unchanged.
 func (d *doc) verifying() {
 	d.paragraph("To verify", "Extract the text of the same file and compare its SHA-256. Check it again with the scheme and rules above: the same libraries give the same passages.",
 		"The report in JSON is attached to this file. The command concordat report verify FILE.pdf checks it, the pages and their signature, and names what was changed.")
@@ -454,14 +454,14 @@ func (d *doc) verifying() {
 	}
 }
 
-// clip returns s within the text, between whole runes.
+// clip returns the part of s within the text, limited to whole runes.
 func (d *doc) clip(s concordat.Span) concordat.Span {
 	s.Start = report.RuneStart(d.full, min(max(s.Start, 0), len(d.full)))
 	s.End = report.RuneStart(d.full, max(min(s.End, len(d.full)), s.Start))
 	return s
 }
 
-// standing returns the report's name for evidence that does not count.
+// standing returns the report's name for the status of evidence that does not count.
 func (d *doc) standing(e concordat.Evidence) string {
 	if e.Excluded != "" {
 		return d.in.Say(". Not counted: %s.", d.r.WhyNot(e))

@@ -1,11 +1,11 @@
-// Package pdf writes a report as a PDF file, and signs and reads such files.
+// Package pdf writes reports as PDF files, and signs and reads such files.
 //
-// [Write] makes the pages: a two-page summary for a committee, then the full report. [Seal] adds the files that belong to them, above all
-// the report in JSON, and a signature over every byte; [Open] reads both back. The package neither signs nor verifies: it passes the bytes
-// to the caller, who has the keys.
+// [Write] produces the pages: a two-page summary for a committee, then the full report. [Seal] attaches files, above all the report in
+// JSON, and adds a signature over every byte; [Open] reads both back. The package neither signs nor verifies: it passes the bytes to the
+// caller, who holds the keys.
 //
-// Pages contain the full wording of passages and sources. A character that the two embedded fonts lack, or that is invisible, is shown as
-// its code point in a box, for example [U+3400]; none is left out. The file is tagged for screen readers, as PDF/UA-1 requires.
+// Pages contain the full wording of passages and sources. A character that is invisible or missing from both embedded fonts appears as
+// its code point in a box, for example [U+3400]; none is omitted. The file is tagged for screen readers, as PDF/UA-1 requires.
 package pdf
 
 import (
@@ -21,13 +21,13 @@ import (
 	"concordat/report"
 )
 
-// Options name the contents of the file in addition to the report. The zero value adds nothing.
+// Options specify the contents of the file in addition to the report. The zero value adds nothing.
 type Options struct {
-	Site    string // name for people of the site that made the report
-	Program string // the program that made the report, with its version
+	Site    string // display name of the site that made the report
+	Program string // name and version of the program that made the report
 	Notes   []Note // people's comments on the check, oldest first
-	// Signing tells people what signs the file, for example by the fingerprint of a certificate. If it is
-	// empty, the pages say that the file is not signed.
+	// Signing tells readers what signs the file, for example with the fingerprint of a certificate. If it is empty, the pages state that
+	// the file is not signed.
 	Signing string
 }
 
@@ -38,7 +38,7 @@ type NoteKind string
 const (
 	NoteComment NoteKind = "comment"
 	NoteVerdict NoteKind = "verdict"
-	NoteSignOff NoteKind = "signoff" // another officer agrees with the latest verdict
+	NoteSignOff NoteKind = "signoff" // another officer agreed with the latest verdict
 )
 
 // Note is a person's comment on a check.
@@ -46,9 +46,9 @@ type Note struct {
 	At      time.Time
 	By      string
 	Kind    NoteKind
-	Verdict string // of a verdict: clear, discuss or suspected
+	Verdict string // code of a verdict: clear, discuss or suspected
 	Text    string
-	Place   concordat.Span // place in the submission that a comment is about; empty for the whole
+	Place   concordat.Span // place in the submission; empty if the comment is about all of it
 }
 
 // A4, in points.
@@ -69,7 +69,7 @@ const (
 	sizeSmall   = 8
 )
 
-// doc is one file being written.
+// doc is the file being written.
 type doc struct {
 	f       *fpdf.Fpdf
 	faces   []*face
@@ -79,22 +79,22 @@ type doc struct {
 	count   *report.Counter
 	in      report.Language
 	y       float64 // top of the next line
-	level   int     // grey level of the text colour
-	escaped int     // characters shown as their code point
-	left    int     // bytes of wording that may still be shown
+	level   int     // grey level of the text
+	escaped int     // number of characters displayed as code points
+	left    int     // bytes still available for wording
 	rank    map[concordat.Ref]int
-	parted  bool        // a heading has begun a part
-	root    *element    // of the structure
-	at      *element    // to which the next line belongs
-	marks   map[int]int // marked contents of each page so far
-	links   []*link     // to other sites, by place
+	parted  bool        // whether a heading has started a part
+	root    *element    // root of the structure
+	at      *element    // element that receives the next line
+	marks   map[int]int // number of marked contents on each page so far
+	links   []*link     // external links, by position
 }
 
-// maxWording bounds the bytes of wording on the pages; the pages of a report with more say so, and its JSON has all of it.
+// maxWording is the maximum number of bytes of wording on the pages; if a report has more, the pages say so, and the JSON has all of it.
 const maxWording = 12 << 20
 
-// Write returns the pages of a report as a PDF file. The same report and options give the same bytes. The
-// cost is linear in the passages and sources.
+// Write returns the pages of a report as a PDF file. The same report and options always produce the same bytes. The cost is linear in the
+// number of passages and sources.
 func Write(r *report.Report, o Options) ([]byte, error) {
 	fs, err := faces()
 	if err != nil {
@@ -136,7 +136,7 @@ func Write(r *report.Report, o Options) ([]byte, error) {
 	return out, nil
 }
 
-// begin sets the properties of the whole file.
+// begin sets the properties of the file.
 func (d *doc) begin() {
 	f := d.f
 	for _, x := range d.faces {
@@ -160,7 +160,7 @@ func (d *doc) begin() {
 	f.SetDisplayMode("fullwidth", "continuous")
 }
 
-// title returns the name of the submission for people.
+// title returns the display name of the submission.
 func (d *doc) title() string {
 	for _, s := range []string{d.r.Submission.Title, string(d.r.Submission.ID)} {
 		if strings.TrimSpace(s) != "" {
@@ -175,16 +175,16 @@ func (d *doc) page() {
 	d.y = top
 }
 
-// room begins a new page if less than h is left on the current one.
+// room starts a new page if less than h is left on the current one.
 func (d *doc) room(h float64) {
 	if d.y+h > bottom && d.y > top {
 		d.page()
 	}
 }
 
-// columns draws texts side by side, each in its own width, and continues all of them on the next page if they do not fit. On each page a
-// column is written completely before the next, so that a program reads the page column by column. Column i is the content of element
-// at[i], or of no element if at[i] is nil.
+// columns draws texts side by side, each with its own width, and continues all of them on the next page if they do not fit. On each page,
+// every column is written in full before the next one, so that programs read the page column by column. Column i becomes content of
+// element at[i], or of no element if at[i] is nil.
 func (d *doc) columns(size float64, xs []float64, cols [][][]piece, at []*element) {
 	h, most := size*leading, 0
 	for _, c := range cols {
@@ -215,12 +215,12 @@ func (d *doc) columns(size float64, xs []float64, cols [][][]piece, at []*elemen
 	}
 }
 
-// drawnLines reports whether any part of the lines is drawn.
+// drawnLines reports whether the lines draw anything.
 func drawnLines(ls [][]piece) bool {
 	return slices.ContainsFunc(ls, func(l []piece) bool { return slices.ContainsFunc(l, func(p piece) bool { return !p.newRow }) })
 }
 
-// para writes runs as one paragraph, or as content of the heading, item or cell that is being written.
+// para writes runs as a paragraph, or as content of the current heading, item or cell.
 func (d *doc) para(x, w float64, runs ...run) {
 	e := d.at
 	if !e.leaf() {
@@ -233,10 +233,10 @@ func (d *doc) para(x, w float64, runs ...run) {
 	d.columns(size, []float64{x}, [][][]piece{lines(d.pieces(runs), w)}, []*element{e})
 }
 
-// text writes a paragraph in the usual style.
+// text writes a paragraph in the normal style.
 func (d *doc) text(s string) { d.para(margin, textWidth, run{s, textStyle{size: sizeText}}) }
 
-// note writes one of the report's own remarks.
+// note writes a remark of the report itself.
 func (d *doc) note(english string) {
 	d.para(margin, textWidth, run{d.in.Say(english), textStyle{size: sizeSmall, grey: true}})
 	d.y += 3
@@ -257,7 +257,7 @@ func body(s string) run   { return run{s, textStyle{size: sizeText}} }
 func strong(s string) run { return run{s, textStyle{size: sizeText, bold: true}} }
 func faint(s string) run  { return run{s, textStyle{size: sizeSmall, grey: true}} }
 
-// heading begins a part of the report, with a bookmark.
+// heading starts a part of the report, with a bookmark.
 func (d *doc) heading(english string) {
 	s := d.in.Say(english)
 	d.room(70)
@@ -271,7 +271,7 @@ func (d *doc) heading(english string) {
 	d.y += 7
 }
 
-// sub begins a part of a part.
+// sub starts a subsection of a part.
 func (d *doc) sub(s string) {
 	d.room(44)
 	d.y += 6
@@ -288,7 +288,7 @@ func (d *doc) bookmark(s string, level int) {
 	d.f.Bookmark(shorten(plain(s), 90), level, d.y)
 }
 
-// table writes rows of cells under a caption. shares are the widths of the columns, as parts of the whole.
+// table writes rows of cells under a caption. shares are the column widths as fractions of the total.
 func (d *doc) table(caption string, shares []float64, head []string, rows [][]string) {
 	if caption != "" {
 		d.sub(caption)
@@ -300,7 +300,7 @@ func (d *doc) table(caption string, shares []float64, head []string, rows [][]st
 		x += s * textWidth
 	}
 	table := d.at.child("Table")
-	// A table head that is repeated on a further page is not part of the table's text.
+	// A table head repeated on a later page is not part of the table's text.
 	row := func(cells []string, bold, repeated bool) {
 		cols, at := make([][][]piece, len(cells)), make([]*element, len(cells))
 		kind, tr := "TD", table
@@ -338,13 +338,13 @@ func (d *doc) table(caption string, shares []float64, head []string, rows [][]st
 	d.y += 4
 }
 
-// feet writes the number of each page and the title of its report.
+// feet writes the page number and the title of the report on every page.
 func (d *doc) feet() {
 	n := d.f.PageCount()
 	title := shorten(d.title(), 60)
 	for i := 1; i <= n; i++ {
 		d.f.SetPage(i)
-		// Each page has its own state, so setting a size that is not in use makes fpdf write font and size again.
+		// Each page has its own state, so setting an unused size makes fpdf write font and size again.
 		d.f.SetFont(d.faces[0].name, "", 1)
 		d.level = -1
 		number := lines(d.pieces([]run{faint(d.in.Say("Page %d of %d", i, n))}), textWidth)[0]

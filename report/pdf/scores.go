@@ -2,7 +2,7 @@ package pdf
 
 import "concordat/report"
 
-// scores shows the shares as a table.
+// scores writes the shares as a table.
 func (d *doc) scores() {
 	s := d.r.Scores
 	say := func(s string) string {

@@ -15,33 +15,33 @@ import (
 	"unicode/utf16"
 )
 
-// File is a file that belongs to the report and is attached to the PDF.
+// File is a file of the report to be attached to the PDF.
 type File struct {
 	Name    string // for example report.json
 	Type    string // MIME type
-	About   string // for people
+	About   string // description for readers
 	Content []byte
 }
 
 // Signature configures how Seal signs.
 type Signature struct {
-	Name, Reason string // for people
+	Name, Reason string // for readers
 	At           time.Time
-	// Size bounds the signature in bytes, since room is reserved before the signature is known.
+	// Size is the maximum size of the signature in bytes; space for it is reserved in advance.
 	Size int
-	// Sign returns the signature of the content, a detached CMS SignedData in DER.
+	// Sign signs content and returns a detached CMS SignedData in DER.
 	Sign func(content []byte) ([]byte, error)
 }
 
-// Seal attaches files to the pages that Write made (ISO 32000-2, 7.11.4 and 14.13), signs them if s is not nil (12.8), and returns
-// the result. The signature covers every byte except its own. It appends its additions to the file (7.5.6), so that the pages stay
-// byte for byte unchanged.
+// Seal attaches files to the pages made by Write (ISO 32000-2, 7.11.4 and 14.13), signs them if s is not nil (12.8), and returns the
+// result. The signature covers every byte except the signature itself. Seal appends an incremental update (7.5.6), so that the bytes of
+// the pages do not change.
 func Seal(pages []byte, files []File, s *Signature) ([]byte, error) {
 	u, err := newUpdate(pages)
 	if err != nil {
 		return nil, fmt.Errorf("seal pdf: %w", err)
 	}
-	var names []string // in sorted order, as a name tree requires (7.9.6)
+	var names []string // sorted, as a name tree requires (7.9.6)
 	var list strings.Builder
 	for _, f := range files {
 		spec := u.file(f)
@@ -60,7 +60,7 @@ func Seal(pages []byte, files []File, s *Signature) ([]byte, error) {
 		place = u.signature(sig, s)
 		widget := u.add(fmt.Sprintf("<< /Type /Annot /Subtype /Widget /FT /Sig /T %s /V %d 0 R /P %d 0 R /Rect [0 0 0 0] /F 132 >>",
 			textString("Signature"), sig, u.first))
-		// The first page lists its annotations; the signature field is one of them, without a visible place.
+		// The first page lists its annotations; the signature field is one of them, invisible.
 		if i := strings.Index(u.firstPage, "/Annots ["); i >= 0 {
 			u.put(u.first, u.firstPage[:i]+fmt.Sprintf("/Annots [ %d 0 R ", widget)+u.firstPage[i+len("/Annots ["):])
 		} else {
@@ -76,22 +76,22 @@ func Seal(pages []byte, files []File, s *Signature) ([]byte, error) {
 	return sign(u.b, place, s)
 }
 
-// update is an incremental update, appended to a file.
+// update is an incremental update appended to a file.
 type update struct {
 	b         []byte
-	size      int // objects, including the free one
+	size      int // number of objects, including the free one
 	root      int
 	info      int
-	first     int // object of the first page
+	first     int // object number of the first page
 	firstPage string
-	catalog   string // entries of the catalogue
-	xref      int    // of the file so far
+	catalog   string // entries of the catalogue dictionary
+	xref      int    // offset of the cross-reference table of the file so far
 	offsets   map[int]int
 }
 
 var (
 	trailer = regexp.MustCompile(`trailer\s*<<\s*/Size (\d+)\s*/Root (\d+) 0 R\s*/Info (\d+) 0 R\s*>>\s*startxref\s*(\d+)\s*%%EOF\s*$`)
-	// fpdf lists attachments if there are none.
+	// fpdf writes an attachment list even if there are no attachments.
 	noNames    = regexp.MustCompile(`/Names\s*<<\s*(/EmbeddedFiles\s*<<\s*/Names\s*\[\s*\]\s*>>\s*)?>>`)
 	errForeign = errors.New("not a file that Write made")
 )
@@ -101,7 +101,7 @@ func newUpdate(b []byte) (*update, error) {
 	if m == nil {
 		return nil, errForeign
 	}
-	number := func(i int) int { n, _ := strconv.Atoi(string(m[i])); return n } // digits, by the expression
+	number := func(i int) int { n, _ := strconv.Atoi(string(m[i])); return n } // the pattern matches only digits
 	u := &update{size: number(1), root: number(2), info: number(3), first: 3, xref: number(4), offsets: map[int]int{}}
 	var err error
 	if u.catalog, err = object(b, u.xref, u.root); err != nil {
@@ -122,7 +122,7 @@ func newUpdate(b []byte) (*update, error) {
 	return u, nil
 }
 
-// object returns the text of an object of a file with one plain table of objects.
+// object returns the text of an object in a file with a single plain cross-reference table.
 func object(b []byte, xref, n int) (string, error) {
 	offset, err := objectOffset(b, xref, n)
 	if err != nil {
@@ -136,10 +136,10 @@ func object(b []byte, xref, n int) (string, error) {
 	return string(b[offset+len(begin) : offset+end]), nil
 }
 
-// tableHead matches the beginning of the table of objects: "xref", "0 N". A free entry follows, and every entry has twenty bytes.
+// tableHead matches the start of the cross-reference table: "xref", "0 N". A free entry follows, and every entry is twenty bytes long.
 var tableHead = regexp.MustCompile(`^xref\s0 \d+\s`)
 
-// objectOffset returns where an object begins.
+// objectOffset returns the offset of an object.
 func objectOffset(b []byte, xref, n int) (int, error) {
 	xref = min(max(xref, 0), len(b))
 	head := tableHead.FindIndex(b[xref:min(xref+40, len(b))])
@@ -162,7 +162,7 @@ func (u *update) next() int {
 	return u.size - 1
 }
 
-// put writes object n and returns where its text begins.
+// put writes object n and returns the offset of its text.
 func (u *update) put(n int, text string) int {
 	u.offsets[n] = len(u.b)
 	u.b = fmt.Appendf(u.b, "%d 0 obj\n", n)
@@ -177,7 +177,7 @@ func (u *update) add(text string) int {
 	return n
 }
 
-// file writes an attachment and returns the number of its specification.
+// file writes an attachment and returns the object number of its file specification.
 func (u *update) file(f File) int {
 	var z bytes.Buffer
 	w := zlib.NewWriter(&z)
@@ -191,7 +191,7 @@ func (u *update) file(f File) int {
 		textString(f.Name), textString(f.Name), textString(f.About), stream, stream))
 }
 
-// nameOf returns a name as written in a file (ISO 32000-2, 7.3.5).
+// nameOf encodes a name (ISO 32000-2, 7.3.5).
 func nameOf(s string) string {
 	var b strings.Builder
 	for _, c := range []byte(s) {
@@ -204,7 +204,7 @@ func nameOf(s string) string {
 	return b.String()
 }
 
-// textString returns a string for people as written in a file, in UTF-16 (ISO 32000-2, 7.9.2.2).
+// textString encodes a text string in UTF-16 (ISO 32000-2, 7.9.2.2).
 func textString(s string) string {
 	out := []byte{0xfe, 0xff}
 	for _, x := range utf16.Encode([]rune(s)) {
@@ -213,17 +213,17 @@ func textString(s string) string {
 	return "<" + hex.EncodeToString(out) + ">"
 }
 
-// rangeRoom is the width of each number of a byte range, which is filled in last.
+// rangeRoom is the width of each number in a byte range, which is filled in last.
 const rangeRoom = 10
 
-// signature writes the dictionary of the signature with room for its value, and returns where it begins.
+// signature writes the signature dictionary with space for its value, and returns the offset of that space.
 func (u *update) signature(n int, s *Signature) int {
 	zeros := strings.Repeat("0", rangeRoom)
 	return u.put(n, fmt.Sprintf("<< /Type /Sig /Filter /Adobe.PPKLite /SubFilter /adbe.pkcs7.detached /M (D:%s) /Name %s /Reason %s\n/ByteRange [0 %s %s %s]\n/Contents <%s> >>",
 		s.At.UTC().Format("20060102150405Z"), textString(s.Name), textString(s.Reason), zeros, zeros, zeros, strings.Repeat("0", 2*s.Size)))
 }
 
-// end writes the table of objects and the trailer.
+// end writes the cross-reference table and the trailer.
 func (u *update) end() {
 	at := len(u.b)
 	u.b = append(u.b, "xref\n0 1\n0000000000 65535 f \n"...)
@@ -237,7 +237,7 @@ func (u *update) end() {
 		u.root, u.info, u.xref, id[:16], id[:16], at)
 }
 
-// sign returns b with the byte range and the signature filled in. The signature's place begins at from.
+// sign returns b with the byte range and the signature filled in. The space for the signature begins at from.
 func sign(b []byte, from int, s *Signature) ([]byte, error) {
 	open := from + bytes.Index(b[from:], []byte("/Contents <")) + len("/Contents ")
 	after := open + 2 + 2*s.Size

@@ -9,35 +9,35 @@ import (
 	"strings"
 )
 
-// The logical structure of the pages, which screen readers follow (ISO 32000-2, 14.7 and 14.8; ISO 14289-1). Every
-// line is drawn as marked content of one element, or as an artifact: rules, repeated headers, page numbers.
+// The logical structure of the pages, for screen readers (ISO 32000-2, 14.7 and 14.8; ISO 14289-1). Every line is drawn as marked content
+// of an element, or as an artifact if it is a rule, a repeated header or a page number.
 
 // element is a node of the structure tree.
 type element struct {
 	kind   string // standard structure type (ISO 32000-2, 14.8.4)
 	parent *element
-	kids   []*element // of a container
-	marks  []mark     // of an element with content
-	links  []*link    // of a Link, one for each of its lines
-	number int        // of its object, once numbered
+	kids   []*element // for containers
+	marks  []mark     // for elements with content
+	links  []*link    // for a Link, one per line
+	number int        // object number, once assigned
 }
 
-// mark is a piece of marked content: number id of a page.
+// mark is a piece of marked content with the given id on a page.
 type mark struct{ page, id int }
 
-// Structure types whose elements hold lines; all others hold elements.
+// leaves lists the structure types whose elements contain lines; all others contain elements.
 var leaves = []string{"H1", "H2", "H3", "H4", "P", "Lbl", "LBody", "TH", "TD", "Link"}
 
 func (e *element) leaf() bool { return slices.Contains(leaves, e.kind) }
 
-// child adds an element after the existing ones in e and returns it.
+// child appends a new element to e and returns it.
 func (e *element) child(kind string) *element {
 	c := &element{kind: kind, parent: e}
 	e.kids = append(e.kids, c)
 	return c
 }
 
-// last returns the list or table at the end of e, or a new one.
+// last returns the list or table at the end of e, adding one if necessary.
 func (e *element) last(kind string) *element {
 	if n := len(e.kids); n > 0 && e.kids[n-1].kind == kind {
 		return e.kids[n-1]
@@ -45,7 +45,7 @@ func (e *element) last(kind string) *element {
 	return e.child(kind)
 }
 
-// within makes everything that f draws part of e.
+// within makes everything drawn by f part of e.
 func (d *doc) within(e *element, f func()) {
 	before := d.at
 	d.at = e
@@ -53,10 +53,10 @@ func (d *doc) within(e *element, f func()) {
 	d.at = before
 }
 
-// as makes everything that f draws a new element of a kind.
+// as puts everything drawn by f into a new element of the given kind.
 func (d *doc) as(kind string, f func()) { d.within(d.at.child(kind), f) }
 
-// artifact marks everything that f draws as not part of the text. kind is a property list, or empty.
+// artifact marks everything drawn by f as an artifact. kind is a property list, or empty.
 func (d *doc) artifact(kind string, f func()) {
 	if kind == "" {
 		d.f.RawWriteStr("/Artifact BMC")
@@ -67,7 +67,7 @@ func (d *doc) artifact(kind string, f func()) {
 	d.f.RawWriteStr("EMC")
 }
 
-// rule draws a line that separates or frames.
+// rule draws a separating or framing line.
 func (d *doc) rule(width, x1, y1, x2, y2 float64) {
 	d.artifact("/Type /Layout", func() {
 		d.f.SetLineWidth(width)
@@ -90,7 +90,7 @@ func (d *doc) mark(e *element, f func()) {
 	d.f.RawWriteStr("EMC")
 }
 
-// prune removes empty elements, and reports whether e is empty.
+// prune removes empty elements from e, and reports whether e is empty.
 func (e *element) prune() bool {
 	e.kids = slices.DeleteFunc(e.kids, (*element).prune)
 	return len(e.kids) == 0 && len(e.marks) == 0 && e.kind != "TD" && e.kind != "TH"
@@ -104,23 +104,23 @@ func (e *element) walk(f func(*element)) {
 	}
 }
 
-// pageObject returns the number of a page's object in a file of fpdf.
+// pageObject returns the number of a page's object in a file made by fpdf.
 func pageObject(page int) int { return 1 + 2*page }
 
-// tagged returns a file made by Write's library with the structure of the document added: the pages keep their numbers and contents, and
-// the catalogue names the tree.
+// tagged adds the document structure to a file made by fpdf: page numbers and contents do not change, and the catalogue refers to the
+// structure tree.
 func (d *doc) tagged(b []byte) ([]byte, error) {
 	m := trailer.FindSubmatch(b[max(0, len(b)-400):])
 	if m == nil {
 		return nil, errForeign
 	}
-	number := func(i int) int { n, _ := strconv.Atoi(string(m[i])); return n } // digits, by the expression
+	number := func(i int) int { n, _ := strconv.Atoi(string(m[i])); return n } // the pattern matches only digits
 	size, root, xref := number(1), number(2), number(4)
 	d.root.prune()
 	tree, parents := size, size+1
 	metadata, next := size+2, size+3
 	d.root.walk(func(e *element) { e.number = next; next++ })
-	annotations := map[int]string{} // of each page, as references
+	annotations := map[int]string{} // annotations of each page, as references
 	for _, l := range d.links {
 		l.number = next
 		annotations[l.page] += fmt.Sprintf("%d 0 R ", next)
@@ -172,7 +172,7 @@ func (d *doc) tagged(b []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// objects returns the texts of all objects of a file that the library made, by number.
+// objects returns the texts of all objects in a file made by fpdf, by number.
 func objects(b []byte, xref, size int) ([]string, error) {
 	begins := []int{xref}
 	at := make([]int, size)
@@ -201,11 +201,11 @@ func objects(b []byte, xref, size int) ([]string, error) {
 	return out, nil
 }
 
-// oneRange is the map from codes to characters that the library writes, with each code mapped to itself. A range may not cross a change of
-// a code's first byte (ISO 32000-2, 9.10.3); programs that enforce this would find no text.
+// oneRange is the map from codes to characters that fpdf writes, which maps each code to itself. A range must not span different first
+// bytes (ISO 32000-2, 9.10.3); programs that enforce this would find no text.
 var oneRange = toUnicode("1 beginbfrange\n<0000> <FFFF> <0000>\nendbfrange")
 
-// manyRanges returns a map from codes to the same characters, in rows of 256.
+// manyRanges returns the same map in ranges of 256 codes.
 func manyRanges() string {
 	var b strings.Builder
 	for row := range 256 {
@@ -220,7 +220,7 @@ func manyRanges() string {
 	return toUnicode(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// toUnicode returns the object of a map to Unicode with the given ranges, in the form that the library writes.
+// toUnicode returns a ToUnicode map object with the given ranges, in the form written by fpdf.
 func toUnicode(ranges string) string {
 	s := "/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n/CIDSystemInfo\n<</Registry (Adobe)\n/Ordering (UCS)\n" +
 		"/Supplement 0\n>> def\n/CMapName /Adobe-Identity-UCS def\n/CMapType 2 def\n1 begincodespacerange\n<0000> <FFFF>\n" +
@@ -228,10 +228,10 @@ func toUnicode(ranges string) string {
 	return fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(s), s)
 }
 
-// elementHead begins the dictionary of an element and no other object.
+// elementHead starts the dictionary of an element, and of no other object.
 const elementHead = "<</S/"
 
-// object returns the dictionary of e; the parent of the root is the tree.
+// object returns the dictionary of e; the parent of the root is the structure tree.
 func (e *element) object(tree int) string {
 	parent := tree
 	if e.parent != nil {
@@ -263,7 +263,7 @@ func (e *element) object(tree int) string {
 	return b.String()
 }
 
-// parentTree returns the elements of each page's marked content, and then the element of each link (ISO 32000-2, 14.7.5.4).
+// parentTree lists the elements of each page's marked content, followed by the element of each link (ISO 32000-2, 14.7.5.4).
 func (d *doc) parentTree() string {
 	of := make([][]int, d.f.PageCount()+1)
 	for page := range of {
@@ -290,10 +290,10 @@ func (d *doc) parentTree() string {
 	return b.String()
 }
 
-// notXML are characters that XML does not allow.
+// notXML matches characters that XML does not allow.
 var notXML = regexp.MustCompile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd]")
 
-// packet returns the XMP metadata: the title, and the statement that the file conforms to PDF/UA-1 (ISO 14289-1, 5).
+// packet returns the XMP metadata: the title, and the claim of conformance to PDF/UA-1 (ISO 14289-1, 5).
 func (d *doc) packet() string {
 	title := notXML.ReplaceAllString(plain(d.title()+" – "+d.in.Say("similarity report")), "")
 	title = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(title)

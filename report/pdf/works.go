@@ -8,24 +8,24 @@ import (
 	"concordat/report"
 )
 
-// link is a line of text that links to another site.
+// link is a line of text that links to another website.
 type link struct {
 	address        string
-	page, number   int // number of its object, once numbered
+	page, number   int // object number, once assigned
 	x, y, width, h float64
 	of             *element
 }
 
-// object returns the annotation of a link (ISO 32000-2, 12.5.6.5; ISO 14289-1, 7.18). key is its number in the parent tree.
+// object returns a link annotation (ISO 32000-2, 12.5.6.5; ISO 14289-1, 7.18). key is its key in the parent tree.
 func (l *link) object(key int) string {
 	return fmt.Sprintf("<</Type /Annot /Subtype /Link /Rect [%.2f %.2f %.2f %.2f] /Border [0 0 0] /F 4 /StructParent %d /Contents %s "+
 		"/A <</S /URI /URI %s>>>>", l.x, pageHeight-l.y-l.h, l.x+l.width, pageHeight-l.y, key, textString(l.address), ascii(l.address))
 }
 
-// ascii returns a string object for an address, which contains only ASCII (ISO 32000-2, 12.6.4.8).
+// ascii encodes an address, which contains only ASCII, as a string object (ISO 32000-2, 12.6.4.8).
 func ascii(s string) string { return fmt.Sprintf("<%x>", s) }
 
-// writeLink writes a separate line that links to an address and shows the address, so that the line is also useful on paper.
+// writeLink writes a separate line that links to an address and displays it, so that the line is useful on paper too.
 func writeLink(d *doc, x, w float64, before, address string) {
 	e := d.at.child("P").child("Link")
 	h := sizeSmall * leading
@@ -41,7 +41,7 @@ func writeLink(d *doc, x, w float64, before, address string) {
 	}
 }
 
-// writeWorks writes what is known about the works of the sources, and where else they are available.
+// writeWorks describes the works of the sources, and where else they are available.
 func writeWorks(d *doc) {
 	begun := false
 	for _, s := range d.r.Sources {
@@ -68,7 +68,7 @@ func writeWorks(d *doc) {
 	}
 }
 
-// about returns the authors, date and licence of a work in words.
+// about describes the authors, date and licence of a work.
 func about(d *doc, w *concordat.Work) string {
 	if w == nil {
 		return ""
@@ -83,7 +83,7 @@ func about(d *doc, w *concordat.Work) string {
 	return strings.TrimRight(out, " ")
 }
 
-// addressesOf returns the links of a source, each with the words to put before it.
+// addressesOf returns the links of a source, each with the text that precedes it.
 func addressesOf(d *doc, s report.RankedSource) (out [][2]string) {
 	if w := s.Work; w != nil {
 		for _, at := range s.Addresses() {

@@ -22,24 +22,24 @@ import (
 
 var _ concordat.Answerer = (*Answerer)(nil)
 
-// Bounds of one ask.
+// Limits on one ask.
 const (
 	maxAskedLibraries = 256
 	maxAuthors        = 64
-	maxPurpose        = 128 // bytes
+	maxPurpose        = 128 // in bytes
 	// maxTold is the maximum number of documents of one library in a SiteAnswer.
 	maxTold = 1000
 )
 
-// limited returns a group of at most n goroutines.
+// limited returns a group that runs at most n goroutines at once.
 func limited(ctx context.Context, n int) (*errgroup.Group, context.Context) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(n)
 	return g, ctx
 }
 
-// Answer answers the first round: which sentences of the libraries open to the asker are near the asked ones, to the extent that each
-// library's rule allows. It charges the asker. It fails with a *concordat.Refusal if the whole ask cannot be answered; a library that
+// Answer answers the first round: which sentences in the libraries open to the asker are close to the asked ones, as far as each
+// library's rule allows. It charges the asker. If the whole ask cannot be answered, it fails with a *concordat.Refusal; a library that
 // cannot be asked is refused in its own LibraryAnswer. Every call leaves an audit entry.
 func (s *Answerer) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	t, withheld, err := s.answer(ctx, from, a)
@@ -47,12 +47,12 @@ func (s *Answerer) Answer(ctx context.Context, from concordat.SiteID, a *concord
 		Sentences: concordat.Padded(len(a.Sentences)), Commitment: hex.EncodeToString(a.Commitment[:])}
 	line.take(a, t, withheld, err)
 	if err := s.audit(ctx, from, "answer", line); err != nil {
-		return nil, err // nothing is answered without an audit entry
+		return nil, err // nothing is answered unless it can be audited
 	}
 	return t, err
 }
 
-// answer returns the answer, and the number of unanswered sentences of each library.
+// answer returns the answer and, for each library, the number of sentences left unanswered.
 func (s *Answerer) answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (t *concordat.SiteAnswer,
 	withheld map[concordat.LibraryID]int, err error) {
 	set, err := s.checkAsk(from, a)
@@ -87,7 +87,7 @@ func (s *Answerer) answer(ctx context.Context, from concordat.SiteID, a *concord
 	return t, q.withheld, nil
 }
 
-// checkAsk returns the set from which an ask is answered, or an error if it cannot be answered.
+// checkAsk returns the set that an ask is answered from, or an error if the ask cannot be answered.
 func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet, error) {
 	invalid := func(format string, args ...any) error {
 		return fmt.Errorf("ask: %w: %s", concordat.ErrInvalid, fmt.Sprintf(format, args...))
@@ -120,7 +120,7 @@ func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet,
 	return set, nil
 }
 
-// checkFrame rejects what no question of the first round may contain.
+// checkFrame rejects anything that a question of the first round must not contain.
 func checkFrame(job concordat.JobID, libraries []concordat.LibraryID, purpose string) error {
 	switch {
 	case job == concordat.JobID{}:
@@ -146,7 +146,7 @@ func refusedJob(err error) error {
 	return err
 }
 
-// grants decides about each requested library and charges its budget; the grants of refused libraries are nil.
+// grants decides on each requested library and charges its budget; refused libraries have nil grants.
 func (s *Answerer) grants(ctx context.Context, q *question, t *concordat.SiteAnswer) ([]*grant, error) {
 	out := make([]*grant, len(q.ask.Libraries))
 	for i, lib := range q.ask.Libraries {
@@ -177,7 +177,7 @@ func (s *Answerer) grants(ctx context.Context, q *question, t *concordat.SiteAns
 	return out, nil
 }
 
-// answerLibrary searches one library and discloses as much as its rule allows.
+// answerLibrary searches one library and discloses what its rule allows.
 func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i int, t *concordat.SiteAnswer) error {
 	l := &t.Libraries[i]
 	ready, err := s.Sets.readyOf(ctx, q.set, g.library.ID)
@@ -185,7 +185,7 @@ func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i i
 		return err
 	}
 	l.Ready = ready.share()
-	// This comes before the search, so that a document added in the meantime is either found here or raises an alert, see fillBatch.
+	// This must precede the search, so that a document added in the meantime is either found here or raises an alert, see fillBatch.
 	if l.Standing, err = s.Sets.keepStanding(ctx, q, g); err != nil {
 		return err
 	}
@@ -213,8 +213,8 @@ func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i i
 	return keep()
 }
 
-// gather returns the documents that match within the gate, with all their hits, in order of id. It includes only documents whose
-// current text is in the set, and none by the asker's own authors if the rule excludes these.
+// gather returns the documents that match within the gate, with all their hits, ordered by id. It includes only documents with their
+// current text in the set, and skips those by the asker's own authors if the rule says so.
 func (s *Answerer) gather(ctx context.Context, q *question, g *grant, matches []concordat.Match) ([]*found, error) {
 	by := map[concordat.DocumentID]*found{}
 	for _, m := range matches {
@@ -256,8 +256,8 @@ func (q *question) leftOut(g *grant, author string) bool {
 	return slices.ContainsFunc(AuthorHashes(q.set.SketchKey, author), func(h [16]byte) bool { return q.excluded[h] })
 }
 
-// tell adds to t the data about the matching documents that the rule allows, and returns a function that records it with the job. It also
-// records hits of documents that are not named because too few sentences match: these hits count when more follow.
+// tell adds to t what the rule allows about the matching documents, and returns a function that records it with the job. It also records
+// hits in documents that are not named because too few sentences match: they count once more follow.
 func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found, i int,
 	t *concordat.SiteAnswer) (keep func() error, err error) {
 	l := &t.Libraries[i]
@@ -306,7 +306,7 @@ func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found
 	return func() error { return s.keep(ctx, q, docs, metadata, concordat.ShowCounts, below) }, nil
 }
 
-// atLeastFew returns n, with one and two made indistinguishable.
+// atLeastFew returns n with one and two made indistinguishable.
 func atLeastFew(n int) int {
 	if n == 1 {
 		return few
@@ -314,10 +314,10 @@ func atLeastFew(n int) int {
 	return n
 }
 
-// sentences returns the number of asked sentences that match.
+// sentences returns the number of matching asked sentences.
 func (f *found) sentences() int {
 	n, last := 0, -1
-	for _, h := range f.hits { // in order of sentence, as matches are
+	for _, h := range f.hits { // in sentence order, as matches are
 		if h.Sentence != last {
 			n, last = n+1, h.Sentence
 		}
@@ -333,8 +333,8 @@ func (g *grant) documentTell(f *found, library int, metadata bool) concordat.Doc
 		Author: f.row.Author, Contact: g.rule.Contact, Date: f.row.Added, Outline: g.rule.Outline}
 }
 
-// disclose charges for the documents and hits disclosed for the first time, and returns how many documents, counted from the first, the
-// budget allows it to disclose with metadata.
+// disclose charges for documents and hits disclosed for the first time. It returns how many documents, from the first, the budget allows
+// it to disclose with metadata.
 func (s *Answerer) disclose(ctx context.Context, q *question, g *grant, docs []*found, l *concordat.LibraryAnswer) (int, error) {
 	var all, each []store.Spending
 	documents, hits := 0, 0
@@ -365,7 +365,7 @@ func (s *Answerer) disclose(ctx context.Context, q *question, g *grant, docs []*
 	return len(docs), nil
 }
 
-// fresh counts the document and its hits that this job has not disclosed.
+// fresh reports how many documents (0 or 1) and hits of f this job has not disclosed yet.
 func (q *question) fresh(f *found) (documents, hits int) {
 	told := map[store.AnswerHit]bool{}
 	documents = 1
@@ -383,7 +383,7 @@ func (q *question) fresh(f *found) (documents, hits int) {
 	return documents, hits
 }
 
-// tidy deletes records that no question can still need.
+// tidy deletes records that no further question needs.
 func (s *Answerer) tidy(ctx context.Context, now time.Time) error {
 	return errors.Join(s.o.Store.Answers.ForgetAnswerJobs(ctx, now.Add(-jobLife)), s.o.Store.Answers.ForgetSpent(ctx, now.Add(-year-Day)),
 		s.o.Store.Answers.ForgetQuestions(ctx, now.Add(-year)), s.o.Store.Asks.ForgetOutlined(ctx, now.Add(-year)),
@@ -391,5 +391,5 @@ func (s *Answerer) tidy(ctx context.Context, now time.Time) error {
 		s.o.Store.Partners.DropStandingAsks(ctx, "", concordat.JobID{}))
 }
 
-// jobLife is the time after the last ask of a job during which its documents can be asked about.
+// jobLife is how long after its last ask a job's documents can still be queried.
 const jobLife = 30 * Day

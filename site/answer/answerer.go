@@ -18,36 +18,36 @@ import (
 // Options of an Answerer. ID, Index and Store are required.
 type Options struct {
 	ID      concordat.SiteID
-	Index   concordat.Index // with the texts of the site's own documents
+	Index   concordat.Index // contains the texts of the site's own documents
 	Store   *store.DB
-	Logger  *slog.Logger     // nil: nothing is logged
-	Now     func() time.Time // nil: time.Now
-	Workers int              // number of goroutines that fingerprint; 0 means one for each core
-	// Meaning reports whether the index has cells of meaning, so that questions about leads can be answered; nil means that it has none.
+	Logger  *slog.Logger     // nil disables logging
+	Now     func() time.Time // nil means time.Now
+	Workers int              // number of fingerprinting goroutines; 0 means one per core
+	// Meaning reports whether the index has cells of meaning, so that questions about leads can be answered; nil means that it does not.
 	Meaning func() bool
-	// Shared says that other processes also serve this site, and change the same store.
+	// Shared means that other processes also serve this site and change the same store.
 	Shared bool
-	// Noticed handles a partner's notice about a question of this site; see [concordat/site/ask.Asker.Noticed]. If it is nil,
-	// such notices are stored for people and have no other effect.
+	// Noticed handles a partner's notice about a question asked by this site; see [concordat/site/ask.Asker.Noticed]. If nil, such
+	// notices are only stored for people to read.
 	Noticed func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error)
 }
 
-// Answerer answers partners on behalf of one site. The other types here do the rest of that work. All are safe for concurrent use.
+// Answerer answers partners on behalf of one site. The types below cover the rest of that work. All are safe for concurrent use.
 type Answerer struct{ *core }
 
 // Sets maintains the fingerprint sets of the epochs, from which partners are answered.
 type Sets struct{ *core }
 
-// Shares opens libraries to partners and closes them again.
+// Shares opens and closes libraries to partners.
 type Shares struct{ *core }
 
-// Requests handles partners' requests to read passages, and this site's requests to partners.
+// Requests handles partners' requests to read passages, and this site's own requests to partners.
 type Requests struct{ *core }
 
-// Notices sends notices to partners and stores those from partners.
+// Notices sends notices to partners and stores the ones received.
 type Notices struct{ *core }
 
-// core holds the parts and the data that they share.
+// core holds the data and functions common to these types.
 type core struct {
 	Sets     *Sets
 	Shares   *Shares
@@ -60,10 +60,10 @@ type core struct {
 	panics  compare.Panics
 }
 
-// TellPanics sets where panics of background work are recorded. It must be called before [Sets.KeepEpochs].
+// TellPanics sets where panics in background work are recorded. It must be called before [Sets.KeepEpochs].
 func (s *Sets) TellPanics(p compare.Panics) { s.panics = p }
 
-// New returns an Answerer, which answers nothing before [Sets.UseEpochs].
+// New returns an Answerer, which answers nothing until [Sets.UseEpochs] is called.
 func New(o Options) *Answerer {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -100,7 +100,7 @@ func (s *core) templates(ctx context.Context, lib concordat.LibraryID) ([]string
 	return compare.TemplateTexts(given), nil
 }
 
-// document returns a document of this site with its text, or nil.
+// document returns a document of this site with its text, or nil if there is none.
 func (s *core) document(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (*concordat.Document, error) {
 	d, err := s.o.Index.Document(ctx, s.ref(lib, id))
 	if errors.Is(err, concordat.ErrNotFound) {

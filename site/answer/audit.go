@@ -12,9 +12,9 @@ import (
 	"concordat/store"
 )
 
-// Audit entries record what was asked and how much was shown, but contain no text or fingerprints.
+// Audit entries record what was asked and how much was disclosed, but contain no text or fingerprints.
 
-// auditAnswer is the detail of an answered or refused ask.
+// auditAnswer is the audit detail of an answered or refused ask.
 type auditAnswer struct {
 	Job        string               `json:"job"`
 	Epoch      string               `json:"epoch"`
@@ -22,7 +22,7 @@ type auditAnswer struct {
 	Level      concordat.Show       `json:"level"`
 	Sentences  int                  `json:"sentences"` // number of sentences, including padding
 	Commitment string               `json:"commitment"`
-	Refused    string               `json:"refused,omitempty"` // why the whole ask was refused
+	Refused    string               `json:"refused,omitempty"` // why all of it was refused
 	Libraries  []auditLibraryAnswer `json:"libraries,omitempty"`
 }
 
@@ -30,12 +30,12 @@ type auditLibraryAnswer struct {
 	Library   concordat.LibraryID `json:"library"`
 	Level     concordat.Show      `json:"level"`
 	Refused   concordat.Reason    `json:"refused,omitempty"`
-	Documents int                 `json:"documents"` // listed
+	Documents int                 `json:"documents"` // number of listed documents
 	Hits      int                 `json:"hits"`
-	Withheld  int                 `json:"withheld,omitempty"` // sentences too near to earlier ones to be answered
+	Withheld  int                 `json:"withheld,omitempty"` // sentences left unanswered because they were too close to earlier ones
 }
 
-// auditProbing is the detail of an alarm.
+// auditProbing is the audit detail of an alarm.
 type auditProbing struct {
 	Library concordat.LibraryID `json:"library"`
 }
@@ -65,7 +65,7 @@ func (l *auditAnswer) take(a *concordat.Ask, t *concordat.SiteAnswer, withheld m
 	}
 }
 
-// takeLeads records the answer to a question by cells.
+// takeLeads records the answer to a question about cells.
 func (l *auditAnswer) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, withheld map[concordat.LibraryID]int, err error) {
 	l.Refused = reasonOf(err)
 	for i, lib := range a.Libraries[:min(len(a.Libraries), maxAskedLibraries)] {
@@ -90,7 +90,7 @@ func (l *auditAnswer) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, w
 	}
 }
 
-// auditDocument is the detail of an answered or refused question about one document.
+// auditDocument is the audit detail of an answered or refused question about one document.
 type auditDocument struct {
 	Job        string               `json:"job"`
 	Epoch      string               `json:"epoch"`
@@ -117,7 +117,7 @@ type auditShip struct {
 type auditShare struct {
 	Library concordat.LibraryID `json:"library"`
 	Partner concordat.SiteID    `json:"partner"`
-	Rule    int                 `json:"rule"` // version
+	Rule    int                 `json:"rule"` // version of the rule
 }
 
 type auditNotice struct {
@@ -132,7 +132,7 @@ type auditDecision struct {
 	State      string           `json:"state"`
 }
 
-// reasonOf returns the name of the reason why a question failed.
+// reasonOf returns the name of the reason for the failure of a question.
 func reasonOf(err error) string {
 	var r *concordat.Refusal
 	switch {
@@ -146,10 +146,10 @@ func reasonOf(err error) string {
 	return string(concordat.ReasonFault)
 }
 
-// maxAuditName bounds what a partner can write into the audit, in bytes.
+// maxAuditName is the maximum length in bytes of a partner's text in the audit log.
 const maxAuditName = 128
 
-// cut returns a partner's text, shortened for the audit.
+// cut shortens a partner's text for the audit log.
 func cut[S ~string](s S) S {
 	if len(s) <= maxAuditName {
 		return s
@@ -166,7 +166,7 @@ func (s *core) audit(ctx context.Context, from concordat.SiteID, action string, 
 	return s.note(context.WithoutCancel(ctx), s.o.Store, from, action, detail)
 }
 
-// note does the same as audit within a transaction.
+// note is like audit, within a transaction.
 func (s *core) note(ctx context.Context, db *store.DB, from concordat.SiteID, action string, detail any) error {
 	b, err := json.Marshal(detail)
 	if err != nil {

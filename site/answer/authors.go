@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// AuthorHashes returns the keyed hashes of the authors named in s, for Ask.Authors: two sites with the same
-// sketch key get the same hashes from the same names, regardless of order, case, accents and punctuation. "Doe,
-// Jane" and "Jane Doe" are the same name, and "J. Doe" is a different one.
+// AuthorHashes returns the keyed hashes of the authors named in s, for Ask.Authors. Two sites with the same sketch key get the same
+// hashes for the same names, regardless of order, case, accents and punctuation. "Doe, Jane" and "Jane Doe" are the same name; "J. Doe"
+// is a different one.
 func AuthorHashes(sketchKey []byte, s string) [][16]byte {
 	names := authorNames(s)
 	out := make([][16]byte, len(names))
@@ -20,10 +20,10 @@ func AuthorHashes(sketchKey []byte, s string) [][16]byte {
 	return out
 }
 
-// maxNames bounds the authors of one document.
+// maxNames is the maximum number of authors of one document.
 const maxNames = 64
 
-// authorNames returns the names in s, each as its words in alphabetical order.
+// authorNames returns the names in s, each as an alphabetical list of its words.
 func authorNames(s string) []string {
 	if len(s) > 1<<12 {
 		s = s[:1<<12]
@@ -40,7 +40,7 @@ func authorNames(s string) []string {
 	}
 	for _, part := range strings.Split(s, ";") {
 		add(part)
-		// A comma separates authors if each side is a whole name.
+		// A comma separates authors if there is a whole name on each side.
 		if names := strings.Split(part, ","); len(names) > 1 && !slices.ContainsFunc(names,
 			func(n string) bool { return len(nameWords(n)) < 2 }) {
 			for _, n := range names {
@@ -52,7 +52,7 @@ func authorNames(s string) []string {
 	return slices.Compact(out)
 }
 
-// nameWords returns the words of a name, folded and in order.
+// nameWords returns the words of a name, folded and sorted.
 func nameWords(name string) []string {
 	var b strings.Builder
 	for _, r := range norm.NFKD.String(name) {

@@ -14,29 +14,28 @@ import (
 	"concordat/store"
 )
 
-// EpochSet is the site's second set of fingerprints, for the partners of one federation epoch: the sentences of the libraries
-// open to one of them, under the epoch's key, without text. The Answerer fills it (see [Sets.KeepEpochs]); the caller opens
-// and closes its index, and deletes it when it is retired.
+// EpochSet is an additional set of fingerprints, for a site's partners in one federation epoch. It covers the sentences of all libraries
+// open to any of them, fingerprinted with the epoch's key, without text. The Answerer fills it (see [Sets.KeepEpochs]); the caller opens
+// and closes its index, and deletes the index once the set is retired.
 type EpochSet struct {
 	Epoch concordat.Epoch
 	// Profiler is keyed with the epoch's fingerprint key.
 	Profiler *profile.Profiler
-	// Index has the Profiler's scheme and belongs to this set alone.
+	// Index uses the Profiler's scheme and belongs to this set alone.
 	Index concordat.Index
-	// SketchKey is the epoch's key of word sets, word orders and authors' names, shared with its
-	// members like the fingerprint key: 32 bytes.
+	// SketchKey is the epoch's key for word sets, word orders and author names, shared among members like the fingerprint key: 32 bytes.
 	SketchKey []byte
-	// CellKey is the epoch's key of codes of meaning, shared with its members like the fingerprint key: 32 bytes.
+	// CellKey is the epoch's key for codes of meaning, shared among members like the fingerprint key: 32 bytes.
 	CellKey []byte
-	// PairKey, if not nil, is the key of the word sets and word orders shown to one partner, so that two partners cannot
-	// compare theirs directly.
+	// PairKey, if not nil, returns the key for word sets and word orders disclosed to one partner, so that two partners cannot compare
+	// theirs directly.
 	PairKey func(asker concordat.SiteID) []byte
-	// HandleKey is known to this site alone and makes the pseudonyms of documents and asked sentences: 32 bytes. If the key
-	// changes, partners' open questions lose their documents.
+	// HandleKey is known only to this site and derives the pseudonyms of documents and asked sentences: 32 bytes. If it changes,
+	// partners' open questions no longer identify their documents.
 	HandleKey []byte
 	// Members are the partners of the epoch's federation; nil means every partner.
 	Members []concordat.SiteID
-	// Followed records how far the Index has followed a set that several processes share; it is nil if only this process has the set.
+	// Followed records how far this process's Index has followed a set shared by several processes; nil if the set is not shared.
 	Followed Followed
 }
 
@@ -53,7 +52,7 @@ func (e *EpochSet) Validate() error {
 	return nil
 }
 
-// shownKey returns the key for text shown to a partner.
+// shownKey returns the key for text disclosed to a partner.
 func (e *EpochSet) shownKey(asker concordat.SiteID) []byte {
 	if e.PairKey != nil {
 		return e.PairKey(asker)
@@ -66,10 +65,10 @@ func (e *EpochSet) member(partner concordat.SiteID) bool {
 }
 
 const (
-	pageDocuments = 200 // documents of a set that are worked on at a time
+	pageDocuments = 200 // number of documents of a set processed at once
 	leastKey      = 16
-	// EpochGrace is how long an epoch is answered after a later epoch of its federation was first seen here, since partners switch at
-	// their own pace.
+	// EpochGrace is how long an epoch is still answered after this site first saw a later epoch of its federation, since partners switch
+	// at different times.
 	EpochGrace = 14 * 24 * time.Hour
 )
 
@@ -77,34 +76,34 @@ const (
 type epochSets struct {
 	mu   sync.RWMutex
 	sets []*epochSet // guarded by mu
-	// changed has room for one value, which means that documents or shares have changed.
+	// changed is a channel of capacity one; a value in it means that documents or shares have changed.
 	changed chan struct{}
-	// fill prevents two passes from running at the same time.
+	// fill ensures that only one pass runs at a time.
 	fill   sync.Mutex
-	looked time.Time // when lookAtJobs last ran; guarded by fill
+	looked time.Time // time of the last run of lookAtJobs; guarded by fill
 }
 
 // epochSet is a set in use.
 type epochSet struct {
 	EpochSet
-	replaced time.Time // zero for the latest epoch of its federation
+	replaced time.Time // zero for the federation's latest epoch
 
 	mu    sync.Mutex
 	ready map[concordat.LibraryID]readiness // guarded by mu
-	asks  *standingTable                    // guarded by mu; nil if it must be reread
-	// changes counts the changes to standing questions; guarded by mu.
+	asks  *standingTable                    // guarded by mu; nil if it must be read again
+	// changes counts changes to standing questions; guarded by mu.
 	changes int
 }
 
-// readiness is the part of a library that a set held at some moment.
+// readiness is how much of a library a set contained at some moment.
 type readiness struct {
 	held, all int
 	at        time.Time
 }
 
-// UseEpochs sets the sets that partners are answered from and that [Sets.KeepEpochs] fills, replacing earlier ones. When UseEpochs returns,
-// no pass fills the earlier sets any more, but answers in progress may still read them. The epoch with a federation's highest number is its
-// current one; earlier epochs are answered for EpochGrace longer.
+// UseEpochs replaces the sets that partners are answered from and that [Sets.KeepEpochs] fills. When it returns, no pass fills the
+// earlier sets any more, but answers in progress can still read them. The epoch with the highest number in a federation is current;
+// earlier epochs are answered for EpochGrace longer.
 func (s *Sets) UseEpochs(ctx context.Context, sets ...EpochSet) error {
 	var in []*epochSet
 	for i := range sets {
@@ -134,21 +133,21 @@ func (s *Sets) UseEpochs(ctx context.Context, sets ...EpochSet) error {
 	s.epochs.mu.Lock()
 	s.epochs.sets = in
 	s.epochs.mu.Unlock()
-	s.epochs.fill.Lock() // a pass over earlier sets ends with its batch
+	s.epochs.fill.Lock() // a pass over earlier sets stops after its current batch
 	defer s.epochs.fill.Unlock()
 	s.Changed()
 	return nil
 }
 
-// inUse reports whether a pass should continue with a set.
+// inUse reports whether a pass should go on with a set.
 func (s *core) inUse(e *epochSet) bool { return slices.Contains(s.epochSets(), e) }
 
-// retired reports whether the grace period of a replaced epoch is over.
+// retired reports whether a replaced epoch's grace period is over.
 func (e *epochSet) retired(now time.Time) bool {
 	return !e.replaced.IsZero() && !now.Before(e.replaced.Add(EpochGrace))
 }
 
-// epoch returns the set of an answered epoch, or nil.
+// epoch returns the set of an epoch that is still answered, or nil.
 func (s *core) epoch(e concordat.Epoch) *epochSet {
 	for _, set := range s.epochSets() {
 		if set.Epoch == e && !set.retired(s.o.Now()) {
@@ -164,7 +163,7 @@ func (s *core) epochSets() []*epochSet {
 	return s.epochs.sets
 }
 
-// Changed wakes KeepEpochs after documents or shares have changed.
+// Changed wakes KeepEpochs after a change to documents or shares.
 func (s *core) Changed() {
 	select {
 	case s.epochs.changed <- struct{}{}:
@@ -172,25 +171,25 @@ func (s *core) Changed() {
 	}
 }
 
-// EpochState is the progress of the set of an epoch.
+// EpochState is the progress of an epoch's set.
 type EpochState struct {
 	Epoch     concordat.Epoch     `json:"epoch"`
 	Scheme    concordat.Scheme    `json:"scheme"`
 	Seen      time.Time           `json:"seen"`
 	Replaced  time.Time           `json:"replaced,omitzero"`
-	Retires   time.Time           `json:"retires,omitzero"` // zero while the epoch is the latest
-	Retired   bool                `json:"retired"`          // no longer answered, so its index can be deleted, see [Sets.DropEpoch]
+	Retires   time.Time           `json:"retires,omitzero"` // zero while the epoch is the latest one
+	Retired   bool                `json:"retired"`          // no longer answered; its index can be deleted, see [Sets.DropEpoch]
 	Libraries []EpochLibraryState `json:"libraries"`
 }
 
 // EpochLibraryState is the progress of a library in a set.
 type EpochLibraryState struct {
 	Library   concordat.LibraryID `json:"library"`
-	Held      int                 `json:"held"`      // documents with fingerprints of the epoch
-	Documents int                 `json:"documents"` // of the library
+	Held      int                 `json:"held"`      // documents with fingerprints for the epoch
+	Documents int                 `json:"documents"` // all documents in the library
 }
 
-// EpochStates returns the state of every epoch that was used and has not been dropped, in order.
+// EpochStates returns the states of all epochs that were used and not dropped, in order.
 func (s *Sets) EpochStates(ctx context.Context) ([]EpochState, error) {
 	rows, err := s.o.Store.Answers.Epochs(ctx)
 	if err != nil {
@@ -219,8 +218,8 @@ func (s *Sets) EpochStates(ctx context.Context) ([]EpochState, error) {
 	return out, nil
 }
 
-// DropEpoch removes a retired epoch. The caller must have closed its index, and deletes it. It fails with concordat.ErrInvalid while the
-// epoch is answered.
+// DropEpoch removes a retired epoch. The caller must have closed the index, and deletes it afterwards. It fails with concordat.ErrInvalid
+// while the epoch is still answered.
 func (s *Sets) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 	if s.epoch(e) != nil {
 		return fmt.Errorf("drop epoch %s: %w: it is in use", e, concordat.ErrInvalid)
@@ -228,10 +227,10 @@ func (s *Sets) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 	return s.o.Store.Answers.DropEpoch(ctx, e)
 }
 
-// readyFor is the time after which readiness is looked up again.
+// readyFor is how long a library's readiness is cached.
 const readyFor = 10 * time.Second
 
-// readyOf returns how much of a library the set holds.
+// readyOf returns how much of a library the set contains.
 func (s *Sets) readyOf(ctx context.Context, e *epochSet, lib concordat.LibraryID) (readiness, error) {
 	now := s.o.Now()
 	e.mu.Lock()
@@ -255,8 +254,8 @@ func (s *Sets) readyOf(ctx context.Context, e *epochSet, lib concordat.LibraryID
 	return r, nil
 }
 
-// share returns the share held, 0 to 1, rounded down to hundredths, because the change caused by one more document would reveal the
-// size of the library.
+// share returns the share contained, 0 to 1, rounded down to hundredths: the effect of a single document would reveal the size of the
+// library.
 func (r readiness) share() float64 {
 	if r.all == 0 {
 		return 1
@@ -264,7 +263,7 @@ func (r readiness) share() float64 {
 	return float64(100*r.held/r.all) / 100
 }
 
-// unready makes the next readyOf recompute its answer.
+// unready makes the next readyOf recompute its result.
 func (e *epochSet) unready(lib concordat.LibraryID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -272,14 +271,13 @@ func (e *epochSet) unready(lib concordat.LibraryID) {
 }
 
 const (
-	// pollEpochs is how often KeepEpochs looks for changes by other processes, and pollShared how often if such changes are
-	// likely.
+	// pollEpochs is how often KeepEpochs checks for changes by other processes; pollShared applies if such changes are likely.
 	pollEpochs = time.Minute
 	pollShared = 3 * time.Second
 )
 
-// KeepEpochs fills the sets in the background, after each change, until ctx ends, and then returns nil. It logs failures and
-// tries again a minute later.
+// KeepEpochs fills the sets in the background after each change. It returns nil when ctx ends. It logs failures and retries a minute
+// later.
 func (s *Sets) KeepEpochs(ctx context.Context) error {
 	poll := pollEpochs
 	if s.o.Shared {
@@ -302,8 +300,8 @@ func (s *Sets) KeepEpochs(ctx context.Context) error {
 	}
 }
 
-// CatchUp updates every set in use from the catalogue and the shares: it adds new or changed documents of libraries open to a member, and
-// removes all others. It resumes the work of an interrupted call, and informs partners of later matches of their standing questions.
+// CatchUp updates every set in use from the catalogue and the shares: it adds new or changed documents in libraries open to a member, and
+// removes all others. It resumes interrupted work, and notifies partners of new matches for their standing questions.
 func (s *Sets) CatchUp(ctx context.Context) error {
 	s.epochs.fill.Lock()
 	defer s.epochs.fill.Unlock()
@@ -315,7 +313,7 @@ func (s *Sets) CatchUp(ctx context.Context) error {
 			continue
 		}
 		if s.o.Shared {
-			e.forgetStanding() // questions may have come to other processes
+			e.forgetStanding() // other processes can have received questions
 		}
 		if err := s.keepShared(ctx, e); err != nil {
 			return fmt.Errorf("fingerprint set of %s: %w", e.Epoch, err)
@@ -346,7 +344,7 @@ func (s *Sets) catchUp(ctx context.Context, e *epochSet) error {
 	return nil
 }
 
-// openTo returns the libraries that are open to a member, in order.
+// openTo returns the libraries open to a member, in order.
 func (s *Sets) openTo(ctx context.Context, e *epochSet) ([]concordat.LibraryID, error) {
 	shares, err := s.o.Store.Answers.Shares(ctx, "", "")
 	if err != nil {
@@ -355,7 +353,7 @@ func (s *Sets) openTo(ctx context.Context, e *epochSet) ([]concordat.LibraryID, 
 	now := s.o.Now()
 	var out []concordat.LibraryID
 	for _, x := range shares {
-		// The set is also prepared during an embargo.
+		// The set is prepared even during an embargo.
 		if e.member(x.Partner) && x.Rule.Level != concordat.ShowNothing && (x.Rule.Expires.IsZero() || now.Before(x.Rule.Expires)) {
 			out = append(out, x.Library)
 		}
@@ -363,7 +361,7 @@ func (s *Sets) openTo(ctx context.Context, e *epochSet) ([]concordat.LibraryID, 
 	return slices.Compact(out), nil
 }
 
-// trim removes from the set the documents of a library that are not in the catalogue, or, if all is set, every document of the library.
+// trim removes a library's documents from the set: those missing from the catalogue, or every one if all is set.
 func (s *Sets) trim(ctx context.Context, e *epochSet, lib concordat.LibraryID, all bool) error {
 	for s.inUse(e) {
 		ids, err := s.o.Store.Answers.Leftover(ctx, e.Epoch, lib, all, pageDocuments)
@@ -389,7 +387,7 @@ func (s *Sets) removeFrom(ctx context.Context, e *epochSet, lib concordat.Librar
 	return s.o.Store.Answers.RemoveEpochDocuments(ctx, e.Epoch, lib, ids)
 }
 
-// fill adds to the set the documents of a library that it lacks.
+// fill adds the documents of a library missing from the set.
 func (s *Sets) fill(ctx context.Context, e *epochSet, lib concordat.LibraryID) error {
 	after := concordat.DocumentID("")
 	for s.inUse(e) {
@@ -412,11 +410,11 @@ func (s *Sets) fill(ctx context.Context, e *epochSet, lib concordat.LibraryID) e
 	return nil
 }
 
-// epochBatchBytes bounds the text of documents in memory at once.
+// epochBatchBytes is the maximum amount of document text in memory at once.
 const epochBatchBytes = 4 << 20
 
-// fillBatch puts documents into the set. The store first records that they are changing: whatever happens in between, its list includes
-// everything that the index may hold, and a document counts as held only if the index holds it.
+// fillBatch adds documents to the set. It first records in the store that they are changing. Whatever happens next, the store's list
+// includes everything that the index can contain, and a document counts as present only if the index contains it.
 func (s *Sets) fillBatch(ctx context.Context, e *epochSet, lib concordat.LibraryID, rows []store.DocumentRow) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -438,8 +436,8 @@ func (s *Sets) fillBatch(ctx context.Context, e *epochSet, lib concordat.Library
 	if err := e.Index.Put(ctx, profiles...); err != nil {
 		return fmt.Errorf("put %d documents: %w", len(profiles), err)
 	}
-	// Alerts are raised before the documents count as held, so that no crash loses one. They are raised again for questions that
-	// arrived in the meantime, since their answers may have missed these documents.
+	// Alerts are raised before the documents count as present, so that no crash loses one. They are raised once more for questions that
+	// arrived in the meantime, since the answers may have missed these documents.
 	changes := e.standingChanges()
 	if err := s.alert(ctx, e, lib, profiles, hashes); err != nil {
 		return err
@@ -461,8 +459,7 @@ func (s *Sets) fillBatch(ctx context.Context, e *epochSet, lib concordat.Library
 	return nil
 }
 
-// keyedProfiles fingerprints the documents under the epoch's key and leaves out their text. gone are the documents that
-// were deleted in the meantime.
+// keyedProfiles fingerprints documents with the epoch's key and drops their text. gone lists documents deleted in the meantime.
 func (s *Sets) keyedProfiles(ctx context.Context, e *epochSet, lib concordat.LibraryID,
 	rows []store.DocumentRow) (ps []*concordat.Profile, hashes []string, gone []concordat.DocumentID, err error) {
 	all := make([]*concordat.Profile, len(rows))

@@ -10,55 +10,56 @@ import (
 	"concordat/store"
 )
 
-// Two sentences of one genre are near each other by chance, more often if they are short and common, and anyone who asks about enough of
-// them will match one in every document. So the owner of a library weighs matches before it discloses anything: the weight of a match is
-// the logarithm of how many times more frequent such matches are in reused text than elsewhere (Good, "Probability and the Weighing of
-// Evidence", 1950, chapter 6), and weights of different sentences add up. Weights are in tenths of a natural logarithm. The tables are
-// rounded from PAN 2013 against film reviews (doc/federation.md, What is evidence).
+// Two sentences of the same genre can be close by chance, especially if they are short and common, and anyone who asks about enough
+// sentences will match one in every document. A library's owner therefore weighs matches before disclosing anything. The weight of a
+// match is the logarithm of how much more frequent such matches are in reused text than elsewhere (Good, "Probability and the Weighing of
+// Evidence", 1950, chapter 6), and the weights of different sentences add up. Weights are in tenths of a nat. The tables are rounded from
+// PAN 2013 against film reviews (doc/federation.md, What is evidence).
 
 const (
-	// leastEvidence is the evidence from which a document is outlined and, if the rule requires more than one match, named.
+	// leastEvidence is the evidence required to outline a document and, if the rule requires more than one match, to name it.
 	leastEvidence = 45
-	// halfEvidence is the evidence from which questions about a document count even if they miss, since the partner knows of the
-	// document or would with one more sentence.
+	// halfEvidence is the evidence at which questions about a document count even if they miss: the partner knows of the document, or
+	// would with one more sentence.
 	halfEvidence = leastEvidence / 2
-	// neighbourWeight is added to the weight of a match next to another one, since chance matches are scattered.
+	// neighbourWeight is a bonus for adjacent matches, since chance matches are scattered.
 	neighbourWeight = 15
-	// neighbourOrdinals is the maximum distance of neighbours, in this site's sentences.
+	// neighbourOrdinals is the maximum distance between neighbours, in sentences of this site.
 	neighbourOrdinals = 2
 )
 
-// marginWeight is the weight by the number of hashes by which a match is within its gate, with the last value for all larger numbers;
-// sameWeight is the weight of an equal fingerprint.
+// marginWeight is the weight by how many hashes a match is inside its gate; the last value covers all larger numbers. sameWeight is the
+// weight of an identical fingerprint.
 var marginWeight = [...]int{-15, -5, 7, 14, 21, 28, 32, 36, 40}
 
 const sameWeight = 50
 
-// lengthWeight is the weight by the letters of a sentence, with one Han character counting as three. The last row that
-// the letters reach applies.
+// lengthWeight is the weight by the number of letters in a sentence; one Han character counts as three. The last row whose letter count
+// is reached applies.
 var lengthWeight = []struct{ letters, weight int }{{0, -40}, {30, -12}, {45, -6}, {60, 1}, {80, 7}, {100, 14}, {130, 20}}
 
-// holderWeight is the weight by the number of the library's documents that a question comes near, with the last value for more.
+// holderWeight is the weight by the number of documents in the library that a question comes close to; the last value covers all larger
+// numbers.
 var holderWeight = [...]int{1: 12, 2: -3, 3: -13, 4: -18, 5: -30}
 
-// common is the weight of a sentence that many documents of a library hold. Such sentences are not evidence, however many of them match.
+// common is the weight of a sentence contained in many documents of a library. Such sentences are not evidence, no matter how many match.
 const common = -1000
 
-// Sentences in a row of this many letters are a page, as package wording defines it. The asker decides whether a page that many
-// hold counts, so it is evidence like wording that few hold.
+// Consecutive sentences with this many letters form a page, as defined in package wording. The asker decides whether a page found in many
+// documents counts, so it is evidence just as rare wording is.
 const pageLetters = 5 * wording.LongWords
 
-// maxPaged is the largest number of documents named for such a page alone, if more hold it: from that number on, the number of holders of a
+// maxPaged is the maximum number of documents named for such a page alone; if more contain it, the number of documents containing each
 // sentence is disclosed too.
 const maxPaged = wording.Absolute + 1
 
-// isCommon reports whether so many documents of a library hold a sentence that it is not evidence.
+// isCommon reports whether a sentence occurs in so many documents of a library that it is not evidence.
 func (h *hit) isCommon(documents int) bool {
 	least := wording.Least(documents)
 	return least > 0 && h.holders >= max(least, len(holderWeight))
 }
 
-// weight returns the weight of a match that is not common. of is its document.
+// weight returns the weight of a match that is not common; of is the row of its document.
 func (q *question) weight(h *hit, of store.DocumentRow) int {
 	asked := concordat.Sentence{Gate: q.ask.Sentences[h.Sentence].Gate}
 	w := sameWeight
@@ -79,7 +80,7 @@ func (q *question) weight(h *hit, of store.DocumentRow) int {
 	return w + holderWeight[min(h.holders, len(holderWeight)-1)]
 }
 
-// lettersOf returns an estimate of the letters of a sentence without its text, from the letters of its document.
+// lettersOf estimates the number of letters in a sentence from its document's count, since the text is not at hand.
 func lettersOf(s concordat.Span, row store.DocumentRow, gate int) int {
 	if row.Bytes == 0 {
 		return 0
@@ -91,8 +92,8 @@ func lettersOf(s concordat.Span, row store.DocumentRow, gate int) int {
 	return n
 }
 
-// evidence returns the sum of the weights of a document's hits: for each asked sentence and each sentence of this site, the weightiest
-// match counts. paged says whether matches in a page that many documents hold count.
+// evidence returns the total weight of a document's hits, counting only the heaviest match for each asked sentence and each sentence of
+// this site. paged says whether to count matches in a page found in many documents.
 func (q *question) evidence(f *found, paged bool) int {
 	all := make([]weighed, 0, len(f.before)+len(f.hits))
 	for _, h := range f.before {
@@ -107,14 +108,14 @@ func (q *question) evidence(f *found, paged bool) int {
 	return evidenceOf(all)
 }
 
-// weighed is a match of a job: the name of an asked sentence, a sentence of this site, and the weight of the match.
+// weighed is a match of a job: the name of an asked sentence, a sentence of this site, and a weight.
 type weighed struct {
 	sentence [8]byte
 	ordinal  int
 	weight   int
 }
 
-// evidenceOf returns the sum of the weights of one document's matches. Matches that have no weight by themselves count next to others.
+// evidenceOf returns the total weight of one document's matches. Matches with no weight of their own count if they have neighbours.
 func evidenceOf(all []weighed) int {
 	slices.SortFunc(all, func(a, b weighed) int {
 		return cmp.Or(b.weight-a.weight, a.ordinal-b.ordinal, slices.Compare(a.sentence[:], b.sentence[:]))
@@ -140,7 +141,7 @@ func evidenceOf(all []weighed) int {
 	return sum
 }
 
-// weigh sets the number of documents for each hit, and its weight, for all documents that an ask came near.
+// weigh sets the holder count and the weight of each hit, for all documents that an ask came close to.
 func (q *question) weigh(g *grant, docs []*found) {
 	holders := map[int]map[concordat.DocumentID]bool{}
 	for _, f := range docs {
@@ -160,7 +161,7 @@ func (q *question) weigh(g *grant, docs []*found) {
 	}
 }
 
-// weighFound sets the weights of a document's hits whose holders are known.
+// weighFound sets the weights of a document's hits with known holders.
 func (q *question) weighFound(g *grant, f *found) {
 	var often []*hit
 	for i := range f.hits {
@@ -173,7 +174,7 @@ func (q *question) weighFound(g *grant, f *found) {
 	q.weighOften(f, often)
 }
 
-// weighOften removes the weight of a document's common matches, except those of a page.
+// weighOften removes the weight of a document's common matches, except those in a page.
 func (q *question) weighOften(f *found, often []*hit) {
 	slices.SortStableFunc(often, func(a, b *hit) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	for from := 0; from < len(often); {
@@ -192,19 +193,19 @@ func (q *question) weighOften(f *found, often []*hit) {
 	}
 }
 
-// tellable reports whether a document may be named because enough sentences match, and more than by chance. A rule that needs only one
-// match names chance matches too.
+// tellable reports whether a document can be named: enough of its sentences match, and not just by chance. A rule that requires only one
+// match also names chance matches.
 func (q *question) tellable(f *found, rule store.ShareRule) bool {
 	return q.paired(f, rule.Matches) && (rule.Matches == 1 || q.evidence(f, true) >= leastEvidence)
 }
 
-// nearlyTold reports whether a partner can infer, from the answer or its absence, that a sentence of the document does not match.
+// nearlyTold reports whether the answer, or the lack of one, lets a partner infer that a sentence of the document does not match.
 func (q *question) nearlyTold(f *found, rule store.ShareRule) bool {
 	return rule.Matches == 1 || q.evidence(f, true) >= halfEvidence
 }
 
-// fewPaged splits documents that may be named, in order, into those that are named and those that are not: if more than maxPaged of them
-// hold only a page with many holders, none of these is named.
+// fewPaged splits documents that could be named, in order, into named and unnamed ones: if more than maxPaged of them have nothing but a
+// page with many holders, none of those is named.
 func (q *question) fewPaged(docs []*found, rule store.ShareRule) (told, not []*found) {
 	n := 0
 	for _, f := range docs {

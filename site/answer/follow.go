@@ -8,18 +8,19 @@ import (
 	"concordat/store"
 )
 
-// If several processes serve one site, one of them maintains the fingerprint sets for partners: it decides what the sets hold and
-// numbers the changes in the store. The others follow these numbers, each with its own index, so that any of them can answer; one
-// that is behind reports to partners that it holds less.
+// If several processes serve one site, one of them maintains the fingerprint sets for partners: it decides their content and numbers the
+// changes in the store. The others apply these changes to their own indexes, so that any process can answer; a process that lags behind
+// reports a smaller set to partners.
 
-// Followed stores, for one set, the last change of each library that this process's index has. It is safe for concurrent use.
+// Followed stores, for one set, the last change in each library that this process has applied to its index. It is safe for concurrent
+// use.
 type Followed interface {
 	Position(lib concordat.LibraryID) (int64, error)
-	// SetPosition returns when the number is certain to survive the end of the process.
+	// SetPosition returns once the number is durable.
 	SetPosition(lib concordat.LibraryID, seq int64) error
 }
 
-// Follow updates every set in use from the store, once.
+// Follow updates every set in use from the store once.
 func (s *Sets) Follow(ctx context.Context) error {
 	s.epochs.fill.Lock()
 	defer s.epochs.fill.Unlock()
@@ -35,8 +36,7 @@ func (s *Sets) Follow(ctx context.Context) error {
 	return nil
 }
 
-// keepShared does the work of CatchUp for the process that maintains the set: it first takes over the work of
-// processes that maintained it before, and then does everything else.
+// keepShared implements CatchUp for the process that maintains a shared set: it first applies the changes of earlier maintainers.
 func (s *Sets) keepShared(ctx context.Context, e *epochSet) error {
 	if e.Followed == nil {
 		return s.catchUp(ctx, e)
@@ -49,7 +49,7 @@ func (s *Sets) keepShared(ctx context.Context, e *epochSet) error {
 	}
 	libraries, err := s.o.Store.Answers.EpochEver(ctx, e.Epoch)
 	for _, lib := range libraries {
-		if err != nil || ctx.Err() != nil { // another process may have continued
+		if err != nil || ctx.Err() != nil { // another process may have taken over
 			break
 		}
 		err = s.skipOwn(ctx, e, lib)
@@ -57,7 +57,7 @@ func (s *Sets) keepShared(ctx context.Context, e *epochSet) error {
 	return err
 }
 
-// skipOwn records that the index has the changes that this process has made itself.
+// skipOwn records that the index already has the changes made by this process.
 func (s *Sets) skipOwn(ctx context.Context, e *epochSet, lib concordat.LibraryID) error {
 	at, err := e.Followed.Position(lib)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Sets) followSet(ctx context.Context, e *epochSet) error {
 	return nil
 }
 
-// followLibrary takes over the changes of a library, page by page.
+// followLibrary applies the changes in a library, page by page.
 func (s *Sets) followLibrary(ctx context.Context, e *epochSet, lib concordat.LibraryID) error {
 	for s.inUse(e) {
 		at, err := e.Followed.Position(lib)
@@ -134,7 +134,7 @@ func (s *Sets) followChanges(ctx context.Context, e *epochSet, lib concordat.Lib
 	if err != nil {
 		return err
 	}
-	for _, id := range missing { // deleted in the meantime; its own change follows
+	for _, id := range missing { // deleted in the meantime; that change follows later
 		gone = append(gone, s.ref(lib, id))
 	}
 	if len(profiles) > 0 {
@@ -148,12 +148,12 @@ func (s *Sets) followChanges(ctx context.Context, e *epochSet, lib concordat.Lib
 	if err := e.Index.Delete(ctx, gone...); err != nil {
 		return fmt.Errorf("remove %d documents: %w", len(gone), err)
 	}
-	// Each node counts the bytes as gone once they are gone from its own index.
+	// A node counts the bytes as gone once its own index no longer has them.
 	_, err = PurgeIndex(ctx, e.Index)
 	return err
 }
 
-// behind returns how many documents of a library the set holds in another process but not yet here.
+// behind returns how many documents of a library another process's set has that this one lacks.
 func (s *Sets) behind(ctx context.Context, e *epochSet, lib concordat.LibraryID) (int, error) {
 	if e.Followed == nil {
 		return 0, nil

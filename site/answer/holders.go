@@ -9,7 +9,7 @@ import (
 	"concordat/align/wording"
 )
 
-// order puts documents and hits into the order that a SiteAnswer promises.
+// order sorts documents and hits as a SiteAnswer requires.
 func order(t *concordat.SiteAnswer) {
 	if len(t.Documents) == 0 {
 		return
@@ -37,13 +37,13 @@ func order(t *concordat.SiteAnswer) {
 	})
 }
 
-// leastHolders is the number of documents from which the answer states roughly how many hold a sentence, including documents
-// that the asker may not see, since the wording is common.
+// leastHolders is the number of documents at which an answer roughly states how many contain a sentence, including documents closed to
+// the asker: the wording is common.
 const leastHolders = wording.Absolute + 1
 
-// countHolders sets the numbers of documents that hold each disclosed sentence.
+// countHolders sets the number of documents containing each disclosed sentence.
 func countHolders(t *concordat.SiteAnswer) {
-	told := map[int]map[int]bool{} // documents of each sentence
+	told := map[int]map[int]bool{} // documents by sentence
 	for _, h := range t.Hits {
 		if told[h.Sentence] == nil {
 			told[h.Sentence] = map[int]bool{}

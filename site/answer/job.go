@@ -8,7 +8,7 @@ import (
 	"concordat/store"
 )
 
-// readJob reads the hits of earlier asks of the job into docs.
+// readJob adds the hits of the job's earlier asks to docs.
 func (s *Answerer) readJob(ctx context.Context, q *question, docs []*found) error {
 	if q.first {
 		return nil
@@ -21,7 +21,7 @@ func (s *Answerer) readJob(ctx context.Context, q *question, docs []*found) erro
 	return nil
 }
 
-// readBefore reads the job's data about a document, if the document still has the same text.
+// readBefore reads what the job has about a document, provided its text has not changed.
 func (s *Answerer) readBefore(ctx context.Context, q *question, f *found) error {
 	known, err := s.o.Store.Answers.AnswerDocument(ctx, q.from, q.ask.Job, f.handle)
 	if isNotFound(err) {
@@ -34,10 +34,10 @@ func (s *Answerer) readBefore(ctx context.Context, q *question, f *found) error 
 	return err
 }
 
-// maxHits is the maximum number of hits of one document that a job keeps from one ask.
+// maxHits is the maximum number of hits in one document kept from one ask.
 const maxHits = 4096
 
-// hits returns the hits of a document in the form of the store.
+// hits returns the hits of a document in the store's form.
 func (q *question) hits(f *found, told bool) []store.AnswerHit {
 	n := min(len(f.hits), maxHits)
 	out := make([]store.AnswerHit, n)
@@ -48,8 +48,8 @@ func (q *question) hits(f *found, told bool) []store.AnswerHit {
 	return out
 }
 
-// keep records with the job the level at which each document was disclosed: level metadata for the first documents, as many as
-// metadata says, and their hits, the given level for the others, and nothing for those below.
+// keep records with the job the level at which each document was disclosed. The first documents, as many as metadata says, get level
+// metadata with their hits; the others get the given level, and those below it nothing.
 func (s *Answerer) keep(ctx context.Context, q *question, docs []*found, metadata int, level concordat.Show, below []*found) error {
 	var rows []store.AnswerDocument
 	var hits []store.AnswerHit
@@ -62,7 +62,7 @@ func (s *Answerer) keep(ctx context.Context, q *question, docs []*found, metadat
 			shown = append(shown, store.Showing{Partner: q.from, Hash: f.row.Hash, Form: store.FormMatches, Library: f.row.Library,
 				Document: f.row.ID, Epoch: q.ask.Epoch, Sentences: f.ordinals()})
 		case i >= len(docs) || slices.ContainsFunc(f.before, func(h store.AnswerHit) bool { return h.Told }):
-			// nothing was disclosed about it, or more was disclosed earlier
+			// nothing was disclosed, or more was disclosed earlier
 		default:
 			row.Told = level
 		}
@@ -74,7 +74,7 @@ func (s *Answerer) keep(ctx context.Context, q *question, docs []*found, metadat
 	return s.o.Store.Asks.Show(ctx, shown...)
 }
 
-// ordinals returns the number of sentences of the document that match.
+// ordinals returns the number of matching sentences in the document.
 func (f *found) ordinals() int {
 	seen := map[int]bool{}
 	for _, h := range f.hits {
@@ -83,9 +83,9 @@ func (f *found) ordinals() int {
 	return len(seen)
 }
 
-// paired reports whether at least n sentences of the job can be paired, each once, with matching sentences of the document. Neither many
-// variants of one sentence nor one sentence near many others count as many matches. It is a bipartite matching (Kuhn 1955, by augmenting
-// paths).
+// paired reports whether at least n sentences of the job can be paired one to one with matching sentences of the document. Many variants
+// of one sentence, or one sentence close to many others, do not count as many matches. It computes a bipartite matching (Kuhn 1955, by
+// augmenting paths).
 func (q *question) paired(f *found, n int) bool {
 	edges := map[[8]byte][]int{}
 	var order [][8]byte
@@ -101,7 +101,7 @@ func (q *question) paired(f *found, n int) bool {
 	for _, h := range f.hits[:min(len(f.hits), maxHits)] {
 		add(q.name(h.Sentence), h.Ordinal)
 	}
-	held := map[int][8]byte{} // ordinal to its sentence
+	held := map[int][8]byte{} // ordinal to its asked sentence
 	var place func(sentence [8]byte, tried map[int]bool) bool
 	place = func(sentence [8]byte, tried map[int]bool) bool {
 		for _, o := range edges[sentence] {

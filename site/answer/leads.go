@@ -17,58 +17,57 @@ import (
 	"concordat/store"
 )
 
-// A partner that asks by cells of meaning learns which documents may say the same, where, and in one of three steps how surely, but never
-// a vector, a number or a word. Cells are keyed with a secret that all members have, so any member can ask about a sentence that it merely
-// suspects. The level is therefore closed by default, and has its own budgets.
+// A partner that asks about cells of meaning learns which documents might say the same, where, and with what certainty in three steps,
+// but never a vector, a number or a word. Cells are keyed with a secret shared by all members, so any member can ask about a sentence
+// that it merely guesses. The level is therefore closed by default and has separate budgets.
 
 const (
-	// toldLead is the level of a document named by its meaning alone: outlines, edges and overlap are not shown for it.
+	// toldLead is the level of a document named only for its meaning: outlines, edges and overlap are unavailable for it.
 	toldLead concordat.Show = "lead"
-	// leadOrdinal is added to the numbers of sentences of package meaning, which differ from those of fingerprints.
+	// leadOrdinal is added to the sentence numbers of package meaning, which differ from those of fingerprints.
 	leadOrdinal = 1 << 30
-	// maxLeadQuestions is the maximum number of different questions that are answered about one place for one partner
-	// within a year.
+	// maxLeadQuestions is the maximum number of different questions answered about one place for one partner within a year.
 	maxLeadQuestions = 12
-	// aroundLead is the number of sentences on either side of a disclosed one that belong to its place.
+	// aroundLead is the number of sentences on either side of a disclosed one that are part of its place.
 	aroundLead = 2
-	// A document is named for places within leadGap sentences of each other, with at least leastPlaces different sentences on both sides,
-	// asked in one stretch, and margins that add up to leastLead (doc/evaluation/meaning.md, Between sites).
+	// A document is named for places no more than leadGap sentences apart, with at least leastPlaces different sentences on both sides,
+	// asked in one stretch, and with margins that total at least leastLead (doc/evaluation/meaning.md, Between sites).
 	leadGap     = 4
 	leastPlaces = 2
 	leastLead   = 0.45
 )
 
-// leadMargins are the margins from which a sentence is far, near and very near.
+// leadMargins are the margins at which a sentence is far, near and very near.
 var leadMargins = [...]float64{concordat.LeadFar: 0.04, concordat.LeadNear: 0.12, concordat.LeadVeryNear: 0.2}
 
-// leadQuestion is one question by cells being answered.
+// leadQuestion is a question about cells that is being answered.
 type leadQuestion struct {
 	from      concordat.SiteID
 	ask       *concordat.LeadAsk
 	set       *epochSet
 	cells     *meaning.Cells
-	asked     [][concordat.Bands]uint32 // cells of the ask with the key removed
+	asked     [][concordat.Bands]uint32 // cells of the ask, unkeyed
 	points    []meaning.Point           // estimated from the cells
-	stretch   []int                     // of each point
-	questions []meaning.Question        // of ask.Cells
+	stretch   []int                     // stretch of each point
+	questions []meaning.Question        // questions of ask.Cells
 	withheld  map[concordat.LibraryID]int
 }
 
-// AnswerLeads answers which documents of the libraries open to the asker may say what the cells of an ask represent, and charges the asker.
-// Without cells it returns which libraries would answer. It fails with a *concordat.Refusal if the whole ask cannot be answered. Every call
-// leaves an audit entry.
+// AnswerLeads returns which documents in the libraries open to the asker might say what the cells of an ask represent, and charges the
+// asker. Without cells, it returns which libraries would answer. If the whole ask cannot be answered, it fails with a *concordat.Refusal.
+// Every call leaves an audit entry.
 func (s *Answerer) AnswerLeads(ctx context.Context, from concordat.SiteID, a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
 	t, withheld, err := (&leadAnswers{s.core}).leads(ctx, from, a)
 	line := auditAnswer{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Purpose: cut(a.Purpose), Level: concordat.ShowMetadata,
 		Sentences: len(a.Cells), Commitment: hex.EncodeToString(a.Commitment[:])}
 	line.takeLeads(a, t, withheld, err)
 	if err := s.audit(ctx, from, "leads", line); err != nil {
-		return nil, err // nothing is answered without an audit entry
+		return nil, err // nothing is answered unless it can be audited
 	}
 	return t, err
 }
 
-// leadAnswers answers which documents may say the same as the sentences of an ask.
+// leadAnswers finds documents that might say the same as the sentences of an ask.
 type leadAnswers struct{ *core }
 
 func (s *leadAnswers) leads(ctx context.Context, from concordat.SiteID, a *concordat.LeadAsk) (*concordat.LeadAnswer,
@@ -130,7 +129,7 @@ func (s *leadAnswers) checkLeadAsk(from concordat.SiteID, a *concordat.LeadAsk) 
 	return q, nil
 }
 
-// read removes the key from the cells, and turns them into points and stretches.
+// read removes the key from the cells and converts them to points and stretches.
 func (q *leadQuestion) read() error {
 	keyed, err := crypto.NewCellCipher(q.set.CellKey, q.ask.Job)
 	if err != nil {
@@ -151,7 +150,7 @@ func (q *leadQuestion) read() error {
 	return nil
 }
 
-// leadGrants decides about each requested library and charges its budget; the grants of refused libraries are nil.
+// leadGrants decides on each requested library and charges its budget; refused libraries have nil grants.
 func (s *leadAnswers) leadGrants(ctx context.Context, q *leadQuestion, t *concordat.LeadAnswer) ([]*grant, error) {
 	out := make([]*grant, len(q.ask.Libraries))
 	for i, lib := range q.ask.Libraries {
@@ -183,16 +182,16 @@ func (s *leadAnswers) leadGrants(ctx context.Context, q *leadQuestion, t *concor
 	return out, nil
 }
 
-// leads returns the spending on questions about meaning within a day.
+// leads returns the spending for questions about meaning in one day.
 func (g *grant) leads(kind string, n, most int) store.Spending {
 	return g.spending(kind, n, store.Window{Within: Day, Most: most})
 }
 
-// leadDocument is a document that stands out for some of the asked cells.
+// leadDocument is a document that stands out for some asked cells.
 type leadDocument struct {
 	row    store.DocumentRow
-	spans  []concordat.Span // of its sentences
-	kept   []bool           // whether a sentence may be shown
+	spans  []concordat.Span // spans of its sentences
+	kept   []bool           // whether each sentence can be disclosed
 	placed []meaning.Placed
 	hits   []leadHit
 }
@@ -206,7 +205,7 @@ type leadHit struct {
 	step    concordat.LeadStep
 }
 
-// leadsIn searches one library and discloses documents that may say the same.
+// leadsIn searches one library and discloses documents that might say the same.
 func (s *leadAnswers) leadsIn(ctx context.Context, q *leadQuestion, g *grant, i int, t *concordat.LeadAnswer) error {
 	query := &concordat.Query{Libraries: []concordat.LibraryID{g.library.ID}}
 	candidates, reached, err := compare.ByCells(ctx, s.o.Index, query, q.questions, compare.ForPartners)
@@ -231,7 +230,7 @@ func (s *leadAnswers) leadsIn(ctx context.Context, q *leadQuestion, g *grant, i 
 	return s.answerLeads(ctx, q, g, documents, i, t)
 }
 
-// readLeads reads the candidates whose current text the partner may learn about.
+// readLeads reads the candidates with a current text that the partner is allowed to learn about.
 func (s *leadAnswers) readLeads(ctx context.Context, q *leadQuestion, g *grant, candidates []*compare.Candidate) ([]*leadDocument, error) {
 	ids := map[concordat.DocumentID]bool{}
 	for _, c := range candidates {
@@ -267,7 +266,7 @@ func (s *leadAnswers) readLead(ctx context.Context, q *leadQuestion, row store.D
 	if err != nil {
 		return nil, err
 	}
-	text := meaning.NewEncoder(table).Read(d.Text) // an encoder is for one goroutine
+	text := meaning.NewEncoder(table).Read(d.Text) // an encoder is not safe for concurrent use
 	text.Leave(walls)
 	out := &leadDocument{row: row, spans: text.Spans, kept: make([]bool, len(text.Spans)), placed: text.Placed(q.cells)}
 	for _, p := range out.placed {
@@ -278,8 +277,8 @@ func (s *leadAnswers) readLead(ctx context.Context, q *leadQuestion, row store.D
 	return out, nil
 }
 
-// take adds the documents that stand out. Of all questions that come nearest to one place, it answers only one, chosen by its name: the
-// questions may be variants of one sentence, and the choice of the nearest would reveal more than its step.
+// take adds the places that stand out. Of the questions that come closest to a place, it answers only one, chosen by name: they can be
+// variants of one sentence, and choosing the closest would reveal more than a step.
 func (d *leadDocument) take(q *leadQuestion, near []meaning.Near) {
 	by := map[int]leadHit{}
 	for _, n := range near {
@@ -303,7 +302,7 @@ func (d *leadDocument) take(q *leadQuestion, near []meaning.Near) {
 	}
 }
 
-// group removes the places other than those for which a document is named, and reports whether any are left.
+// group keeps only the places for which the document is named, and reports whether any remain.
 func (d *leadDocument) group(q *leadQuestion) bool {
 	named := make([]bool, len(d.hits))
 	for _, a := range d.hits {
@@ -334,7 +333,7 @@ func (d *leadDocument) group(q *leadQuestion) bool {
 	return len(kept) > 0
 }
 
-// name returns a name that identifies asked cells for one partner, so that the cells need not be stored.
+// name returns a name that identifies asked cells for one partner, which avoids storing the cells.
 func (q *leadQuestion) name(asked int) (name [8]byte) {
 	var b []byte
 	for _, c := range q.asked[asked] {
@@ -345,7 +344,7 @@ func (q *leadQuestion) name(asked int) (name [8]byte) {
 	return name
 }
 
-// leadsOnce counts the questions, removes those that reach a sentence after too many others in the year, and returns the documents that may
+// leadsOnce counts the questions, drops those that reach a sentence after too many others in the year, and returns the documents that can
 // still be named, clearest first.
 func (s *leadAnswers) leadsOnce(ctx context.Context, q *leadQuestion, g *grant, all []*leadDocument) ([]*leadDocument, error) {
 	named := slices.DeleteFunc(all, func(d *leadDocument) bool { return !d.group(q) })
@@ -389,7 +388,7 @@ func (s *leadAnswers) leadsOnce(ctx context.Context, q *leadQuestion, g *grant, 
 	return named, nil
 }
 
-// weight returns the weight by which documents are ordered; it depends only on disclosed data.
+// weight returns the sort weight of documents, based only on disclosed data.
 func (d *leadDocument) weight() int {
 	n := 0
 	for _, h := range d.hits {
@@ -398,7 +397,7 @@ func (d *leadDocument) weight() int {
 	return n
 }
 
-// answerLeads adds documents to t as far as the budget allows, and records them with the job.
+// answerLeads adds documents to t as the budget allows, and records them with the job.
 func (s *leadAnswers) answerLeads(ctx context.Context, q *leadQuestion, g *grant, documents []*leadDocument, i int,
 	t *concordat.LeadAnswer) error {
 	var rows []store.AnswerDocument
@@ -436,10 +435,10 @@ func (s *leadAnswers) answerLeads(ctx context.Context, q *leadQuestion, g *grant
 	return s.o.Store.Asks.Show(ctx, shown...)
 }
 
-// maxLeadHits bounds the places of one document; the protocol can number 255.
+// maxLeadHits is the maximum number of places in one document; the protocol can number 255.
 const maxLeadHits = 100
 
-// places returns where a document stands out, with the surrounding sentences that may be shown.
+// places returns where a document stands out, including surrounding sentences that can be disclosed.
 func (d *leadDocument) places() []concordat.Span {
 	show := make([]bool, len(d.spans))
 	for _, h := range d.hits {
@@ -462,7 +461,7 @@ func (d *leadDocument) places() []concordat.Span {
 	return out
 }
 
-// places rejects passages that were not disclosed as places of the document, and passages that come with text.
+// places rejects passages that were not disclosed as places of the document, or that contain text.
 func (k *known) places(passages []concordat.RevealPassage) error {
 	for i, p := range passages {
 		if p.Text != "" || !slices.ContainsFunc(k.hits, func(h store.AnswerHit) bool { return h.Span == p.Span }) {

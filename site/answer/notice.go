@@ -10,15 +10,16 @@ import (
 	"concordat/store"
 )
 
-// Bounds on the words of one notice, in bytes, and on the number of notices that one partner may send.
+// Limits on the length of one notice's text, in bytes, and on the number of notices from one partner.
 const (
 	maxWords      = 4 << 10
 	hourlyNotices = 1000
 	dailyNotices  = 5000
 )
 
-// Receive handles a partner's notice. It takes effect at once. A notice about something that this site never asked is dropped. Decisions
-// are stored for [Notices.Inbox], since the partner must be asked again. A partner that no longer wants notices of matches gets none.
+// Receive handles a partner's notice. The notice takes effect at once. A notice about something this site never asked is dropped.
+// Decisions are stored for [Notices.Inbox], since the partner has to be asked again. A partner that no longer wants notices of matches is
+// sent no more.
 func (s *Answerer) Receive(ctx context.Context, from concordat.SiteID, n *concordat.Notice) error {
 	if err := checkNotice(n); err != nil {
 		return err
@@ -29,7 +30,7 @@ func (s *Answerer) Receive(ctx context.Context, from concordat.SiteID, n *concor
 		return err
 	}
 	if refusal != nil {
-		refusal.Reason = concordat.ReasonBusy // so that the partner repeats the notice and does not give up
+		refusal.Reason = concordat.ReasonBusy // so that the partner retries instead of giving up
 		return refusal
 	}
 	line := auditNotice{Kind: n.Kind, Library: n.Library}
@@ -58,9 +59,9 @@ func (s *Answerer) endStanding(ctx context.Context, from concordat.SiteID, job c
 	return err
 }
 
-// caseNoticed records a partner's position in a case that it shares with this site. A decision by the partner about its own document ends
-// its question: the fingerprints are removed, and package retain makes a receipt. A notice overtaken by a later one changes nothing. If
-// there is no such case, the alert that opens it may still arrive, so the partner is asked to send the notice again.
+// caseNoticed records a partner's position in a case shared with this site. If the partner has decided about its own document, its
+// question ends: the fingerprints are removed, and package retain issues a receipt. A notice superseded by a later one has no effect. If
+// the case does not exist, the alert that opens it may still be on its way, so the partner is asked to resend the notice.
 func (s *Answerer) caseNoticed(ctx context.Context, from concordat.SiteID, n *concordat.Notice) error {
 	was, err := s.o.Store.Cases.Case(ctx, n.Case.ID)
 	if isNotFound(err) || err == nil && (was.Partner != from || was.Job != n.Job) {
@@ -77,7 +78,7 @@ func (s *Answerer) caseNoticed(ctx context.Context, from concordat.SiteID, n *co
 	if x.Side == store.AlertFound || x.Theirs.Decision == concordat.Undecided || was.Theirs.Decision != concordat.Undecided {
 		return s.o.Store.Cases.Keep(ctx, was, x, "partner")
 	}
-	if was.Work != "" && was.Work != store.CaseWait { // this site is deleting its own document, and receipts are made one after the other
+	if was.Work != "" && was.Work != store.CaseWait { // this site is still deleting its own document, and receipts are issued one at a time
 		return &concordat.Refusal{Reason: concordat.ReasonBusy}
 	}
 	if x.Questions, err = s.o.Store.Partners.StandingSentences(ctx, from, n.Job); err != nil {
@@ -122,8 +123,8 @@ func checkNotice(n *concordat.Notice) error {
 	return nil
 }
 
-// Outbox returns up to limit due notices for partners. The caller delivers them and calls [Notices.Delivered] or [Notices.Undelivered] for
-// each. A notice may be delivered twice.
+// Outbox returns up to limit notices due for delivery to partners. After each attempt, the caller calls [Notices.Delivered] or
+// [Notices.Undelivered]. A notice can be delivered twice.
 func (s *Notices) Outbox(ctx context.Context, limit int) ([]store.Outgoing, error) {
 	return s.o.Store.Partners.Outbox(ctx, limit)
 }
@@ -133,8 +134,8 @@ func (s *Notices) Delivered(ctx context.Context, o store.Outgoing) error {
 	return s.o.Store.Partners.Delivered(ctx, o.Seq)
 }
 
-// Undelivered schedules the next attempt to deliver a notice: after a minute, then after twice as long each time, up to six
-// hours. A notice that a partner has not accepted within thirty days is dropped.
+// Undelivered schedules the next delivery attempt: after a minute, doubling each time up to six hours. A notice that its partner has not
+// accepted within thirty days is dropped.
 func (s *Notices) Undelivered(ctx context.Context, o store.Outgoing, cause error) error {
 	now := s.o.Now()
 	if now.Sub(o.Made) > noticeLife {
@@ -147,12 +148,12 @@ func (s *Notices) Undelivered(ctx context.Context, o store.Outgoing, cause error
 
 const noticeLife = 30 * Day
 
-// Inbox returns at most limit of the decisions that partners sent, oldest first, beginning after the given number.
+// Inbox returns up to limit of the decisions received from partners, oldest first, starting after the given number.
 func (s *Notices) Inbox(ctx context.Context, after int64, limit int) ([]store.Received, error) {
 	return s.o.Store.Partners.Inbox(ctx, after, limit)
 }
 
-// TakenIn removes notices up to the given number from the inbox.
+// TakenIn removes notices from the inbox, up to and including the given number.
 func (s *Notices) TakenIn(ctx context.Context, last int64) error {
 	return s.o.Store.Partners.DropReceived(ctx, last)
 }

@@ -15,18 +15,18 @@ import (
 	"concordat/store"
 )
 
-// Limits on how much of a document is shown around its matches.
+// Limits on how much of a document is disclosed around its matches.
 const (
-	// outlineAround is how many units or sentences are shown on either side of a match that is evidence, and how near the shown part the
-	// next match must be for it to be shown with its own surroundings: more is shown if the asker's text continues to match.
+	// outlineAround is how many units or sentences are disclosed on either side of a match that is evidence. A further match this close
+	// to the disclosed part is disclosed with its own surroundings: more follows if the asker's text keeps matching.
 	outlineAround = 4
-	edgesAround   = 4  // units: two for the gaps of a passage, and two more at each end
-	revealAround  = 20 // units; a person who reads there decides
-	// Bounds of one question.
+	edgesAround   = 4  // in units: two for the gaps in a passage, and two more at each end
+	revealAround  = 20 // in units; a person there reads and decides
+	// Limits on one question.
 	maxOutlines = 200
 	maxSpans    = 256
-	maxOrdered  = 1 << 17 // words of one passage
-	maxCompared = 4 << 20 // bytes of text
+	maxOrdered  = 1 << 17 // in words per passage
+	maxCompared = 4 << 20 // in bytes of text
 )
 
 func isNotFound(err error) bool { return errors.Is(err, concordat.ErrNotFound) }
@@ -35,13 +35,13 @@ func isNotFound(err error) bool { return errors.Is(err, concordat.ErrNotFound) }
 type known struct {
 	*grant
 	set    *epochSet
-	key    []byte // for text shown to the partner
+	key    []byte // for text disclosed to the partner
 	row    store.DocumentRow
 	handle concordat.Handle
 	text   string
-	walls  []concordat.Span  // of text: template wording of the library, and lists of references, which are not shown
-	hits   []store.AnswerHit // disclosed
-	lead   bool              // the document was named because it may say the same, so only passages can be requested
+	walls  []concordat.Span  // parts of the text that are not disclosed: template wording of the library and reference lists
+	hits   []store.AnswerHit // disclosed hits
+	lead   bool              // the document was named as a lead, so only passages can be requested
 }
 
 // epochFor returns the set of an epoch for a partner.
@@ -53,8 +53,8 @@ func (s *core) epochFor(from concordat.SiteID, e concordat.Epoch) (*epochSet, er
 	return set, nil
 }
 
-// known returns a document of a job by its handle, without its text, or the reason why none of it is shown. It does not distinguish
-// between handles that were never disclosed, that were disclosed without metadata, and that belong to a text that has changed.
+// known returns a document of a job, without its text, given its handle, or the reason why none of it can be disclosed. It gives the same
+// error for handles never disclosed, handles disclosed without metadata, and handles of a text that has since changed.
 func (s *Answerer) known(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
 	h concordat.Handle) (*known, error) {
 	k, err := s.knownOrLead(ctx, from, set, job, h)
@@ -64,10 +64,10 @@ func (s *Answerer) known(ctx context.Context, from concordat.SiteID, set *epochS
 	return k, err
 }
 
-// errUntold is the same error for everything undisclosed.
+// errUntold is the common error for everything undisclosed.
 var errUntold = unknown("no such document was told in this job")
 
-// knownOrLead also accepts a document named by its meaning alone.
+// knownOrLead also accepts a document named only for its meaning.
 func (s *Answerer) knownOrLead(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
 	h concordat.Handle) (*known, error) {
 	j, err := s.o.Store.Answers.AnswerJob(ctx, from, job)
@@ -104,10 +104,10 @@ func (s *Answerer) knownOrLead(ctx context.Context, from concordat.SiteID, set *
 	return k, err
 }
 
-// errChanged is the error for a request for more of a text that has changed since the job's answer.
+// errChanged is the error for requesting more of a text that has changed since the job's answer.
 var errChanged = unknown("the document has changed or is gone: ask again")
 
-// read reads the text of the document. Its cost must be paid first.
+// read loads the text of the document. The cost must be paid beforehand.
 func (s *Answerer) read(ctx context.Context, k *known) error {
 	d, err := s.document(ctx, k.library.ID, k.row.ID)
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *Answerer) read(ctx context.Context, k *known) error {
 
 func unknown(words string) *concordat.Refusal { return refuse(concordat.ReasonUnknown, "%s", words) }
 
-// pay spends the cost of a later round, and returns the refusal if a budget is used up.
+// pay charges for a later round, and returns the refusal if a budget is exhausted.
 func (s *Answerer) pay(ctx context.Context, xs ...store.Spending) error {
 	_, refusal, err := s.spend(ctx, xs...)
 	if err == nil && refusal != nil {
@@ -132,10 +132,10 @@ func (s *Answerer) pay(ctx context.Context, xs ...store.Spending) error {
 	return err
 }
 
-// AnswerOutline answers the second round: for each requested document, which must have been disclosed to the job with metadata, it returns
-// the sentences within 4 of the matches, in the form that the library's rule names, unless the partner has the text in another form. The
-// matches must be evidence, beyond chance; this site's rule decides (see evidenceOf). Each outline costs the asker a document of its
-// budget, and units of the document's yearly budget.
+// AnswerOutline answers the second round. For each requested document, which must have been disclosed to the job with metadata, it
+// returns the sentences within 4 of the matches in the form set by the library's rule, unless the partner has the text in another form.
+// The matches must be evidence rather than chance; this site's rule decides (see evidenceOf). Each outline costs the asker one document
+// from its budget, plus units from the document's yearly budget.
 func (s *Answerer) AnswerOutline(ctx context.Context, from concordat.SiteID, a *concordat.OutlineAsk) (*concordat.Outlines, error) {
 	if len(a.Documents) == 0 || len(a.Documents) > maxOutlines {
 		return nil, fmt.Errorf("outlines of %d documents: %w", len(a.Documents), concordat.ErrInvalid)
@@ -208,8 +208,8 @@ func (s *Answerer) outline(ctx context.Context, from concordat.SiteID, a *concor
 	return o, s.show(ctx, k, form, len(o.Units), 0)
 }
 
-// ration removes from an outline units that the partner has not seen and that contain no match of the job, if the document's yearly budget
-// has no room for them.
+// ration removes from an outline units that the partner has not seen and that contain no match of the job, if they exceed the document's
+// yearly budget.
 func (s *Answerer) ration(ctx context.Context, k *known, o *concordat.Outline) error {
 	var beside []int
 	for _, u := range o.Units {
@@ -234,8 +234,8 @@ func (s *Answerer) ration(ctx context.Context, k *known, o *concordat.Outline) e
 	return nil
 }
 
-// withhold removes from an outline sentences that the partner has in another form, for example as the fingerprints of a submission that it
-// was asked about, and records the rest.
+// withhold removes from an outline sentences that the partner has in another form, for example as fingerprints of a submission it was
+// asked about, and records the rest.
 func (s *Answerer) withhold(ctx context.Context, k *known, o *concordat.Outline) error {
 	sentences, err := k.set.Profiler.Asked(k.text, func(x concordat.Span) bool {
 		return slices.ContainsFunc(o.Units, func(u concordat.OutlineUnit) bool { return u.Span.Overlaps(x) })
@@ -269,7 +269,8 @@ func (s *Answerer) withhold(ctx context.Context, k *known, o *concordat.Outline)
 	return nil
 }
 
-// show records that part of a document is shown to the partner, or refuses if it already has the text in another sketch.
+// show records that part of a document was disclosed to the partner, or refuses if the partner already has the text in a different
+// sketch.
 func (s *Answerer) show(ctx context.Context, k *known, form string, sentences, characters int) error {
 	err := s.o.Store.Asks.Show(ctx, store.Showing{Partner: k.from, Hash: k.row.Hash, Form: form, Library: k.library.ID, Document: k.row.ID,
 		Epoch: k.set.Epoch, Sentences: sentences, Characters: characters})
@@ -279,8 +280,8 @@ func (s *Answerer) show(ctx context.Context, k *known, form string, sentences, c
 	return err
 }
 
-// anchors returns the matches of the job around which an outline is shown, among the requested ordinals: those that are
-// evidence by themselves, and those near one of them. It refuses if all matches together may be chance.
+// anchors returns the job's matches around which an outline is disclosed, among the requested ordinals: matches that are evidence by
+// themselves, and those close to one of them. It refuses if all matches together could be chance.
 func (k *known) anchors(ordinals []int) ([]store.AnswerHit, error) {
 	all := make([]weighed, len(k.hits))
 	best := map[int]store.AnswerHit{}
@@ -301,7 +302,7 @@ func (k *known) anchors(ordinals []int) ([]store.AnswerHit, error) {
 	for _, n := range order {
 		kept[n] = best[n].Weight > 0
 	}
-	spread := func(order []int) { // from kept matches to neighbouring ones
+	spread := func(order []int) { // from kept matches to their neighbours
 		for i := 1; i < len(order); i++ {
 			a, b := order[i-1], order[i]
 			if kept[a] && max(a, b)-min(a, b) <= 2*outlineAround && best[b].Weight > common/2 {
@@ -325,7 +326,7 @@ func (k *known) anchors(ordinals []int) ([]store.AnswerHit, error) {
 	return out, nil
 }
 
-// words returns an outline in word sets around matches.
+// words returns an outline as word sets around matches.
 func (k *known) words(around []store.AnswerHit) (*concordat.Outline, error) {
 	spans := make([]concordat.Span, len(around))
 	for i, h := range around {
@@ -342,7 +343,7 @@ func (k *known) words(around []store.AnswerHit) (*concordat.Outline, error) {
 	return o, nil
 }
 
-// fingerprints returns an outline in fingerprints around matches.
+// fingerprints returns an outline as fingerprints around matches.
 func (k *known) fingerprints(around []store.AnswerHit) (*concordat.Outline, error) {
 	p, err := k.set.Profiler.ForIndex(concordat.Document{ID: k.row.ID, Text: k.text})
 	if err != nil {
@@ -371,9 +372,9 @@ func (k *known) fingerprints(around []store.AnswerHit) (*concordat.Outline, erro
 	return o, nil
 }
 
-// AnswerEdges answers the edge round: it returns where the asker's words occur in the same order in the requested spans, as far as these
-// are within four units of a matching sentence, and only for literal copies that are long enough. Every passage is charged, whatever is
-// found: someone who knows a copy except for the next word could otherwise try all possible words.
+// AnswerEdges answers the edge round: where the asker's words occur in the same order in the requested spans, limited to four units
+// around a matching sentence and to sufficiently long verbatim copies. Every passage is charged, whatever the result: otherwise, someone
+// who knows all of a copy but the next word could try every possible word.
 func (s *Answerer) AnswerEdges(ctx context.Context, from concordat.SiteID, a *concordat.EdgesAsk) (*concordat.Edges, error) {
 	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:]),
 		Form: store.FormEdges}
@@ -425,7 +426,7 @@ func (s *Answerer) edges(ctx context.Context, from concordat.SiteID, a *concorda
 	return e, s.show(ctx, k, store.FormEdges, 0, told)
 }
 
-// copies compares the order of the asker's words with that of the nearby parts of the spans. It returns the copies and how many
+// copies compares the order of the asker's words with that in the nearby parts of the spans. It returns the copies and the number of
 // bytes of text they cover.
 func (k *known) copies(ps []concordat.EdgePassage) (*concordat.Edges, int, error) {
 	text := align.PrepareWithout(k.text, k.walls)
@@ -445,7 +446,7 @@ func (k *known) copies(ps []concordat.EdgePassage) (*concordat.Edges, int, error
 			ours.Spans, ours.Words = append(ours.Spans, o.Spans...), append(ours.Words, o.Words...)
 		}
 		theirs.Words = p.Words
-		for i := range p.Words { // places among the asker's words, since its text stays unknown
+		for i := range p.Words { // positions among the asker's words, since the asker's text is unknown
 			theirs.Spans = append(theirs.Spans, concordat.Span{Start: i, End: i + 1})
 		}
 		found, err := align.Copies(theirs, ours, align.Options{})
@@ -462,7 +463,7 @@ func (k *known) copies(ps []concordat.EdgePassage) (*concordat.Edges, int, error
 	return e, told, nil
 }
 
-// near returns the text within around units of a sentence that the job's answer named, as ordered spans that do not touch.
+// near returns the text within around units of any sentence named in the job's answer, as ordered spans that do not touch.
 func (k *known) near(text *align.Text, around int) ([]concordat.Span, error) {
 	sketch, err := text.Sketch(k.key, align.DefaultSketchBits)
 	if err != nil {
@@ -487,7 +488,7 @@ func (k *known) near(text *align.Text, around int) ([]concordat.Span, error) {
 	return out, nil
 }
 
-// clip returns the parts of sp within the spans.
+// clip returns the parts of sp inside spans.
 func clip(sp concordat.Span, spans []concordat.Span) []concordat.Span {
 	var out []concordat.Span
 	for _, x := range spans {

@@ -11,18 +11,18 @@ import (
 	"concordat/store"
 )
 
-// leastDocuments is the minimum size of a library that answers at level existence or counts: in a smaller one, these levels
-// reveal too much about single documents.
+// leastDocuments is the minimum size of a library that answers at level existence or counts: in a smaller library, these levels reveal
+// too much about individual documents.
 const leastDocuments = 20
 
-// few is the number that replaces numbers below three at level counts.
+// few replaces numbers below three at level counts.
 const few = 2
 
-// openGate is the distance in bits within which a sentence must match before text of its document is disclosed: a more distant match can be
-// chance.
+// openGate is the distance in bits within which a sentence must match before any text of its document is disclosed: a more distant match
+// can be chance.
 const openGate = 15
 
-// Kinds of spending by partners.
+// Kinds of charges to partners.
 const (
 	spendSentences   = "sentences"
 	spendDisclosures = "disclosures"
@@ -34,7 +34,7 @@ const (
 	spendCompared    = "compared"
 	spendNotices     = "notices"
 	spendShipped     = "shipped"
-	spendVariants    = "variants" // variants that were not answered
+	spendVariants    = "variants" // unanswered variants
 	spendCells       = "lead cells"
 	spendLeads       = "lead sentences"
 	spendLeadNames   = "lead documents"
@@ -46,7 +46,7 @@ const (
 	year = 365 * Day
 )
 
-// rank returns the place of a level in concordat.Levels, or -1.
+// rank returns the index of a level in concordat.Levels, or -1.
 func rank(l concordat.Show) int { return slices.Index(concordat.Levels(), l) }
 
 // lower returns the lower of two levels.
@@ -60,24 +60,24 @@ func lower(a, b concordat.Show) concordat.Show {
 // atLeast reports whether level l includes level want.
 func atLeast(l, want concordat.Show) bool { return rank(l) >= rank(want) }
 
-// grant holds the current rights of a partner in a library.
+// grant is a partner's current access to a library.
 type grant struct {
 	from    concordat.SiteID
 	library store.Library
 	share   store.Share
-	rule    store.ShareRule // filled
+	rule    store.ShareRule // with defaults filled in
 }
 
-// refuse returns a refusal.
+// refuse returns a refusal with a formatted message.
 func refuse(r concordat.Reason, format string, args ...any) *concordat.Refusal {
 	return &concordat.Refusal{Reason: r, Words: fmt.Sprintf(format, args...)}
 }
 
-// anyPurpose covers everything that a partner does with a mirror. No ask has it.
+// anyPurpose covers everything a partner does with a mirror. No ask has this purpose.
 const anyPurpose = "\x00"
 
-// grant returns the partner's rights in a library for a purpose, or the reason why there are none. The answer is the same for closed
-// and for missing libraries.
+// grant returns the partner's access to a library for a purpose, or the reason why it has none. The answer is the same for closed and
+// nonexistent libraries.
 func (s *core) grant(ctx context.Context, from concordat.SiteID, lib concordat.LibraryID,
 	purpose string) (*grant, *concordat.Refusal, error) {
 	g := &grant{from: from}
@@ -95,7 +95,7 @@ func (s *core) grant(ctx context.Context, from concordat.SiteID, lib concordat.L
 	return g, g.refusal(s.o.Now(), purpose), nil
 }
 
-// refusal returns a refusal with the reason why nothing is answered, or nil.
+// refusal returns a refusal if nothing is answered, or nil.
 func (g *grant) refusal(now time.Time, purpose string) *concordat.Refusal {
 	if g.rule.Level == concordat.ShowNothing {
 		return refuse(concordat.ReasonLibrary, "no library %s is open to you", g.library.ID)
@@ -121,7 +121,7 @@ func (g *grant) refusal(now time.Time, purpose string) *concordat.Refusal {
 	return nil
 }
 
-// spend charges the partner, or returns the reason why it cannot.
+// spend charges the partner, or returns the reason why it cannot be charged.
 func (s *core) spend(ctx context.Context, xs ...store.Spending) ([]int, *concordat.Refusal, error) {
 	left, err := s.o.Store.Answers.Spend(ctx, xs...)
 	var over *store.Overspent
@@ -133,7 +133,7 @@ func (s *core) spend(ctx context.Context, xs ...store.Spending) ([]int, *concord
 	return left, nil, err
 }
 
-// spending returns a spending under this grant.
+// spending returns a charge under this grant.
 func (g *grant) spending(kind string, amount int, windows ...store.Window) store.Spending {
 	return store.Spending{Partner: g.from, Library: g.library.ID, Kind: kind, Amount: amount, Windows: windows}
 }
@@ -155,7 +155,7 @@ func (g *grant) characters(kind string, n int) store.Spending {
 	return g.spending(kind, n, store.Window{Within: Day, Most: g.rule.Limits.Characters})
 }
 
-// opened returns the spending of n sentences of a document with the given number of sentences: the yearly limit is a number or a
+// opened returns the charge for n sentences of a document with the given number of sentences: the yearly limit is a fixed number or a
 // twentieth of the document, whichever is more.
 func (g *grant) opened(id concordat.DocumentID, n, sentences int) store.Spending {
 	most := g.rule.Limits.Opened
@@ -167,16 +167,16 @@ func (g *grant) opened(id concordat.DocumentID, n, sentences int) store.Spending
 	return x
 }
 
-// shipped returns the spending of n documents for a mirror. The daily limit allows the mirror to be made four times, with some changes.
+// shipped returns the charge for n documents of a mirror. The daily limit allows for building the mirror four times, with some changes.
 func (g *grant) shipped(n int) store.Spending {
 	return g.spending(spendShipped, n, store.Window{Within: Day, Most: 4*g.library.Documents + 2000})
 }
 
-// maxComparisons is the maximum number of passages of one document whose edges a partner may request in a year. Several drafts
-// of a thesis need a few dozen comparisons; trying all possible next words needs 256 for one byte of the hash.
+// maxComparisons is the maximum number of passages in one document whose edges a partner can request per year. Several drafts of a thesis
+// need a few dozen comparisons; trying every possible next word takes 256 for one byte of the hash.
 const maxComparisons = 200
 
-// compared returns the spending of n comparisons with a document.
+// compared returns the charge for n comparisons with a document.
 func (g *grant) compared(id concordat.DocumentID, n int) store.Spending {
 	most := maxComparisons
 	if g.rule.Limits.Opened < 0 {
@@ -187,9 +187,9 @@ func (g *grant) compared(id concordat.DocumentID, n int) store.Spending {
 	return x
 }
 
-// Share opens a library to a partner under a rule, or replaces the rule, and returns the stored share. [Sets.KeepEpochs] makes
-// the fingerprints that its partners need. The change, the notice to the partner, the audit entry and the changes in also, for
-// example an entry that names the person, form one transaction.
+// Share opens a library to a partner under a rule, or replaces the rule, and returns the stored share. [Sets.KeepEpochs] then computes
+// the fingerprints for the library's partners. The change, the notice to the partner, the audit entry and the changes in also, for
+// example an entry that names the person responsible, form one transaction.
 func (s *Shares) Share(ctx context.Context, x store.Share, also ...func(tx *store.DB) error) (store.Share, error) {
 	if x.Rule.Leads && !atLeast(x.Rule.Level, concordat.ShowMetadata) {
 		return x, fmt.Errorf("%w: leads at level %s: they name documents, which needs level metadata or above", concordat.ErrInvalid,
@@ -220,7 +220,7 @@ func (s *Shares) Share(ctx context.Context, x store.Share, also ...func(tx *stor
 	return x, nil
 }
 
-// all runs fs in a transaction, in order, until one fails.
+// all runs fs in order within a transaction, stopping at the first failure.
 func all(tx *store.DB, fs []func(tx *store.DB) error) error {
 	for _, f := range fs {
 		if err := f(tx); err != nil {
@@ -230,7 +230,7 @@ func all(tx *store.DB, fs []func(tx *store.DB) error) error {
 	return nil
 }
 
-// Unshare closes a library to a partner, with a notice if the partner may have a mirror, all in one transaction, like Share.
+// Unshare closes a library to a partner, with a notice if the partner can have a mirror, all in one transaction, like Share.
 func (s *Shares) Unshare(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID,
 	also ...func(tx *store.DB) error) error {
 	err := s.o.Store.Atomic(ctx, func(tx *store.DB) error {
@@ -279,7 +279,7 @@ func (s *Shares) withdraw(ctx context.Context, db *store.DB, partner concordat.S
 	return db.Partners.Queue(ctx, partner, concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: lib, Words: words, At: s.o.Now()})
 }
 
-// withdrawExpired informs partners, once, about mirrors whose share has expired.
+// withdrawExpired sends partners one notice about mirrors with an expired share.
 func (s *Shares) withdrawExpired(ctx context.Context) error {
 	shares, err := s.o.Store.Answers.Shares(ctx, "", "")
 	if err != nil {
@@ -293,7 +293,7 @@ func (s *Shares) withdrawExpired(ctx context.Context) error {
 		if err := s.withdraw(ctx, s.o.Store, x.Partner, x.Library, "the share has expired"); err != nil {
 			return err
 		}
-		x.Rule.Ship = false // so that the notice is sent once, or twice after a crash
+		x.Rule.Ship = false // so that only one notice is sent, or two after a crash
 		if _, err := s.o.Store.Answers.PutShare(ctx, x); err != nil {
 			return err
 		}

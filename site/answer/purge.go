@@ -8,13 +8,12 @@ import (
 	"concordat/store"
 )
 
-// purger is an index that removes the bytes of deleted documents from the disk.
+// purger is an index that can erase deleted documents from disk.
 type purger interface {
 	Purge(ctx context.Context) error
 }
 
-// PurgeIndex removes the bytes of deleted documents of an index from the disk. state is "purged", or "left" if the index cannot
-// do that.
+// PurgeIndex erases an index's deleted documents from disk. state is "purged", or "left" if the index cannot do so.
 func PurgeIndex(ctx context.Context, x concordat.Index) (state string, err error) {
 	p, ok := x.(purger)
 	if !ok {
@@ -23,14 +22,14 @@ func PurgeIndex(ctx context.Context, x concordat.Index) (state string, err error
 	return "purged", p.Purge(ctx)
 }
 
-// Trimmed is the number of documents removed from the set of an epoch.
+// Trimmed is the number of documents removed from the set of one epoch.
 type Trimmed struct {
 	Epoch     concordat.Epoch
 	Documents int
 }
 
-// Trim removes from the sets in use the documents of a library that are not in the catalogue, and returns how many were removed from each
-// set, in order of the sets.
+// Trim removes from the sets in use the documents of a library that are missing from the catalogue, and returns the number removed from
+// each set, in the order of the sets.
 func (s *Sets) Trim(ctx context.Context, lib concordat.LibraryID) ([]Trimmed, error) {
 	s.epochs.fill.Lock()
 	defer s.epochs.fill.Unlock()
@@ -51,16 +50,16 @@ func (s *Sets) Trim(ctx context.Context, lib concordat.LibraryID) ([]Trimmed, er
 	return out, nil
 }
 
-// Purged is the outcome of [Sets.Purge] for the set of an epoch.
+// Purged is the outcome of [Sets.Purge] for one epoch's set.
 type Purged struct {
 	Epoch concordat.Epoch
-	Left  map[concordat.LibraryID]int // documents still in it
+	Left  map[concordat.LibraryID]int // documents it still contains
 	State string                      // as returned by PurgeIndex; "" if the set was not reached
 }
 
-// Purge removes from all sets the documents that are not in the catalogue, and from the disk the bytes of deleted documents in sets that
-// held any or that touched selects. It fails with concordat.ErrUnavailable for a set that holds some and is not open in this process; it
-// returns the outcome so far together with the error.
+// Purge removes documents missing from the catalogue from all sets. It also erases deleted documents from disk in sets that contained any
+// or that touched selects. If a set contains some and is not open in this process, it fails with concordat.ErrUnavailable, and returns
+// the outcome so far with the error.
 func (s *Sets) Purge(ctx context.Context, libraries []concordat.LibraryID,
 	touched func(concordat.Epoch) bool) ([]Purged, error) {
 	s.epochs.fill.Lock()
@@ -72,7 +71,7 @@ func (s *Sets) Purge(ctx context.Context, libraries []concordat.LibraryID,
 	var out []Purged
 	for _, row := range rows {
 		if !row.Replaced.IsZero() && !s.o.Now().Before(row.Replaced.Add(EpochGrace)) {
-			continue // retired: its index is deleted as a whole
+			continue // retired; its whole index is deleted
 		}
 		p := Purged{Epoch: row.Epoch, Left: map[concordat.LibraryID]int{}}
 		err := s.purge(ctx, &p, libraries, touched(row.Epoch))
@@ -84,7 +83,7 @@ func (s *Sets) Purge(ctx context.Context, libraries []concordat.LibraryID,
 	return out, nil
 }
 
-// purge does the work of Purge for the set of one epoch.
+// purge implements Purge for the set of one epoch.
 func (s *Sets) purge(ctx context.Context, p *Purged, libraries []concordat.LibraryID, touched bool) error {
 	set := s.epoch(p.Epoch)
 	for _, lib := range libraries {

@@ -9,14 +9,14 @@ import (
 	"concordat/store"
 )
 
-// question is one ask of one partner being answered.
+// question is a partner's ask that is being answered.
 type question struct {
 	from     concordat.SiteID
 	ask      *concordat.Ask
 	set      *epochSet
-	first    bool // the ask is the first of its job that finds anything
+	first    bool // this is the job's first ask with any results
 	excluded map[[16]byte]bool
-	withheld map[concordat.LibraryID]int // sentences that were not answered; see once
+	withheld map[concordat.LibraryID]int // sentences left unanswered; see once
 }
 
 func newQuestion(from concordat.SiteID, a *concordat.Ask, set *epochSet) *question {
@@ -27,23 +27,23 @@ func newQuestion(from concordat.SiteID, a *concordat.Ask, set *epochSet) *questi
 	return q
 }
 
-// found is a document that matches, with its hits of one ask.
+// found is a matching document with its hits from one ask.
 type found struct {
 	row    store.DocumentRow
 	handle concordat.Handle
 	hits   []hit
-	// before are the hits of earlier asks of the job.
+	// before holds the hits of the job's earlier asks.
 	before []store.AnswerHit
 }
 
-// hit is a Hit with its undisclosed values; its Document is set when it is disclosed.
+// hit is a Hit with data that is not disclosed; its Document is set on disclosure.
 type hit struct {
 	concordat.Hit
 	match   concordat.Match
-	holders int  // number of documents of the library that the question came near
-	weight  int  // as evidence
-	paged   bool // many documents hold the sentence, but it is part of a page
-	blurred bool // the hit is disclosed as near, and weighs no more than a near one
+	holders int  // number of documents in the library that the question came close to
+	weight  int  // weight as evidence
+	paged   bool // many documents contain the sentence, but it is part of a page
+	blurred bool // disclosed as near, and weighing no more than a near hit
 }
 
 // name returns a name that identifies an asked sentence.
@@ -51,19 +51,19 @@ func (q *question) name(sentence int) [8]byte {
 	return q.set.sentence(q.from, q.ask.Job, q.ask.Sentences[sentence].Fingerprint)
 }
 
-// handle returns the pseudonym of a document for one asker. It is the same in all of that asker's jobs, but different for other askers.
+// handle returns a document's pseudonym for one asker. It is the same in all of that asker's jobs, and differs between askers.
 func (e *epochSet) handle(from concordat.SiteID, lib concordat.LibraryID, id concordat.DocumentID) concordat.Handle {
 	return keyedID(e.HandleKey, "concordat/handle/1", []byte(from), []byte(lib), []byte(id))
 }
 
-// sentence returns a name that identifies an asked sentence within a job, so that its fingerprint need not be stored.
+// sentence returns a name that identifies an asked sentence within a job, which avoids storing its fingerprint.
 func (e *epochSet) sentence(from concordat.SiteID, job concordat.JobID, f concordat.Fingerprint) [8]byte {
-	b, _ := f.AppendBinary(nil) // never fails
+	b, _ := f.AppendBinary(nil) // this never fails
 	id := keyedID(e.HandleKey, "concordat/asked-sentence/1", []byte(from), job[:], b)
 	return [8]byte(id[:8])
 }
 
-// keyedID returns the first 16 bytes of HMAC-SHA256 over a label and parts, each after its length.
+// keyedID returns the first 16 bytes of HMAC-SHA256 over a label and parts, each prefixed with its length.
 func keyedID(key []byte, label string, parts ...[]byte) (id [16]byte) {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(label))

@@ -17,25 +17,25 @@ import (
 	"concordat/store"
 )
 
-// Bounds of a reveal.
+// Limits on a reveal.
 const (
-	maxPassageText = 64 << 10 // bytes of the asker's text for one passage
+	maxPassageText = 64 << 10 // bytes of the asker's text for each passage
 	maxReason      = 4 << 10
-	maxPending     = 100 // requests of one partner that wait for a person
-	// sentenceLetters is the length of text that counts as one opened sentence.
+	maxPending     = 100 // a partner's requests awaiting a person's decision
+	// sentenceLetters is the number of letters that count as one opened sentence.
 	sentenceLetters = 150
-	// leastShared is the share of the asker's own words, by their letters, that a passage must contain for any of them to be disclosed: the
-	// asker must already have nearly all of the passage.
+	// leastShared is the share of the asker's own words, by letters, that a passage must contain before any are disclosed: the asker must
+	// already have nearly all of the passage.
 	leastShared = 0.5
 )
 
-// AnswerReveal shows more of passages of a document that the job's answer named. Each passage must hold a sentence that matched
-// closely.
+// AnswerReveal discloses more of the passages of a document named in the job's answer. Each passage must contain a closely matching
+// sentence.
 //
-// At level overlap it returns the runs of the asker's own words that each passage has in the same order, and nothing else, in particular
-// no word that the asker did not send. At level passage a person decides first; a repeated question returns the state of the request,
-// and the passages once it is granted. Every question is charged before the document is read, whether the passage is then shown or
-// refused, and counts towards the document's yearly limit; all refusals give the same reason.
+// At level overlap, it returns the runs of the asker's own words that occur in each passage in the same order, and in particular no word
+// that the asker did not send. At level passage, a person decides first; repeating the question returns the state of the request, and the
+// passages once it is granted. Every question is charged before the document is read, whether it is then granted or refused, and counts
+// towards the document's yearly limit; all refusals give the same reason.
 func (s *Answerer) AnswerReveal(ctx context.Context, from concordat.SiteID, a *concordat.RevealAsk) (*concordat.Revealed, error) {
 	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:])}
 	r, err := s.reveal(ctx, from, a, &line)
@@ -95,8 +95,8 @@ func checkReveal(a *concordat.RevealAsk) error {
 	return nil
 }
 
-// look charges for reading passages, and then refuses, without saying why, those that are not text of the document, are far from
-// close matches, or are much shorter than the text sent for them, which would be many guesses at once.
+// look charges for reading passages. Then it refuses, without a reason, those that are not text of the document, are far from close
+// matches, or are much shorter than the text sent for them, which would amount to many guesses at once.
 func (s *Answerer) look(ctx context.Context, k *known, a *concordat.RevealAsk) error {
 	n := openedSentences(a.Passages)
 	if err := s.pay(ctx, k.disclosures(n), k.opened(k.row.ID, n, k.row.Sentences)); err != nil {
@@ -124,7 +124,7 @@ func (s *Answerer) look(ctx context.Context, k *known, a *concordat.RevealAsk) e
 	return nil
 }
 
-// openedSentences returns the number of sentences as which passages count.
+// openedSentences returns the number of sentences that passages count as.
 func openedSentences(ps []concordat.RevealPassage) int {
 	n := 0
 	for _, p := range ps {
@@ -133,7 +133,7 @@ func openedSentences(ps []concordat.RevealPassage) int {
 	return n
 }
 
-// open charges for the characters of passages that were read and shows their overlap, or all of them if text is set.
+// open charges for the characters of the passages read, and discloses their overlap, or all of them if text is set.
 func (s *Answerer) open(ctx context.Context, k *known, a *concordat.RevealAsk, out *concordat.Revealed, text bool,
 	line *auditDocument) (*concordat.Revealed, error) {
 	n, chars := openedSentences(a.Passages), 0
@@ -165,7 +165,8 @@ func (s *Answerer) open(ctx context.Context, k *known, a *concordat.RevealAsk, o
 	return out, nil
 }
 
-// overlap returns the runs of words of text that passage has in the same order, or none if they make up less than leastShared of text.
+// overlap returns the runs of words in text that occur in passage in the same order, or nil if they make up less than leastShared of
+// text.
 func overlap(text, passage string) []concordat.Span {
 	var out []concordat.Span
 	shared := 0
@@ -188,7 +189,7 @@ func letters(s string) int {
 	return n
 }
 
-// passages answers a request for full passages according to its state.
+// passages answers a request for full passages, depending on its state.
 func (s *Answerer) passages(ctx context.Context, k *known, a *concordat.RevealAsk, line *auditDocument) (*concordat.Revealed, error) {
 	line.Form = store.FormPassage
 	spans := make([]concordat.Span, len(a.Passages))
@@ -209,8 +210,7 @@ func (s *Answerer) passages(ctx context.Context, k *known, a *concordat.RevealAs
 	return s.open(ctx, k, a, out, true, line)
 }
 
-// request returns the partner's request for these passages, and creates it if there is none, or only an expired one without a
-// decision.
+// request returns the partner's request for these passages, creating it if there is none or if it expired undecided.
 func (s *Answerer) request(ctx context.Context, k *known, a *concordat.RevealAsk, spans []concordat.Span) (store.Disclosure, error) {
 	all, err := s.o.Store.Answers.DisclosuresOf(ctx, store.DisclosureIn, k.from, a.Job, a.Handle)
 	if err != nil {
@@ -244,30 +244,28 @@ func (s *Answerer) request(ctx context.Context, k *known, a *concordat.RevealAsk
 	return d, s.o.Store.Answers.PutDisclosure(ctx, d)
 }
 
-// expire marks a request as expired once its time is up.
+// expire marks a request as expired if its time is up.
 func (s *Requests) expire(ctx context.Context, d store.Disclosure) (store.Disclosure, error) {
 	open := d.State == concordat.DisclosurePending || d.State == concordat.DisclosureGranted
 	if !open || d.Until.IsZero() || s.o.Now().Before(d.Until) {
 		return d, nil
 	}
 	err := s.o.Store.Answers.SetDisclosure(ctx, d.ID, d.State, concordat.DisclosureExpired, d.Actor, d.Words, d.Until)
-	if isNotFound(err) { // it has just been decided
+	if isNotFound(err) { // it was just decided
 		return s.o.Store.Answers.Disclosure(ctx, d.ID)
 	}
 	d.State = concordat.DisclosureExpired
 	return d, err
 }
 
-// Disclosures returns at most limit requests for passages, the latest first: those in the given state, or in any if it is
-// empty.
+// Disclosures returns up to limit requests for passages, latest first, in the given state, or in any state if it is empty.
 func (s *Requests) Disclosures(ctx context.Context, state string, limit int) ([]store.Disclosure, error) {
 	out, _, err := s.DisclosuresAfter(ctx, state, "", limit)
 	return out, err
 }
 
-// DisclosuresAfter returns what Disclosures does, beginning after the request with an ID. next is the ID to continue from,
-// or empty if there are no more requests. If a state is given, there may be more requests even if fewer than limit are
-// returned.
+// DisclosuresAfter is like Disclosures, starting after the request with the given ID. next is the ID to continue from, or empty if there
+// are no more requests. With a state, there can be more requests even if fewer than limit are returned.
 func (s *Requests) DisclosuresAfter(ctx context.Context, state, id string, limit int) (out []store.Disclosure, next string, err error) {
 	all, err := s.o.Store.Answers.DisclosuresAfter(ctx, id, limit)
 	if err != nil {
@@ -289,17 +287,17 @@ func (s *Requests) DisclosuresAfter(ctx context.Context, state, id string, limit
 	return out, next, nil
 }
 
-// MaxWords bounds the message about a decision to a partner, in bytes.
+// MaxWords is the maximum length in bytes of the message to a partner about a decision.
 const MaxWords = 10_000
 
-// The errors of messages to a partner.
+// Errors about the message to a partner.
 var (
 	ErrNoWords   = fmt.Errorf("the partner is told the reason: write a few words: %w", concordat.ErrInvalid)
 	ErrLongWords = fmt.Errorf("the partner is told %d bytes at most: %w", MaxWords, concordat.ErrInvalid)
 )
 
-// Decide grants or refuses a pending request, and sends the partner the decision with words, which a refusal requires
-// (ErrNoWords, ErrLongWords). The passages of a granted request can be read for as long as the library's rule allows.
+// Decide grants or refuses a pending request, and sends the partner the decision with a message, which is mandatory for a refusal
+// (ErrNoWords, ErrLongWords). The passages of a granted request remain readable for as long as the library's rule allows.
 func (s *Requests) Decide(ctx context.Context, id, actor string, granted bool, words string) (store.Disclosure, error) {
 	to := concordat.DisclosureRefused
 	if granted {
@@ -308,7 +306,8 @@ func (s *Requests) Decide(ctx context.Context, id, actor string, granted bool, w
 	return s.decide(ctx, id, concordat.DisclosurePending, to, actor, words)
 }
 
-// Withdraw withdraws a grant, and sends the partner the reason, as Decide does for a refusal. The partner keeps what it has read.
+// Withdraw revokes a grant and sends the partner the reason, which is subject to the same limits as a refusal in Decide. The partner
+// keeps what it has already read.
 func (s *Requests) Withdraw(ctx context.Context, id, actor, words string) (store.Disclosure, error) {
 	return s.decide(ctx, id, concordat.DisclosureGranted, concordat.DisclosureWithdrawn, actor, words)
 }
@@ -360,7 +359,7 @@ func (s *Requests) decide(ctx context.Context, id, from, to, actor, words string
 	return s.o.Store.Answers.Disclosure(ctx, id)
 }
 
-// approval returns how long a grant lasts. This is the default if the library is no longer open to the partner.
+// approval returns how long a grant lasts. If the library is no longer open to the partner, that is the default.
 func (s *Requests) approval(ctx context.Context, d store.Disclosure) (time.Duration, error) {
 	x, err := s.o.Store.Answers.Share(ctx, d.Library, d.Partner)
 	if isNotFound(err) {
@@ -372,7 +371,7 @@ func (s *Requests) approval(ctx context.Context, d store.Disclosure) (time.Durat
 	return x.Rule.Filled().Approval, nil
 }
 
-// Asked returns a partner's request with its passages, for the person who decides. It fails with concordat.ErrNotFound if the
+// Asked returns a partner's request with its passages, for the person who has to decide. It fails with concordat.ErrNotFound if the
 // document has changed or is gone.
 func (s *Requests) Asked(ctx context.Context, id string) (store.Disclosure, []string, error) {
 	d, err := s.o.Store.Answers.Disclosure(ctx, id)

@@ -11,15 +11,15 @@ import (
 	"concordat/store"
 )
 
-// A shipment ends when it reaches one of these bounds.
+// A shipment ends when it reaches one of these limits.
 const (
 	shipDocuments = 200
 	shipSentences = 20_000
 )
 
-// AnswerShip returns the changes in a library since the partner's cursor, as fingerprints of whole documents, in the order of
-// the changes. It fails with a *concordat.Refusal with ReasonUnknown if the cursor is from another set; the partner then drops
-// its mirror and begins again. A text that the partner has as word sets is not shipped, but reported as withheld.
+// AnswerShip returns the changes in a library since the partner's cursor, as fingerprints of whole documents, in the order in which they
+// were made. If the cursor belongs to another set, it fails with a *concordat.Refusal with ReasonUnknown; the partner then drops its
+// mirror and starts over. A text that the partner has as word sets is reported as withheld rather than shipped.
 func (s *Answerer) AnswerShip(ctx context.Context, from concordat.SiteID, a *concordat.ShipAsk) (*concordat.Shipment, error) {
 	line := auditShip{Epoch: a.Epoch.String(), Library: cut(a.Library)}
 	out, err := s.ship(ctx, from, a)
@@ -67,8 +67,8 @@ func (s *Answerer) ship(ctx context.Context, from concordat.SiteID, a *concordat
 	return out, s.o.Store.Answers.AddShipped(ctx, from, set.Epoch, shipped)
 }
 
-// shipPage adds the changes after a number to out. It returns the records of the changes that the mirror receives, and the number of the
-// last change examined.
+// shipPage adds the changes after the given number to out. It returns the records of the changes sent, and the number of the last change
+// examined.
 func (s *Answerer) shipPage(ctx context.Context, set *epochSet, g *grant, after int64,
 	out *concordat.Shipment) (shipped []store.Shipped, last int64, err error) {
 	changes, err := s.o.Store.Answers.EpochChanges(ctx, set.Epoch, g.library.ID, after, shipDocuments)
@@ -105,7 +105,7 @@ func (s *Answerer) shipPage(ctx context.Context, set *epochSet, g *grant, after 
 	return shipped, last, nil
 }
 
-// shipOne returns a changed document in the form of a shipment, or nil if it is not shipped.
+// shipOne returns a changed document for shipment, or nil if it is not shipped.
 func (s *Answerer) shipOne(ctx context.Context, set *epochSet, g *grant,
 	c store.EpochDocument) (*concordat.ShippedDocument, string, error) {
 	d := &concordat.ShippedDocument{Handle: set.handle(g.from, g.library.ID, c.ID)}
@@ -114,7 +114,7 @@ func (s *Answerer) shipOne(ctx context.Context, set *epochSet, g *grant,
 	}
 	row, err := s.o.Store.Answers.HeldDocument(ctx, set.Epoch, g.library.ID, c.ID)
 	if isNotFound(err) {
-		return nil, "", nil // it is changing, and will appear again with a later number
+		return nil, "", nil // it is still changing, and will reappear with a later number
 	}
 	if err != nil {
 		return nil, "", err
@@ -130,7 +130,7 @@ func (s *Answerer) shipOne(ctx context.Context, set *epochSet, g *grant,
 	err = s.o.Store.Asks.Show(ctx, store.Showing{Partner: g.from, Hash: row.Hash, Form: store.FormFingerprints, Library: g.library.ID,
 		Document: c.ID, Epoch: set.Epoch, Sentences: len(p.Indexed)})
 	if errors.Is(err, concordat.ErrRefused) {
-		d.Withheld = true // an earlier text may be in the mirror, and the partner must know that this one is not
+		d.Withheld = true // the mirror can contain an earlier text, and the partner must learn that this one is missing
 		return d, row.Hash, nil
 	}
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *Answerer) shipOne(ctx context.Context, set *epochSet, g *grant,
 	return d, row.Hash, nil
 }
 
-// shipRemoval returns d as removed if the partner has it, otherwise nil.
+// shipRemoval returns d marked as removed if the partner has it, otherwise nil.
 func (s *Answerer) shipRemoval(ctx context.Context, set *epochSet, g *grant,
 	d *concordat.ShippedDocument) (*concordat.ShippedDocument, string, error) {
 	_, err := s.o.Store.Answers.ShippedDocument(ctx, g.from, set.Epoch, d.Handle)
@@ -158,14 +158,14 @@ func (s *Answerer) shipRemoval(ctx context.Context, set *epochSet, g *grant,
 
 const cursorBytes = 24
 
-// cursor returns the name of a position in the changes of a library, for one partner.
+// cursor encodes a position in the changes of a library, for one partner.
 func (e *epochSet) cursor(from concordat.SiteID, lib concordat.LibraryID, seq int64) []byte {
 	b := binary.BigEndian.AppendUint64(nil, uint64(seq))
 	tag := keyedID(e.HandleKey, "concordat/cursor/1", []byte(from), []byte(e.Epoch.String()), []byte(lib), b)
 	return append(b, tag[:]...)
 }
 
-// readCursor returns the position of the asker's cursor, or 0 if there is none.
+// readCursor decodes the position of the asker's cursor, or returns 0 if there is none.
 func (e *epochSet) readCursor(from concordat.SiteID, a *concordat.ShipAsk) (int64, error) {
 	if len(a.Cursor) == 0 {
 		return 0, nil
@@ -182,7 +182,7 @@ func (e *epochSet) readCursor(from concordat.SiteID, a *concordat.ShipAsk) (int6
 	return 0, unknown("the cursor belongs to another set: start again")
 }
 
-// OpenTo returns the libraries that are open to a partner, in order, with the dates of those that are not open yet.
+// OpenTo returns the libraries that are or will be open to a partner, in order, with the opening dates of the latter.
 func (s *Answerer) OpenTo(ctx context.Context, from concordat.SiteID) (*concordat.Catalogue, error) {
 	shares, err := s.o.Store.Answers.Shares(ctx, "", from)
 	if err != nil {
@@ -230,7 +230,7 @@ func (s *Answerer) openLibrary(ctx context.Context, g *grant) (*concordat.OpenLi
 	return l, nil
 }
 
-// roundUp returns n rounded up to two digits, so that a catalogue does not reveal single documents.
+// roundUp rounds n up to two significant digits, so that a catalogue does not reveal individual documents.
 func roundUp(n int) int {
 	unit := 1
 	for n > 100*unit {

@@ -15,11 +15,11 @@ import (
 // Standing questions.
 const (
 	standingLife = year
-	// maxStanding is the maximum number of standing sentences of one partner in an epoch, some 100 bytes of memory each.
+	// maxStanding is the maximum number of a partner's standing sentences in an epoch; each takes some 100 bytes of memory.
 	maxStanding = 200_000
 )
 
-// keepStanding stores the ask so that later documents of the library can be reported, if both sides agree.
+// keepStanding stores the ask so that later documents in the library can be reported, if both sides agree.
 func (s *Sets) keepStanding(ctx context.Context, q *question, g *grant) (bool, error) {
 	if !q.ask.Standing || !g.rule.Standing {
 		return false, nil
@@ -38,11 +38,11 @@ func (s *Sets) keepStanding(ctx context.Context, q *question, g *grant) (bool, e
 	return err == nil, err
 }
 
-// standingTable holds the sentences of all standing questions of an epoch by their bands.
+// standingTable indexes the sentences of an epoch's standing questions by band.
 type standingTable struct {
 	asks      []store.StandingAsk
 	sentences []standingSentence
-	bands     [concordat.Bands]map[uint32][]int32 // to indices in sentences
+	bands     [concordat.Bands]map[uint32][]int32 // values index sentences
 }
 
 type standingSentence struct {
@@ -68,7 +68,7 @@ func newStandingTable(asks []store.StandingAsk) *standingTable {
 	return t
 }
 
-// near calls each with every standing sentence whose probe reaches f, each once. An index that holds only f would give the same answer.
+// near calls each once with every standing sentence whose probe reaches f. An index containing only f would give the same answer.
 func (t *standingTable) near(f concordat.Fingerprint, each func(standingSentence)) {
 	var places []int32
 	for band := range t.bands {
@@ -98,7 +98,7 @@ func sharesBand(f, g concordat.Fingerprint) bool {
 	return false
 }
 
-// standing returns the table of an epoch's standing questions.
+// standing returns an epoch's table of standing questions.
 func (s *Sets) standing(ctx context.Context, e *epochSet) (*standingTable, error) {
 	e.mu.Lock()
 	t := e.asks
@@ -114,7 +114,7 @@ func (s *Sets) standing(ctx context.Context, e *epochSet) (*standingTable, error
 	t = newStandingTable(asks)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.changes == changes { // no question arrived while these were read
+	if e.changes == changes { // no question arrived while reading
 		e.asks = t
 	}
 	return t, nil
@@ -126,7 +126,7 @@ func (e *epochSet) standingChanges() int {
 	return e.changes
 }
 
-// forgetStanding makes the next call of standing read the questions again.
+// forgetStanding makes the next call to standing read the questions again.
 func (e *epochSet) forgetStanding() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -134,7 +134,7 @@ func (e *epochSet) forgetStanding() {
 	e.changes++
 }
 
-// alert looks for standing questions matched by documents just put into the set, and puts the permitted answers into the outbox. It may be
+// alert finds standing questions matched by documents just added to the set, and puts the permitted answers in the outbox. It can be
 // called again for the same documents: no match is reported twice.
 func (s *Sets) alert(ctx context.Context, e *epochSet, lib concordat.LibraryID, profiles []*concordat.Profile, hashes []string) error {
 	t, err := s.standing(ctx, e)
@@ -157,7 +157,7 @@ func (s *Sets) alert(ctx context.Context, e *epochSet, lib concordat.LibraryID, 
 	return nil
 }
 
-// find adds a document's matches with each question about its library.
+// find adds a document's matches with every question about its library.
 func (t *standingTable) find(p *concordat.Profile, lib concordat.LibraryID, by [][]concordat.Match) {
 	for ordinal, sentence := range p.Indexed {
 		t.near(sentence.Fingerprint, func(x standingSentence) {
@@ -171,7 +171,7 @@ func (t *standingTable) find(p *concordat.Profile, lib concordat.LibraryID, by [
 	}
 }
 
-// alertOne reports documents that answer one standing question. present has the hashes of their texts.
+// alertOne reports the documents that answer one standing question. present contains the hashes of their texts.
 func (s *Sets) alertOne(ctx context.Context, e *epochSet, lib concordat.LibraryID, x *store.StandingAsk, matches []concordat.Match,
 	present map[concordat.DocumentID]string) error {
 	g, refusal, err := s.grant(ctx, x.Partner, lib, x.Ask.Purpose)
@@ -219,7 +219,7 @@ func (s *Sets) alertOne(ctx context.Context, e *epochSet, lib concordat.LibraryI
 	}
 	order(t)
 	countHolders(t)
-	// The notice is sent before it is recorded, so that a crash in between causes it to be sent twice rather than never.
+	// The notice goes out before it is recorded, so that a crash in between repeats the notice rather than losing it.
 	n := concordat.Notice{Kind: concordat.NoticeAlert, Job: x.Ask.Job, Library: lib, Answer: t, Asked: len(x.Ask.Sentences), At: s.o.Now()}
 	if err := s.o.Store.Partners.Queue(ctx, x.Partner, n); err != nil {
 		return err
@@ -233,8 +233,8 @@ func (s *Sets) alertOne(ctx context.Context, e *epochSet, lib concordat.LibraryI
 	return s.audit(ctx, "", "alert", auditNotice{Kind: concordat.NoticeAlert, Job: hex.EncodeToString(x.Ask.Job[:]), Library: lib})
 }
 
-// alertOwner stores an alert about a notice to a partner: this site's officers see the pair of documents exactly as the partner
-// sees it. Below level metadata a document has only its pseudonym, and below counts no document is named.
+// alertOwner stores an alert about a notice to a partner, so that officers here see the pair of documents exactly as the partner does.
+// Below level metadata, a document appears only under its pseudonym; below counts, no document is named.
 func (s *Sets) alertOwner(ctx context.Context, x *store.StandingAsk, t *concordat.SiteAnswer, all []*found) error {
 	l := &t.Libraries[0]
 	a := store.Alert{Side: store.AlertTold, At: s.o.Now(), Partner: x.Partner, Job: hex.EncodeToString(x.Ask.Job[:]), Purpose: x.Ask.Purpose,
@@ -256,7 +256,7 @@ func (s *Sets) alertOwner(ctx context.Context, x *store.StandingAsk, t *concorda
 		one.Sentences, one.Spans = d.Matches, compare.Joined(one.Spans)
 		if len(one.Spans) > 0 {
 			one.Source.Document, one.Title, one.Author = f.row.ID, f.row.Title, f.row.Author
-		} else { // reported without saying which
+		} else { // reported without naming any
 			one.Source.Document = concordat.DocumentID(hex.EncodeToString(d.Handle[:]))
 		}
 		if err := s.openCase(ctx, x, one, d.Handle); err != nil {
@@ -266,7 +266,7 @@ func (s *Sets) alertOwner(ctx context.Context, x *store.StandingAsk, t *concorda
 	return nil
 }
 
-// openCase stores an alert of the owner, and opens the case that this site and the partner share about it.
+// openCase stores an alert for the owner, and opens the case about it that this site shares with the partner.
 func (s *Sets) openCase(ctx context.Context, x *store.StandingAsk, a store.Alert, h concordat.Handle) error {
 	if _, err := s.o.Store.Alerts.PutAlert(ctx, a); err != nil {
 		return err
@@ -282,12 +282,12 @@ func (f *found) span(ordinal int) concordat.Span {
 	return f.hits[i].match.Span
 }
 
-// news returns a new document, or nil if the partner may not learn of it or already has.
+// news returns a newly matching document, or nil if the partner already has it or is not allowed to learn of it.
 func (s *Sets) news(ctx context.Context, q *question, g *grant, lib concordat.LibraryID, id concordat.DocumentID,
 	hash string) (*found, error) {
 	row, err := s.o.Store.Catalogue.DocumentRow(ctx, lib, id)
 	if isNotFound(err) || err == nil && (row.Hash != hash || q.leftOut(g, row.Author)) {
-		return nil, nil // either it has changed again and will be reported later, or it is not disclosed
+		return nil, nil // it has changed again and will be reported later, or it is not disclosed
 	}
 	if err != nil {
 		return nil, err

@@ -9,10 +9,10 @@ import (
 	"concordat/site/compare"
 )
 
-// A partner gets no answers about wording that a library hands out, since everyone who was given it has it. The owner recognises it by the
-// fingerprints of its templates' sentences under the key of the epoch, since questions have this form.
+// A partner gets no answers about wording that a library hands out: everyone who received it has it. The owner recognises it by
+// fingerprinting the sentences of its templates with the epoch's key, since questions come in that form.
 
-// askedTemplates returns which of the asked sentences are wording of a template of the library, or nearly so.
+// askedTemplates returns the asked sentences that are template wording of the library, or nearly so.
 func (s *Answerer) askedTemplates(ctx context.Context, q *question, g *grant) (map[int]bool, error) {
 	texts, err := s.templates(ctx, g.library.ID)
 	if err != nil {
@@ -39,8 +39,8 @@ func (s *Answerer) askedTemplates(ctx context.Context, q *question, g *grant) (m
 	return out, nil
 }
 
-// unshown returns the parts of a library's text that partners are not shown, in order and disjoint: the wording of the library's templates,
-// and lists of references. Neither is evidence.
+// unshown returns the parts of a library's text that are never disclosed to partners, in text order without overlaps: template wording of
+// the library, and reference lists. Neither is evidence.
 func (s *Answerer) unshown(ctx context.Context, lib concordat.LibraryID, text string) ([]concordat.Span, error) {
 	texts, err := s.templates(ctx, lib)
 	if err != nil {

@@ -14,26 +14,26 @@ import (
 	"concordat/store"
 )
 
-// A partner that may ask about any number of slightly different fingerprints can find out the fingerprint of a sentence that it nearly has:
-// each answer shows whether the change came nearer. So sentences of one ask that are variants of each other are answered once, only a
-// limited number of different questions is answered about each of this site's sentences in a year, and each question learns less than the
-// previous one. Misses count too if the partner notices them.
+// A partner that can ask about any number of slightly different fingerprints can discover the fingerprint of a sentence that it nearly
+// has: each answer shows whether a change brought it closer. Variants of a sentence within one ask are therefore answered only once, only
+// a limited number of different questions is answered about each of this site's sentences per year, and each question learns less than
+// the one before. Misses count too if the partner can notice them.
 
 const (
-	// maxVariants is the maximum number of different questions that are answered about one sentence for one partner within a year. The
-	// first is answered in steps: same, near, far, or beyond the gate. For the next ones, up to steppedVariants, the answer is whether
-	// they are very near, and for all others whether they are the same.
+	// maxVariants is the maximum number of different questions about one sentence answered for one partner within a year. The answer to
+	// the first is one of four steps: same, near, far, or beyond the gate. The next ones, up to steppedVariants, learn only whether they
+	// are very near; all others learn only whether they are the same.
 	maxVariants, steppedVariants = 4, 3
-	// variantBits is the distance within which two sentences of one ask are variants.
+	// variantBits is the distance within which two sentences of an ask are variants of each other.
 	variantBits = profile.MaxGate
-	// approachHashes and approachBits are the distances beyond the gate up to which a question counts.
+	// approachHashes and approachBits are the distances beyond the gate within which a question still counts.
 	approachHashes, approachBits = 2, 4
-	// firstBlur and laterBlur are the largest numbers of hashes by which the borders of the steps are moved, differently for each question;
-	// veryNear is how many hashes nearer than near a later question must be.
+	// firstBlur and laterBlur are the maximum number of hashes by which step boundaries are shifted, differently for each question.
+	// veryNear is how many hashes closer than near a later question must be.
 	firstBlur, laterBlur, veryNear = 2, 3, 3
 )
 
-// query returns the question to the index: matches within the gate, and matches slightly beyond it.
+// query returns the query to the index: matches within the gate or slightly beyond it.
 func (q *question) query(g *grant) *concordat.Query {
 	query := &concordat.Query{Scheme: q.ask.Scheme, Libraries: []concordat.LibraryID{g.library.ID}, Probe: q.ask.Probe,
 		MaxDistance: profile.MaxGate + approachBits, Limit: compare.MatchLimit}
@@ -46,23 +46,22 @@ func (q *question) query(g *grant) *concordat.Query {
 	return query
 }
 
-// within returns how close a match is, and whether it may be disclosed: whether it is within the gates of the sentence and of
-// the rule.
+// within returns how close a match is, and whether it can be disclosed because it is within the gates of both the sentence and the rule.
 func (q *question) within(g *grant, m concordat.Match) (concordat.Closeness, bool) {
 	c, ok := q.set.Profiler.Closeness(concordat.Sentence{Gate: q.ask.Sentences[m.Sentence].Gate}, m)
 	return c, ok && (g.rule.Closeness == 0 || m.Distance <= g.rule.Closeness)
 }
 
-// variant is an asked fingerprint with the sentences of the library that it came near.
+// variant is an asked fingerprint with the library sentences that it came close to.
 type variant struct {
 	fingerprint concordat.Fingerprint
 	question    store.Question
-	sentences   []int // sentences of the ask
+	sentences   []int // sentences in the ask
 }
 
-// once counts the questions of an ask, and returns the documents with the hits that may be disclosed: those of answered questions, in the
-// remaining steps. If too many variants of a question were asked, it is not answered for any document, since wording would seem rarer
-// than it is if only some documents were left out.
+// once counts the questions of an ask, and returns the documents with the hits that can be disclosed: those of answered questions, in the
+// steps still available. A question asked in too many variants goes unanswered for every document: leaving out only some would make
+// wording seem rarer than it is.
 func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []concordat.Match, docs []*found) ([]*found, error) {
 	if len(docs) == 0 {
 		return nil, nil
@@ -118,8 +117,8 @@ func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []co
 	return slices.DeleteFunc(docs, func(f *found) bool { return len(f.hits) == 0 }), nil
 }
 
-// missed returns the sentences in the documents seen that a question nearly reached but did not find, since none of their bands is near. A
-// sentence that is not found reveals as much as one that is found. The texts of the documents are fingerprinted for this purpose.
+// missed returns the sentences in documents already seen that a question nearly reached but did not find, because no band is close. A
+// miss reveals as much as a match. It fingerprints the texts of the documents to find them.
 func (s *Answerer) missed(ctx context.Context, q *question, g *grant, matches []concordat.Match, docs []*found,
 	seen map[concordat.DocumentID]bool) ([]concordat.Match, error) {
 	type pair struct {
@@ -143,7 +142,7 @@ func (s *Answerer) missed(ctx context.Context, q *question, g *grant, matches []
 			return nil, err
 		}
 		if d == nil || store.TextHash(d.Text) != f.row.Hash {
-			continue // it is being changed; nothing more is disclosed about it
+			continue // it is changing; nothing more is disclosed about it
 		}
 		p, err := q.set.Profiler.ForIndex(*d)
 		if err != nil {
@@ -165,10 +164,10 @@ func (s *Answerer) missed(ctx context.Context, q *question, g *grant, matches []
 	return out, nil
 }
 
-// maxMissed is the maximum number of documents that are searched for misses in one answer.
+// maxMissed is the maximum number of documents searched for misses per answer.
 const maxMissed = 64
 
-// place is a sentence of a library.
+// place identifies a sentence in a library.
 type place struct {
 	document concordat.DocumentID
 	ordinal  int
@@ -177,9 +176,8 @@ type place struct {
 // untold is the closeness of an undisclosed hit.
 const untold = concordat.CloseSame + 1
 
-// blur reduces a hit to what may be disclosed after a number of other questions about the sentence. The borders of the steps differ for
-// each question, by a key that only this site knows: if a border were sharp, a specially made question would halve the number of
-// possible words.
+// blur reduces a hit to what can be disclosed after some number of other questions about the sentence. The step boundaries differ between
+// questions, by a key known only to this site: with a fixed boundary, a crafted question would halve the number of possible words.
 func (q *question) blur(h *hit, f *found, before int) {
 	if h.Closeness == concordat.CloseSame {
 		return
@@ -189,7 +187,7 @@ func (q *question) blur(h *hit, f *found, before int) {
 		most = laterBlur
 	}
 	asked := concordat.Sentence{Gate: q.ask.Sentences[h.Sentence].Gate}
-	b, _ := q.ask.Sentences[h.Sentence].Fingerprint.AppendBinary(nil) // never fails
+	b, _ := q.ask.Sentences[h.Sentence].Fingerprint.AppendBinary(nil) // this never fails
 	b = binary.BigEndian.AppendUint32(b, uint32(h.Ordinal))
 	id := keyedID(q.set.HandleKey, "concordat/blur/1", []byte(q.from), []byte(f.row.Library), []byte(f.row.ID), b)
 	margin, near := q.set.Profiler.Margin(asked, h.match)+int(id[0])%(2*most+1)-most, q.set.Profiler.NearMargin(asked)
@@ -205,10 +203,10 @@ func (q *question) blur(h *hit, f *found, before int) {
 	}
 }
 
-// dailyVariants is the number of a partner's questions that a library may leave unanswered in a day before an alarm is raised.
+// dailyVariants is the number of a partner's questions that a library can leave unanswered in a day before raising an alarm.
 const dailyVariants = 50
 
-// probing counts questions left unanswered because too many like them were asked, and raises an alarm.
+// probing counts questions left unanswered because too many similar ones were asked, and raises an alarm.
 func (s *Answerer) probing(ctx context.Context, g *grant, refused int) error {
 	if refused == 0 {
 		return nil
@@ -225,19 +223,19 @@ func (s *Answerer) probing(ctx context.Context, g *grant, refused int) error {
 	return s.audit(ctx, g.from, "probing", auditProbing{g.library.ID})
 }
 
-// maxJobsOfOne is the number of jobs of a partner that may see one document within jobLife before an alarm: either the source is popular,
-// or someone is reading it piece by piece, which bounds on single sentences do not detect.
+// maxJobsOfOne is the number of a partner's jobs that can see one document within jobLife before an alarm: either the source is popular,
+// or someone is reading it piece by piece, which limits on individual sentences cannot detect.
 const maxJobsOfOne = 200
 
-// muchTold and muchOutlined are the shares of a library that may be disclosed to a partner, and shown to it in outlines, in a year before
-// an alarm.
+// muchTold and muchOutlined are the shares of a library that can be disclosed to a partner, and outlined for it, in a year before an
+// alarm.
 var (
 	muchTold     = store.Part{Of: 5, Least: 20}
 	muchOutlined = store.Part{Of: 10, Least: 10}
 )
 
-// lookAtJobs raises alarms about partners whose jobs lead to one document again and again, and about those that have been shown
-// much of a library, unless it ran within the hour.
+// lookAtJobs raises alarms about partners whose jobs keep leading to one document, and about those that have seen much of a library. It
+// runs at most once per hour.
 func (s *Answerer) lookAtJobs(ctx context.Context, now time.Time) error {
 	if now.Sub(s.epochs.looked) < time.Hour {
 		return nil
@@ -271,8 +269,8 @@ func (s *Answerer) lookAtJobs(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// variants returns the asked fingerprints that came near some sentence, in an order that the asker cannot predict. Questions that come near
-// sentences of the documents seen count even if they miss.
+// variants returns the asked fingerprints that came close to any sentence, in an order unpredictable to the asker. Questions that come
+// close to sentences of documents already seen count even if they miss.
 func (q *question) variants(g *grant, matches, missed []concordat.Match, seen map[concordat.DocumentID]bool) []*variant {
 	by := map[concordat.Fingerprint]*variant{}
 	var out []*variant
@@ -280,7 +278,7 @@ func (q *question) variants(g *grant, matches, missed []concordat.Match, seen ma
 		f := q.ask.Sentences[m.Sentence].Fingerprint
 		v := by[f]
 		if v == nil {
-			b, _ := f.AppendBinary(nil) // never fails
+			b, _ := f.AppendBinary(nil) // this never fails
 			id := keyedID(q.set.HandleKey, "concordat/question/1", []byte(q.from), b)
 			v = &variant{fingerprint: f}
 			copy(v.question.Name[:], id[:])
@@ -291,7 +289,7 @@ func (q *question) variants(g *grant, matches, missed []concordat.Match, seen ma
 			v.sentences = append(v.sentences, m.Sentence)
 		}
 		if m.Sentence != v.sentences[0] {
-			continue // the same fingerprint has the same matches
+			continue // an identical fingerprint has identical matches
 		}
 		_, within := q.within(g, m)
 		within = within && n < len(matches)
@@ -304,8 +302,8 @@ func (q *question) variants(g *grant, matches, missed []concordat.Match, seen ma
 	return out
 }
 
-// singles returns the questions that are not variants of an earlier one near the same sentence. The variant that is answered depends only
-// on the names of the variants, since an answer to the nearest would reveal more than its step.
+// singles returns the questions that are not variants of an earlier one near the same sentence. Which variant is answered depends only on
+// their names, since answering the closest would reveal more than a step.
 func singles(all []*variant) []*variant {
 	var out []*variant
 	for _, v := range all {
@@ -316,7 +314,7 @@ func singles(all []*variant) []*variant {
 	return out
 }
 
-// variantOf reports whether two questions are similar and came near one sentence.
+// variantOf reports whether two questions are similar and came close to the same sentence.
 func (v *variant) variantOf(x *variant) bool {
 	return v.fingerprint.Distance(x.fingerprint) <= variantBits && slices.ContainsFunc(v.question.Near, func(a store.NearSentence) bool {
 		return slices.ContainsFunc(x.question.Near, func(b store.NearSentence) bool {

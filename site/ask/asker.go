@@ -11,21 +11,21 @@ import (
 // Options of an Asker. Store is required.
 type Options struct {
 	Store  *store.DB
-	Logger *slog.Logger     // nil: the site's
-	Now    func() time.Time // nil: the site's
-	// Room fails if the disk has no room for a partner's data; it is called before each shipment of a mirror, whose size the
-	// partner decides. If it is nil, there is always room.
+	Logger *slog.Logger     // nil means the site's
+	Now    func() time.Time // nil means the site's
+	// Room fails if the disk lacks space for a partner's data. It is called before each shipment of a mirror, because the partner
+	// determines the size. If nil, space is never checked.
 	Room func() error
 }
 
-// Asker asks the partners of one site, and maintains mirrors of their libraries. It is safe for concurrent use.
+// Asker asks one site's partners, and maintains mirrors of their libraries. It is safe for concurrent use.
 type Asker struct {
 	site *site.Site
 	o    Options
 	old  versions
 }
 
-// New returns an Asker, which the checks of the site use from then on.
+// New returns an Asker, which the site's checks use from then on.
 func New(s *site.Site, o Options) *Asker {
 	if o.Logger == nil {
 		o.Logger = s.Options().Logger

@@ -13,8 +13,8 @@ import (
 	"concordat/store"
 )
 
-// edges performs the edge round. It returns the exact copies within stretches that are probably copied, and the number of this site's words
-// whose order was shown.
+// edges performs the edge round. It returns the exact copies within stretches that are probably copied, and the number of this site's
+// words whose order was disclosed.
 func (r *round) edges(ctx context.Context, job concordat.JobID, n *nominated, full *align.Text,
 	literal []align.Passage) (copies []align.Passage, words int, st *concordat.Statement, err error) {
 	a := &concordat.EdgesAsk{Job: job, Epoch: r.p.Epoch, Handle: n.Handle}
@@ -37,7 +37,7 @@ func (r *round) edges(ctx context.Context, job concordat.JobID, n *nominated, fu
 	}
 	e, err := r.p.Partner.Edges(ctx, a)
 	if refused := (*concordat.Refusal)(nil); errors.As(err, &refused) && !errors.Is(err, concordat.ErrUnavailable) {
-		return nil, words, nil, nil // the partner is strict, so passages keep the edges of whole sentences
+		return nil, words, nil, nil // the partner is strict, so passages keep their sentence boundaries
 	}
 	if err != nil {
 		return nil, words, nil, err
@@ -60,7 +60,7 @@ func (r *round) edges(ctx context.Context, job concordat.JobID, n *nominated, fu
 	return copies, words, &e.Statement, nil
 }
 
-// together returns the copies with exact edges, and the parts of the rough passages outside them.
+// together returns the copies with exact edges, and the parts of the rough passages around them.
 func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passage {
 	var out []concordat.Passage
 	for _, c := range copies {
@@ -69,7 +69,7 @@ func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passag
 			out = append(out, p)
 		}
 	}
-	var copied []concordat.Span // of the source
+	var copied []concordat.Span // in the source
 	for _, c := range copies {
 		copied = append(copied, c.B)
 	}
@@ -83,7 +83,7 @@ func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passag
 				left -= max(0, min(c.End, x.B.End)-max(c.Start, x.B.Start))
 			}
 			if x.A.Len() == 0 || !whole && fw.count.Characters(x.A) < leastRest || maxWider*left < x.A.Len() && (!whole || left < x.B.Len()) {
-				continue // nothing is left here or in the source, so the rest of the other side has no counterpart
+				continue // nothing remains on one side, so the rest of the other side has no counterpart
 			}
 			out = append(out, concordat.Passage{Span: x.A, SourceSpan: x.B, Kind: p.Kind, Similarity: steps(p.Similarity)})
 		}
@@ -91,11 +91,10 @@ func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passag
 	return out
 }
 
-// maxWider is the largest ratio of the lengths of the two sides of a passage's remainder.
+// maxWider is the maximum length ratio between the two sides of what remains of a passage.
 const maxWider = 3
 
-// between returns the parts of a rough passage between the copies in it, each with the part of the source between the same
-// copies.
+// between returns the parts of a rough passage between its copies, each with the source text between the same copies.
 func between(p align.Passage, copies []align.Passage) []align.Passage {
 	var out []align.Passage
 	rest := p

@@ -7,15 +7,15 @@ import (
 	"concordat/store"
 )
 
-// Exposure is a summary of which of this site's texts a partner was shown.
+// Exposure summarises which of this site's texts were disclosed to a partner.
 type Exposure struct {
 	Partner concordat.SiteID   `json:"partner"`
 	Sums    []store.ShowingSum `json:"sums"`
-	// Documents lists each showing, the latest first.
+	// Documents lists the individual disclosures, latest first.
 	Documents []store.Showing `json:"documents,omitempty"`
 }
 
-// Exposure returns a summary of which texts a partner was shown, with at most limit single showings.
+// Exposure summarises which texts were disclosed to a partner, with at most limit individual disclosures.
 func (s *Asker) Exposure(ctx context.Context, partner concordat.SiteID, limit int) (*Exposure, error) {
 	sums, err := s.o.Store.Asks.ShowingSums(ctx, partner)
 	if err != nil {

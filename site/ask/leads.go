@@ -19,15 +19,16 @@ import (
 	"concordat/store"
 )
 
-// A partner that opens a library for questions about leads is asked which documents may say the same as sentences that matched nothing.
-// It receives cells of their meaning. Its answer is only a nomination, and is shown as such until the text is disclosed and compared.
+// If a partner opens a library to questions about leads, it is asked which documents might say the same as the sentences that matched
+// nothing. It receives the cells of their meaning. Its answer is only a nomination, and is presented as such until the text is disclosed
+// and compared.
 
-// forgetVersion is how long a partner whose version does not know the question is not asked again.
+// forgetVersion is how long to wait before asking again a partner whose version does not support the question.
 const forgetVersion = 12 * time.Hour
 
-// versions remembers partners whose versions do not know questions by cells. It is safe for concurrent use.
+// versions remembers partners whose versions do not support questions about cells. It is safe for concurrent use.
 type versions struct {
-	mu  sync.Mutex // guards old
+	mu  sync.Mutex // protects old
 	old map[concordat.SiteID]time.Time
 }
 
@@ -47,8 +48,8 @@ func (v *versions) setOld(id concordat.SiteID, now time.Time) {
 	v.old[id] = now
 }
 
-// leads asks the partner for leads, if the check requests them. A failure affects only this part of the answer; the
-// lines record the outcome.
+// leads asks the partner for leads if the check requests them. A failure affects only this part of the answer; the result for each
+// library records the outcome.
 func (r *round) leads(ctx context.Context) {
 	switch {
 	case !r.fw.o.Leads:
@@ -73,7 +74,7 @@ func (r *round) leads(ctx context.Context) {
 	}
 }
 
-// saidOfLeads records the outcome of the question for the libraries that have none yet.
+// saidOfLeads records the outcome for the libraries without one.
 func (r *round) saidOfLeads(what string) {
 	for i := range r.answer.consulted {
 		if c := &r.answer.consulted[i]; c.Leads == "" {
@@ -92,7 +93,7 @@ func refusedLeads(why concordat.Reason) string {
 	return concordat.LeadsRefused
 }
 
-// askLeads first asks, without any cells, which libraries answer, and then asks those.
+// askLeads first asks, without cells, which libraries answer, and then queries those.
 func (r *round) askLeads(ctx context.Context) error {
 	cells, err := meaning.DefaultCells()
 	if err != nil {
@@ -107,7 +108,7 @@ func (r *round) askLeads(ctx context.Context) error {
 		return nil
 	}
 	a := &concordat.LeadAsk{Epoch: r.p.Epoch, Table: concordat.KeyedTable(cells.Digest()), Libraries: r.p.Libraries, Purpose: r.p.Purpose}
-	rand.Read(a.Job[:]) // never fails
+	rand.Read(a.Job[:]) // this never fails
 	offer, err := r.p.Partner.Leads(ctx, a)
 	if errors.Is(err, errors.ErrUnsupported) {
 		r.fw.s.old.setOld(r.answer.site, r.fw.s.o.Now())
@@ -154,7 +155,7 @@ func (r *round) askLeads(ctx context.Context) error {
 	return nil
 }
 
-// keyCells replaces the cells of a by their keyed forms under the key of the epoch.
+// keyCells replaces the cells of a with their keyed forms under the epoch's key.
 func keyCells(a *concordat.LeadAsk, key []byte) error {
 	keyed, err := crypto.NewCellCipher(key, a.Job)
 	if err != nil {
@@ -168,7 +169,7 @@ func keyCells(a *concordat.LeadAsk, key []byte) error {
 	return nil
 }
 
-// noneLeft returns the reason why no sentence is left to ask about.
+// noneLeft returns the reason why no sentences remain to ask about.
 func (r *round) noneLeft() string {
 	if len(r.withheld) > 0 {
 		return concordat.LeadsWithheld
@@ -176,8 +177,8 @@ func (r *round) noneLeft() string {
 	return concordat.LeadsNone
 }
 
-// unsaid returns the sentences of the submission and, by stretch, the cells of the sentences that matched nothing at this site or at the
-// partner and are not withheld from the partner.
+// unsaid returns the sentences of the submission and, by stretch, the cells of those that matched nothing at this site or the partner and
+// are not withheld from the partner.
 func (r *round) unsaid(cells *meaning.Cells) (*meaning.Text, [][]meaning.Asked, error) {
 	table, err := meaning.Default()
 	if err != nil {
@@ -193,8 +194,8 @@ func (r *round) unsaid(cells *meaning.Cells) (*meaning.Text, [][]meaning.Asked, 
 	return read, read.Asked(cells), nil
 }
 
-// pad fills in the cells of a: the stretches and dummies, in an order that reveals nothing. It returns the origin of each,
-// which is nil for a dummy.
+// pad fills in the cells of a with the stretches and dummies, in an order that reveals nothing. It returns the origin of each cell; nil
+// for a dummy.
 func (r *round) pad(a *concordat.LeadAsk, stretches [][]meaning.Asked) ([]*meaning.Asked, error) {
 	n, chinese := 0, 0
 	for _, s := range stretches {
@@ -236,13 +237,13 @@ func (r *round) pad(a *concordat.LeadAsk, stretches [][]meaning.Asked) ([]*meani
 	return out, nil
 }
 
-// maxOfStretch is the number of cells in a stretch of eight sentences: those of each sentence, and of each pair of neighbours.
+// maxOfStretch is the number of cells for a stretch of eight sentences: one per sentence, and one per pair of neighbours.
 const maxOfStretch = 15
 
-// One question contains all cells of a text.
+// One question can hold all cells of a text.
 const _ = uint(concordat.MaxLeadCells - meaning.MaxSentences/8*maxOfStretch)
 
-// shuffled returns 0 to n-1 in an order that no one can guess.
+// shuffled returns 0 to n-1 in an unpredictable order.
 func shuffled(n int) ([]int, error) {
 	out := make([]int, n)
 	for i := range out {
@@ -251,7 +252,8 @@ func shuffled(n int) ([]int, error) {
 	return out, shuffle(out)
 }
 
-// noteLeads records, before anything is sent, that the partner is shown cells, and the data needed to read its decisions later.
+// noteLeads records, before anything is sent, that cells are disclosed to the partner, and the data needed to interpret its later
+// decisions.
 func (r *round) noteLeads(ctx context.Context, a *concordat.LeadAsk, salt []byte, places []*meaning.Asked, read *meaning.Text) error {
 	asked := sentencesOf(places, read.Spans)
 	err := r.fw.s.o.Store.Asks.Show(ctx, store.Showing{Partner: r.answer.site, Hash: store.TextHash(r.fw.sub.Text), Form: store.FormCells,
@@ -271,7 +273,7 @@ func (r *round) noteLeads(ctx context.Context, a *concordat.LeadAsk, salt []byte
 	return nil
 }
 
-// sentencesOf returns the sentences of places, in order.
+// sentencesOf returns the sentences of the places, in order.
 func sentencesOf(places []*meaning.Asked, spans []concordat.Span) []concordat.Span {
 	is := make([]bool, len(spans))
 	for _, x := range places {
@@ -291,7 +293,7 @@ func sentencesOf(places []*meaning.Asked, spans []concordat.Span) []concordat.Sp
 	return out
 }
 
-// validLeads returns errGarbage for an answer that does not fit a.
+// validLeads returns errGarbage for an answer that does not fit question a.
 func validLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer) error {
 	bad := func(what string) error { return fmt.Errorf("%w: leads: %s", errGarbage, what) }
 	if t == nil || len(t.Libraries) != len(a.Libraries) {
@@ -331,7 +333,7 @@ func validLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer) error {
 	return nil
 }
 
-// takeLeads adds the documents that the partner named. It drops those that came near only dummies.
+// takeLeads adds the documents named by the partner. It drops those that came close only to dummies.
 func (r *round) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, salt []byte, places []*meaning.Asked, spans []concordat.Span) {
 	t.Statement.Salt = salt
 	if len(t.Statement.Payload) > 0 {
@@ -378,15 +380,15 @@ func (r *round) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, salt []
 	for i, l := range t.Libraries {
 		c := &r.answer.consulted[slices.Index(r.p.Libraries, a.Libraries[i])]
 		c.Leads, c.LeadsMissing = concordat.LeadsAsked, l.Missing
-		if l.Refusal != nil { // its budget ran out in the meantime
+		if l.Refusal != nil { // its budget was exhausted in the meantime
 			c.Leads = refusedLeads(l.Refusal.Reason)
 		}
 	}
 }
 
-// RevealLead asks the partner to show the places of documents that may say the same, with the given numbers, after a person's
-// decision there. Nothing of the submission is sent. Once they are shown, the places are compared, and become leads or are
-// dropped. Errors are those of Reveal.
+// RevealLead asks the partner to disclose the places of the numbered documents that might say the same, subject to a person's decision
+// there. It sends nothing of the submission. Once disclosed, the places are compared, and become leads or are dropped. It returns the
+// same errors as Reveal.
 func (s *Asker) RevealLead(ctx context.Context, task concordat.TaskID, o RevealRequest, numbers ...string) ([]report.Disclosure, error) {
 	if o.Partner == nil {
 		return nil, fmt.Errorf("reveal a lead: %w: no partner", concordat.ErrInvalid)
@@ -423,7 +425,7 @@ func (s *Asker) RevealLead(ctx context.Context, task concordat.TaskID, o RevealR
 	return s.askReveals(ctx, task, f, made, func(concordat.SiteID) concordat.Partner { return o.Partner })
 }
 
-// partnerLead returns the partner's document that ref names, or nil if the findings have none.
+// partnerLead returns the partner's document named by ref, or nil if the findings have none.
 func partnerLead(f *report.Findings, ref concordat.Ref) *report.PartnerLead {
 	i := slices.IndexFunc(f.PartnerLeads, func(l report.PartnerLead) bool { return l.Source == ref })
 	if i < 0 {
@@ -432,7 +434,7 @@ func partnerLead(f *report.Findings, ref concordat.Ref) *report.PartnerLead {
 	return &f.PartnerLeads[i]
 }
 
-// leadRequest returns the request for a lead.
+// leadRequest returns the request for disclosing a lead.
 func leadRequest(f *report.Findings, d *report.Disclosure) (*concordat.RevealAsk, error) {
 	l := partnerLead(f, d.Source)
 	if l == nil {
@@ -452,7 +454,7 @@ func leadRequest(f *report.Findings, d *report.Disclosure) (*concordat.RevealAsk
 	return a, nil
 }
 
-// verifyLead compares the places that a partner has shown with the submission.
+// verifyLead compares the places disclosed by a partner with the submission.
 func (s *Asker) verifyLead(ctx context.Context, f *report.Findings, d *report.Disclosure,
 	got []concordat.RevealedPassage) ([]report.Lead, error) {
 	shown := site.ShownPlaces{Ref: d.Source}

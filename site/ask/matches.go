@@ -9,18 +9,18 @@ import (
 	"concordat/site/compare"
 )
 
-// Matched holds every sentence match of a submission, at this site, in mirrors and at partners.
+// Matched holds every sentence match of a submission at this site, in mirrors and at partners.
 type Matched struct {
-	// Sentences are the questions of the submission under each site's scheme.
+	// Sentences holds the submission's questions under each site's scheme.
 	Sentences map[concordat.SiteID][]concordat.Sentence
-	// Matches are within the gates of their sentences, in order of Sentence, Distance and Source, each once. Sentence indexes the Sentences
-	// of its Source's site. If Distance is 0, Documents counts those of all sites.
+	// Matches are within the gates of their sentences, ordered by Sentence, Distance and Source, without duplicates. Sentence is an index
+	// into Sentences for the site of Source. If Distance is 0, Documents is the total for all sites.
 	Matches   []concordat.Match
-	Consulted []concordat.Consulted // partners and mirrors only
+	Consulted []concordat.Consulted // only partners and mirrors
 }
 
-// Matches returns the sentence matches of all sites with which a check would start, and stores no task. Questions to
-// partners are recorded as in Check. With ForwardUnmatched the submission is compared with this site's documents first.
+// Matches returns the sentence matches at all sites that a check would start from, without storing a task. It records questions to
+// partners as Check does. With ForwardUnmatched, it first compares the submission with this site's documents.
 func (s *Asker) Matches(ctx context.Context, sub site.Submission, o site.CheckOptions) (*Matched, error) {
 	local, err := s.site.Local(ctx, sub, o)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Asker) Matches(ctx context.Context, sub site.Submission, o site.CheckOp
 	return out, nil
 }
 
-// add merges partners' answers.
+// add merges the answers of partners.
 func (m *Matched) add(all []*partnerAnswer) {
 	t := tally{}
 	enter := func(questions []concordat.Sentence, ms []concordat.Match) {

@@ -23,7 +23,7 @@ func byMatch(a, b concordat.Match) int {
 		cmp.Compare(a.Source.Document, b.Source.Document), cmp.Compare(a.Ordinal, b.Ordinal))
 }
 
-// add puts the answers of partners and mirrors into the findings.
+// add adds the answers of partners and mirrors to the findings.
 func add(f *report.Findings, all []*partnerAnswer) {
 	for _, t := range all {
 		f.Passages = append(f.Passages, t.passages...)
@@ -53,8 +53,8 @@ func add(f *report.Findings, all []*partnerAnswer) {
 	})
 }
 
-// tally counts, for each sentence of a submission, the documents of each site that hold exactly this sentence. Only matches at distance 0
-// can be added up: for other matches it is unknown whether two sites hold the same wording.
+// tally counts, for each sentence of a submission, the documents of each site that contain exactly this sentence. Only matches at
+// distance 0 can be totalled; for any others, two sites may have different wording.
 type tally map[concordat.Span]map[concordat.SiteID]int
 
 func (t tally) add(site concordat.SiteID, hits []compare.Hit) {
@@ -69,7 +69,7 @@ func (t tally) add(site concordat.SiteID, hits []compare.Hit) {
 	}
 }
 
-// documents returns the number of documents of all sites that hold the sentence of h.
+// documents returns the number of documents, at all sites, that contain the sentence of h.
 func (t tally) documents(h compare.Hit) int {
 	if h.Distance != 0 {
 		return h.Documents
@@ -81,8 +81,7 @@ func (t tally) documents(h compare.Hit) int {
 	return max(n, h.Documents)
 }
 
-// recount counts the documents that hold each passage again, over all sites, since wording is common if it is common
-// in the federation.
+// recount recounts the documents that contain each passage, across all sites: wording is common if it is common in the federation.
 func recount(own concordat.SiteID, f *report.Findings, local []*compare.Candidate, all []*partnerAnswer) {
 	t := tally{}
 	by := map[concordat.Ref]*compare.Candidate{}
@@ -137,24 +136,24 @@ func (s *Asker) Ask(ctx context.Context, a *site.Asking) error {
 	return nil
 }
 
-// cover records which parts of the submission this site itself holds.
+// cover records which parts of the submission this site covers.
 func (fw *forwarding) cover(passages []concordat.Passage) {
 	fw.covered = slices.Clone(passages)
 	slices.SortFunc(fw.covered, func(a, b concordat.Passage) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
 }
 
-// keepEvery is the interval at which new findings of a running check are stored. A check whose partners answer at once stores them only
-// once, at its end.
+// keepEvery is the interval at which a running check stores new findings. If all partners answer at once, the check stores them only at
+// the end.
 const keepEvery = 300 * time.Millisecond
 
-// soFar stores the findings of a check that waits for partners, so that they can be read in the meantime.
+// soFar stores the findings of a check that is waiting for partners, so that people can already read them.
 type soFar struct {
 	s    *Asker
 	task concordat.TaskID
-	f    *report.Findings // of this site and of mirrors; does not change
+	f    *report.Findings // findings of this site and mirrors; never modified
 	o    *site.CheckOptions
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // protects the following fields
 	answers []*partnerAnswer
 	dirty   bool
 }
@@ -167,7 +166,7 @@ func (k *soFar) tell(t *partnerAnswer) error {
 	return nil
 }
 
-// start stores the current findings periodically until stop is called, which returns any error.
+// start stores the current findings periodically until stop is called. stop returns any error.
 func (k *soFar) start(ctx context.Context) (stop func() error) {
 	if k.task == "" || k.o.Forwarded() == site.ForwardNone {
 		return func() error { return nil }
@@ -207,7 +206,7 @@ func (k *soFar) keepOn(ctx context.Context) error {
 	}
 }
 
-// keep stores the findings so far. In these findings, a partner that has not answered yet counts as one without an answer.
+// keep stores the current findings. A partner that has not answered yet appears in them as one without an answer.
 func (k *soFar) keep(ctx context.Context, so []*partnerAnswer) error {
 	f, o := k.f, k.o
 	g := *f

@@ -19,12 +19,12 @@ func keyOf(m site.MirroredLibrary) store.MirrorKey {
 	return store.MirrorKey{Site: m.Site, Library: m.Library, Epoch: m.Epoch}
 }
 
-// within returns the name of a mirrored library in its index.
+// within returns a mirrored library's name in its index.
 func within(m *site.MirroredLibrary) concordat.LibraryID {
 	return concordat.LibraryID(m.Site) + "/" + m.Library
 }
 
-// Mirrored returns the name of a mirror's document in the index, in which this site is the owner.
+// Mirrored returns the name of a mirrored document in the index, where this site is the owner.
 func (s *Asker) Mirrored(m site.MirroredLibrary, id concordat.DocumentID) concordat.Ref {
 	return s.mirrored(&m, id)
 }
@@ -33,20 +33,21 @@ func (s *Asker) mirrored(m *site.MirroredLibrary, id concordat.DocumentID) conco
 	return concordat.Ref{Site: s.site.ID(), Library: within(m), Document: id}
 }
 
-// Synced is the outcome of SyncMirror.
+// Synced is the result of SyncMirror.
 type Synced struct {
-	Documents int // number of documents put or replaced
+	Documents int // documents added or replaced
 	Removed   int
-	Withheld  int // number of documents not shipped, since the owner has shown them as word sets
+	Withheld  int // documents not shipped because the owner has disclosed them as word sets
 	Sentences int
-	Complete  bool // nothing is left to fetch
-	Withdrawn bool // the owner has closed the library, and the mirror is deleted
+	Complete  bool // nothing remains to fetch
+	Withdrawn bool // the owner closed the library, and the mirror was deleted
 }
 
-// SyncMirror fetches the changes to a partner's library since the last sync and puts them into the mirror's index; progress, if not nil, is
-// called after every shipment. After an interruption or a failure of the partner, a call continues from the last shipment that was put.
-// Only this site may use the index. A library that is no longer open here is deleted, which is not an error. It fails as Options.Room does
-// if there is no room for more. It also fails if the partner repeatedly promises more without sending anything.
+// SyncMirror fetches changes to a partner's library since the last sync and applies them to the mirror's index. It calls progress, if not
+// nil, after every shipment. After an interruption or a failure of the partner, calling it again continues from the last shipment
+// applied. No other site can use the index. If the library is no longer open to this site, the mirror is deleted; this is not an error.
+// If there is no more space, it fails with the error of Options.Room. It also fails if the partner repeatedly promises more without
+// sending anything.
 func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary, progress func(Synced)) (Synced, error) {
 	var done Synced
 	if err := m.Validate(); err != nil {
@@ -60,7 +61,7 @@ func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m sit
 		return done, err
 	}
 	if !state.Withdrawn.IsZero() || state.Scheme != "" && state.Scheme != m.Profiler.Scheme() {
-		// The current mirror is useless: its library was closed, or it was made with another recipe.
+		// The current mirror is useless: its library was closed, or it was built with a different scheme.
 		if err := s.DropMirror(ctx, m); err != nil {
 			return done, err
 		}
@@ -101,7 +102,7 @@ func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m sit
 	}
 }
 
-// closed reports whether err says that the owner's library is not, or is no longer, open to this site.
+// closed reports whether err says that the owner's library is not, or no longer, open to this site.
 func closed(err error) bool {
 	var r *concordat.Refusal
 	return errors.As(err, &r) && (r.Reason == concordat.ReasonLibrary || r.Reason == concordat.ReasonExpired ||
@@ -110,14 +111,14 @@ func closed(err error) bool {
 
 const (
 	maxCursor             = 64
-	maxShippedSentences   = 1 << 20 // of one document
+	maxShippedSentences   = 1 << 20 // per document
 	maxShippedDocuments   = 1 << 20
-	maxEmptyShipments     = 1000 // in a row; a page of changes may contain nothing to ship
+	maxEmptyShipments     = 1000 // in a row; a page of changes can contain nothing to ship
 	mirrorBatchDocuments  = 500
 	mirrorBatchOfDeletion = 500
 )
 
-// takeShipment puts one shipment: first into the index, then into the store with the cursor.
+// takeShipment applies one shipment, first to the index, then to the store together with the cursor.
 func (s *Asker) takeShipment(ctx context.Context, m *site.MirroredLibrary, state *store.Mirror, sh *concordat.Shipment,
 	done *Synced) error {
 	if sh == nil || sh.Scheme != state.Scheme {
@@ -134,7 +135,7 @@ func (s *Asker) takeShipment(ctx context.Context, m *site.MirroredLibrary, state
 	var gone []concordat.DocumentID
 	var refs []concordat.Ref
 	var profiles []*concordat.Profile
-	seen := map[concordat.Handle]int{} // if a document comes twice, the last one counts
+	seen := map[concordat.Handle]int{} // if a document appears twice, the last occurrence counts
 	for i, d := range sh.Documents {
 		seen[d.Handle] = i
 	}
@@ -181,7 +182,7 @@ func (s *Asker) takeShipment(ctx context.Context, m *site.MirroredLibrary, state
 	return nil
 }
 
-// shipped returns the profile of a mirrored document. It has no text: the place of a sentence is its ordinal.
+// shipped returns the profile of a mirrored document. It has no text; a sentence's position is its ordinal.
 func (s *Asker) shipped(m *site.MirroredLibrary, d *concordat.ShippedDocument) (*concordat.Profile, error) {
 	if len(d.Sentences) > maxShippedSentences {
 		return nil, fmt.Errorf("%w: document of %d sentences", errGarbage, len(d.Sentences))
@@ -200,7 +201,7 @@ func (s *Asker) shipped(m *site.MirroredLibrary, d *concordat.ShippedDocument) (
 	return p, nil
 }
 
-// DropMirror deletes a mirror with all its documents. An interrupted call can be repeated; a missing mirror is not an error.
+// DropMirror deletes a mirror and all its documents. An interrupted call can be repeated; a missing mirror is not an error.
 func (s *Asker) DropMirror(ctx context.Context, m site.MirroredLibrary) error {
 	if err := m.Validate(); err != nil {
 		return err
@@ -225,7 +226,7 @@ func (s *Asker) DropMirror(ctx context.Context, m site.MirroredLibrary) error {
 		if err != nil {
 			return err
 		}
-		// The cursor no longer describes the content of the mirror.
+		// The cursor no longer matches the mirror's content.
 		state.Cursor, state.Complete = nil, false
 		if state.Withdrawn.IsZero() {
 			state.Withdrawn = s.o.Now()
@@ -241,7 +242,7 @@ func (s *Asker) Mirrors(ctx context.Context) ([]store.Mirror, error) {
 	return s.o.Store.Asks.Mirrors(ctx)
 }
 
-// mirrors compares the submission with every mirror, without contacting anyone.
+// mirrors compares the submission with every mirror without contacting anyone.
 func (fw *forwarding) mirrors(ctx context.Context) ([]*partnerAnswer, error) {
 	var out []*partnerAnswer
 	for i := range fw.o.Mirrors {
@@ -335,7 +336,7 @@ func (fw *forwarding) mirror(ctx context.Context, m *site.MirroredLibrary, state
 	return t, nil
 }
 
-// distinctSentences counts the sentences with a match in one document. ms are in order of Sentence.
+// distinctSentences counts the sentences that match one document. ms must be ordered by Sentence.
 func distinctSentences(ms []concordat.Match, ref concordat.Ref) int {
 	n, last := 0, -1
 	for _, m := range ms {

@@ -11,8 +11,9 @@ import (
 	"concordat/store"
 )
 
-// EndStanding ends a standing check, at this site at once and at each of the partners that store it. The error names the partners that
-// store it but are not given or cannot be reached; the call can be repeated. The error is ErrNotFound if there is no standing check.
+// EndStanding ends a standing check, immediately at this site and then at every partner that stores it. The error names partners that
+// store it but are not among those passed or cannot be reached; the call can be repeated. If there is no standing check, the error is
+// ErrNotFound.
 func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners ...concordat.Partner) error {
 	asks, err := s.o.Store.Asks.Asks(ctx, task)
 	if err != nil {
@@ -31,7 +32,7 @@ func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners
 		}
 		err := partners[i].Notify(ctx, &concordat.Notice{Kind: concordat.NoticeEnded, Job: a.Job, At: s.o.Now()})
 		var no *concordat.Refusal
-		if err == nil || errors.As(err, &no) && no.Reason == concordat.ReasonUnknown { // the partner has already deleted it
+		if err == nil || errors.As(err, &no) && no.Reason == concordat.ReasonUnknown { // the partner has deleted it already
 			err = s.o.Store.Asks.SetAskStanding(ctx, a.Job, false)
 		}
 		if err != nil {
@@ -41,10 +42,10 @@ func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners
 	return errors.Join(errs...)
 }
 
-// Noticed handles a partner's notice on the asking side: alerts of standing checks, withdrawn libraries, decided disclosures. from is the
-// authenticated sender. It returns the task concerned, or empty for a withdrawn library, whose mirrors are no longer used and are deleted
-// at the next SyncMirror or DropMirror. After a disclosure the caller asks with RefreshDisclosures. A notice about something that the
-// partner was never asked fails with a *concordat.Refusal.
+// Noticed handles a partner's notice to this site as asker: alerts of standing checks, withdrawn libraries, decided disclosures. from is
+// the authenticated sender. It returns the task concerned, or an empty ID for a withdrawn library, whose mirrors fall out of use and are
+// deleted at the next SyncMirror or DropMirror. After a disclosure, the caller should call RefreshDisclosures. A notice about something
+// the partner was never asked fails with a *concordat.Refusal.
 func (s *Asker) Noticed(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
 	if n.Kind == concordat.NoticeWithdrawn {
 		return "", s.o.Store.Asks.WithdrawMirrors(ctx, from, n.Library, s.o.Now())
@@ -68,7 +69,7 @@ func (s *Asker) Noticed(ctx context.Context, from concordat.SiteID, n *concordat
 	return a.Task, fmt.Errorf("notice %q: %w", plain(n.Kind, 40), concordat.ErrInvalid)
 }
 
-// maxAlerts bounds the documents of one notice.
+// maxAlerts is the maximum number of documents in one notice.
 const maxAlerts = 1000
 
 // alerted stores the alerts in a partner's notice.
@@ -84,7 +85,7 @@ func (s *Asker) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) 
 	if err := validAnswer(ask, t); err != nil {
 		return fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
 	}
-	told := map[int]bool{} // libraries of the reported documents
+	told := map[int]bool{} // libraries of the documents reported
 	for i, d := range t.Documents {
 		l := t.Libraries[d.Library]
 		told[d.Library] = true
@@ -114,7 +115,7 @@ func (s *Asker) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) 
 	return nil
 }
 
-// openCase stores an alert of a partner's notice, and opens the case that the two sites share about it.
+// openCase stores an alert from a partner's notice, and opens the case about it that the two sites share.
 func (s *Asker) openCase(ctx context.Context, a *store.Ask, x store.Alert, h concordat.Handle) error {
 	if _, err := s.o.Store.Alerts.PutAlert(ctx, x); err != nil {
 		return err

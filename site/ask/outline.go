@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	// closeDistance is the distance in bits within which one sentence alone is evidence: among a third of a billion pairs of
-	// unrelated sentences the nearest were 24 apart (doc/security.md).
+	// closeDistance is the distance in bits within which a single sentence is evidence: among a third of a billion pairs of unrelated
+	// sentences, the closest were 24 apart (doc/security.md).
 	closeDistance = 15
-	// maxOutlined bounds the documents of one partner whose outlines are requested; of further documents, only the
-	// matched sentences are shown.
+	// maxOutlined is the maximum number of a partner's documents whose outlines are requested; beyond it, only matched sentences are
+	// displayed.
 	maxOutlined = 64
-	// maxEdges is the maximum number of documents of one partner whose edges are requested at a time.
+	// maxEdges is the maximum number of a partner's documents whose edges are requested at once.
 	maxEdges = 8
-	// leastRest is the number of letters and digits from which the rest of a passage next to an exact copy is shown separately.
-	// It is more than the ragged edge of a passage of whole sentences.
+	// leastRest is the minimum number of letters and digits at which the rest of a passage next to an exact copy is displayed separately.
+	// It exceeds the ragged edge of a passage of whole sentences.
 	leastRest = 150
-	// maxOutlineUnits bounds the units of one outline.
+	// maxOutlineUnits is the maximum number of units in an outline.
 	maxOutlineUnits = 1 << 16
 )
 
-// compare nominates documents by the matches and asks for more about these documents, which is the second round. If a failure leaves no
-// answer, only the matched sentences are shown.
+// compare nominates documents on the basis of the matches and requests more about them, which is the second round. If that fails
+// altogether, only the matched sentences are displayed.
 func (r *round) compare(ctx context.Context) error {
 	slices.SortFunc(r.answer.matches, byMatch)
 	r.wording = r.fw.commonAt(r.answer.questions, r.answer.matches, r.p.Documents, byStep)
@@ -85,21 +85,21 @@ func (r *round) compare(ctx context.Context) error {
 	return err
 }
 
-// source returns a partner's document as shown in the answer.
+// source describes a partner's document as disclosed in the answer.
 func (r *round) source(n *nominated) report.PartnerSource {
 	return report.PartnerSource{Ref: n.ref, Title: n.Title, Author: n.Author, Contact: n.Contact, Date: n.Date,
 		Level: n.level, Job: fmt.Sprintf("%x", n.job), Epoch: r.p.Epoch, Matches: n.Matches}
 }
 
-// matched reports whether a passage is evidence and one of its sentences matched by itself. If fingerprints are somewhat similar at
-// a place where none of them matched, this is chance.
+// matched reports whether a passage is evidence and contains a sentence that matched on its own. Fingerprints that are merely similar
+// where none of them matched are a coincidence.
 func matched(c *compare.Candidate, p concordat.Passage) bool {
 	return isEvidence(p) && c.Documents(p.Span) > 0
 }
 
 func isEvidence(p concordat.Passage) bool { return p.Wording == "" }
 
-// addBeside adds the common wording that documents hold, and the documents that were named only for that.
+// addBeside adds common wording found in documents, and the documents named only for that wording.
 func (r *round) addBeside(beside []concordat.Passage, docs map[concordat.Ref]*nominated) {
 	for _, p := range beside {
 		if !slices.ContainsFunc(r.answer.sources, func(x report.PartnerSource) bool { return x.Ref == p.Source }) {
@@ -109,26 +109,26 @@ func (r *round) addBeside(beside []concordat.Passage, docs map[concordat.Ref]*no
 	r.answer.passages = append(r.answer.passages, beside...)
 }
 
-// leastWorth is the minimum worth of a document's matches for requesting its outline.
+// leastWorth is the minimum total worth of a document's matches for requesting its outline.
 const leastWorth = 0.3
 
-// worthAsking reports whether the matches of a document are worth a second look: chance matches are distant, so a few of them are worth at
-// most a fifth, and they are hardly ever neighbours. In libraries of up to maxOutlined documents hardly any match is due to chance, and a
-// reworded text may have only one, so every match is worth asking about.
+// worthAsking reports whether a document's matches deserve a second look: chance matches are distant, so that a few of them are worth at
+// most a fifth, and rarely adjacent. In libraries of up to maxOutlined documents, hardly any match is due to chance and a reworded text
+// can have just one, so every match deserves it.
 func worthAsking(c *compare.Candidate) bool {
 	return c.Score >= leastWorth || enough(c) || anyTwo(c, neighbours)
 }
 
 const (
-	// nearSpans and nearOrdinals are the largest distances of neighbouring matches in the submission and in the source; a sentence of a
-	// submission may be asked about in three cuts.
+	// nearSpans and nearOrdinals are the maximum distances between neighbouring matches in the submission and the source; a sentence of a
+	// submission can be asked about in three segmentations.
 	nearOrdinals = 2
-	nearSpans    = 600 // bytes
+	nearSpans    = 600 // in bytes
 )
 
-// enough reports whether the matches of a document without text are evidence by themselves: one very close sentence, two fairly close ones
-// that do not overlap, or two that are neighbours on both sides and one of which is near. Two sentences anywhere within the gate are not
-// evidence: a submission of 200 sentences has hundreds of such matches by chance among 100,000 sentences.
+// enough reports whether the matches of a document without text suffice as evidence: one very close sentence, two fairly close ones that
+// do not overlap, or two that are neighbours on both sides, at least one of them near. Two sentences just inside the gate are not
+// evidence: a submission of 200 sentences has hundreds of such chance matches among 100,000 sentences.
 func enough(c *compare.Candidate) bool {
 	return slices.ContainsFunc(c.Hits, func(h compare.Hit) bool { return h.Distance <= closeDistance }) ||
 		anyTwo(c, func(g, h compare.Hit) bool {
@@ -136,7 +136,7 @@ func enough(c *compare.Candidate) bool {
 		})
 }
 
-// anyTwo reports whether f holds for two matches of different sentences on both sides.
+// anyTwo reports whether so holds for any two matches of different sentences on both sides.
 func anyTwo(c *compare.Candidate, so func(g, h compare.Hit) bool) bool {
 	for i, h := range c.Hits {
 		for _, g := range c.Hits[:i] {
@@ -155,7 +155,7 @@ func neighbours(g, h compare.Hit) bool {
 
 func abs(n int) int { return max(n, -n) }
 
-// notHeld returns the very close hits that are mostly outside all passages.
+// notHeld returns the very close hits that lie mostly outside all passages.
 func notHeld(hits []compare.Hit, ps []concordat.Passage) []compare.Hit {
 	var out []compare.Hit
 	for _, h := range hits {
@@ -169,8 +169,8 @@ func notHeld(hits []compare.Hit, ps []concordat.Passage) []compare.Hit {
 	return out
 }
 
-// fromHits joins matched sentences that are neighbours on both sides into passages. Neither their place in the source nor their
-// order of words is known, so none is called verbatim.
+// fromHits joins matched sentences that are neighbours on both sides into passages. None is called verbatim, since neither the position
+// in the source nor the word order is known.
 func (fw *forwarding) fromHits(hits []compare.Hit, p *profile.Profiler) []concordat.Passage {
 	nearest := map[concordat.Span]compare.Hit{}
 	for _, h := range hits {
@@ -190,7 +190,7 @@ func (fw *forwarding) fromHits(hits []compare.Hit, p *profile.Profiler) []concor
 	low, high := 0, 0
 	for _, h := range order {
 		r := p.Similarity(h.Distance)
-		w, v := float64(h.Span.Len()), 2*r/(1+r) // Jaccard's measure to the share of common features
+		w, v := float64(h.Span.Len()), 2*r/(1+r) // converts Jaccard similarity to the share of common features
 		if n := len(out); n > 0 && h.Ordinal >= low-nearOrdinals && h.Ordinal <= high+nearOrdinals && fw.near(out[n-1].Span.End, h.Span.Start) {
 			out[n-1].Span.End = max(out[n-1].Span.End, h.Span.End)
 			low, high = min(low, h.Ordinal), max(high, h.Ordinal)
@@ -210,7 +210,7 @@ func (fw *forwarding) fromHits(hits []compare.Hit, p *profile.Profiler) []concor
 	return out
 }
 
-// joinGap is the number of characters up to which two matched sentences of one source belong together, as in a report.
+// joinGap is the maximum number of characters between two matched sentences of a source that are joined, as in a report.
 const joinGap = 40
 
 func (fw *forwarding) near(end, start int) bool {
@@ -219,8 +219,7 @@ func (fw *forwarding) near(end, start int) bool {
 
 const nearStep = 0.74
 
-// steps rounds a similarity down to one that represents its step in report.Closeness: from sketches, similarity is known only to about
-// 0.08.
+// steps rounds a similarity down to a representative of its step in report.Closeness: sketches determine similarity only to about 0.08.
 func steps(similarity float64) float64 {
 	for _, s := range []float64{1, 0.9, nearStep} {
 		if similarity >= s-1e-9 {
@@ -230,17 +229,17 @@ func steps(similarity float64) float64 {
 	return 0.5
 }
 
-// ownText is the submission in the forms that the second round needs, each made when first needed.
+// ownText provides the submission in the forms that the second round needs, each computed on first use.
 type ownText struct {
 	text string
-	mu   sync.Mutex // guards the rest
-	// texts are indexed by the parts left out, sketches by these parts, the key and the number of bits, and prints by profiler.
+	mu   sync.Mutex // protects the following fields
+	// texts is keyed by the excluded parts, sketches by these parts, the key and the number of bits, and prints by profiler.
 	texts    map[string]*align.Text
 	sketches map[string]*align.Text
 	prints   map[*profile.Profiler][]align.Print
 }
 
-// words returns the text without the parts left out.
+// words returns the text without the excluded parts.
 func (o *ownText) words(key []byte, bits int, walls []concordat.Span) (full, sketch *align.Text, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -279,8 +278,8 @@ func (o *ownText) fingerprints(p *profile.Profiler, of *concordat.Profile) ([]al
 	return ps, err
 }
 
-// Prints returns the indexed sentences of a document in the form of [align.PairPrints]. The document must have its text, and p
-// must have made the profile.
+// Prints returns a document's indexed sentences in the form required by [align.PairPrints]. The document must include its text, and the
+// profile must come from p.
 func Prints(p *profile.Profiler, of *concordat.Profile) ([]align.Print, error) {
 	out := make([]align.Print, len(of.Indexed))
 	for i, s := range of.Indexed {
@@ -294,14 +293,14 @@ func Prints(p *profile.Profiler, of *concordat.Profile) ([]align.Print, error) {
 	return out, nil
 }
 
-// outlined is the result of the second round for one document. form is empty if none was shown.
+// outlined is the result of the second round for one document. form is empty if no outline was disclosed.
 type outlined struct {
 	form     string
-	length   int // bytes of the partner's text
+	length   int // in bytes of the partner's text
 	passages []concordat.Passage
 }
 
-// outlines requests the outlines of the candidates and aligns with them. After a failure it returns the results so far.
+// outlines requests the candidates' outlines and aligns them with the submission. If a request fails, it returns the results so far.
 func (r *round) outlines(ctx context.Context, cs []*compare.Candidate, docs map[concordat.Ref]*nominated) ([]outlined, error) {
 	out := make([]outlined, len(cs))
 	byJob := map[concordat.JobID][]int{}
@@ -346,7 +345,7 @@ func (r *round) outlinesOf(ctx context.Context, job concordat.JobID, of []int, c
 	if len(shown.Statement.Payload) > 0 {
 		r.answer.statements = append(r.answer.statements, shown.Statement)
 	}
-	var mu sync.Mutex // guards r.answer, and bad
+	var mu sync.Mutex // protects r.answer, and bad
 	var bad error
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(maxEdges)
@@ -380,8 +379,8 @@ func (r *round) outlinesOf(ctx context.Context, job concordat.JobID, of []int, c
 	return errors.Join(g.Wait(), bad)
 }
 
-// aligned compares the submission with one outline, and requests the edges of text that is probably copied verbatim. After a failed edge
-// round it returns the passages as in the outline.
+// aligned compares the submission with one outline, and requests the edges of text that is probably copied verbatim. If the edge round
+// fails, it returns the passages found by the outline.
 func (r *round) aligned(ctx context.Context, job concordat.JobID, n *nominated,
 	o *concordat.Outline) (outlined, int, *concordat.Statement, error) {
 	if o.Handle != n.Handle || o.Form != n.Outline || len(o.Units) > maxOutlineUnits {
@@ -437,7 +436,7 @@ func (r *round) aligned(ctx context.Context, job concordat.JobID, n *nominated,
 	return got, words, st, err
 }
 
-// partnerPrints returns the units of an outline of fingerprints, with a unit that equals nothing in place of missing ones.
+// partnerPrints returns the units of an outline of fingerprints, replacing missing ones with a unit that equals nothing.
 func partnerPrints(o *concordat.Outline) ([]align.Print, error) {
 	out := make([]align.Print, 0, len(o.Units))
 	end := 0

@@ -9,28 +9,28 @@ import (
 	"concordat/site/compare"
 )
 
-// PartnerMatches lists the documents of partners, and of mirrors, that resemble one text.
+// PartnerMatches lists the documents at partners and in mirrors that resemble a text.
 type PartnerMatches struct {
 	Documents []MatchedDocument
 	Consulted []concordat.Consulted
 }
 
-// MatchedDocument is a document of a partner that shares wording with the text.
+// MatchedDocument is a partner's document that shares wording with the text.
 type MatchedDocument struct {
 	report.PartnerSource
-	// Share is the share of the text that counts as found in the document, as in a check. It is an estimate with the bounds Estimate.
+	// Share is the share of the text that counts as found in the document, computed as in a check. It is an estimate with bounds
+	// Estimate.
 	Share    float64
 	Estimate report.Bounds
-	// ContainedThere is the share of the document's text, in bytes, in passages that count; valid only if the partner gave
-	// Length, the bytes of that text, and it is not 0. How much of the document could count is unknown here.
+	// ContainedThere is the share of the document's text, in bytes, in counting passages. It is valid only if the partner sent a nonzero
+	// Length, the size of that text in bytes. How much of the document could count is unknown here.
 	ContainedThere float64
 	Length         int
 }
 
-// PartnerMatches asks the partners of o about every sentence of a text, and compares it with the mirrors of o, like a check without this
-// site's own libraries; no task is stored. The data that partners learn is recorded as in Check, and a text that a partner holds in
-// another form is not sent. It fails with concordat.ErrInvalid for impossible options; a partner that refuses or does not answer appears
-// as a line of Consulted.
+// PartnerMatches asks the partners of o about every sentence of a text and compares it with the mirrors of o, like a check without this
+// site's own libraries; it stores no task. What partners learn is recorded as in Check, and a text that a partner has in another form is
+// not sent. It fails with concordat.ErrInvalid for invalid options; a partner that refuses or does not answer is reported in Consulted.
 func (s *Asker) PartnerMatches(ctx context.Context, sub site.Submission, o site.CheckOptions, rules report.Rules) (*PartnerMatches, error) {
 	o.Forward = site.ForwardAll
 	if err := o.ValidatePartners(); err != nil {
@@ -61,7 +61,7 @@ func (s *Asker) PartnerMatches(ctx context.Context, sub site.Submission, o site.
 	return matchesOf(f, all, rules), nil
 }
 
-// matchesOf returns the counting parts of findings, by document.
+// matchesOf returns the counting parts of the findings by document.
 func matchesOf(f *report.Findings, all []*partnerAnswer, rules report.Rules) *PartnerMatches {
 	out := &PartnerMatches{Consulted: f.Consulted}
 	lengths := map[concordat.Ref]int{}
@@ -82,7 +82,7 @@ func matchesOf(f *report.Findings, all []*partnerAnswer, rules report.Rules) *Pa
 		for _, s := range compare.Joined(there(rep, i)) {
 			held += s.Len()
 		}
-		if d.Length > 0 { // the partner states the length, which may be less than that of the passages
+		if d.Length > 0 { // the length comes from the partner and can be less than that of the passages
 			d.ContainedThere = min(1, float64(held)/float64(d.Length))
 		}
 		out.Documents = append(out.Documents, d)
@@ -90,7 +90,7 @@ func matchesOf(f *report.Findings, all []*partnerAnswer, rules report.Rules) *Pa
 	return out
 }
 
-// there returns the places of counting text in source i's own text.
+// there returns the positions of counting text in the text of source i.
 func there(rep *report.Report, i int) []concordat.Span {
 	var out []concordat.Span
 	for _, e := range rep.Sources[i].Evidence {

@@ -18,10 +18,10 @@ import (
 	"concordat/site/compare"
 )
 
-// maxPartners is the largest number of partners asked at a time.
+// maxPartners is the maximum number of partners asked at once.
 const maxPartners = 32
 
-// forwarding is one submission being sent to partners.
+// forwarding is the process of sending one submission to partners.
 type forwarding struct {
 	s        *Asker
 	o        *site.CheckOptions
@@ -31,33 +31,33 @@ type forwarding struct {
 	covered  []concordat.Passage // found at this site
 	count    *report.Counter
 	own      ownText
-	shared   *compare.SharedWording  // parts of the submission that others may share, as known before partners are asked
-	heldHere func() []concordat.Span // parts of it that other documents of this site hold
+	shared   *compare.SharedWording  // parts of the submission known, before any partner is asked, to be shared wording
+	heldHere func() []concordat.Span // parts of it that other documents of this site contain
 	// matchesOnly skips the second round.
 	matchesOnly bool
 }
 
-// partnerAnswer is the answer of one partner, or of one mirror.
+// partnerAnswer is the answer of one partner or mirror.
 type partnerAnswer struct {
 	site       concordat.SiteID
-	name       string               // for people; may be empty
-	questions  []concordat.Sentence // of the submission, under the partner's scheme
-	matches    []concordat.Match    // Sentence indexes questions; within each sentence's gate
+	name       string               // display name; can be empty
+	questions  []concordat.Sentence // sentences of the submission under the partner's scheme
+	matches    []concordat.Match    // Sentence is an index into questions; each is within its sentence's gate
 	consulted  []concordat.Consulted
 	candidates []*compare.Candidate
 	passages   []concordat.Passage
 	sources    []report.PartnerSource
-	lengths    map[concordat.Ref]int // bytes of the texts whose outline was shown
+	lengths    map[concordat.Ref]int // lengths in bytes of texts whose outline was disclosed
 	statements []concordat.Statement
 	flags      []concordat.Flag
 	leads      []report.PartnerLead
-	wording    []report.Wording // shared wording of the partner's documents, in order of text
+	wording    []report.Wording // shared wording in the partner's documents, in text order
 	failed     bool
-	silent     bool // the failure was a missing answer
+	silent     bool // the failure was a lack of an answer
 }
 
-// outcome describes how a finished partner has answered: refused, silent or failed if no library did. The reason is
-// the first that it gave for a library without an answer.
+// outcome describes how a finished partner answered: refused, silent or failed if no library answered. The reason is the first one given
+// for a library without an answer.
 func (t *partnerAnswer) outcome() (site.PartnerState, concordat.Reason) {
 	var why concordat.Reason
 	whole := 0
@@ -79,7 +79,7 @@ func (t *partnerAnswer) outcome() (site.PartnerState, concordat.Reason) {
 	return site.PartnerDone, why
 }
 
-// newForwarding returns a forwarding with the keyed profiles of the submission, one for each key.
+// newForwarding returns a forwarding with keyed profiles of the submission, one per key.
 func (s *Asker) newForwarding(sub site.Submission, o *site.CheckOptions, task concordat.TaskID,
 	shared *compare.SharedWording) (*forwarding, error) {
 	fw := &forwarding{s: s, o: o, task: task, sub: sub, profiles: map[*profile.Profiler]*concordat.Profile{},
@@ -116,14 +116,14 @@ func (s *Asker) newForwarding(sub site.Submission, o *site.CheckOptions, task co
 	return fw, nil
 }
 
-// all asks every partner at once and returns the answers, in the order of the options. It calls each after each partner, never
-// concurrently. It fails only with the error of ctx or of the store.
+// all asks every partner concurrently and returns the answers in the order of the options. It calls each after every partner's answer,
+// one call at a time. It fails only if ctx ends or the store fails.
 func (fw *forwarding) all(ctx context.Context, progress func(site.Progress), each func(*partnerAnswer) error) ([]*partnerAnswer, error) {
 	if fw.o.Forwarded() == site.ForwardNone {
 		return nil, nil
 	}
 	out := make([]*partnerAnswer, len(fw.o.Partners))
-	var mu sync.Mutex // guards done, and calls of each
+	var mu sync.Mutex // protects done, and serialises calls to each
 	done := 0
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(maxPartners)
@@ -157,7 +157,7 @@ func (fw *forwarding) all(ctx context.Context, progress func(site.Progress), eac
 	return out, nil
 }
 
-// one exchanges messages with one partner within the partner's deadline. A partner's failure is not an error.
+// one exchanges messages with one partner, within that partner's deadline. A failure of the partner is not an error.
 func (fw *forwarding) one(ctx context.Context, p *site.PartnerLibraries, say func(site.PartnerState)) (*partnerAnswer, error) {
 	r := newRound(fw, p)
 	if err := r.prepare(ctx); err != nil {
@@ -185,7 +185,7 @@ func (fw *forwarding) one(ctx context.Context, p *site.PartnerLibraries, say fun
 			return nil, r.fault
 		}
 		if fault := (*compare.Fault)(nil); errors.As(err, &fault) {
-			return nil, err // a failure of this program, not of the partner
+			return nil, err // a failure of this program rather than of the partner
 		}
 		r.blame(ctx, err)
 	}
@@ -196,7 +196,7 @@ func (fw *forwarding) one(ctx context.Context, p *site.PartnerLibraries, say fun
 	return r.answer, nil
 }
 
-// unmatched reports whether less than half of a sentence is in the passages found at this site.
+// unmatched reports whether less than half of a sentence lies in the passages found at this site.
 func (fw *forwarding) unmatched(span concordat.Span) bool {
 	all, held := fw.count.Characters(span), 0
 	if all == 0 {
@@ -216,7 +216,7 @@ func (fw *forwarding) unmatched(span concordat.Span) bool {
 	return 2*held < all
 }
 
-// failure returns in plain words why a partner did not answer, with the protocol's reason if the partner gave one.
+// failure explains in plain words why a partner did not answer, including the protocol's reason if the partner sent one.
 func failure(err error, deadline time.Duration) (concordat.Reason, string) {
 	var r *concordat.Refusal
 	switch {
@@ -240,7 +240,7 @@ func failure(err error, deadline time.Duration) (concordat.Reason, string) {
 	return concordat.ReasonFault, "something failed between the sites"
 }
 
-// reasonWords returns a reason of the protocol in plain words.
+// reasonWords explains a protocol reason in plain words.
 func reasonWords(r concordat.Reason) string {
 	switch r {
 	case concordat.ReasonLibrary:
@@ -271,7 +271,7 @@ func reasonWords(r concordat.Reason) string {
 	return "something failed there"
 }
 
-// plain returns s as one line of at most n characters without control characters.
+// plain returns s on one line, without control characters, truncated to n characters.
 func plain(s string, n int) string {
 	s = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {

@@ -15,21 +15,21 @@ import (
 	"concordat/store"
 )
 
-// RevealRequest asks a partner to open passages of a report.
+// RevealRequest asks a partner to disclose passages of a report.
 type RevealRequest struct {
-	Partner concordat.Partner // the partner that holds the passages
-	// Level is ShowOverlap, the default, for the words that the submission shares with the source; or ShowPassage for the source's words,
-	// after a person there has agreed.
+	Partner concordat.Partner // the partner that has the passages
+	// Level is ShowOverlap, the default, for words that the submission shares with the source, or ShowPassage for the source's own words,
+	// after approval by a person there.
 	Level   concordat.Show
-	Reason  string // for that person
-	Contact string // the contact for that person
+	Reason  string // shown to that person
+	Contact string // contact for that person
 }
 
-// Reveal sends the submission's wording of passages to the partner that holds their sources, and adds to the findings what the partner
-// discloses. passages are indices of Findings.Passages. A request for whole passages is pending until a person decides; see
-// [Asker.RefreshDisclosures]. Granted passages are not requested again. It returns the requested disclosures, a refusal being one of their
-// states. Errors: ErrNotFound, ErrInvalid for passages that are not the partner's or have no known place in the source, and the partner's
-// error if it does not answer; it may have read the wording nevertheless, and the findings say so.
+// Reveal sends the submission's wording of passages to the partner that has their sources, and adds the partner's disclosures to the
+// findings. passages are indices into Findings.Passages. A request for whole passages is pending until a person decides; see
+// [Asker.RefreshDisclosures]. Granted passages are not requested again. It returns the requested disclosures; a refusal is one of their
+// states. Errors: ErrNotFound; ErrInvalid for passages that are not the partner's or have no known position in the source; and the
+// partner's error if it does not answer. In that case, the partner may have read the wording regardless, and the findings say so.
 func (s *Asker) Reveal(ctx context.Context, task concordat.TaskID, o RevealRequest, passages ...int) ([]report.Disclosure, error) {
 	if o.Level == "" {
 		o.Level = concordat.ShowOverlap
@@ -71,7 +71,7 @@ func (s *Asker) Reveal(ctx context.Context, task concordat.TaskID, o RevealReque
 	return s.askReveals(ctx, task, f, made, func(concordat.SiteID) concordat.Partner { return o.Partner })
 }
 
-// RefreshDisclosures asks the given partners again about pending requests, and returns those disclosures of the task.
+// RefreshDisclosures asks the given partners again about the task's pending requests, and returns those disclosures.
 func (s *Asker) RefreshDisclosures(ctx context.Context, task concordat.TaskID, partners ...concordat.Partner) ([]report.Disclosure, error) {
 	defer s.site.HoldFindings()()
 	f, err := s.site.KeptFindings(ctx, task)
@@ -112,7 +112,7 @@ func (s *Asker) askReveals(ctx context.Context, task concordat.TaskID, f *report
 	if len(which) == 0 {
 		return nil, nil
 	}
-	// The data that the partner has been shown is recorded even if the caller is gone.
+	// What was disclosed to the partner is recorded even if the caller is gone.
 	err := s.site.ChangeFindings(context.WithoutCancel(ctx), task, func(f *report.Findings) {
 		for i := range answers {
 			answers[i].apply(f)
@@ -125,17 +125,17 @@ func (s *Asker) askReveals(ctx context.Context, task concordat.TaskID, f *report
 	return out, errors.Join(append(errs, err)...)
 }
 
-// answered is the outcome of one request: all its changes to the findings, in a form that can be applied to findings changed by another
-// process in the meantime.
+// answered is the outcome of one request, with all its changes to the findings in a form that can be applied even if another process has
+// changed the findings in the meantime.
 type answered struct {
 	disclosure report.Disclosure
-	sent       concordat.Exposed // there, by this call
+	sent       concordat.Exposed // sent to the partner by this call
 	statement  concordat.Statement
-	passages   []concordat.RevealedPassage // of disclosure.Passages, where granted
+	passages   []concordat.RevealedPassage // granted passages, as in disclosure.Passages
 	leads      []report.Lead               // found in the disclosed places of a lead
 }
 
-// apply puts an answer into findings. If another process has learnt more from the same request, its findings are kept.
+// apply adds an answer to the findings. If another process learned more from the same request, its findings are kept.
 func (a *answered) apply(f *report.Findings) {
 	line := consultedOf(f, a.disclosure.Source)
 	if line != nil {
@@ -148,7 +148,7 @@ func (a *answered) apply(f *report.Findings) {
 		f.Disclosures = append(f.Disclosures, a.disclosure)
 	case f.Disclosures[i].State == concordat.DisclosureGranted:
 		a.disclosure = f.Disclosures[i]
-		return // both processes were shown the same
+		return // both processes received the same
 	case a.disclosure.State == concordat.DisclosurePending && f.Disclosures[i].State != concordat.DisclosurePending:
 		a.disclosure = f.Disclosures[i]
 	default:
@@ -175,7 +175,7 @@ func (a *answered) apply(f *report.Findings) {
 	}
 }
 
-// applyLead puts the leads in the disclosed places of a document into findings.
+// applyLead adds the leads in a document's disclosed places to the findings.
 func (a *answered) applyLead(f *report.Findings, line *concordat.Consulted) {
 	l := partnerLead(f, a.disclosure.Source)
 	if l == nil || l.Outcome != "" {
@@ -191,13 +191,13 @@ func (a *answered) applyLead(f *report.Findings, line *concordat.Consulted) {
 	}
 }
 
-// same reports whether d is the disclosure that was answered.
+// same reports whether d is the answered disclosure.
 func (a *answered) same(d report.Disclosure) bool {
 	return d.Source == a.disclosure.Source && d.Level == a.disclosure.Level && d.Asked.Equal(a.disclosure.Asked) &&
 		slices.Equal(d.Passages, a.disclosure.Passages)
 }
 
-// revealOne requests one disclosure of f, which it does not change. first says that the wording has not been sent before.
+// revealOne requests one disclosure of f without modifying f. first means that the wording was not sent before.
 func (s *Asker) revealOne(ctx context.Context, f *report.Findings, d report.Disclosure, partner concordat.Partner,
 	first bool) (answered, error) {
 	out := answered{disclosure: d}
@@ -238,7 +238,7 @@ func (s *Asker) revealOne(ctx context.Context, f *report.Findings, d report.Disc
 		}
 	}
 	if d.Level == concordat.ShowPassage {
-		// another process recorded it just now
+		// another process has just recorded it
 		if err := s.Requested(ctx, d.Source.Site, a, got); err != nil && !errors.Is(err, concordat.ErrNotFound) {
 			return out, err
 		}
@@ -270,7 +270,7 @@ func requestOf(f *report.Findings, d *report.Disclosure) (*concordat.RevealAsk, 
 	return a, nil
 }
 
-// opened puts the disclosed part of one passage into the findings, and reports whether there was any.
+// opened adds the disclosed part of one passage to the findings, and reports whether there was any.
 func opened(f *report.Findings, d *report.Disclosure, at concordat.SpanPair, got concordat.RevealedPassage) bool {
 	any := false
 	for i := range f.Passages {
@@ -288,8 +288,7 @@ func opened(f *report.Findings, d *report.Disclosure, at concordat.SpanPair, got
 	return any
 }
 
-// sharedSpans returns the runs of a passage's own words, given as spans of the passage, as spans of the text, or nil if there
-// are none.
+// sharedSpans converts the runs of shared words in a passage from spans of the passage to spans of the text; nil if there are none.
 func sharedSpans(text string, within concordat.Span, runs []concordat.Span) []concordat.Span {
 	var out []concordat.Span
 	end := 0
@@ -307,7 +306,7 @@ func sharedSpans(text string, within concordat.Span, runs []concordat.Span) []co
 	return out
 }
 
-// consultedOf returns the line of a document's library.
+// consultedOf returns the entry for a document's library.
 func consultedOf(f *report.Findings, ref concordat.Ref) *concordat.Consulted {
 	i := slices.IndexFunc(f.Consulted, func(c concordat.Consulted) bool {
 		return c.Site == ref.Site && c.Library == ref.Library && c.Mirror.IsZero()
@@ -327,7 +326,7 @@ func knownState(s string) bool {
 	return false
 }
 
-// jobOf returns the job that a PartnerSource names as s.
+// jobOf parses the job in a PartnerSource.
 func jobOf(s string) (concordat.JobID, error) {
 	h, err := handleOf(concordat.DocumentID(s))
 	return concordat.JobID(h), err
@@ -342,8 +341,8 @@ func sortedRefs[T any](m map[concordat.Ref]T) []concordat.Ref {
 	return out
 }
 
-// Requested stores a request for passages that was sent to a partner, and its state there, so that people here see it among
-// the site's disclosures. Calling it again with a later answer updates it.
+// Requested stores a request for passages sent to a partner, with its state there, so that people see it among the site's disclosures.
+// Calling it again with a later answer updates it.
 func (s *Asker) Requested(ctx context.Context, partner concordat.SiteID, a *concordat.RevealAsk, r *concordat.Revealed) error {
 	spans := make([]concordat.Span, len(a.Passages))
 	for i, p := range a.Passages {

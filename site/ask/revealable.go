@@ -9,14 +9,13 @@ import (
 
 // Revealable lists the passages at a place in a report that partners can be asked to disclose.
 type Revealable struct {
-	// Passages are indices of Findings.Passages by partner, without those already shown or waiting for a decision.
+	// Passages are indices into Findings.Passages by partner, excluding passages already disclosed or awaiting a decision.
 	Passages map[concordat.SiteID][]int
-	Placed   bool // a partner's document has a known place there, whether or not it was shown
-	Mirrored bool // a document known only from a mirror, whose owner was not asked, has a known place there
+	Placed   bool // a partner's document has a known position there, disclosed or not
+	Mirrored bool // a document known only from a mirror has a known position there, and its owner was not asked
 }
 
-// Revealable returns the passages that partners can be asked to disclose at a level, for the passages that overlap a span of the
-// submission.
+// Revealable returns the passages that partners can be asked to disclose at a level, among those that overlap a span of the submission.
 func (s *Asker) Revealable(f *report.Findings, at concordat.Span, level concordat.Show) Revealable {
 	out := Revealable{Passages: map[concordat.SiteID][]int{}}
 	for i := range f.Passages {
@@ -30,7 +29,7 @@ func (s *Asker) Revealable(f *report.Findings, at concordat.Span, level concorda
 			continue
 		}
 		if p.SourceSpan.Len() <= 0 {
-			continue // the partner named the document but not the place
+			continue // the partner named the document but not the position
 		}
 		out.Placed = true
 		if !revealed(f, p, level) {
@@ -40,7 +39,7 @@ func (s *Asker) Revealable(f *report.Findings, at concordat.Span, level concorda
 	return out
 }
 
-// revealed reports whether a partner has shown a passage at the level, or has not decided yet.
+// revealed reports whether a partner has disclosed a passage at the level, or has not decided yet.
 func revealed(f *report.Findings, p *concordat.Passage, level concordat.Show) bool {
 	if p.Text != "" || level == concordat.ShowOverlap && p.Shared != nil {
 		return true

@@ -29,23 +29,23 @@ type round struct {
 	answer *partnerAnswer
 	began  time.Time
 	chosen []int // questions to ask, in an order that reveals nothing
-	// withheld are sentences that are not sent in any form, since the partner holds them in another form.
+	// withheld lists sentences that are not sent in any form, because the partner has them in another form.
 	withheld []concordat.Span
 	// sent and answered are the numbers of sentences sent and answered before any failure.
 	sent, answered int
 	documents      map[concordat.Handle]*nominated
 	order          []*nominated // in the partner's order
-	fault          error        // of this site, not of the partner
+	fault          error        // fault of this site rather than the partner
 	wording        *partWording
 }
 
-// nominated is a document of the partner that matches.
+// nominated is a matching document at the partner.
 type nominated struct {
 	concordat.DocumentAnswer
 	ref   concordat.Ref
 	level concordat.Show
-	job   concordat.JobID // job under which most of its sentences match
-	most  int             // matches under that job
+	job   concordat.JobID // job in which most of its sentences match
+	most  int             // number of matches in that job
 	jobs  map[concordat.JobID][]int
 }
 
@@ -60,13 +60,13 @@ func newRound(fw *forwarding, p *site.PartnerLibraries) *round {
 	return r
 }
 
-// prepare chooses the questions and records that the partner will learn them. Sentences that the partner holds in another form are left
-// out, since two forms together reveal far more than either.
+// prepare chooses the questions and records that the partner will see them. It leaves out sentences that the partner has in another form,
+// since two forms together reveal far more than one.
 func (r *round) prepare(ctx context.Context) error {
 	walls := r.fw.shared.Unasked()
 	for i, q := range r.answer.questions {
 		if r.fw.share(q.Span, walls) >= compare.MostlyShared {
-			continue // no match of it would be evidence
+			continue // no match for it would be evidence
 		}
 		if r.fw.o.Forwarded() == site.ForwardAll || r.fw.unmatched(q.Span) {
 			r.chosen = append(r.chosen, i)
@@ -82,10 +82,10 @@ func (r *round) prepare(ctx context.Context) error {
 	for i, q := range r.chosen {
 		digests[i] = store.SentenceDigest(r.answer.questions[q].Span.In(r.fw.sub.Text))
 	}
-	if r.fw.task == "" { // nothing about this check is stored, but the partner will learn of it
+	if r.fw.task == "" { // nothing about this check is stored, yet the partner will learn of it
 		r.fw.s.o.Logger.Debug("sentences are shown to a partner outside a check", "site", r.answer.site)
 	}
-	// A text is not sent at all if it is a document of this site whose word sets the partner has.
+	// Nothing of a text is sent if it is a document of this site and the partner has its word sets.
 	err := r.fw.s.o.Store.Asks.Show(ctx, store.Showing{Partner: r.answer.site, Hash: store.TextHash(r.fw.sub.Text),
 		Form:  store.FormFingerprints,
 		Epoch: r.p.Epoch, Sentences: len(r.chosen)})
@@ -124,7 +124,7 @@ func (r *round) withhold(questions []int) {
 	}
 }
 
-// shuffle puts xs in an order that no one can guess.
+// shuffle puts xs in an unpredictable order.
 func shuffle(xs []int) error {
 	for i := len(xs) - 1; i > 0; i-- {
 		j, err := below(i + 1)
@@ -145,7 +145,7 @@ func below(n int) (int, error) {
 	return int(x.Int64()), nil
 }
 
-// ask asks about the chosen sentences, in several asks if there are many. Answers received before a failure are kept.
+// ask asks about the chosen sentences, splitting them into several asks if there are many. Answers received before a failure are kept.
 func (r *round) ask(ctx context.Context) error {
 	most := r.p.MaxAsked
 	if most <= 0 || most > concordat.MaxAsked {
@@ -160,7 +160,7 @@ func (r *round) ask(ctx context.Context) error {
 	return nil
 }
 
-// askPart asks about some sentences under their own job.
+// askPart asks about some of the sentences under a separate job.
 func (r *round) askPart(ctx context.Context, part []int) error {
 	a := &concordat.Ask{
 		Epoch: r.p.Epoch, Scheme: r.p.Profiler.Scheme(), Libraries: r.p.Libraries, Probe: concordat.ProbeOne,
@@ -172,7 +172,7 @@ func (r *round) askPart(ctx context.Context, part []int) error {
 	if r.fw.o.Exact {
 		a.Probe = concordat.ProbeExact
 	}
-	rand.Read(a.Job[:]) // never fails
+	rand.Read(a.Job[:]) // this never fails
 	var salt []byte
 	salt, a.Commitment = r.fw.commit()
 	spans := make([]concordat.Span, len(part))
@@ -197,14 +197,14 @@ func (r *round) askPart(ctx context.Context, part []int) error {
 	return r.take(ctx, a, t, part)
 }
 
-// commit returns a commitment to the submission's text, with a new salt.
+// commit returns a commitment to the submission's text with a fresh salt.
 func (fw *forwarding) commit() (salt []byte, commitment [sha256.Size]byte) {
 	salt = make([]byte, 32)
-	rand.Read(salt) // never fails
+	rand.Read(salt) // this never fails
 	return salt, concordat.Commit(salt, sha256.Sum256([]byte(fw.sub.Text)))
 }
 
-// putAsk stores the data needed to read the partner's decisions about a job, if any data of the check is kept.
+// putAsk stores what is needed to interpret the partner's later decisions about a job, provided the check stores anything.
 func (r *round) putAsk(ctx context.Context, job concordat.JobID, salt []byte, spans []concordat.Span) error {
 	if r.fw.task == "" {
 		return nil
@@ -213,7 +213,7 @@ func (r *round) putAsk(ctx context.Context, job concordat.JobID, salt []byte, sp
 		Made: r.fw.s.o.Now(), Salt: salt, Spans: spans})
 }
 
-// maxName bounds a partner's strings, in characters.
+// maxName is the maximum length of a partner's strings, in characters.
 const maxName = 512
 
 // validAnswer returns errGarbage for a SiteAnswer that does not fit a.
@@ -243,7 +243,7 @@ func validAnswer(a *concordat.Ask, t *concordat.SiteAnswer) error {
 	return nil
 }
 
-// take adds a partner's answers about some sentences.
+// take adds a partner's answers about some of the sentences.
 func (r *round) take(ctx context.Context, a *concordat.Ask, t *concordat.SiteAnswer, part []int) error {
 	standing := false
 	for i, l := range t.Libraries {
@@ -273,7 +273,7 @@ func (r *round) take(ctx context.Context, a *concordat.Ask, t *concordat.SiteAns
 	return nil
 }
 
-// takeLibrary adds the answer about one library to its line.
+// takeLibrary adds the answer about one library to its result.
 func (r *round) takeLibrary(c *concordat.Consulted, l *concordat.LibraryAnswer, n int) {
 	c.Unready = 1 - l.Ready
 	if l.Refusal != nil {
@@ -294,7 +294,7 @@ func (r *round) takeLibrary(c *concordat.Consulted, l *concordat.LibraryAnswer, 
 	c.Shown.Sentences += l.Sentences
 }
 
-// document returns the document that d describes, known from an earlier part or new.
+// document returns the document described by d, either known from an earlier part or new.
 func (r *round) document(d concordat.DocumentAnswer, job concordat.JobID, level concordat.Show) *nominated {
 	n := r.documents[d.Handle]
 	if n == nil {
@@ -312,7 +312,7 @@ func (r *round) document(d concordat.DocumentAnswer, job concordat.JobID, level 
 	return n
 }
 
-// HandleName returns the name of a partner's document at this site: its handle in hexadecimal.
+// HandleName returns this site's name for a partner's document: its handle in hexadecimal.
 func HandleName(h concordat.Handle) concordat.DocumentID {
 	return concordat.DocumentID(hex.EncodeToString(h[:]))
 }
@@ -326,7 +326,7 @@ func handleOf(id concordat.DocumentID) (h concordat.Handle, err error) {
 	return concordat.Handle(b), nil
 }
 
-// blame records a failure of the partner in the affected lines.
+// blame records a failure of the partner in the results of the affected libraries.
 func (r *round) blame(ctx context.Context, err error) {
 	if err == nil {
 		return
@@ -348,7 +348,7 @@ func (r *round) blame(ctx context.Context, err error) {
 	}
 }
 
-// finish fills in the lines and puts matches in order.
+// finish completes the results and sorts the matches.
 func (r *round) finish() {
 	for i := range r.answer.consulted {
 		c := &r.answer.consulted[i]
@@ -363,7 +363,7 @@ func (r *round) finish() {
 	r.answer.matches = slices.CompactFunc(r.answer.matches, func(a, b concordat.Match) bool { return byMatch(a, b) == 0 })
 }
 
-// query returns the question to a mirror.
+// query returns the query to a mirror.
 func (fw *forwarding) query(p *concordat.Profile) *concordat.Query {
 	q := &concordat.Query{Scheme: p.Scheme, MaxDistance: profile.MaxGate, Limit: compare.MatchLimit, Probe: concordat.ProbeOne}
 	if fw.o.Exact {

@@ -5,18 +5,18 @@ import (
 	"concordat/site/compare"
 )
 
-// A partner gives closeness in steps. Its matches are given a distance that represents their step, so that they are judged by the same
-// rules as those of mirrors, whose distances are known.
+// A partner states closeness in steps. Each of its matches gets a distance typical of its step, so that the same rules apply as for
+// mirrors, whose distances are known.
 
 const (
 	nearDistance = compare.FairDistance + 1
 	farDistance  = 24
 )
 
-// stepDistance is the distance in bits that represents each step.
+// stepDistance is the typical distance in bits for each step.
 var stepDistance = [...]int{concordat.CloseFar: farDistance, concordat.CloseNear: nearDistance, concordat.CloseSame: 0}
 
-// Nearness values of the steps, on the scale of [compare.ByBits]: near sentences are mostly related, far ones mostly not.
+// Nearness of the steps, on the scale of [compare.ByBits]: near sentences are mostly related, far ones mostly not.
 const (
 	nearWorth = 0.6
 	farWorth  = 0.07

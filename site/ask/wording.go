@@ -13,31 +13,31 @@ import (
 	"concordat/site/compare"
 )
 
-// Wording of a submission that others may share is also left out when partners are asked. Partners are not asked about wording that is
-// known beforehand from templates or from the documents of this site or of a batch, and it nominates no document. They are asked about
-// quotations that name their source, so that the source is shown with them, but these nominate no document either. A partner's answer
-// shows what its documents share: a sentence that enough of them hold is common. This needs none of their text.
+// Shared wording in a submission is left out of questions to partners too. Partners are not asked about wording already known from
+// templates or from documents of this site or a batch, and it nominates no document. They are asked about quotations that name their
+// source, so that reports can show the source, but these do not nominate documents either. A partner's answer reveals what its documents
+// share: a sentence in enough of them is common. This works without their text.
 
-// leastPart is the minimum number of letters of a remainder that is shown when a passage is cut at shared wording.
+// leastPart is the minimum number of letters in a displayed remainder of a passage that was cut at shared wording.
 const leastPart = 30
 
-// partWording is the wording of the submission that is left out of the comparison with one partner.
+// partWording is the wording of the submission to leave out of the comparison with one partner.
 type partWording struct {
 	fw     *forwarding
-	common []report.Wording // shared by the partner's documents, in order of text
-	walls  []concordat.Span // common and the wording known beforehand; in order and disjoint
-	// nearness returns how near a match is, 0 to 1, for a partner or a mirror.
+	common []report.Wording // shared by the partner's documents, in text order
+	walls  []concordat.Span // common and all wording known in advance, in text order without overlaps
+	// nearness returns how close a match at a partner or in a mirror is, 0 to 1.
 	nearness func(concordat.Sentence, concordat.Match) float64
 }
 
-// share returns the part of a span of the submission that lies within others; see shareOf.
+// share returns the share of a span of the submission that lies inside others; see shareOf.
 func (fw *forwarding) share(s concordat.Span, others []concordat.Span) float64 {
 	return compare.ShareOf(fw.count, s, others)
 }
 
-// commonAt returns the parts of the submission that many documents at a partner hold: the sentences that its documents and this site's hold
-// together, including the submission, judging by the partner's fingerprints. Consecutive sentences are classified as in package wording: a
-// few words are common, and a page is to be decided. of is the number of the partner's documents, 0 if unknown.
+// commonAt returns the parts of the submission that many documents contain, counting the partner's and this site's together with the
+// submission, as judged by the partner's fingerprints. Consecutive sentences are classified as in package wording: a few words are
+// common, and a page is undecided. of is the number of documents at the partner, or 0 if unknown.
 func (fw *forwarding) commonAt(questions []concordat.Sentence, matches []concordat.Match, of int,
 	nearness func(concordat.Sentence, concordat.Match) float64) *partWording {
 	all := 0
@@ -69,7 +69,7 @@ func (fw *forwarding) commonAt(questions []concordat.Sentence, matches []concord
 	return w
 }
 
-// quotationsAt returns the quotations with a named source that share a sentence with a partner's documents. of is the number of documents.
+// quotationsAt returns attributed quotations that share a sentence with a partner's documents. of is the number of those documents.
 func (fw *forwarding) quotationsAt(questions []concordat.Sentence, holders map[int]holding, of int) []report.Wording {
 	var out []report.Wording
 	for _, s := range fw.shared.Named {
@@ -87,7 +87,7 @@ func (fw *forwarding) quotationsAt(questions []concordat.Sentence, holders map[i
 	return out
 }
 
-// held returns how many documents of this site hold a sentence, including the submission, or 0 if none of those compared does.
+// held returns how many documents of this site contain a sentence, including the submission, or 0 if none of the compared ones does.
 func (fw *forwarding) held(s concordat.Span) int {
 	if fw.share(s, fw.heldHere()) < compare.MostlyShared {
 		return 0
@@ -95,13 +95,13 @@ func (fw *forwarding) held(s concordat.Span) int {
 	return fw.shared.Held.Documents(fw.shared.Words, s)
 }
 
-// holding is the number of documents that hold a sentence.
+// holding counts the documents that contain a sentence.
 type holding struct {
-	here     int // documents found by the question that hold it or nearly hold it
-	anywhere int // in the partner's whole index: documents that hold exactly this sentence
+	here     int // documents found by the query that contain it or nearly do
+	anywhere int // documents in the partner's whole index that contain exactly this sentence
 }
 
-// holders returns how many documents hold each sentence that matches.
+// holders returns how many documents contain each matching sentence.
 func holders(matches []concordat.Match) map[int]holding {
 	type pair struct {
 		sentence int
@@ -124,7 +124,7 @@ func holders(matches []concordat.Match) map[int]holding {
 	return out
 }
 
-// classed returns consecutive sentences classified by their number of words, without those that count anyway.
+// classed classifies consecutive sentences by their number of words, leaving out those that count in any case.
 func (fw *forwarding) classed(run []report.Wording, all int) []report.Wording {
 	var spans []concordat.Span
 	for _, x := range run {
@@ -144,7 +144,7 @@ func (fw *forwarding) classed(run []report.Wording, all int) []report.Wording {
 	return out
 }
 
-// add records common wording, each stretch once.
+// add records common wording without duplicates.
 func (w *partWording) add(held []report.Wording) {
 	for _, x := range held {
 		for _, s := range report.Without(x.Span, w.walls) {
@@ -157,7 +157,7 @@ func (w *partWording) add(held []report.Wording) {
 	}
 }
 
-// apart divides matches into evidence and common wording. Matches of other shared wording are in neither result.
+// apart splits matches into evidence and common wording. Matches of other shared wording appear in neither.
 func (w *partWording) apart(questions []concordat.Sentence, matches []concordat.Match) (evidence, common []concordat.Match) {
 	spans := make([]concordat.Span, len(w.common))
 	for i, x := range w.common {
@@ -176,7 +176,7 @@ func (w *partWording) apart(questions []concordat.Sentence, matches []concordat.
 	return evidence, common
 }
 
-// cut divides passages of one source at wording that is left out. A passage that is mostly such wording is marked as such.
+// cut splits passages of one source at wording to be left out. A passage that is mostly such wording is marked.
 func (w *partWording) cut(passages []concordat.Passage) []concordat.Passage {
 	var out []concordat.Passage
 	for _, p := range passages {
@@ -199,7 +199,7 @@ func (w *partWording) cut(passages []concordat.Passage) []concordat.Passage {
 	return out
 }
 
-// kind returns the kind of shared wording that covers most of a span, or empty for a list of references.
+// kind returns the kind of shared wording that covers most of a span, or "" if a list of references does.
 func (w *partWording) kind(s concordat.Span) concordat.Kind {
 	best, most := concordat.Kind(""), 0
 	look := func(x concordat.Span, k concordat.Kind) {
@@ -216,8 +216,8 @@ func (w *partWording) kind(s concordat.Span) concordat.Kind {
 	return best
 }
 
-// judged returns the passages of one source cut at shared wording, in order of text, and marks those that are not evidence by
-// themselves, by this site's own rules.
+// judged returns the passages of one source cut at shared wording, in text order, and marks those that this site's own rules do not
+// accept as evidence.
 func (w *partWording) judged(passages []concordat.Passage) []concordat.Passage {
 	out := w.cut(passages)
 	slices.SortStableFunc(out, func(x, y concordat.Passage) int { return cmp.Or(x.Span.Start-y.Span.Start, x.Span.End-y.Span.End) })
@@ -235,7 +235,7 @@ func (w *partWording) judged(passages []concordat.Passage) []concordat.Passage {
 	return out
 }
 
-// beside returns the common wording that documents of a partner hold, as passages that are not evidence.
+// beside returns common wording in a partner's documents as passages that are not evidence.
 func (w *partWording) beside(questions []concordat.Sentence, matches []concordat.Match, p *profile.Profiler) []concordat.Passage {
 	var out []concordat.Passage
 	for _, c := range compare.Nominate(questions, matches, w.nearness) {
@@ -248,7 +248,7 @@ func (w *partWording) beside(questions []concordat.Sentence, matches []concordat
 	return compare.FewBeside(out)
 }
 
-// prints returns the sentences of the submission as fingerprints, without those left out.
+// prints returns the sentences of the submission as fingerprints, without those to leave out.
 func (w *partWording) prints(p *profile.Profiler) ([]align.Print, error) {
 	all, err := w.fw.own.fingerprints(p, w.fw.profiles[p])
 	if err != nil || len(w.walls) == 0 {
@@ -263,7 +263,7 @@ func (w *partWording) prints(p *profile.Profiler) ([]align.Print, error) {
 	return all, nil
 }
 
-// addWording adds common wording from partners to that of this site. Each stretch is reported once.
+// addWording adds partners' common wording to that of this site. No stretch is reported twice.
 func addWording(f *report.Findings, told []report.Wording) {
 	if len(told) == 0 {
 		return
@@ -284,5 +284,5 @@ func addWording(f *report.Findings, told []report.Wording) {
 	slices.SortFunc(f.Wording, func(x, y report.Wording) int { return cmp.Or(x.Start-y.Start, x.End-y.End) })
 }
 
-// wallsName returns a name for walls that identifies results made from a text without these walls.
+// wallsName returns a name for walls, used to identify results computed without the text in them.
 func wallsName(walls []concordat.Span) string { return fmt.Sprint(walls) }

@@ -22,33 +22,33 @@ import (
 	"concordat/store"
 )
 
-// Job defines what a batch is compared with. It is stored with the batch, as JSON.
+// Job describes what a batch is compared with. It is stored with the batch as JSON.
 type Job struct {
 	Libraries   []concordat.LibraryID `json:"libraries,omitempty"`    // empty means all, unless NoLibraries is set
-	NoLibraries bool                  `json:"no_libraries,omitempty"` // compare the documents only with one another
-	Partners    []concordat.SiteID    `json:"partners,omitempty"`     // to ask
+	NoLibraries bool                  `json:"no_libraries,omitempty"` // compare the documents only with each other
+	Partners    []concordat.SiteID    `json:"partners,omitempty"`     // partners to ask
 	Forward     string                `json:"forward,omitempty"`
-	Purpose     string                `json:"purpose,omitempty"` // stated to partners
+	Purpose     string                `json:"purpose,omitempty"` // purpose stated to partners
 	Template    string                `json:"template,omitempty"`
 	Exact       bool                  `json:"exact,omitempty"`
-	Threshold   float64               `json:"threshold,omitempty"` // share from which a pair joins its documents; default 0.3
-	Channel     compare.Channel       `json:"channel,omitempty"`   // how documents are nominated
-	// Candidates is the maximum number of documents of the batch compared with each; default 200. A pair is compared if
-	// either of the two nominates it.
+	Threshold   float64               `json:"threshold,omitempty"` // share at which a pair connects its documents; default 0.3
+	Channel     compare.Channel       `json:"channel,omitempty"`   // how candidates are nominated
+	// Candidates is the maximum number of other documents of the batch compared with each document; default 200. A pair is compared if
+	// either document nominates the other.
 	Candidates int `json:"candidates,omitempty"`
-	// Leads requests passages in which documents restate others of the batch, or of the libraries, in other words.
+	// Leads requests passages that restate other documents of the batch, or of the libraries, in other words.
 	Leads    bool           `json:"leads,omitempty"`
 	Manifest []ManifestLine `json:"manifest,omitempty"`
-	// Rules are the rules of the documents' reports and of the shares, until an officer changes the rules of a report. Nil, as in batches
-	// of early versions, means the rules in force when the report is viewed.
+	// Rules apply to the documents' reports and to the shares until an officer changes the rules of a report. Nil, as in batches of early
+	// versions, means the rules in force when the report is viewed.
 	Rules *report.Rules `json:"rules,omitempty"`
-	// Faults gives the reason why a file could not be accepted, by file name; such a file is in the batch but is not read.
+	// Faults maps the names of files that could not be accepted to the reasons; such a file is part of the batch but is not read.
 	Faults map[string]string `json:"faults,omitempty"`
-	// LeftOut are the files left out of an archive, by the name of the archive, once it has been read.
+	// LeftOut maps each archive that has been read to the files left out of it.
 	LeftOut map[string]concordat.LeftOut `json:"left_out,omitempty"`
 }
 
-// AllLeftOut returns the files that were left out of all archives of the batch.
+// AllLeftOut returns the files left out of all archives in the batch.
 func (j *Job) AllLeftOut() concordat.LeftOut {
 	var all concordat.LeftOut
 	for _, name := range slices.Sorted(maps.Keys(j.LeftOut)) {
@@ -57,45 +57,43 @@ func (j *Job) AllLeftOut() concordat.LeftOut {
 	return all
 }
 
-// PairThreshold returns the share from which a pair joins its documents to a cluster.
+// PairThreshold returns the share at which a pair connects its documents in a cluster.
 func (j *Job) PairThreshold() float64 { return cmp.Or(j.Threshold, site.DefaultThreshold) }
 
-// Options of [Run]. Store, Index, Read and Options are required.
+// Options of [Run]. Store, Index, Read and Options are mandatory.
 type Options struct {
 	Store *store.DB
-	// Index is the batch's own index, which is empty or as an earlier run left it. The caller must ensure that no other run uses it.
+	// Index is the batch's own index, either empty or as left by an earlier run. The caller must ensure that no other run uses it.
 	Index concordat.Index
-	// Read returns the documents of a file, with an Item with Err for each one that cannot be read. It is
-	// called concurrently.
+	// Read returns the documents in a file; one that cannot be read becomes an Item with Err. It is called concurrently.
 	Read func(ctx context.Context, in store.BatchInput) ([]site.Item, error)
 	// Options returns what to compare each document with besides the batch; done, if not nil, is called at the end.
 	Options func(ctx context.Context, j Job) (o site.CheckOptions, done func(), err error)
-	Rules   report.Rules // of the documents' reports and of the shares, unless the batch keeps its own
-	// Progress, if not nil, is called with the progress of the batch. It may be called concurrently.
+	Rules   report.Rules // rules for reports and shares, unless the batch has rules of its own
+	// Progress, if not nil, receives the progress of the batch. It can be called concurrently.
 	Progress func(stage string, done, total int)
-	// Failed, if not nil, is called for each file that gives no text.
+	// Failed, if not nil, is called for each file that yields no text.
 	Failed func(name, reason string)
-	Logger *slog.Logger // nil: nothing is logged
+	Logger *slog.Logger // nil disables logging
 }
 
 // Stages of a batch.
 const (
-	StageRead    = "batch_read"    // extract, fingerprint and keep each document
+	StageRead    = "batch_read"    // extract, fingerprint and store each document
 	StageCompare = "batch_compare" // compare each with the others
 	StageLeads   = "batch_leads"   // compare each with the others by meaning
 	StageCheck   = "batch_check"   // compare each with the libraries and partners
 )
 
-// Run compares the documents of a batch with one another and with the libraries and partners in the options, continuing where an earlier
-// run stopped, and ends the batch. No file, comparison or check is repeated. Memory grows with the number of documents only by a small row
-// for each document and pair.
+// Run compares the documents of a batch with each other and with the libraries and partners in the options, resuming where an earlier run
+// stopped, and finishes the batch. It does not repeat the work of earlier runs. Memory grows only by a small row per document and pair.
 //
-// Each document is read and fingerprinted once, into the batch's index. The comparison begins only when all are there, so the order of
-// submission does not matter. A pair is compared once, from the document whose name comes first, and both reports show what was found.
+// Each document is read and fingerprinted once, into the batch's index. Comparison starts once all are there, so the order of submission
+// does not matter. Each pair is compared once, starting from the document whose name sorts first, and both reports show the result.
 //
-// A file that cannot be read is a member with its reason and stops nothing. When ctx ends, Run returns its error and the batch
-// can be resumed; it returns store.ErrLease if the batch was cancelled in the meantime. After another error the batch has failed with
-// that cause.
+// A file that cannot be read becomes a member with the reason, and does not stop the batch. When ctx ends, Run returns its error and the
+// batch can be resumed. If the batch was cancelled in the meantime, Run returns store.ErrLease. Any other error marks the batch as
+// failed, with the cause.
 func Run(ctx context.Context, s *site.Site, id string, o Options) error {
 	b, err := o.Store.Batches.Batch(ctx, id)
 	if err != nil {
@@ -126,7 +124,7 @@ func Run(ctx context.Context, s *site.Site, id string, o Options) error {
 	return o.Store.Batches.FinishBatch(ctx, id, state, cause, leads)
 }
 
-// leadCount returns the number of leads between the documents, or nil if leads were not requested.
+// leadCount counts the leads between the documents, or returns nil if leads were not requested.
 func (r *batchRun) leadCount(ctx context.Context) (*concordat.LeadCount, error) {
 	if !r.job.Leads {
 		return nil, nil
@@ -143,7 +141,7 @@ func (r *batchRun) leadCount(ctx context.Context) (*concordat.LeadCount, error) 
 	return &n, nil
 }
 
-// failed records an error other than the end of ctx or of the batch.
+// failed records an error unless it is due to the end of ctx or of the batch.
 func (r *batchRun) failed(ctx context.Context, err error) error {
 	r.s.NotePanic(err, "batch", r.id)
 	if ctx.Err() != nil || errors.Is(err, store.ErrLease) {
@@ -152,7 +150,7 @@ func (r *batchRun) failed(ctx context.Context, err error) error {
 	return errors.Join(err, r.o.Store.Batches.FinishBatch(context.WithoutCancel(ctx), r.id, concordat.TaskFailed, site.CauseOf(err), nil))
 }
 
-// outcome returns how the batch ends.
+// outcome returns the final state of the batch.
 func (r *batchRun) outcome(ctx context.Context) (concordat.State, store.Cause, error) {
 	members, err := r.o.Store.Batches.BatchMembers(ctx, r.id)
 	state, unread := concordat.TaskDone, 0
@@ -173,7 +171,7 @@ func (r *batchRun) outcome(ctx context.Context) (concordat.State, store.Cause, e
 // batchRun is one run of a batch.
 type batchRun struct {
 	s       *site.Site
-	inner   *compare.Comparer // over the batch's index
+	inner   *compare.Comparer // comparer over the batch's index
 	o       Options
 	b       store.Batch
 	id      string
@@ -181,23 +179,23 @@ type batchRun struct {
 	job     Job
 	lineage LineageRules
 	wording *batchWording
-	// prepared are texts of members.
+	// prepared caches texts of members.
 	prepared preparedTexts
 	works    citedWorks
-	// submitter maps file names to their submitters, if a learning platform named the files.
+	// submitter maps file names to submitters, if a learning platform named the files.
 	submitter map[string]string
-	leads     []joinedLead // set once all members were compared
+	leads     []joinedLead // set after all members are compared
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // protects the fields below
 	stage   string
-	told    time.Time       // time of the last progress in the store
-	claimed map[[2]int]bool // pairs that this run compares or has compared
+	told    time.Time       // when progress was last stored
+	claimed map[[2]int]bool // pairs claimed by this run
 }
 
-// tellEvery is the minimum time between two records of progress in the store.
+// tellEvery is the minimum time between two updates of the stored progress.
 const tellEvery = 500 * time.Millisecond
 
-// tell records progress, and fails if the batch was cancelled.
+// tell stores progress, and fails if the batch was cancelled.
 func (r *batchRun) tell(ctx context.Context, stage string, done, total int) error {
 	if r.o.Progress != nil {
 		r.o.Progress(stage, done, total)
@@ -215,7 +213,7 @@ func (r *batchRun) tell(ctx context.Context, stage string, done, total int) erro
 	return r.o.Store.Batches.BatchProgress(ctx, r.id, stage, done, total)
 }
 
-// ref returns the Ref of a member as a source.
+// ref returns a member's Ref for use as a source.
 func (r *batchRun) ref(name string) concordat.Ref {
 	return concordat.Ref{Site: r.s.Options().ID, Library: r.library, Document: concordat.DocumentID(name)}
 }
@@ -238,12 +236,12 @@ type batchFile struct {
 }
 
 const (
-	// putFiles and putText bound the files, and the bytes of text, that are put into the batch's index at a time.
+	// putFiles and putText limit the number of files, and bytes of text, added to the batch's index at once.
 	putFiles = 16
 	putText  = 4 << 20
 )
 
-// read extracts and fingerprints the files that no run has read, and stores their texts.
+// read extracts and fingerprints the files that no earlier run has read, and stores their texts.
 func (r *batchRun) read(ctx context.Context) error {
 	all, err := r.o.Store.Batches.BatchInputs(ctx, r.id, false)
 	if err != nil {
@@ -258,7 +256,7 @@ func (r *batchRun) read(ctx context.Context) error {
 	if err := r.tell(ctx, StageRead, done, len(all)); err != nil || len(waiting) == 0 {
 		return err
 	}
-	// The files stay in order, so that the numbers of members are the same in every run.
+	// Files remain in order, so that members get the same numbers in every run.
 	files := make(chan chan *batchFile, 2*r.s.Options().Workers)
 	g, ctx := errgroup.WithContext(ctx)
 	compare.Go(g, func() error { return r.readAhead(ctx, waiting, files) })
@@ -266,7 +264,7 @@ func (r *batchRun) read(ctx context.Context) error {
 	return g.Wait()
 }
 
-// readAhead reads files, several at a time, and sends a slot for each, in order.
+// readAhead reads files concurrently and sends a slot for each one in order.
 func (r *batchRun) readAhead(ctx context.Context, waiting []store.BatchInput, files chan<- chan *batchFile) error {
 	defer close(files)
 	g, ctx := errgroup.WithContext(ctx)
@@ -329,17 +327,17 @@ func (r *batchRun) readFile(ctx context.Context, in store.BatchInput) (*batchFil
 	return f, nil
 }
 
-// emptyFile is the error of a file that contains no document.
+// emptyFile is the error for a file without documents.
 type emptyFile struct{}
 
 func (e emptyFile) Error() string { return e.Cause().String() }
 
-// Cause returns the error as the cause of a member.
+// Cause returns the error as the cause of a member's failure.
 func (emptyFile) Cause() store.Cause {
 	return store.Cause{Code: store.CauseEmpty, Detail: "the file holds no document"}
 }
 
-// member returns the member made from an item, and the profile of its text if there is a text.
+// member converts an item to a member, and returns the profile of its text if it has one.
 func (r *batchRun) member(in store.BatchInput, item site.Item) (store.BatchMember, *concordat.Profile) {
 	m := store.BatchMember{Name: in.Name, Title: item.Title, Author: item.Author, Dated: item.Dated, DatedBy: item.DatedBy, Timed: item.Timed,
 		Flags: item.Flags}
@@ -370,7 +368,7 @@ func (r *batchRun) member(in store.BatchInput, item site.Item) (store.BatchMembe
 	return m, p
 }
 
-// keepFiles puts the results of reading into the batch's index and then into the store, several files at a time.
+// keepFiles adds extracted files to the batch's index and then to the store, several at a time.
 func (r *batchRun) keepFiles(ctx context.Context, files <-chan chan *batchFile, done, total int) error {
 	var held []*batchFile
 	size := 0
@@ -400,7 +398,7 @@ func (r *batchRun) keepFiles(ctx context.Context, files <-chan chan *batchFile, 
 		var f *batchFile
 		select {
 		case f = <-place:
-		case <-ctx.Done(): // or reading has failed
+		case <-ctx.Done(): // or reading failed
 			return ctx.Err()
 		}
 		held = append(held, f)
@@ -419,7 +417,7 @@ func (r *batchRun) keepFiles(ctx context.Context, files <-chan chan *batchFile, 
 	return flush()
 }
 
-// noteLeftOut records with the batch the files left out of archives, before the store counts the archives as read.
+// noteLeftOut records with the batch which files were left out of archives, before the store marks the archives as read.
 func (r *batchRun) noteLeftOut(ctx context.Context, files []*batchFile) error {
 	changed := false
 	for _, f := range files {

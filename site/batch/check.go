@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// check compares each member with the libraries, mirrors and partners, and stores the findings of each member under a separate task.
+// check compares each member with the libraries, mirrors and partners, and stores its findings under a separate task.
 func (r *batchRun) check(ctx context.Context) error {
 	members, err := r.readable(ctx)
 	if err != nil {
@@ -62,8 +62,8 @@ func numbered(members []store.BatchMember) map[int]*store.BatchMember {
 	return by
 }
 
-// TaskOf returns the identity of a member's task in a round of a batch. n is the member's number, from 0. The identity is the same when the
-// round resumes.
+// TaskOf returns the ID of a member's task in a round of a batch. number is the member's number, from 0. The ID is the same after a round
+// resumes.
 func TaskOf(id string, number, round int) concordat.TaskID {
 	if round <= 1 {
 		return concordat.TaskID(fmt.Sprintf("%s-%d", id, number+1))
@@ -87,7 +87,7 @@ func (r *batchRun) checkOne(ctx context.Context, m *store.BatchMember, by map[in
 	}
 	rules, err := r.rules(ctx, id, m, pairs, by)
 	if err == nil {
-		_, err = r.s.Score(ctx, id, f) // without sources that its lineage excludes
+		_, err = r.s.Score(ctx, id, f) // excluding sources ruled out by its lineage
 	}
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (r *batchRun) checkOne(ctx context.Context, m *store.BatchMember, by map[in
 	return r.o.Store.Batches.PutChecked(ctx, r.id, now, shares)
 }
 
-// findings returns the findings of a task: those that an earlier run stored, or those of a check.
+// findings returns the findings of a task, either stored by an earlier run or from a new check.
 func (r *batchRun) findings(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair,
 	by map[int]*store.BatchMember, o site.CheckOptions, libraries []store.Library) (*report.Findings, error) {
 	old, err := r.o.Store.Checks.Task(ctx, id)
@@ -136,7 +136,7 @@ func (r *batchRun) findings(ctx context.Context, id concordat.TaskID, m *store.B
 		err = r.s.Keep(ctx, task, f)
 	}
 	if err != nil {
-		// Without findings the task is useless; the check begins again when the batch resumes.
+		// Without findings, the task is useless; the check starts over when the batch resumes.
 		return nil, errors.Join(err, r.o.Store.Checks.DeleteTask(context.WithoutCancel(ctx), id))
 	}
 	return f, nil
@@ -167,14 +167,14 @@ func (r *batchRun) checkText(ctx context.Context, id concordat.TaskID, m *store.
 	return f, r.addLeads(ctx, f, m, pairs, by)
 }
 
-// addOthers adds to findings the text that the other members have in common with the member.
+// addOthers adds the text that a member shares with other members to its findings.
 func (r *batchRun) addOthers(ctx context.Context, f *report.Findings, m *store.BatchMember, pairs []store.BatchPair,
 	by map[int]*store.BatchMember) error {
 	asked := 0
 	for _, c := range f.Consulted {
 		asked = max(asked, c.Asked)
 	}
-	if asked == 0 { // if no library was asked, use the number of questions
+	if asked == 0 { // if no library was queried, use the number of questions
 		p, err := r.s.Options().Profiler.Profile(concordat.Document{Text: f.Submission.Text}, nil)
 		if err != nil {
 			return err
@@ -207,8 +207,8 @@ func (r *batchRun) addOthers(ctx context.Context, f *report.Findings, m *store.B
 	return f.Validate()
 }
 
-// rules returns the rules of a member's report. Sources that its lineage excludes are excluded by a review, as if by hand, so that the
-// exclusion is recorded and shown, and can be undone.
+// rules returns the rules for a member's report. Sources ruled out by lineage are excluded by a review, as if by hand, so that the
+// exclusion is recorded, visible and reversible.
 func (r *batchRun) rules(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair,
 	by map[int]*store.BatchMember) (report.Rules, error) {
 	rules, decided, err := site.ReviewedRules(ctx, r.o.Store, id, r.o.Rules)
@@ -229,7 +229,7 @@ func (r *batchRun) rules(ctx context.Context, id concordat.TaskID, m *store.Batc
 	return rules, putRules(ctx, r.o.Store, id, rules, store.Review{At: r.s.Options().Now(), By: lineageActor})
 }
 
-// lineageActor signs the reviews made by the rules of lineage.
+// lineageActor signs reviews made by the lineage rules.
 const lineageActor = "lineage"
 
 // counts reports whether a pair counts.
@@ -253,8 +253,8 @@ func putRules(ctx context.Context, db *store.DB, id concordat.TaskID, rules repo
 	return err
 }
 
-// measure fills in the shares of a member from its report, and returns how much of it counts as found in each other member. The
-// rules of lineage do not affect these shares, since they apply to the pair.
+// measure sets a member's shares from its report, and returns how much of the member counts as found in each other member. The lineage
+// rules do not affect these shares, since they apply to pairs.
 func measure(m *store.BatchMember, f *report.Findings, rules report.Rules, library concordat.LibraryID,
 	by map[int]*store.BatchMember) map[int]store.PairShare {
 	ready := report.Prepare(f)
@@ -276,7 +276,7 @@ func measure(m *store.BatchMember, f *report.Findings, rules report.Rules, libra
 		switch {
 		case !ok || s.Library != library:
 		case s.Excluded != "":
-			shares[n] = store.PairShare{} // the report shows the share that it would have
+			shares[n] = store.PairShare{} // the report shows the share it would have
 		default:
 			shares[n] = store.PairShare{Share: s.Share, Sections: sectionShares(rep, &s)}
 		}
@@ -284,15 +284,15 @@ func measure(m *store.BatchMember, f *report.Findings, rules report.Rules, libra
 	return shares
 }
 
-// FreshSource is a source found for the first time by a later check.
+// FreshSource is a source that a later check found for the first time.
 type FreshSource struct {
 	concordat.Ref
 	Title string  `json:"title"`
-	Share float64 `json:"share"` // 0 to 1, of what was compared
+	Share float64 `json:"share"` // 0 to 1, relative to the compared text
 }
 
-// FreshSources returns the sources in after that are not in before, largest share first, before any rule is applied. A source in before
-// that now holds more is not included.
+// FreshSources returns the sources in after but not in before, largest share first, before any rule is applied. A source that was in
+// before and now contains more is not included.
 func FreshSources(before, after *report.Findings) []FreshSource {
 	known := map[concordat.Ref]bool{}
 	for _, p := range before.Passages {
@@ -300,7 +300,7 @@ func FreshSources(before, after *report.Findings) []FreshSource {
 	}
 	out := []FreshSource{}
 	all := *after
-	all.Works = nil // each later text of a work is reported
+	all.Works = nil // report every additional text of a work
 	for _, s := range report.Build(&all, report.Rules{CommonAbove: -1}).Sources {
 		if !known[s.Ref] {
 			out = append(out, FreshSource{s.Ref, s.Title, s.Share})

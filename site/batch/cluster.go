@@ -7,19 +7,19 @@ import (
 	"concordat/screen"
 )
 
-// Cluster holds the documents of a cluster of a batch, and the pairs that join them.
+// Cluster contains the documents of a cluster in a batch and the pairs that connect them.
 type Cluster struct {
-	Documents []ClusterDocument // documents that belong to it, the most strongly connected first
-	Pairs     []ViewedPair      // counting pairs of two of its documents, largest share first
-	Bridges   []ViewedPair      // counting pairs of one of its documents and one of another cluster, in the same order
+	Documents []ClusterDocument // its documents, most strongly connected first
+	Pairs     []ViewedPair      // counting pairs within the cluster, largest share first
+	Bridges   []ViewedPair      // counting pairs between the cluster and others, in the same order
 }
 
-// ClusterDocument is a document with how strongly it belongs to its cluster.
+// ClusterDocument is a document of a cluster, with the strength of its connection.
 type ClusterDocument struct {
 	Member  int     // index into Members
-	Pairs   int     // number of the cluster's pairs that include it
-	Weight  float64 // the sum of their shares
-	Largest float64 // the largest of their shares
+	Pairs   int     // number of the cluster's pairs that involve it
+	Weight  float64 // sum of their shares
+	Largest float64 // largest of their shares
 }
 
 // Details returns the documents and pairs of each cluster, in the order of Clusters.
@@ -53,7 +53,7 @@ func (v *View) Details() []Cluster {
 	return out
 }
 
-// PairCluster returns the number, from 1, of the cluster that a pair joins, or 0 if the pair does not count or connects two clusters.
+// PairCluster returns the number, from 1, of the cluster that contains a pair, or 0 if the pair does not count or connects two clusters.
 func (v *View) PairCluster(p ViewedPair) int {
 	if n := v.cluster[p.A]; p.Counted() && n == v.cluster[p.B] {
 		return n
@@ -61,10 +61,10 @@ func (v *View) PairCluster(p ViewedPair) int {
 	return 0
 }
 
-// Cluster returns the number, from 1, of the cluster of member i, or 0 if it is in none.
+// Cluster returns the number, from 1, of member i's cluster, or 0 if it has none.
 func (v *View) Cluster(i int) int { return v.cluster[i] }
 
-// group forms clusters from the pairs that count. Members are in order of name, so the order of submission does not matter.
+// group forms clusters from the counting pairs. Members are ordered by name, so the order of submission does not matter.
 func (v *View) group() {
 	var links []screen.Link
 	for _, p := range v.Pairs {

@@ -16,29 +16,29 @@ import (
 	"concordat/store"
 )
 
-// Passage is a passage that two members have in common. A is the member whose name comes first. It is stored with the pair, as
-// JSON, without the texts.
+// Passage is a passage shared by two members. A is the member whose name sorts first. It is stored with the pair as JSON, without the
+// texts.
 type Passage struct {
-	// Side is the member whose report contains the passage. Empty, as in earlier versions, means both.
+	// Side names the member whose report contains the passage. Empty, as in earlier versions, means both.
 	Side      string               `json:"side,omitempty"`
 	A         concordat.Span       `json:"a"`
 	B         concordat.Span       `json:"b"`
 	Kind      concordat.Kind       `json:"kind"`
-	LikeA     float64              `json:"like_a"` // share of A's words that B holds, 0 to 1; 0 if not recorded
+	LikeA     float64              `json:"like_a"` // share of A's words found in B, 0 to 1; 0 if not recorded
 	LikeB     float64              `json:"like_b"`
-	Documents int                  `json:"documents,omitempty"` // number of documents of the batch that hold the wording
+	Documents int                  `json:"documents,omitempty"` // number of documents in the batch that contain the wording
 	Wording   concordat.Kind       `json:"wording,omitempty"`   // kind of shared wording; empty if it is evidence
-	Why       string               `json:"why,omitempty"`       // for a form, the part that it reads like
-	Words     []concordat.SpanPair `json:"words,omitempty"`     // Span of A, Source of B
+	Why       string               `json:"why,omitempty"`       // for a form, the part it resembles
+	Words     []concordat.SpanPair `json:"words,omitempty"`     // Span in A, Source in B
 }
 
-// The sides of a pair.
+// The members of a pair.
 const (
 	sideA = "a"
 	sideB = "b"
 )
 
-// readable returns the members with a text, in order of name.
+// readable returns the members that have a text, ordered by name.
 func (r *batchRun) readable(ctx context.Context) ([]store.BatchMember, error) {
 	all, err := r.o.Store.Batches.BatchMembers(ctx, r.id)
 	var out []store.BatchMember
@@ -50,7 +50,7 @@ func (r *batchRun) readable(ctx context.Context) ([]store.BatchMember, error) {
 	return out, err
 }
 
-// compare searches for the other members from each member.
+// compare searches for matches between members, starting from each.
 func (r *batchRun) compare(ctx context.Context) error {
 	members, err := r.readable(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (r *batchRun) compare(ctx context.Context) error {
 	})
 }
 
-// each calls do for the members not yet done, several at a time.
+// each calls do concurrently for the members not yet done.
 func (r *batchRun) each(ctx context.Context, stage string, members []store.BatchMember, isDone func(*store.BatchMember) bool,
 	do func(context.Context, *store.BatchMember) error) error {
 	var done atomic.Int64
@@ -107,7 +107,7 @@ func (r *batchRun) each(ctx context.Context, stage string, members []store.Batch
 	return g.Wait()
 }
 
-// compareOne returns the pairs of a member with its candidates that no other worker has compared with it.
+// compareOne returns the pairs of a member with candidates not yet claimed by another worker.
 func (r *batchRun) compareOne(ctx context.Context, m *store.BatchMember,
 	byName map[concordat.DocumentID]*store.BatchMember) ([]store.BatchPair, error) {
 	d, err := r.text(ctx, m.Name)
@@ -150,7 +150,7 @@ func (r *batchRun) compareOne(ctx context.Context, m *store.BatchMember,
 	return pairs, nil
 }
 
-// comparing is a member being compared with its candidates.
+// comparing is the comparison of a member with its candidates.
 type comparing struct {
 	r     *batchRun
 	m     *store.BatchMember
@@ -158,13 +158,13 @@ type comparing struct {
 	looks compare.Looker
 }
 
-// with compares the member with a candidate. ok is false if the comparison is not worthwhile, or if another worker makes it.
+// with compares the member with a candidate. ok is false if the comparison is not worthwhile or belongs to another worker.
 func (x *comparing) with(ctx context.Context, c *compare.Candidate, other *store.BatchMember) (p store.BatchPair, ok bool, err error) {
 	source, err := x.r.text(ctx, other.Name)
 	if err != nil {
 		return p, false, err
 	}
-	// Only one of the two may find the other worth a look.
+	// Possibly only one of the two considers the other worth a look.
 	worth, err := x.r.inner.Worthwhile(&x.looks, c, source.Text)
 	if err != nil || !worth || !x.r.claim(x.m, other) {
 		return p, false, err
@@ -183,8 +183,8 @@ func (r *batchRun) isClaimed(m, other *store.BatchMember) bool {
 	return r.claimed[pairKey(m, other)]
 }
 
-// claim takes the pair for the caller unless a worker has already taken it in this run, and reports whether it did. If a run ends before
-// the caller records its pairs, the caller is not recorded as compared either.
+// claim reserves the pair for the caller, unless another worker in this run has claimed it, and reports whether it did. If a run ends
+// before the caller records its pairs, the caller is not recorded as compared either.
 func (r *batchRun) claim(m, other *store.BatchMember) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -196,7 +196,7 @@ func (r *batchRun) claim(m, other *store.BatchMember) bool {
 	return true
 }
 
-// pair compares two members from the one whose name comes first.
+// pair compares two members, starting from the one whose name sorts first.
 func (r *batchRun) pair(m, other *store.BatchMember, d, source *concordat.Document) (store.BatchPair, error) {
 	a, b := m, other
 	if other.Name < m.Name {
@@ -204,9 +204,8 @@ func (r *batchRun) pair(m, other *store.BatchMember, d, source *concordat.Docume
 	}
 	out := store.BatchPair{A: a.Number, B: b.Number}
 	here, there := r.prepared.of(r.wording, a.Name, d.Text), r.prepared.of(r.wording, b.Name, source.Text)
-	// An alignment starts from the examined text: each of the two members gets the passages that a check of it would find. It may be
-	// that only one of them has any: a quotation that names its source in one document is evidence against the other document, which
-	// reworded it.
+	// An alignment starts from the examined text: each of the two members gets the passages that checking it would find. Possibly only
+	// one of them has any: a quotation attributed in one document is evidence against the other, which reworded it.
 	kept := sidePassages(sideA, r.wording.passages(here, there, [2]string{a.Name, b.Name}, r.ref(b.Name), b.Title))
 	kept = append(kept, sidePassages(sideB, r.wording.passages(there, here, [2]string{b.Name, a.Name}, r.ref(a.Name), a.Title))...)
 	if len(kept) == 0 {
@@ -217,7 +216,7 @@ func (r *batchRun) pair(m, other *store.BatchMember, d, source *concordat.Docume
 	return out, err
 }
 
-// sidePassages returns passages as one of the two members sees them, in the stored form.
+// sidePassages returns passages, as seen by one of the two members, in stored form.
 func sidePassages(side string, passages []concordat.Passage) []Passage {
 	var kept []Passage
 	for _, p := range passages {
@@ -241,12 +240,12 @@ func (k *Passage) turn() {
 	k.Words = words
 }
 
-// maxPrepared bounds the texts that a batch keeps prepared for alignment, in bytes; prepared texts take some nine times as much, and twice
-// that with garbage. If other members leave out different spans of a text than the text itself does, it is kept a second time, as the
-// source of the last such member.
+// maxPrepared is the number of bytes of text that a batch keeps prepared for alignment; prepared texts take about nine times as much
+// memory, and twice that with garbage. If other members leave out different spans of a text than it does itself, a second copy is kept as
+// the source for the most recent such member.
 const maxPrepared = 8 << 20
 
-// preparedTexts caches texts prepared for alignment; each text is compared with many others. The zero value is ready and safe for
+// preparedTexts caches texts prepared for alignment, since each is compared with many others. The zero value is ready to use and safe for
 // concurrent use.
 type preparedTexts struct {
 	mu    sync.Mutex
@@ -259,7 +258,7 @@ type preparedText struct {
 	size int
 }
 
-// of returns the text of the given name, prepared. Entries are evicted in no particular order when there is no room.
+// of returns the prepared text with the given name. If there is no space, it evicts entries in no particular order.
 func (p *preparedTexts) of(w *batchWording, name, text string) *member {
 	p.mu.Lock()
 	t, ok := p.texts[name]
@@ -289,7 +288,7 @@ func (p *preparedTexts) of(w *batchWording, name, text string) *member {
 	return t.member
 }
 
-// passagesOf returns the passages of a pair as seen by one of its members, with the text own; the member may be A or B.
+// passagesOf returns the passages of a pair as seen by one of its members, whose text is own; isA says which one.
 func passagesOf(packed []byte, isA bool, other concordat.Ref, title, source string) ([]concordat.Passage, error) {
 	var kept []Passage
 	if err := json.Unmarshal(packed, &kept); err != nil {
@@ -304,7 +303,7 @@ func passagesOf(packed []byte, isA bool, other concordat.Ref, title, source stri
 		if !isA {
 			k.turn()
 			if k.Side == "" && k.Kind == concordat.KindSummary {
-				k.Kind = concordat.KindParaphrase // seen from the longer text, nothing is condensed
+				k.Kind = concordat.KindParaphrase // from the longer text's side, nothing is condensed
 			}
 		}
 		p := concordat.Passage{Span: k.A, Source: other, Title: title, SourceSpan: k.B, Kind: k.Kind, Similarity: k.LikeA,

@@ -1,6 +1,6 @@
-// Package batch compares many documents with one another and with the libraries of a site: the applications of a call, the
-// papers of a course.
+// Package batch compares many documents with each other and with the libraries of a site: the applications for one call, the papers of
+// one course.
 //
-// Start with batch.go, whose [Run] takes a batch through its stages; view.go has the readers' view of a batch. The queue of
-// single checks is in package site.
+// Start with batch.go, where [Run] takes a batch through its stages; view.go provides the view of a batch for readers. Package site has
+// the queue of single checks.
 package batch

@@ -17,51 +17,51 @@ import (
 )
 
 const (
-	// LeastHeld is the number of documents of a batch that must hold wording for it to be reported separately.
+	// LeastHeld is the minimum number of documents in a batch that must contain wording for it to be reported separately.
 	LeastHeld = 3
-	// leastHeldWords is the number of words in the shortest remainder of a stretch, without common wording, that is reported.
+	// leastHeldWords is the minimum number of words that must remain of a stretch, excluding common wording, for it to be reported.
 	leastHeldWords = 8
-	// maxHeldAlike bounds the reported stretches of wording of each kind.
+	// maxHeldAlike is the maximum number of reported stretches of wording of each kind.
 	maxHeldAlike = 50
 )
 
-// Wording is wording that several documents of a batch hold. It is stored with the batch, as JSON, without text.
+// Wording is wording found in several documents of a batch. It is stored with the batch as JSON, without text.
 type Wording struct {
 	Words  int  `json:"words"`
-	Of     int  `json:"of"`     // documents of the batch
+	Of     int  `json:"of"`     // number of documents in the batch
 	Common bool `json:"common"` // the wording does not count
-	// Open says that an officer must decide whether it counts; Common is then set too. Earlier versions had no such wording.
+	// Open means that an officer must decide whether it counts; Common is then also set. Earlier versions did not have this.
 	Open bool `json:"open,omitempty"`
-	// Decided is DecidedCount or DecidedLeave after a decision, and otherwise empty.
+	// Decided is DecidedCount or DecidedLeave after a decision, and empty before.
 	Decided string `json:"decided,omitempty"`
-	// Kind is the kind of wording that does not count: form, common or undecided. It is empty if the wording counts, or
-	// if an earlier version stored it.
+	// Kind is the kind of wording if it does not count: form, common or undecided. It is empty if the wording counts, or was stored by an
+	// earlier version.
 	Kind   concordat.Kind `json:"kind,omitempty"`
-	Why    string         `json:"why,omitempty"` // if it reads like a form, the part it reads like: see package wording
-	Share  float64        `json:"share"`         // largest share of a text that it makes up, 0 to 1; 0 if not recorded
-	Places []wordingPlace `json:"places"`        // the longest first
+	Why    string         `json:"why,omitempty"` // if it resembles a form, the part it resembles: see package wording
+	Share  float64        `json:"share"`         // largest share of any one text, 0 to 1; 0 if not recorded
+	Places []wordingPlace `json:"places"`        // longest first
 }
 
-// Decisions about wording.
+// Decisions on wording.
 const (
 	DecidedCount = "count"
 	DecidedLeave = "leave"
 )
 
 type wordingPlace struct {
-	Member int            `json:"member"` // number
+	Member int            `json:"member"` // member's number
 	Span   concordat.Span `json:"span"`
 }
 
-// heldAlike gathers the wording that several documents of a batch hold, from the classifier's results.
+// heldAlike collects wording found in several documents of a batch, as classified.
 type heldAlike struct {
 	w      *batchWording
 	groups map[concordat.Kind]*wording.Groups
 	whys   map[whyAt]string
-	words  map[int]int // of each member
+	words  map[int]int // per member
 }
 
-// whyAt identifies a place of a member.
+// whyAt identifies a place in a member.
 type whyAt struct {
 	member int
 	span   concordat.Span
@@ -71,7 +71,7 @@ func newHeldAlike(w *batchWording) *heldAlike {
 	return &heldAlike{w: w, groups: map[concordat.Kind]*wording.Groups{}, whys: map[whyAt]string{}, words: map[int]int{}}
 }
 
-// add gathers the classes of a member.
+// add collects the classified wording of a member.
 func (h *heldAlike) add(member int, words *wording.Words, classes []wording.Class) {
 	h.words[member] = words.Len()
 	for _, x := range classes {
@@ -90,10 +90,10 @@ func (h *heldAlike) add(member int, words *wording.Words, classes []wording.Clas
 	}
 }
 
-// heldOrder is the order of reported wording: first undecided wording, then wording that counts, then wording that does not.
+// heldOrder is the order in which wording is reported: undecided wording, then counting wording, then wording that does not count.
 var heldOrder = []concordat.Kind{concordat.KindUndecided, "", concordat.KindForm, concordat.KindCommon}
 
-// keepHeld stores the gathered wording with the batch.
+// keepHeld stores the collected wording with the batch.
 func (r *batchRun) keepHeld(ctx context.Context, h *heldAlike, members []store.BatchMember) error {
 	out := []Wording{}
 	for _, kind := range heldOrder {
@@ -122,7 +122,7 @@ func (r *batchRun) keepHeld(ctx context.Context, h *heldAlike, members []store.B
 	return r.o.Store.Batches.PutBatchWording(ctx, r.id, data)
 }
 
-// sameHolders returns the wording that the same documents hold as other, or nil if there is none.
+// sameHolders returns the wording found in the same documents as other, or nil if there is none.
 func sameHolders(of []Wording, other *Wording) *Wording {
 	for i := range of {
 		if slices.Equal(of[i].members(), other.members()) {
@@ -132,7 +132,7 @@ func sameHolders(of []Wording, other *Wording) *Wording {
 	return nil
 }
 
-// members returns the numbers of the members that hold the wording, in order.
+// members returns the numbers of the members that contain the wording, in order.
 func (w *Wording) members() []int {
 	var out []int
 	for _, p := range w.Places {
@@ -142,39 +142,39 @@ func (w *Wording) members() []int {
 	return slices.Compact(out)
 }
 
-// join merges wording held by the same documents into w: one decision applies to both.
+// join merges wording found in the same documents into w, so that one decision applies to both.
 func (w *Wording) join(other *Wording) {
 	w.Words += other.Words
 	w.Share = min(1, w.Share+other.Share)
 	w.Places = append(w.Places, other.Places...)
 }
 
-// ViewedWording is wording that several documents of a batch hold: counting wording first, then common wording.
+// ViewedWording is wording found in several documents of a batch: counting wording first, then common wording.
 type ViewedWording struct {
 	Number  int // from 1
 	Words   int
-	Of      int // documents of the batch
+	Of      int // number of documents in the batch
 	Common  bool
 	Open    bool // an officer must still decide whether it counts
 	Decided string
-	Kind    concordat.Kind // kind of wording that does not count; empty if it counts
+	Kind    concordat.Kind // kind of wording if it does not count; empty if it counts
 	Why     string
-	Share   float64       // largest share of a text that it makes up, 0 to 1
-	Places  []ViewedPlace // the longest first
+	Share   float64       // largest share of any one text, 0 to 1
+	Places  []ViewedPlace // longest first
 }
 
-// ViewedPlace is the place of wording in one of the documents.
+// ViewedPlace is a place of the wording in a document.
 type ViewedPlace struct {
-	Member int // index into the members
+	Member int // index into Members
 	concordat.Span
 }
 
-// Counts reports whether the wording counts by itself. Earlier versions stored wording that reads like a form as counting.
+// Counts reports whether the wording counts without a decision. Earlier versions stored wording that resembles a form as counting.
 func (w *ViewedWording) Counts() bool {
 	return w.Decided == DecidedCount || w.Decided == "" && !w.Common && w.Why == ""
 }
 
-// Documents returns the members that hold the wording, as indices in order.
+// Documents returns the members that contain the wording, as indices in order.
 func (w *ViewedWording) Documents() []int {
 	var out []int
 	for _, p := range w.Places {
@@ -184,7 +184,7 @@ func (w *ViewedWording) Documents() []int {
 	return slices.Compact(out)
 }
 
-// viewedWording reads the stored wording; documents deleted since hold nothing.
+// viewedWording reads the stored wording; it ignores documents deleted since.
 func viewedWording(ctx context.Context, db *store.DB, id string, index map[int]int, members []store.BatchMember) ([]ViewedWording, error) {
 	data, err := db.Batches.BatchWording(ctx, id)
 	if err != nil || data == nil {
@@ -222,8 +222,8 @@ func (v *View) WordingOf(number int) (*ViewedWording, error) {
 	return nil, fmt.Errorf("wording %d of batch %s: %w", number, v.ID, concordat.ErrNotFound)
 }
 
-// WordingTexts returns the text of each wording of a view, at most runes code points, from the findings of the documents; a text is empty
-// while no document has findings, or if no text is kept.
+// WordingTexts returns the text of each wording in a view, truncated to runes code points, from the documents' findings; a text is empty
+// if the documents have no findings or no text is stored.
 func WordingTexts(ctx context.Context, s *site.Site, v *View, wordings []ViewedWording, runes int) ([]string, error) {
 	out := make([]string, len(wordings))
 	texts := memberTexts{s: s, v: v, of: map[int]string{}}
@@ -241,7 +241,7 @@ func WordingTexts(ctx context.Context, s *site.Site, v *View, wordings []ViewedW
 	return out, nil
 }
 
-// PlaceTexts returns the text of each place, as WordingTexts does.
+// PlaceTexts returns the text of each place in the same way as WordingTexts.
 func PlaceTexts(ctx context.Context, s *site.Site, v *View, places []ViewedPlace, runes int) ([]string, error) {
 	out := make([]string, len(places))
 	texts := memberTexts{s: s, v: v, of: map[int]string{}}
@@ -254,14 +254,14 @@ func PlaceTexts(ctx context.Context, s *site.Site, v *View, places []ViewedPlace
 	return out, nil
 }
 
-// memberTexts reads the texts of members, each once.
+// memberTexts reads each member's text at most once.
 type memberTexts struct {
 	s  *site.Site
 	v  *View
 	of map[int]string
 }
 
-// at returns the text of a place, at most runes code points of it; empty if none is kept.
+// at returns the text of a place, truncated to runes code points; empty if none is stored.
 func (t *memberTexts) at(ctx context.Context, p ViewedPlace, runes int) (string, error) {
 	text, known := t.of[p.Member]
 	if !known && t.v.Members[p.Member].Task != "" {
@@ -287,7 +287,7 @@ func shortText(s string, runes int) string {
 	return string([]rune(s)[:runes]) + "…"
 }
 
-// decide stores with the batch the decision about the wording with a number.
+// decide stores a decision about numbered wording with the batch.
 func decide(ctx context.Context, db *store.DB, id string, number int, decided string) error {
 	data, err := db.Batches.BatchWording(ctx, id)
 	if err != nil {
@@ -304,9 +304,8 @@ func decide(ctx context.Context, db *store.DB, id string, number int, decided st
 	return db.Batches.PutBatchWording(ctx, id, data)
 }
 
-// CountWording makes wording that several documents of a batch hold count in the reports of all of them, or stop counting: one
-// decision applies to all. base is as in [RulesInForce]. The decision stays on record and can be undone by another call, or in each
-// report separately.
+// CountWording makes wording found in several documents of a batch count, or stop counting, in all their reports: one decision for all.
+// base is as in [RulesInForce]. The decision is recorded, and can be reversed by another call or in each report separately.
 func CountWording(ctx context.Context, s *site.Site, db *store.DB, id, by string, number int, count bool, why string,
 	base report.Rules, notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
@@ -350,8 +349,8 @@ func CountWording(ctx context.Context, s *site.Site, db *store.DB, id, by string
 	return nil
 }
 
-// countIn makes spans count in the report of a member, or stop counting, and updates the member's shares. open means that
-// without a decision they are undecided, and so are excluded.
+// countIn makes spans count, or stop counting, in a member's report and updates the member's shares. open means that they are undecided,
+// and thus excluded, without a decision.
 func countIn(ctx context.Context, s *site.Site, db *store.DB, v *View, m *store.BatchMember, spans []concordat.Span, by string,
 	count, open bool, why string, base report.Rules) error {
 	rules, err := site.RulesInForce(ctx, db, m.Task, base)

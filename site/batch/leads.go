@@ -15,9 +15,9 @@ import (
 	"concordat/store"
 )
 
-// foundLead is a lead from a member to another, found by comparing the member. It is stored as JSON, without text.
+// foundLead is a lead from one member to another, found by comparing the former. It is stored as JSON, without text.
 type foundLead struct {
-	Other  int            `json:"other"` // number
+	Other  int            `json:"other"` // number of the other member
 	Span   concordat.Span `json:"span"`
 	Source concordat.Span `json:"source"`
 	Score  float64        `json:"score"`
@@ -27,7 +27,7 @@ type foundLead struct {
 	Pairs  []meaning.Pair `json:"pairs"`
 }
 
-// lead searches, for each member, for passages that restate others in other words, once the shared wording of all is known.
+// lead searches each member for passages that restate others in other words, once all shared wording is known.
 func (r *batchRun) lead(ctx context.Context) error {
 	if !r.job.Leads {
 		return nil
@@ -75,22 +75,22 @@ func (r *batchRun) lead(ctx context.Context) error {
 	return err
 }
 
-// leading looks for leads between members. It is safe for concurrent use.
+// leading searches for leads between members. It is safe for concurrent use.
 type leading struct {
 	r       *batchRun
 	members map[int]*store.BatchMember
 	by      map[concordat.DocumentID]int
 	read    compare.ReadText
 
-	mu        sync.Mutex // guards the fields below
+	mu        sync.Mutex // protects the fields below
 	texts     map[concordat.DocumentID]*meaning.Text
-	sentences int // of texts
+	sentences int // in texts
 }
 
-// maxSentencesRead bounds the sentences kept for later comparisons, at some 1 KB each.
+// maxSentencesRead is the maximum number of sentences cached for later comparisons, at about 1 KB each.
 const maxSentencesRead = 64_000
 
-// sentencesOf returns the sentences of a member. Entries are evicted in no particular order when there is no room.
+// sentencesOf returns the sentences of a member. If there is no space, it evicts entries in no particular order.
 func (x *leading) sentencesOf(d *concordat.Document) *meaning.Text {
 	x.mu.Lock()
 	t := x.texts[d.ID]
@@ -153,7 +153,8 @@ func (x *leading) from(ctx context.Context, m *store.BatchMember) ([]foundLead, 
 	return out, nil
 }
 
-// takenOf returns the parts of a member's text that others, except its drafts, share, legitimately or not. These parts have no leads.
+// takenOf returns the parts of a member's text shared, legitimately or not, with members other than its drafts. Leads never include these
+// parts.
 func (r *batchRun) takenOf(ctx context.Context, m *store.BatchMember, by map[int]*store.BatchMember,
 	text string) ([]concordat.Span, error) {
 	pairs, err := r.o.Store.Batches.PairsOfMember(ctx, r.id, m.Number)
@@ -182,11 +183,11 @@ func (r *batchRun) takenOf(ctx context.Context, m *store.BatchMember, by map[int
 
 // joinedLead is a lead between two members, in either direction.
 type joinedLead struct {
-	compare.SourceLead // as seen by member a, whose name comes before that of b
+	compare.SourceLead // as seen from member a, whose name sorts before that of b
 	a, b               int
 }
 
-// joinLeads returns the leads of all members to each other, each once, ordered by the first of the two, the second and place.
+// joinLeads returns the leads between all members without duplicates, ordered by first member, second member and place.
 func (r *batchRun) joinLeads(ctx context.Context, members []store.BatchMember) ([]joinedLead, error) {
 	rows, err := r.o.Store.Batches.BatchLeads(ctx, r.id)
 	if err != nil {
@@ -231,14 +232,14 @@ func (r *batchRun) joinLeads(ctx context.Context, members []store.BatchMember) (
 	return out, nil
 }
 
-// manySay is the least number of members that make a shared statement not a lead.
+// manySay is the minimum number of members making a statement at which it is no longer a lead.
 const manySay = 3
 
 // saying is a sentence of a member.
 type saying struct{ member, start int }
 
-// markMany marks the leads for which many members say the same as most of their sentences. Members whose pair does not count by their
-// lineage, such as a draft and the final version, count as one.
+// markMany marks leads in which most sentences restate what many members say. Members whose pair does not count because of lineage, for
+// example a draft and the final version, count as one.
 func (r *batchRun) markMany(leads []joinedLead, by map[int]*store.BatchMember) {
 	others := map[saying][]int{}
 	add := func(s saying, other int) {
@@ -272,7 +273,7 @@ func (r *batchRun) markMany(leads []joinedLead, by map[int]*store.BatchMember) {
 	}
 }
 
-// addLeads adds to the findings of a member the leads to and from other members, outside the wording it has in common with any.
+// addLeads adds the leads to and from other members to a member's findings, outside wording that it shares with any of them.
 func (r *batchRun) addLeads(ctx context.Context, f *report.Findings, m *store.BatchMember, pairs []store.BatchPair,
 	by map[int]*store.BatchMember) error {
 	if !r.job.Leads {
@@ -303,7 +304,7 @@ func (r *batchRun) addLeads(ctx context.Context, f *report.Findings, m *store.Ba
 				slices.ContainsFunc(f.Passages, func(x concordat.Passage) bool { return !excused[x.Source] && x.Span.Overlaps(p.Span) })
 		})
 		if 2*len(one.Pairs) < sentences {
-			continue // the other leads do not stand out
+			continue // the others do not stand out
 		}
 		source, err := r.text(ctx, by[n].Name)
 		if err != nil {
@@ -316,7 +317,7 @@ func (r *batchRun) addLeads(ctx context.Context, f *report.Findings, m *store.Ba
 	return f.Validate()
 }
 
-// covered returns how much of a span is covered by disjoint spans.
+// covered returns the length of the part of a span covered by disjoint spans.
 func covered(s concordat.Span, by []concordat.Span) int {
 	n := 0
 	for _, x := range by {
@@ -325,32 +326,32 @@ func covered(s concordat.Span, by []concordat.Span) int {
 	return n
 }
 
-// reportedLeads are the leads to other members in the report of a member. They are stored as JSON, without text.
+// reportedLeads are the leads to other members in a member's report. They are stored as JSON, without text.
 type reportedLeads struct {
 	Leads []leadTo `json:"leads"`
-	Many  []leadTo `json:"many,omitempty"` // not leads, since many say the same; stored only for the member whose name comes first
+	Many  []leadTo `json:"many,omitempty"` // many say the same, so these are not leads; stored only with the member whose name sorts first
 }
 
 // leadTo is a lead to another member.
 type leadTo struct {
-	Other int `json:"other"` // number
+	Other int `json:"other"` // number of the other member
 	ReportedLead
 }
 
 // ReportedLead is a lead from one member to another.
 type ReportedLead struct {
 	Span         concordat.Span  `json:"span"`           // in bytes
-	Points       concordat.Span  `json:"points"`         // the same in code points
-	Source       concordat.Span  `json:"source"`         // of the other, in bytes
-	SourcePoints concordat.Span  `json:"source_points"`  // the same in code points
-	Kind         report.LeadKind `json:"kind,omitempty"` // of the member
-	Languages    [2]string       `json:"languages"`      // codes of the languages of the member and of the other; empty if unknown
+	Points       concordat.Span  `json:"points"`         // in code points
+	Source       concordat.Span  `json:"source"`         // in the other, in bytes
+	SourcePoints concordat.Span  `json:"source_points"`  // in code points
+	Kind         report.LeadKind `json:"kind,omitempty"` // relative to the member
+	Languages    [2]string       `json:"languages"`      // language codes of the member and the other; empty if unknown
 	Encoder      string          `json:"by"`             // the comparer
-	Likelihood   float64         `json:"likelihood"`     // see report.Lead; 0 if it was not measured
-	Pairs        []LeadPair      `json:"pairs"`          // by place in the member
+	Likelihood   float64         `json:"likelihood"`     // see report.Lead; 0 if not measured
+	Pairs        []LeadPair      `json:"pairs"`          // ordered by place in the member
 }
 
-// keepReported stores with the batch the leads to other members in the findings of a member.
+// keepReported stores the leads to other members in a member's findings with the batch.
 func (r *batchRun) keepReported(ctx context.Context, f *report.Findings, m *store.BatchMember, by map[int]*store.BatchMember) error {
 	if !r.job.Leads {
 		return nil

@@ -10,32 +10,32 @@ import (
 	"concordat/report"
 )
 
-// LeadLine is a lead between two documents of a batch in the form for programs. Spans are in code points.
+// LeadLine is a lead between two documents of a batch, in machine-readable form. Spans are in code points.
 type LeadLine struct {
-	Type       string           `json:"type"` // lead
-	A          string           `json:"a"`    // restates b in other words, or summarises it
+	Type       string           `json:"type"` // "lead"
+	A          string           `json:"a"`    // restates or summarises b
 	B          string           `json:"b"`
-	NumberA    int              `json:"number_a"` // of the members, from 1
+	NumberA    int              `json:"number_a"` // members' numbers, from 1
 	NumberB    int              `json:"number_b"`
-	Span       concordat.Span   `json:"span"`        // of a
-	SourceSpan concordat.Span   `json:"source_span"` // of b
+	Span       concordat.Span   `json:"span"`        // in a
+	SourceSpan concordat.Span   `json:"source_span"` // in b
 	Kind       report.LeadKind  `json:"kind"`
-	Languages  [2]string        `json:"languages"`  // codes of the languages of a and of b; empty if unknown
+	Languages  [2]string        `json:"languages"`  // language codes of a and b; empty if unknown
 	Encoder    string           `json:"encoder"`    // the comparer
-	Likelihood *float64         `json:"likelihood"` // as in reports; null: not measured
+	Likelihood *float64         `json:"likelihood"` // as in reports; null if not measured
 	Pairs      []LeadPair       `json:"pairs"`
-	Reason     string           `json:"reason,omitempty"` // why the two documents do not form a pair: author, group or draft
+	Reason     string           `json:"reason,omitempty"` // why the two documents are not a pair: author, group or draft
 	State      report.LeadState `json:"state"`
 	Comment    string           `json:"comment,omitempty"`
 	By         string           `json:"by,omitempty"` // who decided
 	At         time.Time        `json:"at,omitzero"`
 }
 
-// ManyLine lists three or more documents of a batch that say the same, in the form for programs: it is not a lead.
+// ManyLine lists three or more documents of a batch that say the same, in machine-readable form. It is not a lead.
 type ManyLine struct {
-	Type      string   `json:"type"` // many
+	Type      string   `json:"type"` // "many"
 	Documents []string `json:"documents"`
-	Held      int      `json:"held"` // number of these documents
+	Held      int      `json:"held"` // number of documents
 }
 
 // LeadLines returns leads in their order.
@@ -51,7 +51,7 @@ func (v *View) LeadLines(l *ViewedLeads) []LeadLine {
 	return out
 }
 
-// ManyLines returns the places where many documents say the same, in order.
+// ManyLines returns the places where many documents say the same, in their order.
 func (v *View) ManyLines(l *ViewedLeads) []ManyLine {
 	out := make([]ManyLine, len(l.Many))
 	for i, x := range l.Many {
@@ -64,7 +64,7 @@ func (v *View) ManyLines(l *ViewedLeads) []ManyLine {
 	return out
 }
 
-// WriteLeads writes leads as CSV. Places are in code points.
+// WriteLeads writes leads as CSV. Positions are in code points.
 func (v *View) WriteLeads(w io.Writer, l *ViewedLeads) error {
 	c := report.NewCSV(w, "a", "title_a", "b", "title_b", "start_a", "end_a", "start_b", "end_b", "kind", "languages", "sentences", "reason",
 		"lead", "lead_by", "lead_reason")

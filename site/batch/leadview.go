@@ -15,33 +15,33 @@ import (
 	"concordat/store"
 )
 
-// ViewedLead is a lead between two documents of a batch with the decision about it. Neither is assumed to be the earlier one.
+// ViewedLead is a lead between two documents of a batch, with the decision about it. Neither document is assumed to be earlier.
 type ViewedLead struct {
-	A, B         int    // indices into the members: A restates B in other words, or summarises it
+	A, B         int    // indices into Members: A restates or summarises B
 	ReportedLead        // from A to B
-	Lineage      string // why the pair of documents does not count; empty if it does
+	Lineage      string // why the pair does not count; empty if it does
 	State        report.LeadState
 	Ruling       report.LeadRuling // zero if the lead is open
 }
 
-// Lead returns the lead in the form used for the words of reports.
+// Lead returns the lead in the form that reports use for wording.
 func (l *ReportedLead) Lead() report.Lead {
 	return report.Lead{Kind: l.Kind, Languages: l.Languages, Likelihood: l.Likelihood}
 }
 
-// LeadPair is a pair of sentences, one of each document, in code points.
+// LeadPair is a pair of sentences, one from each document, in code points.
 type LeadPair struct {
 	Span       concordat.Span `json:"span"`
 	SourceSpan concordat.Span `json:"source_span"`
 	Similarity float64        `json:"similarity"` // 0 to 1
 }
 
-// ManySay holds the places where three or more documents of a batch say the same, which is not a lead.
+// ManySay lists the places where three or more documents of a batch say the same, which is not a lead.
 type ManySay struct {
 	Places []ViewedPlace // by member, in text order
 }
 
-// Documents returns the members that say the same, as indices in order.
+// Documents returns the members involved, as indices in order.
 func (m ManySay) Documents() []int {
 	var out []int
 	for _, p := range m.Places {
@@ -50,13 +50,13 @@ func (m ManySay) Documents() []int {
 	return slices.Compact(out)
 }
 
-// ViewedLeads are the leads between the documents of a batch.
+// ViewedLeads holds the leads between the documents of a batch.
 type ViewedLeads struct {
-	Leads []ViewedLead // undecided ones of counting pairs first, likeliest first
-	Many  []ManySay    // those said by most documents first
+	Leads []ViewedLead // undecided leads of counting pairs first, by descending likelihood
+	Many  []ManySay    // said by most documents first
 }
 
-// States returns the states of the leads in their order.
+// States returns the states of the leads in order.
 func (l *ViewedLeads) States() iter.Seq[report.LeadState] {
 	return func(yield func(report.LeadState) bool) {
 		for i := range l.Leads {
@@ -67,8 +67,8 @@ func (l *ViewedLeads) States() iter.Seq[report.LeadState] {
 	}
 }
 
-// Leads returns the leads between the documents that already have reports, with the decisions about them; if two reports differ, a
-// rejection prevails. base is as in [site.RulesInForce]. Without job.Leads there are none.
+// Leads returns the leads, with decisions, between the documents that already have reports; if two reports disagree, rejection wins. base
+// is as in [site.RulesInForce]. Without job.Leads, there are none.
 func (v *View) Leads(ctx context.Context, db *store.DB, base report.Rules) (*ViewedLeads, error) {
 	out := &ViewedLeads{}
 	if !v.Job.Leads {
@@ -107,7 +107,7 @@ func (v *View) Leads(ctx context.Context, db *store.DB, base report.Rules) (*Vie
 	return out, nil
 }
 
-// reported returns the leads in the reports of existing members, by number.
+// reported returns the leads in the reports of members that still exist, by number.
 func (v *View) reported(ctx context.Context, db *store.DB) (map[int]reportedLeads, error) {
 	rows, err := db.Batches.BatchLeads(ctx, v.ID)
 	if err != nil {
@@ -128,7 +128,7 @@ func (v *View) reported(ctx context.Context, db *store.DB) (map[int]reportedLead
 	return out, nil
 }
 
-// in returns the lead among those of the other member, or nil if its report does not show it because the passage is evidence there.
+// in finds the lead in the other member's report, or returns nil if that report omits it because the passage is evidence there.
 func (l leadTo) in(all []leadTo, number int) *leadTo {
 	for i := range all {
 		if x := &all[i]; x.Other == number && x.Span == l.Source && x.Source == l.Span {
@@ -138,8 +138,8 @@ func (l leadTo) in(all []leadTo, number int) *leadTo {
 	return nil
 }
 
-// before reports whether a lead is shown from i's side rather than from j's: from the side that summarises, and otherwise from the side of
-// the document whose name comes first.
+// before reports whether a lead is shown from i's side rather than j's: the summarising side if there is one, or else that of the
+// document whose name sorts first.
 func (v *View) before(i, j int, l, back leadTo) bool {
 	if a, b := l.Kind == report.LeadSummary, back.Kind == report.LeadSummary; a != b {
 		return a
@@ -147,7 +147,7 @@ func (v *View) before(i, j int, l, back leadTo) bool {
 	return i < j
 }
 
-// rank returns the rank of a lead: leads that wait for a decision come first, and leads that need not be read come last.
+// rank returns the sort rank of a lead: leads awaiting a decision come first, and leads that need no reading come last.
 func (l *ViewedLead) rank() int {
 	switch {
 	case l.State == report.LeadSetAside:
@@ -160,7 +160,7 @@ func (l *ViewedLead) rank() int {
 	return 0
 }
 
-// rulingsOf reads the rules of reports once.
+// rulingsOf reads the rules of each report once.
 type rulingsOf struct {
 	v    *View
 	db   *store.DB
@@ -168,7 +168,7 @@ type rulingsOf struct {
 	by   map[concordat.TaskID]report.Rules
 }
 
-// of returns the decisions of both documents' reports about a lead.
+// of returns the decisions about a lead in both documents' reports.
 func (r *rulingsOf) of(ctx context.Context, l *ViewedLead) (report.LeadState, report.LeadRuling, error) {
 	state, ruling := report.LeadOpen, report.LeadRuling{}
 	for _, side := range l.sides() {
@@ -191,9 +191,9 @@ func (r *rulingsOf) of(ctx context.Context, l *ViewedLead) (report.LeadState, re
 	return state, ruling, nil
 }
 
-// leadSide is a lead as seen in the report of one of its documents.
+// leadSide is a lead as seen in one document's report.
 type leadSide struct {
-	member int // index
+	member int // index of the member
 	report.Lead
 }
 
@@ -229,7 +229,7 @@ func manySayOf(reported map[int]reportedLeads, index map[int]int) []ManySay {
 	for i := range groups {
 		groups[i].tidy()
 	}
-	groups = slices.DeleteFunc(groups, func(g ManySay) bool { return len(g.Documents()) < manySay }) // some reports were deleted
+	groups = slices.DeleteFunc(groups, func(g ManySay) bool { return len(g.Documents()) < manySay }) // reports may have been deleted
 	slices.SortFunc(groups, func(x, y ManySay) int {
 		return cmp.Or(cmp.Compare(len(y.Places), len(x.Places)), cmp.Compare(x.Places[0].Member, y.Places[0].Member),
 			cmp.Compare(x.Places[0].Start, y.Places[0].Start))
@@ -243,7 +243,7 @@ func (m ManySay) touches(places []ViewedPlace) bool {
 	})
 }
 
-// tidy orders the places and joins those that overlap.
+// tidy sorts the places and joins those that overlap.
 func (m *ManySay) tidy() {
 	slices.SortFunc(m.Places, func(x, y ViewedPlace) int {
 		return cmp.Or(cmp.Compare(x.Member, y.Member), cmp.Compare(x.Start, y.Start))
@@ -259,10 +259,9 @@ func (m *ManySay) tidy() {
 	m.Places = out
 }
 
-// DecideLead decides about a lead between two documents, in the reports of both: that it counts, that it is rejected, or neither. The lead
-// is identified by the members' numbers and its places in them, in code points. base is as in [site.RulesInForce]. It fails with
-// concordat.ErrNotFound if there is no such lead. The decision stays on record and can be undone by another call, or in each report
-// separately.
+// DecideLead decides about a lead between two documents, in the reports of both: it counts, it is rejected, or it is open again. The lead
+// is identified by the members' numbers and its places in them, in code points. base is as in [site.RulesInForce]. If there is no such
+// lead, it fails with concordat.ErrNotFound. The decision is recorded, and can be reversed by another call or in each report separately.
 func DecideLead(ctx context.Context, s *site.Site, db *store.DB, id string, one LeadDecision, base report.Rules,
 	notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
@@ -297,15 +296,15 @@ func DecideLead(ctx context.Context, s *site.Site, db *store.DB, id string, one 
 	})
 }
 
-// LeadDecision decides about a lead between the members of numbers A and B.
+// LeadDecision is a decision about a lead between members number A and B.
 type LeadDecision struct {
 	A, B         int
-	Span, Source concordat.Span // of the lead in A and in B, in code points
+	Span, Source concordat.Span // place of the lead in A and in B, in code points
 	State        report.LeadState
 	By, Why      string
 }
 
-// leadActions are the names of the states in reviews.
+// leadActions maps states to their names in reviews.
 var leadActions = map[report.LeadState]string{report.LeadOpen: "open-lead", report.LeadCounted: "count-lead",
 	report.LeadSetAside: "set-aside-lead"}
 

@@ -7,13 +7,13 @@ import (
 	"concordat/store"
 )
 
-// LineageRules determine which pairs of a batch may legitimately have the same words. Such pairs are shown but do not count.
-// With the zero value every pair counts.
+// LineageRules determine which pairs in a batch can legitimately share wording. Such pairs are displayed but do not count. With the zero
+// value, every pair counts.
 type LineageRules struct {
-	Author bool `json:"author"` // both are declared to have one author
-	Group  bool `json:"group"`  // both are declared to belong to one group
-	// Draft applies if one document is declared to be an earlier or later version of the other, or if both are declared to have one
-	// author and have the same title and different dates.
+	Author bool `json:"author"` // applies if both are declared to have the same author
+	Group  bool `json:"group"`  // applies if both are declared to belong to the same group
+	// Draft applies if one document is declared to be an earlier or later version of the other, or if both have the same declared author
+	// and title but different dates.
 	Draft bool `json:"draft"`
 	// Metadata also uses the author in the files' own metadata. It is off by default: documents written on one computer, or based on one
 	// form, carry the same name, which does not make shared wording legitimate.
@@ -23,15 +23,15 @@ type LineageRules struct {
 // DefaultLineage returns the lineage rules of a new batch.
 func DefaultLineage() LineageRules { return LineageRules{Author: true, Group: true, Draft: true} }
 
-// The reasons why a pair does not count.
+// Reasons why a pair does not count.
 const (
 	LineageAuthor  = "author"
 	LineageGroup   = "group"
 	LineageDraft   = "draft"
-	LineageVerdict = "verdict" // a person decided this
+	LineageVerdict = "verdict" // decided by a person
 )
 
-// Lineage returns the reason why the pair of a and b does not count, or empty if it does. The order of the two does not matter.
+// Lineage returns the reason why the pair of a and b does not count, or "" if it does. The order of the arguments does not matter.
 func (l LineageRules) Lineage(a, b *store.BatchMember) string {
 	common := l.commonAuthor(a, b)
 	switch {
@@ -58,7 +58,7 @@ func (l LineageRules) commonAuthor(a, b *store.BatchMember) bool {
 	return false
 }
 
-// authors returns the folded names of a member's authors, which are separated by semicolons.
+// authors returns the folded names of a member's authors, which semicolons separate in the metadata.
 func (l LineageRules) authors(m *store.BatchMember) map[string]bool {
 	out := map[string]bool{}
 	if m.AuthorBy == store.AuthorMetadata && !l.Metadata {
@@ -77,13 +77,13 @@ func draftOf(a, b *store.BatchMember) bool {
 	return a.DraftOf != "" && SameFile(a.DraftOf, b.Name)
 }
 
-// SameFile reports whether a given name identifies a member because it is the member's whole name or the last part of it.
+// SameFile reports whether given is a member's full name or its last part.
 func SameFile(given, name string) bool {
 	given = strings.ReplaceAll(given, `\`, "/")
 	return given == name || given == lastPart(name)
 }
 
-// lastPart returns the file name of a member, or its name within an archive.
+// lastPart returns a member's file name, or its name inside an archive.
 func lastPart(name string) string {
 	if i := strings.LastIndex(name, "!/"); i >= 0 {
 		name = name[i+2:]

@@ -14,25 +14,25 @@ import (
 	"concordat/store"
 )
 
-// ManifestLine is the submitter's declaration about one file. Where fields are empty, the file's own data stays.
+// ManifestLine is a submitter's declaration about one file. Empty fields do not override the file's own data.
 type ManifestLine struct {
-	File    string         `json:"file"` // its whole name in the batch, or the last part of it
+	File    string         `json:"file"` // full name in the batch, or its last part
 	Title   string         `json:"title,omitempty"`
-	Author  string         `json:"author,omitempty"` // several are separated by semicolons
+	Author  string         `json:"author,omitempty"` // multiple authors are separated by semicolons
 	Group   string         `json:"group,omitempty"`
-	DraftOf string         `json:"draft_of,omitempty"` // the file of which it is an earlier or later version
+	DraftOf string         `json:"draft_of,omitempty"` // the file that it is an earlier or later version of
 	Date    concordat.Date `json:"date,omitempty"`
 	// Time is the date with its time of day, if the table gives it.
 	Time concordat.Instant `json:"time,omitempty"`
 }
 
 const (
-	maxManifest = 100_000 // lines
-	// maxManifestBytes bounds a manifest.
+	maxManifest = 100_000 // in lines
+	// maxManifestBytes is the maximum size of a manifest.
 	maxManifestBytes = 16 << 20
 )
 
-// manifestColumns maps the words that name columns to the columns.
+// manifestColumns maps column headings to fields.
 var manifestColumns = map[string]func(*ManifestLine) *string{
 	"file":     func(l *ManifestLine) *string { return &l.File },
 	"title":    func(l *ManifestLine) *string { return &l.Title },
@@ -63,14 +63,14 @@ func (e *ManifestError) Error() string {
 
 func (e *ManifestError) Unwrap() error { return concordat.ErrInvalid }
 
-// ParseManifest reads a table in CSV (RFC 4180) or separated by tabs. Its first line names the columns: file, and any of title, author,
+// ParseManifest parses a table in CSV (RFC 4180) or separated by tabs. The first line names the columns: file, and any of title, author,
 // group, draft_of and date; other columns are ignored. It fails with ManifestError.
 func ParseManifest(r io.Reader) ([]ManifestLine, error) {
 	in := bufio.NewReader(io.LimitReader(r, maxManifestBytes+1))
 	if mark, err := in.Peek(3); err == nil && bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
-		_, _ = in.Discard(3) // these bytes have just been seen
+		_, _ = in.Discard(3) // these bytes were just peeked at
 	}
-	// The manifest is read as a whole, since it is bounded and its first line shows the separator.
+	// The manifest is read whole, since its size is bounded and its first line reveals the separator.
 	data, err := io.ReadAll(in)
 	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
@@ -145,7 +145,7 @@ func manifestLines(c *csv.Reader, columns []func(*ManifestLine) *string) ([]Mani
 	}
 }
 
-// declare overrides a member's own data with the manifest's. A line with the whole name overrides one with its last part.
+// declare overrides a member's own data with the manifest. A line with the full name overrides one with only the last part.
 func declare(manifest []ManifestLine, m *store.BatchMember) {
 	var line *ManifestLine
 	for i := range manifest {
@@ -168,7 +168,7 @@ func declare(manifest []ManifestLine, m *store.BatchMember) {
 	m.Group, m.DraftOf = line.Group, line.DraftOf
 }
 
-// Strays returns the files that a manifest names but that are not members.
+// Strays returns the files in a manifest that are not members.
 func Strays(manifest []ManifestLine, members []store.BatchMember) []string {
 	known := map[string]bool{}
 	for _, m := range members {

@@ -11,7 +11,7 @@ import (
 	"concordat/store"
 )
 
-// pairNames returns the name of a pair in events, which consists of the names of its documents, in their order.
+// pairNames returns the name of a pair in events: the names of both documents in order.
 func pairNames(a, b *store.BatchMember) string {
 	if b.Name < a.Name {
 		a, b = b, a
@@ -19,7 +19,7 @@ func pairNames(a, b *store.BatchMember) string {
 	return a.Name + " – " + b.Name
 }
 
-// CommentPair stores a comment on the pair of the members with two numbers: an event of the batch that decides nothing.
+// CommentPair stores a comment on a pair, given by its members' numbers, as an event of the batch that decides nothing.
 func CommentPair(ctx context.Context, db *store.DB, id string, e store.BatchEvent, a, b int, notes ...store.AuditNote) error {
 	members, err := db.Batches.BatchMembers(ctx, id)
 	if err != nil {
@@ -33,13 +33,13 @@ func CommentPair(ctx context.Context, db *store.DB, id string, e store.BatchEven
 	return noted(ctx, db, notes, func(db *store.DB) error { return db.Batches.AppendBatchEvent(ctx, id, e) })
 }
 
-// OfPair returns the comment of an event, and reports whether the event is about the pair of two members.
+// OfPair returns the comment in an event, and reports whether the event is about the given pair.
 func OfPair(e store.BatchEvent, a, b *store.BatchMember) (text string, ok bool) {
 	if !strings.HasPrefix(e.Action, "pair_") {
 		return "", false
 	}
 	rest, ok := strings.CutPrefix(e.Text, pairNames(a, b))
-	if !ok { // events of older batches name the documents in the order of the batch
+	if !ok { // events of older batches name the documents in batch order
 		rest, ok = strings.CutPrefix(e.Text, max(a.Name, b.Name)+" – "+min(a.Name, b.Name))
 	}
 	if !ok || rest != "" && !strings.HasPrefix(rest, ": ") {
@@ -48,7 +48,7 @@ func OfPair(e store.BatchEvent, a, b *store.BatchMember) (text string, ok bool) 
 	return strings.TrimPrefix(rest, ": "), true
 }
 
-// MemberText returns the text of a member, or "" if it is not stored or has not been read yet.
+// MemberText returns the text of a member, or "" if it is not stored or not yet read.
 func MemberText(ctx context.Context, s *site.Site, m *store.BatchMember) (string, error) {
 	if m.Task == "" {
 		return "", nil

@@ -8,17 +8,16 @@ import (
 	"concordat/store"
 )
 
-// platforms are the naming schemes of learning platforms for "download all submissions": the submitter comes first, then the
-// submitter's name for the file. Moodle: mod/assign/locallib.php, download_submissions; Canvas: lib/submission_zip; Blackboard:
-// Assignment File Download.
+// platforms lists the naming schemes of learning platforms for "download all submissions": first the submitter, then the submitter's name
+// for the file. Moodle: mod/assign/locallib.php, download_submissions; Canvas: lib/submission_zip; Blackboard: Assignment File Download.
 var platforms = []*regexp.Regexp{
 	regexp.MustCompile(`^(.+?_\d+)_assignsubmission_[a-z]+(?:_|$)`),
 	regexp.MustCompile(`^(.+?)_attempt_\d{4}(?:-\d\d){5}(?:_|\.txt$)`),
 	regexp.MustCompile(`^([^_]+)_(?:LATE_)?(\d{2,})_\d{2,}_.`),
 }
 
-// submitters returns who submitted each file of a download from a learning platform, by its names, or nil if the names do not
-// all have the form of one platform, so that it does not help a submitter to name one file like someone else's.
+// submitters returns the submitter of each file in a download from a learning platform, judging by their names. It returns nil unless all
+// names match one platform's scheme, so that submitters gain nothing by naming a file like someone else's.
 func submitters(names []string) []string {
 	for _, p := range platforms {
 		if out := submittersOf(p, names); out != nil {
@@ -46,8 +45,8 @@ func submittersOf(platform *regexp.Regexp, names []string) []string {
 	return out
 }
 
-// groupBySubmitter makes the documents of one submitter a group, unless the manifest declares another: in an archive by the names of its
-// members, otherwise by the names of all files of the batch.
+// groupBySubmitter puts each submitter's documents in a group, unless the manifest declares another. It goes by the names of the members
+// in an archive, or else by the names of all files in the batch.
 func (r *batchRun) groupBySubmitter(f *batchFile) {
 	var who []string
 	if one := r.submitter[f.input.Name]; one != "" {
@@ -70,7 +69,7 @@ func (r *batchRun) groupBySubmitter(f *batchFile) {
 	}
 }
 
-// submittersOfInputs returns who submitted each file of a batch, by the file's name. The result is empty if the names fit no platform.
+// submittersOfInputs maps the file names in a batch to submitters. The result is empty if the names match no platform.
 func submittersOfInputs(inputs []store.BatchInput) map[string]string {
 	names := make([]string, len(inputs))
 	for i, in := range inputs {

@@ -20,35 +20,35 @@ import (
 	"concordat/store"
 )
 
-// Runner is the name of the runner whose batches the serving process works on.
+// Runner is the name of the runner whose batches the server process runs.
 const Runner = "serve"
 
-// QueueOptions of a Queue. All but Logger are required.
+// QueueOptions configure a Queue. All but Logger are mandatory.
 type QueueOptions struct {
 	Store *store.DB
-	// Queue runs the repeated checks.
+	// Queue runs repeated checks.
 	Queue *site.Queue
-	// Open opens the index of a batch, which no other process may have open.
+	// Open opens the index of a batch, which no other process can have open.
 	Open    func(ctx context.Context, id string) (concordat.Index, func() error, error)
 	Read    func(ctx context.Context, in store.BatchInput) ([]site.Item, error)
 	Options func(ctx context.Context, j Job) (site.CheckOptions, func(), error)
-	Rules   func() report.Rules // rules for batches that have none of their own
-	Leads   func() bool         // whether all batches look for leads; nil means only those that request it
-	Logger  *slog.Logger        // nil: nothing is logged
+	Rules   func() report.Rules // rules for batches without rules of their own
+	Leads   func() bool         // whether all batches look for leads; nil means only those that request them
+	Logger  *slog.Logger        // nil disables logging
 }
 
-// Queue runs submitted batches, one after another, and repetitions. It survives the end of the process and resumes interrupted work. Its
+// Queue runs submitted batches one at a time, and repetitions. It survives restarts of the process and resumes interrupted work. Its
 // methods are safe for concurrent use.
 type Queue struct {
 	site *site.Site
 	o    QueueOptions
 	wake chan struct{}
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // protects the following fields
 	running map[string]*batchAtWork
 }
 
-// NewQueue returns the queue of the batches of s. Run runs them.
+// NewQueue returns the queue for the batches of s. Run starts running them.
 func NewQueue(s *site.Site, o QueueOptions) *Queue {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -56,7 +56,7 @@ func NewQueue(s *site.Site, o QueueOptions) *Queue {
 	return &Queue{site: s, o: o, wake: make(chan struct{}, 1), running: map[string]*batchAtWork{}}
 }
 
-// New returns a batch to create, with the job and the default lineage, and its identity.
+// New returns a batch to be created, with a new ID, the given job and the default lineage rules.
 func New(title, owner, runner string, j Job, made time.Time) (store.Batch, error) {
 	request, err := json.Marshal(j)
 	if err != nil {
@@ -67,8 +67,8 @@ func New(title, owner, runner string, j Job, made time.Time) (store.Batch, error
 		Made: made}, err
 }
 
-// Submit puts a batch at the end of the queue and returns its identity. The batch is durable when Submit returns. A job without rules gets
-// the current ones, so that a later change of the configuration does not affect its reports and shares.
+// Submit appends a batch to the queue and returns its ID. The batch is durable once Submit returns. A job without rules gets the current
+// ones, so that later changes to the configuration do not affect its reports and shares.
 func (b *Queue) Submit(ctx context.Context, owner, title string, j Job, inputs []store.BatchInput,
 	also func(tx *store.DB, id string) error) (string, error) {
 	if len(inputs) == 0 {
@@ -96,7 +96,7 @@ func (b *Queue) Submit(ctx context.Context, owner, title string, j Job, inputs [
 	return one.ID, err
 }
 
-// UniqueNames numbers the inputs and renames those whose names are taken.
+// UniqueNames numbers the inputs and renames duplicates.
 func UniqueNames(inputs []store.BatchInput) {
 	taken := map[string]bool{}
 	for i := range inputs {
@@ -110,7 +110,7 @@ func UniqueNames(inputs []store.BatchInput) {
 	}
 }
 
-// noted changes the store and writes the audit entries about the change, in one transaction.
+// noted changes the store and writes the corresponding audit entries in one transaction.
 func noted(ctx context.Context, db *store.DB, notes []store.AuditNote, change func(*store.DB) error) error {
 	if len(notes) == 0 {
 		return change(db)
@@ -123,7 +123,7 @@ func noted(ctx context.Context, db *store.DB, notes []store.AuditNote, change fu
 	})
 }
 
-// wakeUp lets Run look for batches.
+// wakeUp makes Run look for batches.
 func (b *Queue) wakeUp() {
 	select {
 	case b.wake <- struct{}{}:
@@ -131,8 +131,7 @@ func (b *Queue) wakeUp() {
 	}
 }
 
-// Again puts a batch that has ended back into the queue: for another round against the libraries as they are now, or, if it
-// failed, to resume.
+// Again requeues a batch that has ended: for another round against the current libraries, or to resume it if it failed.
 func (b *Queue) Again(ctx context.Context, id string, notes ...store.AuditNote) error {
 	one, err := b.o.Store.Batches.Batch(ctx, id)
 	if err == nil {
@@ -147,7 +146,7 @@ func (b *Queue) Again(ctx context.Context, id string, notes ...store.AuditNote) 
 	return err
 }
 
-// Cancel ends a waiting or running batch; the findings so far stay stored. A batch that has ended stays unchanged.
+// Cancel ends a waiting or running batch; findings obtained so far remain stored. It has no effect on a batch that has ended.
 func (b *Queue) Cancel(ctx context.Context, id string, cause store.Cause, notes ...store.AuditNote) error {
 	err := noted(ctx, b.o.Store, notes, func(db *store.DB) error { return db.Batches.FinishBatch(ctx, id, concordat.TaskFailed, cause, nil) })
 	if errors.Is(err, store.ErrLease) {
@@ -162,7 +161,7 @@ func (b *Queue) Cancel(ctx context.Context, id string, cause store.Cause, notes 
 	return err
 }
 
-// Await waits until no worker in this process works on a cancelled batch.
+// Await waits until no worker in this process is running a cancelled batch.
 func (b *Queue) Await(ctx context.Context, id string) error {
 	b.mu.Lock()
 	at := b.running[id]
@@ -178,16 +177,16 @@ func (b *Queue) Await(ctx context.Context, id string) error {
 	}
 }
 
-// batchAtWork is a batch that is being run.
+// batchAtWork is a running batch.
 type batchAtWork struct {
 	stop  context.CancelFunc
-	ended chan struct{} // closed once its index is closed
+	ended chan struct{} // closed after its index is closed
 }
 
-// recheckPoll is how often Run looks for due repetitions.
+// recheckPoll is how often Run checks for due repetitions.
 const recheckPoll = 20 * time.Second
 
-// Run runs batches and repetitions until ctx ends. Only one process of a site may call it.
+// Run runs batches and repetitions until ctx ends. Only one process of a site can call it.
 func (b *Queue) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
@@ -206,7 +205,7 @@ func (b *Queue) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// loop calls do until ctx ends: immediately if do says so, otherwise after the given time or a wake-up.
+// loop calls do until ctx ends: again at once if do asks for it, and otherwise after the given time or a wake-up.
 func (b *Queue) loop(ctx context.Context, every time.Duration, wake <-chan struct{}, do func(context.Context) bool) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -224,7 +223,7 @@ func (b *Queue) loop(ctx context.Context, every time.Duration, wake <-chan struc
 	}
 }
 
-// next runs the next batch and reports whether there was one.
+// next runs the next batch, and reports whether there was one.
 func (b *Queue) next(ctx context.Context) bool {
 	one, err := b.o.Store.Batches.NextBatch(ctx, Runner)
 	if err != nil {
@@ -244,7 +243,7 @@ func (b *Queue) next(ctx context.Context) bool {
 		return false
 	case err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, context.Canceled):
 		b.o.Logger.Error("batch", "batch", one.ID, "error", err)
-		// A batch that failed before the run could record it must not be tried forever.
+		// A batch that failed before the run could record it must not be retried forever.
 		if end := b.o.Store.Batches.FinishBatch(ctx, one.ID, concordat.TaskFailed, site.CauseOf(err), nil); end != nil &&
 			!errors.Is(end, store.ErrLease) && !errors.Is(end, concordat.ErrNotFound) {
 			b.o.Logger.Error("end a batch", "batch", one.ID, "error", end)

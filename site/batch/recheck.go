@@ -17,11 +17,11 @@ import (
 	"concordat/store"
 )
 
-// maxEvery is the largest number of days between two checks.
+// maxEvery is the maximum number of days between two checks.
 const maxEvery = 3650
 
-// RecheckTime returns the first time of a check repeated every given number of days: on a day, as YYYY-MM-DD in local time, or, if that is
-// empty, that many days from now. 0 days means once, on the day. It fails with concordat.ErrInvalid.
+// RecheckTime returns the time of the first repetition of a check repeated every given number of days: on the given day, as YYYY-MM-DD in
+// local time, or that many days from now if on is empty. 0 days means once, on the given day. It fails with concordat.ErrInvalid.
 func RecheckTime(now time.Time, every int, on string) (time.Time, error) {
 	if every < 0 || every > maxEvery {
 		return time.Time{}, fmt.Errorf("every %d days: %w: 0 to %d", every, concordat.ErrInvalid, maxEvery)
@@ -39,8 +39,8 @@ func RecheckTime(now time.Time, every int, on string) (time.Time, error) {
 	return t, nil
 }
 
-// Rechecks begins the repetitions due by now and processes those that ended: for these, it records the sources that were
-// not found the previous time. It resumes interrupted repetitions.
+// Rechecks starts the repetitions that are due and processes those that have ended: for these, it records the sources not found the
+// previous time. It resumes interrupted repetitions.
 func (b *Queue) Rechecks(ctx context.Context) error {
 	now := b.site.Options().Now()
 	due, err := b.o.Store.Alerts.DueRechecks(ctx, now)
@@ -69,7 +69,7 @@ func (b *Queue) begin(ctx context.Context, r store.Recheck, now time.Time) error
 		}
 		r.Due = strconv.Itoa(one.Round + 1)
 	} else {
-		// Without findings there is nothing to compare with: the check failed, or was an archive.
+		// Without findings, there is nothing to compare with: the check failed, or was of an archive.
 		if _, err := b.site.Findings(ctx, concordat.TaskID(r.Target)); err != nil {
 			return b.gone(ctx, r, err)
 		}
@@ -82,7 +82,7 @@ func (b *Queue) begin(ctx context.Context, r store.Recheck, now time.Time) error
 	return b.follow(ctx, r, now)
 }
 
-// nextTime returns the first of the times, the given number of days apart, that is after now, or zero if there is none.
+// nextTime returns the first time after now in a series at intervals of the given number of days, or zero if there is none.
 func nextTime(last time.Time, every int, now time.Time) time.Time {
 	if every <= 0 {
 		return time.Time{}
@@ -93,7 +93,7 @@ func nextTime(last time.Time, every int, now time.Time) time.Time {
 	return last
 }
 
-// gone ends the repetitions whose targets no longer exist.
+// gone ends repetitions of a target that no longer exists.
 func (b *Queue) gone(ctx context.Context, r store.Recheck, err error) error {
 	if !errors.Is(err, concordat.ErrNotFound) {
 		return err
@@ -188,8 +188,8 @@ func (b *Queue) followBatch(ctx context.Context, r store.Recheck, now time.Time)
 	return b.o.Store.Alerts.PutRecheck(ctx, r)
 }
 
-// jobOf returns the job of a repeated check as it was submitted or, for a check from the command line, with the text and the
-// libraries of its findings.
+// jobOf returns the job of a repeated check as submitted or, for a check from the command line, a job with the text and libraries of its
+// findings.
 func (b *Queue) jobOf(ctx context.Context, r store.Recheck) (site.Job, error) {
 	t, err := b.o.Store.Checks.Task(ctx, concordat.TaskID(r.Target))
 	if err != nil {

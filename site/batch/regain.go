@@ -10,8 +10,8 @@ import (
 	"concordat/store"
 )
 
-// regain restores texts of members from their files if they are not in the batch's index because another process, with its own index, has
-// worked on the batch.
+// regain restores members' texts from their files if they are missing from the batch's index because another process, with a separate
+// index, worked on the batch.
 func (r *batchRun) regain(ctx context.Context) error {
 	if !r.s.Options().Shared {
 		return nil
@@ -51,7 +51,7 @@ func (r *batchRun) regain(ctx context.Context) error {
 	return nil
 }
 
-// regainFile puts the missing documents of a file into the index, and removes them from missing.
+// regainFile adds the missing documents of a file to the index, and removes them from missing.
 func (r *batchRun) regainFile(ctx context.Context, in store.BatchInput, missing map[string]bool) error {
 	needed := false
 	for name := range missing {

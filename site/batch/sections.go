@@ -10,17 +10,17 @@ import (
 	"concordat/store"
 )
 
-// A pair is listed if one section of either document reaches the threshold, however small a part of the document it is. A
-// copied work plan may be a tenth of an application.
+// A pair is listed if a section of either document reaches the threshold, however small a part of the document it is. A copied work plan
+// can be just a tenth of an application.
 
-// leastSection is the number of letters, marks and digits of a section that must be compared for its share to be meaningful: about 40
-// words, or a long sentence of Chinese characters.
+// leastSection is the minimum number of letters, marks and digits compared in a section for its share to be meaningful: about 40 words,
+// or a long sentence in Chinese.
 const leastSection = 200
 
-// leastWidely is the number of documents that must share a section with another before it counts as the batch's own.
+// leastWidely is the minimum number of documents that must share a section with another for it to count as common to the batch.
 const leastWidely = 3
 
-// commonHeadings returns a template of the headings that the documents have in common, or nil if there are none.
+// commonHeadings returns a template of the headings common to the documents, or nil if there are none.
 func (r *batchRun) commonHeadings(ctx context.Context, members []store.BatchMember) (*segment.Template, error) {
 	var h segment.Headings
 	for _, m := range members {
@@ -36,7 +36,7 @@ func (r *batchRun) commonHeadings(ctx context.Context, members []store.BatchMemb
 	return h.Template(), nil
 }
 
-// sectionShares returns the sections of a report that contain text of a source, except those too short for a share.
+// sectionShares returns the sections of a report with text from a source, except those too short for a share.
 func sectionShares(rep *report.Report, s *report.RankedSource) []store.SectionShare {
 	var out []store.SectionShare
 	for i, of := range s.Sections {
@@ -47,8 +47,8 @@ func sectionShares(rep *report.Report, s *report.RankedSource) []store.SectionSh
 	return out
 }
 
-// setWidely records the sections that more than half of the documents, and at least three, share with another to the extent of the
-// threshold. This is wording of the form or of a ring, which is reported separately and means nothing for any two of them.
+// setWidely records the sections that more than half of the documents, and at least three, share with another up to the threshold. Such
+// wording belongs to the form or to a ring; it is reported separately and proves nothing about any one pair.
 func (v *View) setWidely() {
 	holders := map[string]map[int]bool{}
 	for _, p := range v.Pairs {
@@ -68,40 +68,40 @@ func (v *View) setWidely() {
 	}
 }
 
-// Reaches reports whether the share of either document of a pair, or of one of its sections that do not count as the batch's own, is at
-// least a threshold.
+// Reaches reports whether the share of either document in a pair, or of one of its sections not common to the batch, is at least a
+// threshold.
 func (v *View) Reaches(p ViewedPair, threshold float64) bool {
 	return p.Share() >= threshold || slices.ContainsFunc(p.sections(), func(s PairSection) bool {
 		return s.Share() >= threshold && !v.widely[s.Section]
 	})
 }
 
-// PairSection is how much of the sections with one name is in the other document of a pair.
+// PairSection states how much of the sections with one name occurs in the other document of a pair.
 type PairSection struct {
 	Section string  `json:"section"`
-	ShareA  float64 `json:"share_a"` // 0 to 1, of the section of a
-	ShareB  float64 `json:"share_b"` // of the section of b
+	ShareA  float64 `json:"share_a"` // 0 to 1, relative to the section of a
+	ShareB  float64 `json:"share_b"` // relative to the section of b
 }
 
-// Share returns the larger share of the two.
+// Share returns the larger of the two shares.
 func (s PairSection) Share() float64 { return max(s.ShareA, s.ShareB) }
 
-// SectionLine is a section for which a pair is listed, in the form that programs get.
+// SectionLine is a section for which a pair is listed, in machine-readable form.
 type SectionLine struct {
-	Type    string  `json:"type"` // section
+	Type    string  `json:"type"` // "section"
 	A       string  `json:"a"`
 	B       string  `json:"b"`
-	NumberA int     `json:"number_a"` // of the members, from 1
+	NumberA int     `json:"number_a"` // members' numbers, from 1
 	NumberB int     `json:"number_b"`
 	Section string  `json:"section"`
-	Share   float64 `json:"share"` // of the section, the larger of the next two
+	Share   float64 `json:"share"` // share of the section, the larger of the next two
 	ShareA  float64 `json:"share_a"`
 	ShareB  float64 `json:"share_b"`
-	Counted bool    `json:"counted"`          // like the pair
+	Counted bool    `json:"counted"`          // same as for the pair
 	Reason  string  `json:"reason,omitempty"` // why the pair does not count
 }
 
-// sections joins the sections of the two documents by name, the largest share first.
+// sections joins the sections of both documents by name, largest share first.
 func (p ViewedPair) sections() []PairSection {
 	var out []PairSection
 	of := func(name string) *PairSection {
@@ -122,7 +122,7 @@ func (p ViewedPair) sections() []PairSection {
 	return out
 }
 
-// SectionLines returns the sections for which pairs are listed, in the order of the pairs.
+// SectionLines returns the sections for which pairs are listed, in pair order.
 func (v *View) SectionLines() []SectionLine {
 	var out []SectionLine
 	for _, p := range v.Pairs {
@@ -131,7 +131,7 @@ func (v *View) SectionLines() []SectionLine {
 	return out
 }
 
-// SectionsOf returns the sections for which a pair is listed: those that reach the threshold, unless one of the documents does.
+// SectionsOf returns the sections for which a pair is listed: those that reach the threshold, or none if one of the documents does.
 func (v *View) SectionsOf(p ViewedPair) []SectionLine {
 	threshold := v.Job.PairThreshold()
 	if p.Share() >= threshold {

@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// MemberLine is a member of a batch in the form that programs get.
+// MemberLine is a member of a batch in machine-readable form.
 type MemberLine struct {
 	Type       string            `json:"type"` // member
 	Document   string            `json:"document"`
@@ -33,47 +33,47 @@ type MemberLine struct {
 	Flags      int               `json:"flags,omitempty"` // kinds of flags that may hide something
 }
 
-// PairLine is a pair of a batch in the form that programs get.
+// PairLine is a pair in a batch in machine-readable form.
 type PairLine struct {
-	Type    string  `json:"type"` // pair
+	Type    string  `json:"type"` // "pair"
 	A       string  `json:"a"`
 	B       string  `json:"b"`
-	NumberA int     `json:"number_a"` // of the members, from 1
+	NumberA int     `json:"number_a"` // members' numbers, from 1
 	NumberB int     `json:"number_b"`
 	Share   float64 `json:"share"`   // the larger of the next two
-	ShareA  float64 `json:"share_a"` // of a found in b
+	ShareA  float64 `json:"share_a"` // share of a found in b
 	ShareB  float64 `json:"share_b"`
-	// Sections are those with text found in the other document, the largest share first.
+	// Sections are those with text found in the other document, largest share first.
 	Sections []PairSection `json:"sections,omitempty"`
 	Counted  bool          `json:"counted"`
 	Reason   string        `json:"reason,omitempty"`  // why the pair does not count: author, group, draft or verdict
-	Cluster  int           `json:"cluster,omitempty"` // number of the cluster that it joins; absent if it does not count or connects two
+	Cluster  int           `json:"cluster,omitempty"` // number of its cluster; absent if it does not count or connects two clusters
 }
 
-// ClusterLine is a cluster of a batch in the form that programs get.
+// ClusterLine is a cluster in a batch in machine-readable form.
 type ClusterLine struct {
-	Type      string        `json:"type"` // cluster
+	Type      string        `json:"type"` // "cluster"
 	Cluster   int           `json:"cluster"`
-	Documents []string      `json:"documents"` // in order of name
-	Members   []BelongsLine `json:"members"`   // the same, those that belong most strongly first
-	Pairs     int           `json:"pairs"`     // counting pairs of two of them
-	Bridges   int           `json:"bridges"`   // counting pairs of one of them and a document of another cluster
-	Strongest []PairLine    `json:"strongest"` // the first few of the pairs
+	Documents []string      `json:"documents"` // ordered by name
+	Members   []BelongsLine `json:"members"`   // the same documents, most strongly connected first
+	Pairs     int           `json:"pairs"`     // counting pairs within the cluster
+	Bridges   int           `json:"bridges"`   // counting pairs between the cluster and others
+	Strongest []PairLine    `json:"strongest"` // first few of the pairs
 }
 
-// BelongsLine holds how strongly a document belongs to its cluster, in the form that programs get.
+// BelongsLine states how strongly a document belongs to its cluster, in machine-readable form.
 type BelongsLine struct {
 	Document string  `json:"document"`
-	Number   int     `json:"number"`  // its number as a member
-	Pairs    int     `json:"pairs"`   // number of the cluster's pairs that include it
-	Weight   float64 `json:"weight"`  // the sum of their shares
-	Largest  float64 `json:"largest"` // the largest of their shares
+	Number   int     `json:"number"`  // member's number
+	Pairs    int     `json:"pairs"`   // number of the cluster's pairs that involve it
+	Weight   float64 `json:"weight"`  // sum of their shares
+	Largest  float64 `json:"largest"` // largest of their shares
 }
 
-// strongestPairs is the number of pairs named in a line about a cluster.
+// strongestPairs is the number of pairs listed for a cluster.
 const strongestPairs = 5
 
-// MemberLines returns all members in order of name.
+// MemberLines returns all members ordered by name.
 func (v *View) MemberLines() []MemberLine {
 	out := make([]MemberLine, len(v.Members))
 	for i, m := range v.Members {
@@ -88,28 +88,28 @@ func (v *View) MemberLines() []MemberLine {
 	return out
 }
 
-// WordingLine is wording that several documents of a batch hold, in the form that programs get.
+// WordingLine is wording found in several documents of a batch, in machine-readable form.
 type WordingLine struct {
-	Type      string   `json:"type"`   // wording
+	Type      string   `json:"type"`   // "wording"
 	Number    int      `json:"number"` // from 1; used to address it
 	Documents []string `json:"documents"`
-	Held      int      `json:"held"` // number of documents that hold it
-	Of        int      `json:"of"`   // documents of the batch
+	Held      int      `json:"held"` // number of documents that contain it
+	Of        int      `json:"of"`   // number of documents in the batch
 	Words     int      `json:"words"`
 	Counted   bool     `json:"counted"`
-	// Decide says that an officer must decide whether it counts: it may be a form, or copied.
+	// Decide means that an officer must decide whether it counts: it could be a form, or copied.
 	Decide  bool           `json:"decide"`
 	Decided string         `json:"decided,omitempty"` // the reason why the pair does not count
-	Kind    concordat.Kind `json:"kind,omitempty"`    // kind of wording that does not count: form, common or undecided
-	Why     string         `json:"why,omitempty"`     // if it reads like a form, the part it reads like
-	Share   float64        `json:"share,omitempty"`   // largest share of a document that it makes up, 0 to 1
-	Text    string         `json:"text"`              // its beginning; empty if not stored
+	Kind    concordat.Kind `json:"kind,omitempty"`    // kind of wording if it does not count: form, common or undecided
+	Why     string         `json:"why,omitempty"`     // if it resembles a form, the part it resembles
+	Share   float64        `json:"share,omitempty"`   // largest share of any one document, 0 to 1
+	Text    string         `json:"text"`              // its first words; empty if not stored
 }
 
-// maxWordingText is the largest number of code points of wording in a line.
+// maxWordingText is the maximum number of code points of wording in a line.
 const maxWordingText = 400
 
-// WordingLines returns the wording that several documents hold, counting wording first.
+// WordingLines returns wording found in several documents, counting wording first.
 func WordingLines(ctx context.Context, s *site.Site, v *View) ([]WordingLine, error) {
 	texts, err := WordingTexts(ctx, s, v, v.Wording, maxWordingText)
 	if err != nil {
@@ -177,7 +177,7 @@ func (v *View) WritePairs(w io.Writer) error {
 	return c.End()
 }
 
-// sectionText returns the names of the sections of a pair with their shares.
+// sectionText lists the names of a pair's sections with their shares.
 func (p *PairLine) sectionText() string {
 	var out []string
 	for _, s := range p.Sections {
@@ -186,7 +186,7 @@ func (p *PairLine) sectionText() string {
 	return strings.Join(out, "; ")
 }
 
-// WriteWording writes the wording that several documents hold as CSV, with the documents of a row on separate lines of one cell.
+// WriteWording writes wording found in several documents as CSV; each row lists its documents on separate lines of one cell.
 func WriteWording(w io.Writer, lines []WordingLine) error {
 	c := report.NewCSV(w, "number", "decide", "counted", "decided", "kind", "why", "held", "of", "words", "share", "documents", "text")
 	for _, l := range lines {
@@ -210,8 +210,8 @@ func (v *View) WriteMembers(w io.Writer) error {
 	return c.End()
 }
 
-// WriteMatrix writes, as CSV, the share of each row's document that is found in each column's document. It includes all documents if there
-// are few, and otherwise those in clusters; a blank is a pair below the threshold whose documents are in two clusters.
+// WriteMatrix writes a matrix in CSV with the share of each row's document found in each column's document. It includes all documents if
+// there are few, and otherwise those in clusters; a blank is a pair below the threshold whose documents are in different clusters.
 func (v *View) WriteMatrix(w io.Writer) error {
 	docs := v.Matrix(0)
 	for n := range v.Clusters {
@@ -240,8 +240,8 @@ func (v *View) WriteMatrix(w io.Writer) error {
 
 func shareText(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
 
-// PairFindings returns the part of a's findings that the members with numbers a and b have in common. It fails with concordat.ErrNotFound
-// while a has none.
+// PairFindings returns the part of a's findings shared by the members with numbers a and b. It fails with concordat.ErrNotFound while a
+// has no findings.
 func PairFindings(ctx context.Context, s *site.Site, db *store.DB, id string, a, b int) (*report.Findings, error) {
 	members, err := db.Batches.BatchMembers(ctx, id)
 	if err != nil {
@@ -259,8 +259,8 @@ func PairFindings(ctx context.Context, s *site.Site, db *store.DB, id string, a,
 		Document: concordat.DocumentID(by[b].Name)}), nil
 }
 
-// PairReport returns the report of a pair, seen from the member with number a: PairFindings under the rules in force for a, including the
-// other document even if the pair does not count. base is as in [RulesInForce].
+// PairReport returns the report of a pair, as seen by the member with number a: PairFindings under a's current rules, including the other
+// document even if the pair does not count. base is as in [RulesInForce].
 func PairReport(ctx context.Context, s *site.Site, db *store.DB, id string, a, b int, base report.Rules) (*report.Report, error) {
 	f, err := PairFindings(ctx, s, db, id, a, b)
 	if err != nil {
@@ -273,7 +273,7 @@ func PairReport(ctx context.Context, s *site.Site, db *store.DB, id string, a, b
 	return report.Build(f, site.WithoutLibrary(rules, concordat.BatchLibrary(id))), nil
 }
 
-// onlyPair returns only the parts of findings that one source holds.
+// onlyPair reduces findings to the parts from one source.
 func onlyPair(f *report.Findings, source concordat.Ref) *report.Findings {
 	out := *f
 	out.Passages, out.Consulted, out.Partners, out.Disclosures, out.Statements, out.Signatures, out.Short = nil, nil, nil, nil, nil, nil, nil

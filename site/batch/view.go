@@ -15,38 +15,38 @@ import (
 	"concordat/store"
 )
 
-// View holds the current findings of a batch under the lineage rules and decisions in force.
+// View is the current state of a batch's findings, under the lineage rules and decisions in force.
 type View struct {
 	store.Batch
 	Job     Job
 	Rules   LineageRules
-	Members []store.BatchMember // in order of name; those that could not be read have a Cause
-	// Pairs are those where a document, or a section of one, reaches the threshold, in descending order of a document's largest share.
+	Members []store.BatchMember // ordered by name; unreadable members have a Cause
+	// Pairs are those in which a document, or a section of one, reaches the threshold, in descending order of the larger share.
 	Pairs []ViewedPair
-	// Clusters are the groups joined by the counting pairs, see screen.Communities: the largest first, each in order of name, as indices
-	// into Members. Each document of a counting pair is in one.
+	// Clusters are the groups connected by counting pairs, see screen.Communities: largest first, each ordered by name, as indices into
+	// Members. Each document of a counting pair is in exactly one.
 	Clusters [][]int
-	// Wording is wording that several of the documents hold, ordered by its words in all documents, most first.
+	// Wording is wording found in several documents, in descending order of its total words in all documents.
 	Wording []ViewedWording
-	Shares  map[[2]int]float64 // of member i found in member j, for members in clusters and those of Pairs
+	Shares  map[[2]int]float64 // share of member i found in member j, for members in clusters and in Pairs
 
-	cluster  map[int]int // number of the cluster of a member, from 1
-	withheld bool        // the shares of Members are withheld
+	cluster  map[int]int // number of each member's cluster, from 1
+	withheld bool        // members' shares are withheld
 	// widely holds the sections that more than half of the documents share with another.
 	widely map[string]bool
 }
 
-// ViewedPair is a pair with the decision about it. A and B are indices into Members, A the one whose name comes first.
+// ViewedPair is a pair with the decision about it. A and B are indices into Members; A's name sorts first.
 type ViewedPair struct {
 	A, B           int
-	ShareA, ShareB float64 // of A found in B, and of B in A
-	// SectionsA and SectionsB are the sections of A, and of B, with text found in the other, in text order.
+	ShareA, ShareB float64 // share of A found in B, and of B in A
+	// SectionsA and SectionsB are the sections of A and B with text found in the other, in text order.
 	SectionsA, SectionsB []store.SectionShare
-	Lineage              string // why it does not count under the rules; empty if it counts
+	Lineage              string // why the rules exclude it; empty if it counts
 	Verdict              string // a person's decision, which overrides the rules
 }
 
-// Share returns the larger share of the two.
+// Share returns the larger of the two shares.
 func (p ViewedPair) Share() float64 { return max(p.ShareA, p.ShareB) }
 
 // Counted reports whether the pair counts.
@@ -65,10 +65,10 @@ func (p ViewedPair) Reason() string {
 	return p.Lineage
 }
 
-// MaxMatrix is the maximum number of documents in one matrix.
+// MaxMatrix is the maximum number of documents in a matrix.
 const MaxMatrix = 40
 
-// Open returns the current findings of a batch. It takes memory for the members and for the pairs above the threshold.
+// Open returns the current findings of a batch. Its memory grows with the members and the pairs above the threshold.
 func Open(ctx context.Context, db *store.DB, id string) (*View, error) {
 	b, err := db.Batches.Batch(ctx, id)
 	if err != nil {
@@ -100,7 +100,7 @@ func Open(ctx context.Context, db *store.DB, id string) (*View, error) {
 	if v.Wording, err = viewedWording(ctx, db, id, index, v.Members); err != nil {
 		return nil, err
 	}
-	// Pairs below the threshold are needed within a cluster, and in a batch that fits one matrix.
+	// Pairs below the threshold are needed within a cluster, and in a batch that fits in one matrix.
 	err = eachPair(ctx, db.Batches, id, 0, func(p store.BatchPair) {
 		one := v.pair(index, p)
 		if g := v.cluster[one.A]; len(v.Members) <= MaxMatrix || g > 0 && g == v.cluster[one.B] {
@@ -110,8 +110,8 @@ func Open(ctx context.Context, db *store.DB, id string) (*View, error) {
 	return v, err
 }
 
-// WithoutPairs returns the rest of a view for readers who may not see which documents share wording, nor with which sources:
-// the documents with their shares. The view is not changed.
+// WithoutPairs returns a view for readers who are not allowed to see which documents share wording, nor with which sources: only the
+// documents with their shares. It does not modify v.
 func (v *View) WithoutPairs() *View {
 	out := *v
 	out.Pairs, out.Clusters, out.Shares, out.cluster, out.Wording = nil, nil, nil, nil, nil
@@ -122,7 +122,7 @@ func (v *View) WithoutPairs() *View {
 	return &out
 }
 
-// WithoutShares returns a view whose documents are listed without their shares. The view is not changed.
+// WithoutShares returns a view that lists the documents without their shares. It does not modify v.
 func (v *View) WithoutShares() *View {
 	out := *v
 	out.withheld = true
@@ -144,12 +144,12 @@ func (v *View) pair(index map[int]int, p store.BatchPair) ViewedPair {
 	return one
 }
 
-// pairLister lists the pairs of a batch by page, as the store does.
+// pairLister lists the pairs of a batch in pages, like the store.
 type pairLister interface {
 	BatchPairs(ctx context.Context, id string, least float64, after *store.PairCursor, limit int) ([]store.BatchPair, error)
 }
 
-// eachPair calls f with every pair that has at least a given share, page by page.
+// eachPair calls f with every pair that has at least the given share, page by page.
 func eachPair(ctx context.Context, db pairLister, id string, least float64, f func(store.BatchPair)) error {
 	var after *store.PairCursor
 	for {
@@ -168,8 +168,8 @@ func eachPair(ctx context.Context, db pairLister, id string, least float64, f fu
 	}
 }
 
-// EachPair calls f with every pair of the batch in which a document, or a section as in Reaches, has at least a given share, whether or not
-// it reaches the threshold. Pairs come in descending order of a document's largest share.
+// EachPair calls f with every pair in which a document, or a section as in Reaches, has at least the given share, even if it is below the
+// threshold. Pairs come in descending order of the larger share.
 func (v *View) EachPair(ctx context.Context, db *store.DB, least float64, f func(ViewedPair) (more bool)) error {
 	index := map[int]int{}
 	for i, m := range v.Members {
@@ -194,7 +194,7 @@ func (v *View) Unread() []store.BatchMember {
 	return out
 }
 
-// Matrix returns the documents for a matrix: all if there are few, otherwise the first of those in cluster n, from 1.
+// Matrix returns the documents for a matrix: all if there are few, and otherwise the first in cluster n, from 1.
 func (v *View) Matrix(n int) []int {
 	if n == 0 {
 		if len(v.Members) > MaxMatrix {
@@ -212,8 +212,8 @@ func (v *View) Matrix(n int) []int {
 	return c[:min(len(c), MaxMatrix)]
 }
 
-// Picture returns the contents of a picture of cluster n, from 1: its documents and all pairs among them that reach the threshold, with
-// those that do not count marked.
+// Picture returns the contents of a picture of cluster n, from 1: its documents and all pairs among them that reach the threshold; pairs
+// that do not count are marked.
 func (v *View) Picture(n int) (nodes []screen.Node, links []screen.Link) {
 	place := map[int]int{}
 	for i, d := range v.Clusters[n-1] {
@@ -230,8 +230,8 @@ func (v *View) Picture(n int) (nodes []screen.Node, links []screen.Link) {
 	return nodes, links
 }
 
-// SetLineage changes which pairs of a batch do not count; base are the rules of unchanged reports, for a batch without its own rules.
-// Decisions stay on record and can be undone by another call. The reports of the documents concerned are updated.
+// SetLineage changes the lineage rules of a batch; base are the rules of reports without changes, for a batch without rules of its own.
+// Decisions are recorded and can be reversed by another call. It updates the reports of the affected documents.
 func SetLineage(ctx context.Context, s *site.Site, db *store.DB, id, by string, rules LineageRules, base report.Rules,
 	notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
@@ -270,8 +270,7 @@ func SetLineage(ctx context.Context, s *site.Site, db *store.DB, id, by string, 
 	return recountPairs(ctx, s, db, v, rules, changed, by, base)
 }
 
-// SetVerdict decides whether the pair of the members with two numbers counts; with an empty verdict, the rules decide.
-// See SetLineage.
+// SetVerdict decides whether the pair with the given members' numbers counts; an empty verdict leaves it to the rules. See SetLineage.
 func SetVerdict(ctx context.Context, s *site.Site, db *store.DB, id, by string, a, b int, verdict, why string,
 	base report.Rules, notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
@@ -305,7 +304,7 @@ func SetVerdict(ctx context.Context, s *site.Site, db *store.DB, id, by string, 
 	return recountPairs(ctx, s, db, v, v.Rules, []store.BatchPair{p}, by, base)
 }
 
-// recount updates the reports of the members of changed pairs.
+// recountPairs updates the reports of the members of changed pairs.
 func recountPairs(ctx context.Context, s *site.Site, db *store.DB, v *View, rules LineageRules, changed []store.BatchPair, by string,
 	base report.Rules) error {
 	members := numbered(v.Members)

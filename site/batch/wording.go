@@ -13,23 +13,23 @@ import (
 	"concordat/store"
 )
 
-// batchWording is the wording that the documents of a batch share.
+// batchWording is the wording shared by the documents of a batch.
 type batchWording struct {
 	scope     wording.Scope
-	names     []string       // names of the documents, by their number in scope
-	numbers   map[string]int // in scope, by name
+	names     []string       // document names, by number in scope
+	numbers   map[string]int // numbers in scope, by name
 	ref       func(name string) concordat.Ref
 	templates []string
-	stock     *compare.Stock // of the site
-	// holders are the documents with which common wording is shown, by its first gram: at most MaxBeside, in order of name.
+	stock     *compare.Stock // stock of the site
+	// holders maps the first gram of common wording to the documents displayed with it: at most MaxBeside, ordered by name.
 	holders map[uint64][]string
-	first   []string // the documents next to which templates are shown: the first by name, at most MaxBeside
+	first   []string // the documents displayed with templates: the first MaxBeside by name
 }
 
-// maxGrams bounds the grams counted at a time, 16 bytes each: larger batches are counted in parts.
+// maxGrams is the maximum number of grams counted at once, 16 bytes each: larger batches are counted in parts.
 const maxGrams = 8 << 20
 
-// learn records which documents hold which wording, before any two are compared, unless that has been done.
+// learn records which documents contain which wording, before any two are compared, unless that was done before.
 func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error {
 	if r.wording != nil {
 		return nil
@@ -51,7 +51,7 @@ func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error
 	}
 	w.first = w.names[:min(len(members), compare.MaxBeside)]
 	quoted := &wording.Counter{}
-	parts := 1 + size/4/maxGrams // words of four letters, or of fewer characters if there are fewer words
+	parts := 1 + size/4/maxGrams // about one word per four letters
 	for part := range parts {
 		counter := &wording.Counter{Part: part, Parts: parts}
 		if err := r.eachText(ctx, members, func(i int, _ store.BatchMember, text string, words *wording.Words) {
@@ -85,7 +85,7 @@ func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error
 	return r.keepHeld(ctx, held, members)
 }
 
-// relate records the number of places at which documents share wording with one another, and which documents are mostly the same.
+// relate records in how many places documents share wording with each other, and which documents are mostly identical.
 func (r *batchRun) relate(ctx context.Context, w *batchWording, members []store.BatchMember) error {
 	places := map[[2]int32]int32{}
 	sketches := make([][]uint64, len(members))
@@ -116,29 +116,29 @@ func (r *batchRun) eachText(ctx context.Context, members []store.BatchMember,
 	return nil
 }
 
-// shared returns the wording of a member's text that others may share.
+// shared returns the shared wording in a member's text.
 func (w *batchWording) shared(name, text string) *compare.SharedWording {
 	s := compare.Shareable(text, w.templates, w.stock)
-	// A batch checks its context between two members.
+	// A batch checks ctx between members instead.
 	_ = s.Decide(context.Background(), &w.scope, w.numbers[name], func(i int) concordat.Ref { return w.ref(w.names[i]) })
 	return s
 }
 
-// member is the text of a member, ready for comparing.
+// member is the text of a member, prepared for comparison.
 type member struct {
 	*compare.SharedWording
 	prepared *align.Text
 	source   atomic.Pointer[sourceText]
 }
 
-// sourceText is a member's text as the source of others, without the parts that one of these others leaves out.
+// sourceText is a member's text prepared as a source for other members, excluding the parts that one of them leaves out.
 type sourceText struct {
 	walls    []concordat.Span
 	prepared *align.Text
 }
 
-// sourceFor returns the member's text as a source of a, without the parts that a check of a leaves out. Most members of a call leave out
-// the same parts, so the last result is stored.
+// sourceFor returns the member's text as a source for a, excluding the parts that a check of a leaves out. Most members of a call leave
+// out the same parts, so the last result is cached.
 func (m *member) sourceFor(a *member) *align.Text {
 	walls := a.WallsOf(m.Text, m.Words, m.References)
 	if slices.Equal(walls, m.Walls) {
@@ -152,7 +152,7 @@ func (m *member) sourceFor(a *member) *align.Text {
 	return s.prepared
 }
 
-// passages returns the passages that a has in common with b, given b's name and title: evidence, and also wording that both may share.
+// passages returns the passages that a and b share, given b's name and title: evidence and shared wording.
 func (w *batchWording) passages(a, b *member, names [2]string, ref concordat.Ref, title string) []concordat.Passage {
 	out := compare.Passages(a.prepared, b.sourceFor(a), &compare.Candidate{Ref: ref, Title: title},
 		&concordat.Document{Title: title, Text: b.Text})

@@ -9,14 +9,14 @@ import (
 	"concordat/store"
 )
 
-// citedWorks stores the works that members cite, so that the two lists need not be read again for every pair. The zero value is ready and
-// safe for concurrent use.
+// citedWorks caches the works that members cite, so that reference lists are not parsed again for every pair. The zero value is ready to
+// use and safe for concurrent use.
 type citedWorks struct {
 	mu sync.Mutex
 	by map[string][]report.Work
 }
 
-// of returns the works cited by the named member, whose text read returns.
+// of returns the works cited by the named member; read returns its text.
 func (c *citedWorks) of(name string, read func() (*concordat.Document, error)) ([]report.Work, error) {
 	c.mu.Lock()
 	works, ok := c.by[name]
@@ -38,8 +38,7 @@ func (c *citedWorks) of(name string, read func() (*concordat.Document, error)) (
 	return works, nil
 }
 
-// addWorks adds to findings the works that a member and the members compared with it both cite, whether or not they have anything else in
-// common.
+// addWorks adds to findings the works cited by both a member and other members compared with it, even if they share nothing else.
 func (r *batchRun) addWorks(ctx context.Context, f *report.Findings, m *store.BatchMember, by map[int]*store.BatchMember) error {
 	read := func(name string) func() (*concordat.Document, error) {
 		return func() (*concordat.Document, error) { return r.text(ctx, name) }

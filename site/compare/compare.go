@@ -17,16 +17,15 @@ import (
 	"concordat/report"
 )
 
-// maxHeld bounds the texts of waiting candidates held in memory, in bytes; others are read again later.
+// maxHeld is the maximum number of bytes of text held in memory for waiting candidates; further texts are read again later.
 const maxHeld = 64 << 20
 
-// maxHeldWords is the same bound for texts held with their words, which take some ten times as much memory.
+// maxHeldWords is the corresponding limit for texts held with their words, which take about ten times as much memory.
 const maxHeldWords = maxHeld / 16
 
-// Align compares the submission with the text of each candidate and returns all passages, those of the best candidate first. It
-// skips candidates that a cheap look rules out. Before anything is compared, shared learns which wording the candidates share
-// legitimately; of is the number of documents that could hold it. asked are the sentences of the submission, and q is the
-// question that found its candidates.
+// Align compares the submission with the text of each candidate and returns all passages, starting with those of the best candidate. It
+// skips candidates ruled out by a quick look. Before any comparison, shared learns which wording the candidates legitimately share; of is
+// the number of documents that could contain it. asked are the sentences of the submission, and q is the query that found the candidates.
 func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concordat.Query, asked []concordat.Sentence,
 	candidates []*Candidate,
 	of int, progress Progress) ([]concordat.Passage, error) {
@@ -37,11 +36,11 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 	texts := make([]*concordat.Document, len(candidates))
 	split := make([]*wording.Words, len(candidates))
 	var held atomic.Int64
-	var mu sync.Mutex // guards counter and quoted
+	var mu sync.Mutex // protects counter and quoted
 	counter := wording.CounterOf(shared.Words)
 	quoted := wording.CounterOf(quotedWords(shared.Words, shared.Attributed))
 	own := shared.Words.Of(concordat.Span{End: len(shared.Text)})
-	places := make([]int, len(candidates)) // where a candidate shares wording with the submission
+	places := make([]int, len(candidates)) // where a candidate and the submission share wording
 	looks := Looker{Text: shared.Text}
 	err := m.each(ctx, "verify", candidates, progress, func(ctx context.Context, i int) error {
 		d, err := m.source(ctx, candidates[i])
@@ -114,7 +113,7 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 			shared.Judge(found[i])
 			found[i] = append(found[i], shared.Beside(words, candidates[i].Ref, cmp.Or(d.Title, candidates[i].Title), d.Text, nil)...)
 			for k := range found[i] {
-				found[i][k].Documents = max(0, found[i][k].Documents-1) // without the submission
+				found[i][k].Documents = max(0, found[i][k].Documents-1) // exclude the submission
 			}
 			cited[i], _ = report.BothCite(shared.works, cites.Works, candidates[i].Ref, cmp.Or(d.Title, candidates[i].Title))
 		}
@@ -126,12 +125,12 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 	return all, err
 }
 
-// sketches determines which texts are mostly the same. It is not safe for concurrent use.
+// sketches determines which texts are mostly identical. It is not safe for concurrent use.
 type sketches struct {
 	of func(text int) []uint64
 }
 
-// newSketches returns the sketches of texts, each made when first needed. A text without words resembles no other.
+// newSketches returns sketches of texts, each computed on first use. A text without words resembles no other text.
 func newSketches(held *wording.Common, of int, words func(text int) *wording.Words) *sketches {
 	made := map[int][]uint64{}
 	return &sketches{func(i int) []uint64 {
@@ -144,12 +143,12 @@ func newSketches(held *wording.Common, of int, words func(text int) *wording.Wor
 	}}
 }
 
-// alike reports whether two texts are mostly the same.
+// alike reports whether two texts are mostly identical.
 func (s *sketches) alike(a, b int) bool { return wording.MostlyAlike(s.of(a), s.of(b)) }
 
-// countExact counts the documents that hold a sentence of the submission exactly, candidates or not: only some of the documents with very
-// common wording are candidates. Excluded documents, for example an earlier version of the submission, cannot be distinguished in an answer
-// and may be included in the count, so they are subtracted.
+// countExact counts the documents, candidates or not, that contain a sentence of the submission exactly: with very common wording, only
+// some of the documents become candidates. Excluded documents, for example an earlier version of the submission, are indistinguishable in
+// an answer and possibly part of the count, so they are subtracted.
 func (m *Comparer) countExact(ctx context.Context, counter *wording.Counter, shared *SharedWording, q *concordat.Query,
 	asked []concordat.Sentence) error {
 	if len(asked) == 0 {
@@ -171,7 +170,7 @@ func (m *Comparer) countExact(ctx context.Context, counter *wording.Counter, sha
 	return nil
 }
 
-// each calls do for the index of each candidate, several at a time.
+// each calls do concurrently with the index of each candidate.
 func (m *Comparer) each(ctx context.Context, stage string, candidates []*Candidate, progress Progress,
 	do func(context.Context, int) error) error {
 	var done atomic.Int64
@@ -204,8 +203,8 @@ func (m *Comparer) source(ctx context.Context, c *Candidate) (*concordat.Documen
 	return d, nil
 }
 
-// Worthwhile reports whether a source is worth comparing word by word: a nominating sentence is confirmed, or, if its words nominate it,
-// one of its places shares enough words with a place in the submission.
+// Worthwhile reports whether a source deserves a word-by-word comparison: a nominating sentence is confirmed or, if words nominated it,
+// some place in it shares enough words with a place in the submission.
 func (m *Comparer) Worthwhile(l *Looker, c *Candidate, source string) (bool, error) {
 	if related, err := m.Related(l.Text, c, source); err != nil || related || !c.Text {
 		return related, err
@@ -213,13 +212,12 @@ func (m *Comparer) Worthwhile(l *Looker, c *Candidate, source string) (bool, err
 	return l.look(source) >= align.LeastGlance, nil
 }
 
-// Looker takes a quick look at sources for a submission, several at a time. The text of the submission is prepared for
-// this when first needed.
+// Looker provides quick looks at sources for a submission, concurrently. The text of the submission is prepared on first use.
 type Looker struct {
 	Text   string
 	once   sync.Once
 	glance *align.Glance
-	pool   sync.Pool // of *align.Looker
+	pool   sync.Pool // pool of *align.Looker
 }
 
 func (l *Looker) look(source string) float64 {
@@ -232,13 +230,12 @@ func (l *Looker) look(source string) float64 {
 	return x.Look(source)
 }
 
-// leastResemblance is the exact resemblance that one nominating sentence must have for its document to be compared whole. A fingerprint
-// within the gate indicates 0.4 or more; unrelated sentences that come that close by chance, of which a large library has many, have less
-// than 0.1.
+// leastResemblance is the minimum exact resemblance of a nominating sentence for comparing the whole document. A fingerprint within the
+// gate indicates 0.4 or more; unrelated sentences that get that close by chance, of which a large library has many, have less than 0.1.
 const leastResemblance = 0.25
 
-// Related reports whether a nominating sentence of the candidate is confirmed word by word, at a hundredth of the cost of comparing the
-// documents.
+// Related reports whether some nominating sentence of the candidate is confirmed word by word, at a hundredth of the cost of comparing
+// the documents.
 func (m *Comparer) Related(text string, c *Candidate, source string) (bool, error) {
 	for _, h := range c.Hits {
 		if h.Source.End > len(source) || h.Source.Start < 0 || h.Source.Start > h.Source.End {
@@ -252,7 +249,7 @@ func (m *Comparer) Related(text string, c *Candidate, source string) (bool, erro
 	return false, nil
 }
 
-// Passages returns the passages of the submission, aligned with one source, d. Both texts are prepared.
+// Passages aligns the submission with one source, d, and returns the passages. Both texts must be prepared.
 func Passages(submission, source *align.Text, c *Candidate, d *concordat.Document) []concordat.Passage {
 	var out []concordat.Passage
 	var points *report.Counter
@@ -269,7 +266,7 @@ func Passages(submission, source *align.Text, c *Candidate, d *concordat.Documen
 	return out
 }
 
-// Around returns the text of a span with some context on both sides.
+// Around returns the text of a span, with some context on either side.
 func Around(text string, span concordat.Span) (in, before, after string) {
 	from := max(0, span.Start-contextBytes)
 	for from < span.Start && !StartsRune(text, from) {

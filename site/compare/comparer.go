@@ -10,58 +10,58 @@ import (
 	"concordat/profile"
 )
 
-// Comparer finds the documents of an index that share text with a submission, and aligns them with it.
+// Comparer finds the documents in an index that share text with a submission, and aligns them with it.
 type Comparer struct {
 	Index    concordat.Index
 	Profiler *profile.Profiler
-	Workers  int // of comparing, at least 1
+	Workers  int // comparison workers, at least 1
 	// Known, if not nil, removes candidates that must not be found.
 	Known func(context.Context, []*Candidate) ([]*Candidate, error)
-	// Encoder verifies leads; if it is nil, the embedded table finds them alone.
+	// Encoder verifies leads; if nil, only the embedded table is used.
 	Encoder *Encoder
-	// Task is the submission's task, under which vectors of its sentences are stored. If it is empty, they are not stored.
+	// Task is the submission's task, under which its sentence vectors are stored. If empty, they are not stored.
 	Task concordat.TaskID
-	// EachLead, if not nil, is called with each place that stands out, worth reading or not.
+	// EachLead, if not nil, is called with each place that stands out, whether or not it is worth reading.
 	EachLead EachLead
 }
 
-// Progress receives the progress of a stage; it may be called concurrently.
+// Progress receives the progress of a stage; it can be called concurrently.
 type Progress func(stage string, done, total int)
 
-// NoProgress does nothing.
+// NoProgress discards progress reports.
 func NoProgress(string, int, int) {}
 
 // Options select the part of an index to compare a submission with.
 type Options struct {
-	Exclude []concordat.Ref // documents never found, for example earlier versions of the submission
-	Exact   bool            // look up exact bands only: faster, finds less
-	Channel Channel         // how documents are nominated
-	// Inside means that the text is a document of the index itself, so that only other documents determine the weights of its words.
+	Exclude []concordat.Ref // documents never to be found, for example earlier versions of the submission
+	Exact   bool            // look up only exact bands, which is faster but finds less
+	Channel Channel         // how candidates are nominated
+	// Inside means that the text is itself a document of the index, so that only other documents determine the weights of its words.
 	Inside     bool
 	Candidates int // maximum number compared, best first; 0 means DefaultCandidates
 }
 
 const (
-	// FairDistance is the distance within which two sentences are evidence: unrelated ones come that close a thousand times more
-	// rarely than they come within the gate.
+	// FairDistance is the distance within which two sentences are evidence: unrelated sentences are a thousand times less often this
+	// close than within the gate.
 	FairDistance      = 20
 	DefaultCandidates = 200
-	// MatchLimit is the maximum number of matches used for one sentence: above it the wording is common, and further sources add nothing
-	// for a reader.
+	// MatchLimit is the maximum number of matches used for one sentence: beyond it, the wording is common and further sources are of no
+	// use to a reader.
 	MatchLimit = 64
-	// contextBytes is the number of bytes of a source kept before and after a passage.
+	// contextBytes is the number of bytes of a source kept on either side of a passage.
 	contextBytes = 240
 )
 
-// Found is the answer of the libraries.
+// Found is the result of searching the libraries.
 type Found struct {
 	Candidates []*Candidate
-	Left       int // candidates for which there is no room
+	Left       int // candidates omitted because of the limit
 	Missing    []concordat.ShardID
 	Capped     int
 }
 
-// Find searches by fingerprints and by words for the documents to compare.
+// Find searches for the documents to compare, by fingerprints and by words.
 func (m *Comparer) Find(ctx context.Context, p *concordat.Profile, q *concordat.Query, o Options, progress Progress) (*Found, error) {
 	out := &Found{}
 	if len(q.Libraries) == 0 {

@@ -1,6 +1,6 @@
-// Package compare finds which documents of an index share text with a submission, decides which text is shared legitimately, and aligns the
-// rest.
+// Package compare finds the documents in an index that share text with a submission, decides which text is legitimately shared, and
+// aligns the rest.
 //
-// It does not deal with libraries, tasks or partners: a [Comparer] sees one index, and a [SharedWording] only the texts passed to it.
-// Start with comparer.go for how candidates are found and compared, and with wording.go for the text that is not evidence.
+// It knows nothing of libraries, tasks or partners: a [Comparer] sees one index, and a [SharedWording] only the texts passed to it. For
+// how candidates are found and compared, start with comparer.go; for the text that is not evidence, wording.go.
 package compare

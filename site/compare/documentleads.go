@@ -14,17 +14,17 @@ import (
 type SourceLead struct {
 	Source concordat.Ref
 	Span   concordat.Span
-	Of     concordat.Span // of the source
+	Of     concordat.Span // in the source
 	Score  float64
-	// Likelihood is the lead's likelihood, see meaning.Lead, or 0 if it was not measured.
+	// Likelihood is the likelihood of the lead, see meaning.Lead, or 0 if it was not measured.
 	Likelihood float64
 	Many       bool // so many sources say the same that it is not a lead
 	Pairs      []meaning.Pair
 	By         string // the comparer
 }
 
-// SourceLeads returns the leads that Leads finds before reporting, including those that many sources say. Only the table compares. read
-// returns the sentences of the text and of the candidates.
+// SourceLeads returns the leads from which Leads selects those to report, including statements made by many sources. It uses only the
+// table for comparison. read returns the sentences of the text and of the candidates.
 func (m *Comparer) SourceLeads(ctx context.Context, text *concordat.Document, read ReadText, q *concordat.Query, taken []concordat.Span,
 	candidates []*Candidate) ([]SourceLead, error) {
 	c, err := m.compareMeaning(ctx, text, read, q, taken, candidates, nil)
@@ -46,7 +46,7 @@ func (m *Comparer) SourceLeads(ctx context.Context, text *concordat.Document, re
 	return out, nil
 }
 
-// Told returns a lead in the form used in the text's findings.
+// Told returns a lead in the form used in the findings.
 func (l SourceLead) Told(text string, source *concordat.Document) report.Lead {
 	out := leadOf(text, source, report.NewCounter(source.Text), &Candidate{Ref: l.Source},
 		meaning.Lead{Span: l.Span, Source: l.Of, Pairs: l.Pairs}, l.Likelihood)
@@ -54,7 +54,7 @@ func (l SourceLead) Told(text string, source *concordat.Document) report.Lead {
 	return out
 }
 
-// Turned returns a lead as seen from its source, the document ref: a lead to the text of the document from.
+// Turned returns a lead as seen from its source, document ref: a lead to the text of document from.
 func (l SourceLead) Turned(from concordat.Ref) SourceLead {
 	out := l
 	out.Source, out.Span, out.Of = from, l.Of, l.Span

@@ -11,16 +11,16 @@ import (
 	"concordat/meaning"
 )
 
-// Embedder turns texts into vectors of length 1, all of the same dimension, in the order of the texts. It returns the number of different
-// texts that it sent out, even if it fails.
+// Embedder converts texts to unit vectors of equal dimension, in the order of the texts. It returns the number of different texts sent
+// out, even if it fails.
 type Embedder interface {
 	Encode(ctx context.Context, texts []string) (vectors [][]float32, sent int, err error)
-	Name() string   // of the model in reports
-	Where() string  // the machine that texts go to, or "" if they stay on this one
-	Recipe() string // everything that vectors depend on besides the texts
+	Name() string   // name of the model in reports
+	Where() string  // machine that receives the texts, or "" if it is this one
+	Recipe() string // everything except the texts that determines the vectors
 }
 
-// Vectors stores vectors of sentences.
+// Vectors is a store for sentence vectors.
 type Vectors interface {
 	SentenceVectors(ctx context.Context, digests [][32]byte) (map[[32]byte][]float32, error)
 	PutSentenceVectors(ctx context.Context, vectors []concordat.SentenceVector, most int) error
@@ -43,7 +43,7 @@ type Encoder struct {
 	kept    atomic.Int64 // sentences that were not sent
 }
 
-// NewEncoder returns an encoder. Up to most vectors are stored in keep; none are stored if most is 0 or keep is nil.
+// NewEncoder returns an encoder. It stores up to most vectors in keep, or none if most is 0 or keep is nil.
 func NewEncoder(server Embedder, keep Vectors, most int) *Encoder {
 	if most <= 0 {
 		keep = nil
@@ -68,26 +68,26 @@ func (e *Encoder) Kept() int {
 	return int(e.kept.Load())
 }
 
-// The codes of flags about an encoder.
+// Codes of flags about an encoder.
 const (
 	FlagEncoderFailed = "encoder_failed" // leads come only from the table
-	FlagTextSent      = "text_sent"      // sentences went to another machine
+	FlagTextSent      = "text_sent"      // sentences were sent to another machine
 )
 
-// verified is the result of an encoder's verification of a comparison.
+// verified is the result of verifying a comparison with an encoder.
 type verified struct {
 	leads [][]meaning.Lead
 	flags []concordat.Flag
-	name  string // name of the verifying encoder; empty if the table's leads stand
-	count int    // of nominated sentences
+	name  string // name of the encoder; empty if the table's leads stand
+	count int    // number of nominated sentences
 }
 
-// sentence is a text with its context, to which its vector belongs.
+// sentence is a text, and the context that its vector belongs to.
 type sentence struct {
 	text string
 	of   concordat.Ref
 	task concordat.TaskID
-	// owned says that its vector may be stored.
+	// owned means that its vector can be stored.
 	owned bool
 }
 
@@ -104,7 +104,7 @@ type question struct {
 	nearby   [][]meaning.Nearby // of each source, places where vectors of an index stand out
 }
 
-// sentences returns the sentences to encode for places: the submission's first, then those of each source.
+// sentences returns the sentences to encode for the places: the submission's first, then those of each source.
 func (q *question) sentences(p meaning.Places) []sentence {
 	texts := q.compared.Texts(p, q.here, q.there)
 	out := make([]sentence, 0, len(texts))
@@ -121,8 +121,8 @@ func (q *question) sentences(p meaning.Places) []sentence {
 	return out
 }
 
-// verify encodes the places that the table nominates. If the server fails, the report says so and nothing else changes. verify fails only
-// with an error of the context or of the vector store.
+// verify encodes the places nominated by the table. If the embedder fails, the report says so and nothing else changes. verify fails only
+// with an error from the context or the vector store.
 func (e *Encoder) verify(ctx context.Context, q question) (verified, error) {
 	places := q.compared.Places(q.leads, q.nearby)
 	out := verified{leads: q.leads, count: places.Count()}
@@ -177,13 +177,13 @@ func (e *serverError) Error() string { return e.err.Error() }
 // Unwrap returns the embedder's error.
 func (e *serverError) Unwrap() error { return e.err }
 
-// digest returns a digest that identifies a sentence and its encoder.
+// digest identifies a sentence and its encoder.
 func (e *Encoder) digest(text string) [32]byte {
 	return sha256.Sum256([]byte("concordat/vector/1\x00" + e.server.Recipe() + "\x00" + text))
 }
 
-// encode returns the vectors of the samples and then of the sentences. It requests those without a stored vector, and stores the results;
-// sent counts the sentences that were sent, without the samples, which are nobody's text.
+// encode returns the vectors of the samples, followed by those of the sentences. It requests missing vectors and stores them. sent is the
+// number of sentences sent, excluding the samples, which are no one's text.
 func (e *Encoder) encode(ctx context.Context, samples, sentences []sentence) (vectors [][]float32, sent int, err error) {
 	vectors = make([][]float32, len(samples)+len(sentences))
 	if e.keep != nil {
@@ -209,7 +209,7 @@ func (e *Encoder) encode(ctx context.Context, samples, sentences []sentence) (ve
 		if err != nil || evenly(vectors) {
 			return vectors, sent, err
 		}
-		clear(vectors) // stored vectors come from another model with the same name: request all again
+		clear(vectors) // stored vectors come from another model with the same name: request all of them again
 	}
 	return nil, sent, &serverError{errors.New("its vectors are of several lengths")}
 }
@@ -226,7 +226,7 @@ func evenly(vectors [][]float32) bool {
 	return true
 }
 
-// known fills in the stored vectors.
+// known fills in stored vectors.
 func (e *Encoder) known(ctx context.Context, all []sentence, vectors [][]float32) error {
 	digests := make([][32]byte, len(all))
 	for i, s := range all {
@@ -242,7 +242,7 @@ func (e *Encoder) known(ctx context.Context, all []sentence, vectors [][]float32
 	return nil
 }
 
-// learn requests the vectors of the sentences without one, and stores them. It returns how many were sent.
+// learn requests the missing vectors of the sentences and stores them. It returns the number of sentences sent.
 func (e *Encoder) learn(ctx context.Context, sentences []sentence, vectors [][]float32) (sent int, err error) {
 	var texts []string
 	var at []int

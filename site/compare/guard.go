@@ -11,27 +11,27 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Fault is a panic in work that Guard called, which means that a text triggered a bug in the program.
+// Fault is a panic in work called by Guard, meaning that a text triggered a bug in the program.
 type Fault struct {
-	Value any // value of the panic
+	Value any // panic value
 	Stack []byte
 
 	noted atomic.Bool
 }
 
-// Error does not contain the cause, which belongs in the log: its message is for people.
+// Error omits the cause, which belongs in the log; its message is for users.
 func (f *Fault) Error() string {
 	code, detail, advice := f.Reason()
 	return code + ": " + detail + " (" + advice + ")"
 }
 
-// Reason returns the parts of the message, for the cause of a task.
+// Reason returns the parts of the message for the cause of a task.
 func (*Fault) Reason() (code, detail, advice string) {
 	return "fault", "the program failed at this document", "tell the administrator; the log has the cause"
 }
 
-// Guard calls f and returns its error, or a *Fault if it panics. Texts come from strangers, so a text that triggers a bug in the program
-// may end its own check, but not the site's process.
+// Guard calls f and returns its error, or a *Fault if it panics. Texts come from strangers, so one that triggers a bug in the program can
+// end its own check, but not the site's process.
 func Guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -42,19 +42,19 @@ func Guard(f func() error) (err error) {
 	return f()
 }
 
-// Go starts f in g under Guard: an unrecovered panic of any goroutine ends the process.
+// Go runs f in g under Guard: an unrecovered panic in any goroutine would end the process.
 func Go(g *errgroup.Group, f func() error) {
 	g.Go(func() error { return Guard(f) })
 }
 
-// Panics records panics. The zero value logs them and counts nothing.
+// Panics records panics. The zero value only logs them.
 type Panics struct {
-	Logger  *slog.Logger // nil: slog.Default, so that no stack is lost
-	Counted func()       // called after each panic; if nil, panics are only logged
+	Logger  *slog.Logger // nil means slog.Default, so that no stack is lost
+	Counted func()       // called after each panic; can be nil
 }
 
-// Note logs the *Fault in err, with its stack and attrs, counts it, and reports whether there is one. A fault is recorded once,
-// however many of its callers call Note.
+// Note logs the *Fault in err, with its stack and attrs, counts it, and reports whether err contains one. A fault is recorded only once,
+// however many callers pass it to Note.
 func (p Panics) Note(err error, attrs ...any) bool {
 	var fault *Fault
 	if !errors.As(err, &fault) {

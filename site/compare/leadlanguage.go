@@ -9,27 +9,26 @@ import (
 	"concordat/segment"
 )
 
-// The codes of flags about the language of a text that is compared by meaning.
+// Codes of flags about the language of a text compared by meaning.
 const (
 	FlagLeadLanguage = "lead_language" // leads were not measured in this language
-	FlagLeadScript   = "lead_script"   // the embedded table cannot read this script
+	FlagLeadScript   = "lead_script"   // the embedded table does not cover this script
 )
 
-// measuredLanguages are the languages of the texts whose leads were measured, each with the other languages of their sources
-// (doc/evaluation/meaning.md).
+// measuredLanguages maps the languages of texts with measured leads to the other languages of their sources (doc/evaluation/meaning.md).
 var measuredLanguages = map[string][]string{"en": {"de", "es"}, "zh": nil}
 
-// measuredBetween reports whether leads were measured between two languages, by their codes.
+// measuredBetween reports whether leads were measured between two languages, given their codes.
 func measuredBetween(a, b string) bool {
 	of, ok := measuredLanguages[a]
 	_, also := measuredLanguages[b]
 	return ok && (also || slices.Contains(of, b)) || also && slices.Contains(measuredLanguages[b], a)
 }
 
-// languageBytes is how much of a text is used to detect its language.
+// languageBytes is the size of the part of a text used to detect its language.
 const languageBytes = 4 << 10
 
-// languageFlags returns flags for a text in which no lead can be found, or in whose language leads were not measured.
+// languageFlags returns flags for a text in which leads cannot be found, or in whose language they were not measured.
 func languageFlags(text string) []concordat.Flag {
 	letters, read := 0, 0
 	for _, r := range text {
@@ -55,7 +54,7 @@ func languageFlags(text string) []concordat.Flag {
 	return nil
 }
 
-// languageOf returns the code of the language of a text, from its script and its stop words, or empty if it is unknown.
+// languageOf returns the language code of a text, judging by its script and stop words, or "" if unknown.
 func languageOf(text string) string {
 	if meaning.Wide(text) {
 		return eastAsian(text)
@@ -79,11 +78,11 @@ func languageOf(text string) string {
 	return ""
 }
 
-// kanaOf is the share of kana, one in this many letters, from which a text in Chinese characters is Japanese: a Chinese text with
-// Japanese quotations has a smaller share, while half of the letters in Japanese prose are kana.
+// kanaOf is the share of kana, one in this many letters, at which a text in Chinese characters is Japanese: half of the letters in
+// Japanese prose are kana, and far fewer in a Chinese text with Japanese quotations.
 const kanaOf = 10
 
-// eastAsian returns Chinese, Japanese or Korean, judging by the letters of a text.
+// eastAsian classifies a text as Chinese, Japanese or Korean by its letters.
 func eastAsian(text string) string {
 	han, kana, hangul := 0, 0, 0
 	for _, r := range text {

@@ -10,11 +10,11 @@ import (
 	"concordat/report"
 )
 
-// How leads are found and reported (doc/evaluation/meaning.md).
+// Parameters for finding and reporting leads (doc/evaluation/meaning.md).
 const (
-	// leadCandidates is the maximum number of documents nominated by words for comparison by meaning.
+	// leadCandidates is the maximum number of documents that words nominate for comparison by meaning.
 	leadCandidates = 40
-	// condensed is how many times longer than its summary a condensed passage must be.
+	// condensed is the minimum ratio of lengths between a condensed passage and its summary.
 	condensed = 2
 )
 
@@ -22,16 +22,16 @@ const (
 type Leads struct {
 	Leads   []report.Lead // not nil
 	Flags   []concordat.Flag
-	Encoded int // number of sentences that an encoder was asked about
+	Encoded int // number of sentences sent to an encoder
 	Search  report.LeadSearch
 }
 
-// EachLead is called with a place of a document that stands out.
+// EachLead is called with a place in a document that stands out.
 type EachLead func(concordat.Ref, meaning.Lead)
 
-// Leads returns passages that seem to restate documents in other words or in another language, outside of taken, which is evidence or
-// shared legitimately. It compares the candidates nominated by their words, and the documents of the question's libraries whose sentences
-// have nearby cells.
+// Leads returns passages that seem to restate documents in other words or another language. It leaves out taken, the text that is
+// evidence or legitimately shared. It compares the candidates nominated by their words, and documents in the query's libraries with
+// sentences in nearby cells.
 func (m *Comparer) Leads(ctx context.Context, text string, q *concordat.Query, taken []concordat.Span,
 	candidates []*Candidate) (*Leads, error) {
 	out, err := m.leads(ctx, text, q, taken, candidates, nil)
@@ -41,7 +41,7 @@ func (m *Comparer) Leads(ctx context.Context, text string, q *concordat.Query, t
 	return out, err
 }
 
-// leads does the same as Leads, but includes a partner's document if the partner has disclosed one.
+// leads is like Leads, but includes a partner's disclosed document, if any.
 func (m *Comparer) leads(ctx context.Context, text string, q *concordat.Query, taken []concordat.Span, candidates []*Candidate,
 	shown *Shown) (*Leads, error) {
 	table, err := meaning.Default()
@@ -80,10 +80,10 @@ func (m *Comparer) leads(ctx context.Context, text string, q *concordat.Query, t
 	return out, nil
 }
 
-// ReadText returns the sentences of a document. Callers must not change them.
+// ReadText returns the sentences of a document. Callers must not modify them.
 type ReadText func(d *concordat.Document) *meaning.Text
 
-// ReadMeaning cuts a document into sentences and encodes them by the embedded table, without its references.
+// ReadMeaning splits a document, without its references, into sentences and encodes them with the embedded table.
 func ReadMeaning(table *meaning.Table) ReadText {
 	return func(d *concordat.Document) *meaning.Text {
 		t := meaning.NewEncoder(table).Read(d.Text)
@@ -96,10 +96,10 @@ func ReadMeaning(table *meaning.Table) ReadText {
 // byMeaning is the comparison of a text with candidates by meaning.
 type byMeaning struct {
 	candidates []*Candidate
-	documents  []*concordat.Document // of the candidates; empty if a document is gone
-	missing    int                   // documents whose cells are not known
-	rest       int                   // number of sentences of the text that were not read
-	long       int                   // number of documents that were read only in part
+	documents  []*concordat.Document // candidates' documents; empty if a document is gone
+	missing    int                   // documents with unknown cells
+	rest       int                   // number of unread sentences in the text
+	long       int                   // number of documents read only in part
 	verified
 }
 
@@ -115,7 +115,7 @@ func (c *byMeaning) by() (string, error) {
 	return "table@" + table.Digest(), nil
 }
 
-// compareMeaning compares a text, outside of taken, with the candidates nominated by words and with those nominated by cells.
+// compareMeaning compares a text, apart from taken, with the candidates nominated by words and by cells.
 func (m *Comparer) compareMeaning(ctx context.Context, text *concordat.Document, read ReadText, q *concordat.Query, taken []concordat.Span,
 	candidates []*Candidate, shown *Shown) (*byMeaning, error) {
 	submission := read(text).Without(slices.Concat(taken, report.References(text.Text)))
@@ -161,7 +161,7 @@ func (m *Comparer) compareMeaning(ctx context.Context, text *concordat.Document,
 	return out, err
 }
 
-// verified returns the leads of a comparison, as verified by the encoder if there is one.
+// verified returns the leads of a comparison, verified by the encoder if there is one.
 func (m *Comparer) verified(ctx context.Context, c *meaning.Comparison, text string, documents []*concordat.Document,
 	candidates []*Candidate, shown *Shown, sent int) (verified, error) {
 	leads := c.Leads()

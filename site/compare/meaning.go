@@ -12,20 +12,20 @@ import (
 	"concordat/meaning"
 )
 
-// cellLength is how many times longer than average a document must be for its matches to count half as much.
+// cellLength is the ratio to the average length at which a document's matches count half as much.
 const cellLength = 3
 
-// Nominated bounds the documents in each script that are nominated.
+// Nominated limits the number of documents nominated in each script.
 type Nominated struct {
-	Stretch int // for one stretch
-	All     int // of a text
+	Stretch int // per stretch
+	All     int // per text
 }
 
-// Nomination bounds the documents that the cells of sentences find, and those kept after ranking by vectors.
+// Nomination limits the number of documents found through the cells of sentences, and the number kept after ranking by vectors.
 type Nomination struct{ Find, Keep Nominated }
 
-// How many documents are nominated by meaning (doc/evaluation/meaning-index.md): an encoder distinguishes documents
-// better than the table, so it is given more of them.
+// How many documents are nominated by meaning (doc/evaluation/meaning-index.md): an encoder distinguishes documents better than the table
+// does, and so gets more of them.
 var (
 	ForTable   = Nomination{Nominated{50, 200}, Nominated{4, 20}}
 	ForEncoder = Nomination{Nominated{200, 1000}, Nominated{50, 200}}
@@ -190,7 +190,7 @@ func (m *Comparer) byIndex(ctx context.Context, t *meaning.Text, cells *meaning.
 	return out, stats, nil
 }
 
-// cellQuery returns the query for documents in one script that are near questions.
+// cellQuery returns the query for documents in one script that are close to questions.
 func cellQuery(q *concordat.Query, stats *concordat.TextStats, questions []meaning.Question, chinese bool, most int) *concordat.TextQuery {
 	out := &concordat.TextQuery{Cells: true, Libraries: q.Libraries, Exclude: q.Exclude, Limit: most,
 		AverageLength: cellLength * float64(stats.Words) / float64(stats.Documents)}
@@ -200,17 +200,17 @@ func cellQuery(q *concordat.Query, stats *concordat.TextStats, questions []meani
 	return out
 }
 
-// ForPartners bounds the documents nominated by a partner's cells.
+// ForPartners limits the number of documents nominated by a partner's cells.
 var ForPartners = Nominated{7, 40}
 
-// Reached counts the documents and shards that a search by cells did not reach.
+// Reached counts the documents and shards that a search by cells missed.
 type Reached struct {
-	NotMeant int                 // documents whose cells are not known
+	NotMeant int                 // documents with unknown cells
 	Missing  []concordat.ShardID // shards that did not answer
 }
 
-// ByCells returns the documents of an index whose sentences' cells are nearest to the question, best first for each script. They are not
-// ranked by vectors, since a partner sends none.
+// ByCells returns the documents in an index with sentence cells closest to the query, best first for each script. It does not rank them
+// by vectors, since a partner sends none.
 func ByCells(ctx context.Context, in concordat.TextSearcher, q *concordat.Query, questions []meaning.Question,
 	most Nominated) ([]*Candidate, Reached, error) {
 	stats, err := in.TextStats(ctx, nil)
@@ -234,10 +234,10 @@ func ByCells(ctx context.Context, in concordat.TextSearcher, q *concordat.Query,
 	return out, reached, nil
 }
 
-// foremost returns up to a given number of documents of matches: those that rank first for some stretch, then those that rank second for
-// one, and so on. If only scores counted, the many documents near one stretch would leave no place for those near another.
+// foremost returns up to the given number of matching documents: those ranked first for some stretch, then those ranked second for some
+// stretch, and so on. If only scores mattered, many documents close to one stretch would crowd out those close to another.
 func foremost(matches []concordat.TextMatch, most int) []*Candidate {
-	rank := map[concordat.Ref]int{} // the best rank of a document, from 0
+	rank := map[concordat.Ref]int{} // best rank of each document, from 0
 	by := map[concordat.Ref]*Candidate{}
 	var out []*Candidate
 	at := 0
@@ -258,10 +258,10 @@ func foremost(matches []concordat.TextMatch, most int) []*Candidate {
 	return out[:min(len(out), most)]
 }
 
-// FlagNotMeant is the code of a flag that leads to some documents can only be found by words.
+// FlagNotMeant is the code of a flag that leads to some documents can be found only by words.
 const FlagNotMeant = "not_meant"
 
-// notMeant returns the flag that the given number of documents have no cells, or none for 0.
+// notMeant returns a flag that the given number of documents have no cells, or nil for 0.
 func notMeant(documents int) []concordat.Flag {
 	if documents == 0 {
 		return nil
@@ -271,7 +271,7 @@ func notMeant(documents int) []concordat.Flag {
 		documents)}}
 }
 
-// FlagLeadsEnd is the code of a flag that the last sentences of a long text were not searched for leads.
+// FlagLeadsEnd is the code of a flag that the end of a long text was not searched for leads.
 const FlagLeadsEnd = "leads_end"
 
 func notRead(sentences int) []concordat.Flag {
@@ -283,10 +283,10 @@ func notRead(sentences int) []concordat.Flag {
 		sentences)}}
 }
 
-// FlagLongSources is the code of a flag that only the first sentences of some documents were searched for leads.
+// FlagLongSources is the code of a flag that only the beginnings of some documents were searched for leads.
 const FlagLongSources = "long_sources"
 
-// longSources returns the flag that the given number of documents are longer than the part compared, or none for 0.
+// longSources returns a flag that the given number of documents exceed the compared part, or nil for 0.
 func longSources(documents int) []concordat.Flag {
 	if documents == 0 {
 		return nil
@@ -296,7 +296,7 @@ func longSources(documents int) []concordat.Flag {
 		meaning.MaxSentences)}}
 }
 
-// joinCandidates returns the candidates by words, at most leadCandidates, and further ones by cells.
+// joinCandidates returns up to leadCandidates candidates by words, and further ones by cells.
 func joinCandidates(words, cells []*Candidate) []*Candidate {
 	out := slices.DeleteFunc(slices.Clone(words), func(c *Candidate) bool { return !c.Text })
 	out = out[:min(len(out), leadCandidates)]
@@ -306,7 +306,7 @@ func joinCandidates(words, cells []*Candidate) []*Candidate {
 	}
 	for _, c := range cells {
 		if !known[c.Ref] {
-			known[c.Ref] = true // the cells of several scripts may nominate it
+			known[c.Ref] = true // cells of several scripts can nominate it
 			out = append(out, c)
 		}
 	}

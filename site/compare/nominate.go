@@ -5,7 +5,7 @@ import (
 	"concordat/meaning"
 )
 
-// Candidate is a source document with the sentences that nominated it.
+// Candidate is a source document, with the sentences that nominated it.
 type Candidate struct {
 	Ref   concordat.Ref
 	Title string
@@ -16,26 +16,26 @@ type Candidate struct {
 	nearby []meaning.Nearby
 }
 
-// Hit is a sentence of the submission near one of a source.
+// Hit is a sentence of the submission close to a sentence of a source.
 type Hit struct {
-	Span      concordat.Span // of the submission
+	Span      concordat.Span // in the submission
 	Source    concordat.Span
 	Documents int
-	Distance  int // bits
-	Ordinal   int // of the source's sentence
+	Distance  int // in bits
+	Ordinal   int // ordinal of the source's sentence
 }
 
-// commonDocuments is the number of documents from which a sentence counts little for nominating.
+// commonDocuments is the number of documents at which a sentence counts little for nomination.
 const commonDocuments = 20
 
-// ByBits returns how far within the gate of a sentence a match is, from its bits alone: 1 means the same fingerprint, and
-// at 0 or less the match is outside.
+// ByBits returns how far inside its sentence's gate a match is, from its distance alone: 1 means an identical fingerprint, and 0 or less
+// means outside.
 func ByBits(s concordat.Sentence, m concordat.Match) float64 {
 	return float64(s.Gate+1-m.Distance) / float64(s.Gate+1)
 }
 
-// Nominate returns the source documents near some sentence, best first: each sentence adds its nearness, where 0 or less means too far, and
-// adds less if many documents hold the wording.
+// Nominate returns the source documents close to some sentence, best first. Each sentence adds its nearness, or nothing if it is 0 or
+// less, and adds less if many documents contain the wording.
 func Nominate(asked []concordat.Sentence, matches []concordat.Match,
 	nearness func(concordat.Sentence, concordat.Match) float64) []*Candidate {
 	by := map[concordat.Ref]*Candidate{}
@@ -56,7 +56,7 @@ func Nominate(asked []concordat.Sentence, matches []concordat.Match,
 		}
 		c.Hits = append(c.Hits, Hit{sentence.Span, m.Span, m.Documents, m.Distance, m.Ordinal})
 		if lastSentence[m.Source] == m.Sentence {
-			continue // this is a farther match of the same sentence
+			continue // a more distant match of the same sentence
 		}
 		lastSentence[m.Source] = m.Sentence
 		weight := 1.0
@@ -69,8 +69,8 @@ func Nominate(asked []concordat.Sentence, matches []concordat.Match,
 	return out
 }
 
-// Documents returns the least number of documents that hold one of the matched sentences within span: a passage is as common as its rarest
-// sentence. It is 0 if no sentence of the passage was matched as a whole.
+// Documents returns the lowest number of documents for any matched sentence within span: a passage is as common as its rarest sentence.
+// It is 0 if no whole sentence of the passage matched.
 func (c *Candidate) Documents(span concordat.Span) int {
 	least := 0
 	for _, h := range c.Hits {

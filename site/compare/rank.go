@@ -10,36 +10,36 @@ import (
 	"concordat/meaning"
 )
 
-// How documents are ranked by the vectors of their sentences (doc/evaluation/meaning-index.md).
+// Parameters for ranking documents by sentence vectors (doc/evaluation/meaning-index.md).
 const (
-	sentenceDocuments = 100 // that cells find for one sentence
-	askedTogether     = 64  // sentences of a question to the index
-	stretchBest       = 3   // number of a stretch's sentences that count, those that stand out most
-	usualFrom         = 10  // first rank, by nearness to a sentence, of the documents that show what is usual
-	usualTo           = 20  // last rank of these documents
+	sentenceDocuments = 100 // documents found through cells for one sentence
+	askedTogether     = 64  // sentences per query to the index
+	stretchBest       = 3   // number of sentences per stretch that count, which are those that stand out most
+	usualFrom         = 10  // first rank, by closeness to a sentence, of the documents that represent the norm
+	usualTo           = 20  // last such rank
 )
 
-// scored is a document, given by its number in a ranking, with how much it stands out.
+// scored is a document, identified by its number in a ranking, and how much it stands out.
 type scored struct {
 	document int
 	score    float64
 	at       int // the nearest of its directions, if vectors rank it
 }
 
-// ranking ranks the documents in one script that are near sentences of a text.
+// ranking ranks documents in one script that are close to sentences of a text.
 type ranking struct {
 	text       *meaning.Text
 	cells      *meaning.Cells
 	candidates []*Candidate
 	at         map[concordat.Ref]int
-	rows       [][]scored // of each sentence
+	rows       [][]scored // one per sentence
 }
 
 func newRanking(t *meaning.Text, cells *meaning.Cells) *ranking {
 	return &ranking{text: t, cells: cells, at: map[concordat.Ref]int{}, rows: make([][]scored, len(t.Spans))}
 }
 
-// add records the documents that cells find for a sentence, best first.
+// add records the documents found through cells for a sentence, best first.
 func (r *ranking) add(sentence int, matches []concordat.TextMatch) {
 	all := make([]float64, len(matches))
 	for i, x := range matches {
@@ -57,7 +57,7 @@ func (r *ranking) add(sentence int, matches []concordat.TextMatch) {
 	}
 }
 
-// usualOf returns the mean of values usualFrom to usualTo, which are descending, or of the lower half of a few.
+// usualOf returns the mean of values usualFrom to usualTo, in descending order, or of the lower half if there are too few.
 func usualOf(values []float64) float64 {
 	of := values[min(usualFrom, len(values)/2):min(usualTo, len(values))]
 	sum := 0.0
@@ -67,7 +67,7 @@ func usualOf(values []float64) float64 {
 	return sum / float64(max(len(of), 1))
 }
 
-// stretches returns, for each stretch of the text, up to the given number of documents that stand out most over it, best first.
+// stretches returns, for each stretch of the text, up to the given number of documents that stand out most in it, best first.
 func (r *ranking) stretches(most int) [][]scored {
 	var out [][]scored
 	r.text.Stretches(func(first, end int) {
@@ -94,8 +94,8 @@ func (r *ranking) stretches(most int) [][]scored {
 	return out
 }
 
-// foremostOf returns up to the given number of documents: those that rank first for some stretch, then those that rank second for one, and
-// so on.
+// foremostOf returns up to the given number of documents: those ranked first for some stretch, then those ranked second for some stretch,
+// and so on.
 func foremostOf(stretches [][]scored, most int) []int {
 	var out []int
 	known := map[int]bool{}

@@ -8,16 +8,16 @@ import (
 	"concordat/report"
 )
 
-// Shown is a document with places disclosed by a partner.
+// Shown is a document made of places disclosed by a partner.
 type Shown struct {
 	Document concordat.Document // its text consists of the places
 	Ref      concordat.Ref
-	At, From []int // where each place begins: in this text, and in the partner's whole text
+	At, From []int // where each place begins, in this text and in the partner's full text
 }
 
-// LeadsShown returns the leads of Leads to a document that a partner has disclosed, which is compared together with the documents here.
-// Source spans are bytes of the whole text. Their code points count only the places, as in Shown.Document: the number of code points before
-// and between them in the partner's text is not known here.
+// LeadsShown returns the leads that Leads finds to a document disclosed by a partner, compared together with the documents here. Source
+// spans are in bytes of the full text. Their code points count only the places, as in Shown.Document: the number of code points outside
+// them is unknown here.
 func (m *Comparer) LeadsShown(ctx context.Context, text string, q *concordat.Query, taken []concordat.Span, candidates []*Candidate,
 	shown *Shown) ([]report.Lead, error) {
 	found, err := m.leads(ctx, text, q, taken, candidates, shown)
@@ -35,7 +35,7 @@ func (m *Comparer) LeadsShown(ctx context.Context, text string, q *concordat.Que
 	return of, nil
 }
 
-// whole returns a span of the places as a span of the whole text.
+// whole converts a span of the places to a span of the full text.
 func (s *Shown) whole(x concordat.Span) concordat.Span {
 	return concordat.Span{Start: s.there(x.Start), End: s.there(x.End-1) + 1}
 }

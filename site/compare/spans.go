@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// MostlyShared is the share of a sentence or a passage, in letters, from which all of it is shared wording.
+	// MostlyShared is the share of shared wording in a sentence or passage, by letters, at which all of it counts as shared.
 	MostlyShared = 0.5
-	// PartlyShared is the share of shared wording in a sentence from which the sentence's matches mean nothing.
+	// PartlyShared is the share of shared wording in a sentence at which its matches mean nothing.
 	PartlyShared = 0.25
 )
 
@@ -32,7 +32,7 @@ func Joined(in []concordat.Span) []concordat.Span {
 	return out
 }
 
-// ShareOf returns the share of a span, in letters, marks and digits, that lies within others, which are in order and disjoint.
+// ShareOf returns the share of a span, by letters, marks and digits, inside others, which must be in text order without overlaps.
 func ShareOf(count *report.Counter, s concordat.Span, others []concordat.Span) float64 {
 	if len(others) == 0 {
 		return 0
@@ -52,7 +52,7 @@ func ShareOf(count *report.Counter, s concordat.Span, others []concordat.Span) f
 	return float64(in) / float64(all)
 }
 
-// Tight returns s without white space at its ends.
+// Tight returns s without surrounding white space.
 func Tight(text string, s concordat.Span) concordat.Span {
 	part := s.In(text)
 	s.Start += len(part) - len(strings.TrimLeftFunc(part, unicode.IsSpace))

@@ -11,8 +11,8 @@ import (
 	"concordat"
 )
 
-// Channel is the way in which source documents are nominated. With Both, fingerprints find similar sentences, and words find
-// passages that were rewritten or are too short for a fingerprint.
+// Channel selects how source documents are nominated. With Both, fingerprints find similar sentences, while words find passages that were
+// rewritten or are too short for fingerprints.
 type Channel string
 
 // The channels.
@@ -22,7 +22,7 @@ const (
 	ChannelText         Channel = "text"
 )
 
-// Check returns ErrInvalid for an unknown channel.
+// Check returns ErrInvalid if the channel is unknown.
 func (c Channel) Check() error {
 	if c != ChannelBoth && c != ChannelFingerprints && c != ChannelText {
 		return fmt.Errorf("channel %q: %w: fingerprints, text or none for both", c, concordat.ErrInvalid)
@@ -30,24 +30,24 @@ func (c Channel) Check() error {
 	return nil
 }
 
-// Parameters of the search for windows; doc/evaluation/retrieval.md has the measurements.
+// Parameters of the search by windows; doc/evaluation/retrieval.md has the measurements.
 const (
 	windowTerms     = 16
 	windowDocuments = 2
-	commonShare     = 10 // a term in more than one in ten documents is common,
-	fewDocuments    = 5  // but not one in so few
-	// longestList is the maximum number of documents with a term that is looked up: the cost of a check must not grow with the library
-	// without bound, and a relevant passage has rarer terms.
+	commonShare     = 10 // a term in more than one document in ten is common,
+	fewDocuments    = 5  // but not if it is in only this many
+	// longestList is the maximum number of documents with a term that is looked up: the cost of a check must not grow without limit as
+	// the library grows, and a relevant passage has rarer terms.
 	longestList = 20_000
-	// leastShare is the minimum share of a window's highest possible score, which has every term many times, for which a document is
-	// compared. Documents that share only a subject score less.
+	// leastShare is the minimum score for comparing a document, as a share of the window's maximum, reached if every term occurs many
+	// times. Documents that merely share a subject score less.
 	leastShare = 0.1
 	// textCandidates is the maximum number of documents compared only because of their words.
 	textCandidates = 60
 )
 
-// nominateText returns the source documents that best match a window of the submission: first those that are among the best for
-// several windows, or for more and rarer words. missing names the shards that did not answer.
+// nominateText returns the source documents that best match a window of the submission, starting with those among the best for several
+// windows, or for more and rarer words. missing lists the shards that did not answer.
 func (m *Comparer) nominateText(ctx context.Context, p *concordat.Profile,
 	q *concordat.Query, inside bool) (out []*Candidate, missing []concordat.ShardID, err error) {
 	terms := distinctTerms(p.Windows)
@@ -103,7 +103,7 @@ func sortCandidates(cs []*Candidate) {
 	})
 }
 
-// distinctTerms returns all terms of the windows, ascending.
+// distinctTerms returns the terms of all windows, ascending.
 func distinctTerms(windows [][]concordat.TermCount) []concordat.Term {
 	var out []concordat.Term
 	for _, w := range windows {
@@ -115,14 +115,14 @@ func distinctTerms(windows [][]concordat.TermCount) []concordat.Term {
 	return slices.Compact(out)
 }
 
-// weigher chooses the terms of a window.
+// weigher selects the terms of a window.
 type weigher struct {
 	terms []concordat.Term
 	stats *concordat.TextStats
 }
 
-// best returns the windowTerms terms of a window with the highest tf-idf, in order of term, each
-// with its idf as weight. Terms that no document holds, or too many, are left out.
+// best returns the windowTerms terms of a window with the highest tf-idf, in term order, each with its idf as weight. It leaves out terms
+// found in no document, or in too many.
 func (w *weigher) best(window []concordat.TermCount) []concordat.WeightedTerm {
 	type weighed struct {
 		concordat.WeightedTerm
@@ -136,7 +136,8 @@ func (w *weigher) best(window []concordat.TermCount) []concordat.WeightedTerm {
 		if held == 0 || held > max(n/commonShare, fewDocuments) || held > longestList {
 			continue
 		}
-		// Robertson and Zaragoza 2009, section 3.1, with 1 added to keep it above 0. Documents may have been added between the two counts.
+		// Robertson and Zaragoza 2009, section 3.1, with 1 added to keep it above 0. Documents can have been added between the two
+		// counts.
 		idf := math.Log(1 + (float64(max(n, held)-held)+0.5)/(float64(held)+0.5))
 		all = append(all, weighed{concordat.WeightedTerm{Term: t.Term, Weight: idf}, float64(t.Count) * idf})
 	}
@@ -150,9 +151,9 @@ func (w *weigher) best(window []concordat.TermCount) []concordat.WeightedTerm {
 	return out
 }
 
-// merge returns at most most candidates to compare: those nominated by fingerprints, then those nominated only by words, for which up to
-// three tenths of most are reserved. A candidate nominated by both also counts as nominated by words. left is the number of candidates by
-// fingerprints that are left out.
+// merge returns up to most candidates to compare: those nominated by fingerprints, followed by those nominated only by words, for which
+// it reserves up to three tenths of most. A candidate nominated by both also counts as nominated by words. left is the number of
+// fingerprint candidates left out.
 func merge(prints, texts []*Candidate, most int) (out []*Candidate, left int) {
 	by := make(map[concordat.Ref]*Candidate, len(prints))
 	for _, c := range prints {

@@ -9,15 +9,15 @@ import (
 	"concordat/report"
 )
 
-// wordsUnder is the number of words under a title that others must also hold for the title to belong to the copied text.
+// wordsUnder is the number of words below a title that others must also contain for the title to be part of the copied text.
 const wordsUnder = 20
 
-// maxTitleLines is the maximum number of lines of a title with its authors, including blank ones; anything longer is a title page as
-// handed out by a faculty.
+// maxTitleLines is the maximum number of lines in a title with authors, including blank lines; anything longer is a title page supplied
+// by a faculty.
 const maxTitleLines = 3
 
-// dropTitles withdraws the explanation of a title if the text continues with wording that others hold, since the title
-// was then copied with it.
+// dropTitles discards the explanation of a title if the following text contains wording found in other documents, since the title was
+// then copied with it.
 func (w *SharedWording) dropTitles() {
 	all := len(w.Explained)
 	w.Explained = slices.DeleteFunc(w.Explained, func(x report.Wording) bool {

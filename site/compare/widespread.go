@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// leastSpread is the minimum number of documents that must hold a short stretch in their own words for it to be common, the same as for
-	// a paragraph that they hold letter by letter.
+	// leastSpread is the minimum number of documents that must contain variations of a short stretch for it to be common, the same as for
+	// a paragraph they contain verbatim.
 	leastSpread = 8
-	// coversMost is the share of a passage that another source's passage must cover to count as the same.
+	// coversMost is the share of a passage that another source's passage must cover for the two to count as the same.
 	coversMost = 0.8
 )
 
-// Settle decides questions that one source alone cannot answer. passages are those of all sources, in any order, each judged by itself.
-// Several copied sentences in a row are a patchwork, whatever their sources; a short stretch that many sources hold, each with small
-// changes, is common wording, as it would be letter by letter.
+// Settle decides questions that cannot be answered from one source alone. passages are those of all sources, in any order, each already
+// judged separately. Several consecutive copied sentences are a patchwork, whatever their sources; a short stretch that many sources
+// contain with small changes is common wording, just as if it were verbatim.
 func (w *SharedWording) Settle(passages []concordat.Passage) {
 	w.support(passages)
 	w.markWidespread(passages)
 }
 
-// markWidespread marks the short passages that mean nothing because many sources hold nearly the same there. A stretch of wording.LongWords
-// words is not short, nor is any stretch whose source holds more next to it.
+// markWidespread marks short passages that mean nothing because many sources contain nearly the same text. A stretch of wording.LongWords
+// words is not short, nor is one whose source contains more text next to it.
 func (w *SharedWording) markWidespread(passages []concordat.Passage) {
 	least := wording.Least(w.Of)
 	if least == 0 {
@@ -37,7 +37,7 @@ func (w *SharedWording) markWidespread(passages []concordat.Passage) {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(passages[i].Span.Start, passages[j].Span.Start) })
-	ends := make([]int, len(order)) // latest end among the passages up to each
+	ends := make([]int, len(order)) // latest end of any passage up to each one
 	for k, i := range order {
 		ends[k] = passages[i].Span.End
 		if k > 0 {
@@ -73,7 +73,7 @@ func (w *SharedWording) markWidespread(passages []concordat.Passage) {
 	}
 }
 
-// besideMore reports whether the source of passage order[k] holds wording.LongWords words or more around it, with gaps of at most
+// besideMore reports whether the source of passage order[k] shares wording.LongWords words or more around it, with gaps of at most
 // patchApart words.
 func (w *SharedWording) besideMore(passages []concordat.Passage, order []int, k int) bool {
 	p := passages[order[k]]

@@ -15,46 +15,45 @@ import (
 	"concordat/report"
 )
 
-// SharedWording is the wording of a text that others may share and that is left out of comparisons, with the means to find the same wording
-// in other texts.
+// SharedWording is the shared wording of a text that is left out of comparisons, with the means to find the same wording in other texts.
 type SharedWording struct {
 	Text  string
 	Words *wording.Words
-	given []string        // templates: wording handed out
-	grams *wording.Common // also shared by others, and left out of their texts too
-	// Explained are the stretches that the text itself explains, if others hold them: quotations that name their source. They
-	// are left out of comparisons, and count only if an officer decides so. Documents and Of are not set.
+	given []string        // templates: wording that was handed out
+	grams *wording.Common // wording shared by others, which is left out of their texts too
+	// Explained lists stretches that the text itself explains, if others contain them: quotations that name their source. They are left
+	// out of comparisons, and count only if an officer decides so. Documents and Of are not set.
 	Explained []report.Wording
 	Found     []report.Wording
-	Form      []concordat.Span // wording of templates in the text
+	Form      []concordat.Span // template wording in the text
 	Named     []concordat.Span // quotations that name their source
-	// Attributed holds the wording that the text attributes to others. If another document attributes it too, that explains it.
+	// Attributed holds the wording that the text attributes to others. Attribution in another document too is an explanation.
 	Attributed []report.Attributed
-	// References are the entries of its lists of references: texts that cite the same works are compared work by work.
+	// References lists the entries of reference lists: texts that cite the same works are compared work by work.
 	References []concordat.Span
-	Walls      []concordat.Span // all parts of the text that are left out, in order and disjoint
-	Held       *wording.Common  // wording that at least one other compared document holds; nil if nothing was compared
-	Of         int              // number of documents that could hold it, including the text; 0 if nothing was compared
-	Classes    []wording.Class  // of the wording that others hold, in order and disjoint
+	Walls      []concordat.Span // all parts of the text to leave out, in text order without overlaps
+	Held       *wording.Common  // wording also found in at least one compared document; nil if nothing was compared
+	Of         int              // number of documents that could contain it, including the text itself; 0 if nothing was compared
+	Classes    []wording.Class  // classes of wording that others contain, in text order without overlaps
 	forms      func() *wording.Reader
-	// clauses says that shared clauses may be standard ones: see wording.ClausesAreForms.
+	// clauses means that shared clauses can be standard ones: see wording.ClausesAreForms.
 	clauses bool
-	beside  func() *wording.Common // the grams of Found and Form
-	works   []report.Work          // that the text cites
-	// counting is wording that counts by decision, and Counted the part of it that applied, without text.
+	beside  func() *wording.Common // grams of Found and Form
+	works   []report.Work          // works cited in the text
+	// counting is wording that counts by decision; Counted is the part of it that applied, without text.
 	counting []report.Template
 	Counted  []report.Template
-	Cited    []report.SharedWorks // also cited by candidates, set by Align
+	Cited    []report.SharedWorks // works also cited by candidates, set by Align
 }
 
-// Stock is wording that everyone may use.
+// Stock is wording that everyone is free to use.
 type Stock = stock.Stock
 
-// ReadStock returns the public stock with a site's own file added; see [stock.Stock.Read] for the form of the file and possible faults.
+// ReadStock returns the public stock together with a site's own file; see [stock.Stock.Read] for its format and possible faults.
 func ReadStock(file string) (*Stock, error) { return stock.Public().Read(file) }
 
-// Shareable returns the wording of a text that others may share, judging by the text, the templates and a stock of public wording; nil
-// means the stock that comes with the program.
+// Shareable returns the shared wording of a text, judging by the text itself, the templates and a stock of public wording; nil selects
+// the built-in stock.
 func Shareable(text string, templates []string, public *Stock) *SharedWording {
 	if public == nil {
 		public = stock.Public()
@@ -80,7 +79,7 @@ func Shareable(text string, templates []string, public *Stock) *SharedWording {
 	return w
 }
 
-// Counting makes the given wording count where it would otherwise be left undecided.
+// Counting makes the given wording count where it would otherwise be undecided.
 func (w *SharedWording) Counting(ts []report.Template) { w.counting = ts }
 
 // decided reports whether the wording of a stretch counts by decision.
@@ -101,8 +100,8 @@ func (w *SharedWording) decided(s concordat.Span) bool {
 	return false
 }
 
-// decidedShare is the share of a stretch that decided wording must cover: the edges of a stretch depend on the documents that hold it, and
-// so change with each check.
+// decidedShare is the share of a stretch that decided wording must cover: the edges of a stretch depend on which documents contain it,
+// and so vary between checks.
 const decidedShare = 0.8
 
 // wall sets the walls to the parts explained by the text, the templates and the stock.
@@ -114,7 +113,7 @@ func (w *SharedWording) wall() {
 	w.Walls = Joined(walls)
 }
 
-// explain adds wording that the text explains, except parts already explained.
+// explain adds wording explained by the text, except for parts already explained.
 func (w *SharedWording) explain(x report.Wording) {
 	known := make([]concordat.Span, len(w.Explained))
 	for i, e := range w.Explained {
@@ -126,10 +125,10 @@ func (w *SharedWording) explain(x report.Wording) {
 	}
 }
 
-// maxNamed is the largest number of holders named for undecided wording.
+// maxNamed is the maximum number of holders listed for undecided wording.
 const maxNamed = 50
 
-// QuotedWords returns those words of a text that it attributes to others, for a counter.
+// QuotedWords returns the words of a text that it attributes to others, for a counter.
 func QuotedWords(text string, w *wording.Words) *wording.Words {
 	return quotedWords(w, report.Attributions(text))
 }
@@ -142,9 +141,9 @@ func quotedWords(w *wording.Words, attributed []report.Attributed) *wording.Word
 	return w.Only(spans)
 }
 
-// Decide records the wording that others also hold but that is not evidence: the parts that the text explains, and those that the
-// classifier excludes or leaves undecided. self is the number of the text among the documents of the scope; ref returns the names of
-// documents. It fails only when ctx ends, with its cause; w must not be used afterwards.
+// Decide records wording that others contain too but that is not evidence: the parts explained by the text, and those that the classifier
+// excludes or leaves undecided. self is the number of the text among the documents in scope; ref maps numbers to documents. It fails only
+// if ctx ends, with its cause; w must not be used afterwards.
 func (w *SharedWording) Decide(ctx context.Context, scope *wording.Scope, self int, ref func(text int) concordat.Ref) (err error) {
 	w.Held, w.Of = scope.Held, scope.Of
 	w.dropTitles()
@@ -182,7 +181,7 @@ func (w *SharedWording) Decide(ctx context.Context, scope *wording.Scope, self i
 		}
 		spans = append(spans, x.Span)
 		if x.Kind == concordat.KindForm && w.Words.Count(x.Span) < leastBeside {
-			continue // a heading: not evidence, and nothing to show
+			continue // a heading, which is neither evidence nor worth displaying
 		}
 		found := report.Wording{Span: x.Span, Kind: x.Kind, Documents: x.Documents, Of: w.Of, Why: string(x.Why), Words: x.Words}
 		if x.Kind == concordat.KindUndecided {
@@ -201,7 +200,7 @@ func (w *SharedWording) Decide(ctx context.Context, scope *wording.Scope, self i
 }
 
 // Unasked returns the parts of the text that partners are not asked about: those left out of comparisons, except undecided wording and
-// quotations that name their source, so that the source can be shown with them.
+// attributed quotations, so that reports can show the sources.
 func (w *SharedWording) Unasked() []concordat.Span {
 	asked := slices.Clone(w.Named)
 	for _, x := range w.Found {
@@ -217,8 +216,8 @@ func (w *SharedWording) Unasked() []concordat.Span {
 	return out
 }
 
-// WallsOf returns the parts of a source left out of a comparison with the text, in order and disjoint, including its lists of
-// references.
+// WallsOf returns the parts of a source left out of its comparison with the text, in text order without overlaps, including its reference
+// lists.
 func (w *SharedWording) WallsOf(source string, words *wording.Words, references []concordat.Span) []concordat.Span {
 	walls := slices.Concat(references, report.Given(source, w.given))
 	for _, s := range w.grams.In(words) {
@@ -227,34 +226,34 @@ func (w *SharedWording) WallsOf(source string, words *wording.Words, references 
 	return Joined(walls)
 }
 
-// Prepare prepares the text for comparing.
+// Prepare prepares the text for comparison.
 func (w *SharedWording) Prepare() *align.Text { return align.PrepareWithout(w.Text, w.Walls) }
 
-// Wording that two texts share at one place, with slots filled in or small changes, belongs to a form if it reads like one and is short and
-// isolated: a copied page holds more. An isolated sentence is not evidence either, whatever it says: people who write about the same
-// subject will share that much, and the set phrases of a field are such sentences. In a short text it may be a large part, and a mosaic is
-// made of many.
+// Wording shared by two texts in one place, with slots filled in or small changes, belongs to a form if it resembles one and is short and
+// isolated: a copied page contains more. An isolated sentence is not evidence either, whatever its content: people who write about the
+// same subject share that much, as the set phrases of a field show. In a short text, however, it can be a large part, and a mosaic
+// consists of many.
 const (
-	placeApart    = 40   // words between two places, without legitimately shared ones
-	maxFormWords  = 60   // of the passages at one place that reads like a form
-	aloneLetters  = 180  // of an isolated sentence, a Chinese character counting as three
-	summaryFactor = 2    // the same for a summary, whose pieces carry the least weight
-	aloneShare    = 0.15 // share of the text's words, with everything else of the source: a larger share counts
-	aloneLeast    = 90   // least letters of that share
-	aloneMost     = 0.5  // share of the words, whatever their number
-	crumbLetters  = 45   // of a passage that needs another one nearby,
-	crumbApart    = 15   // in words here
-	crumbSource   = 400  // and in bytes of the source
-	lineLetters   = 90   // of a reworded passage that needs another one,
-	lineApart     = 40   // in words here
-	lineSource    = 1000 // and in bytes of the source
-	lineText      = 1000 // words of a text of which a line is only a small part
-	mosaicPieces  = 3    // number of copied sentences of one source that count although each is isolated
-	pieceLetters  = 60   // of such a sentence, at least
-	patchApart    = 30   // words between two sentences of one patchwork
+	placeApart    = 40   // maximum words between two passages at one place, ignoring legitimately shared ones
+	maxFormWords  = 60   // maximum words of the passages at a place that resembles a form
+	aloneLetters  = 180  // maximum letters of an isolated sentence; a Chinese character counts as three
+	summaryFactor = 2    // multiplies that for a summary, whose pieces are the weakest evidence
+	aloneShare    = 0.15 // share of the text's words, together with everything else from the source, above which it counts
+	aloneLeast    = 90   // minimum letters for that share
+	aloneMost     = 0.5  // share of the words above which it counts, however few
+	crumbLetters  = 45   // letters below which a passage needs another one nearby,
+	crumbApart    = 15   // within this many words here
+	crumbSource   = 400  // and bytes of the source
+	lineLetters   = 90   // letters below which a reworded passage needs another one,
+	lineApart     = 40   // within this many words here
+	lineSource    = 1000 // and bytes of the source
+	lineText      = 1000 // words of a text in which a line is only a small part
+	mosaicPieces  = 3    // number of isolated copied sentences from one source at which they count
+	pieceLetters  = 60   // minimum letters of such a sentence
+	patchApart    = 30   // maximum words between two sentences of a patchwork
 )
 
-// Judge marks the passages of one source, in order of text, that are not evidence: those that read like a form, and isolated sentences.
+// Judge marks the passages of one source, in text order, that are not evidence: those that resemble a form, and isolated sentences.
 func (w *SharedWording) Judge(passages []concordat.Passage) {
 	w.markCrumbs(passages)
 	var alone []place
@@ -297,7 +296,7 @@ func (w *SharedWording) Judge(passages []concordat.Passage) {
 	}
 }
 
-// support withdraws the isolation of sentences that have others nearby, from any source: mosaicPieces copied sentences at one place are a
+// support clears the isolation mark of sentences with others nearby, from any source: mosaicPieces copied sentences in one place are a
 // patchwork.
 func (w *SharedWording) support(passages []concordat.Passage) {
 	var order []int
@@ -328,14 +327,14 @@ func (w *SharedWording) support(passages []concordat.Passage) {
 	}
 }
 
-// isCopied reports the same as copied for a place whose letters have not been counted.
+// isCopied is like copied, for a place with uncounted letters.
 func (p place) isCopied(text string) bool {
 	p.letters = weightedLetters(text, p.passages)
 	return p.copied()
 }
 
-// apartFrom returns the number of spans that begin after the middle of the previous one, so that a sentence held by
-// several sources counts once.
+// apartFrom returns the number of spans that begin after the middle of the previous one, so that a sentence in several sources counts
+// once.
 func apartFrom(spans []concordat.Span) int {
 	n, end := 0, 0
 	for _, s := range spans {
@@ -347,13 +346,13 @@ func apartFrom(spans []concordat.Span) int {
 	return n
 }
 
-// place is the passages at one place of a text.
+// place is a group of passages close together in a text.
 type place struct {
 	passages       []concordat.Passage
 	words, letters int
 }
 
-// least returns the number of letters below which a place is an isolated sentence.
+// least returns the number of letters below which the place is an isolated sentence.
 func (p place) least() int {
 	if p.passages[0].Kind == concordat.KindSummary {
 		return summaryFactor * aloneLetters
@@ -361,14 +360,14 @@ func (p place) least() int {
 	return aloneLetters
 }
 
-// copied reports whether a place is a copied sentence.
+// copied reports whether the place is a copied sentence.
 func (p place) copied() bool {
 	k := p.passages[0].Kind
 	return p.letters >= pieceLetters && (k == concordat.KindVerbatim || k == concordat.KindNear)
 }
 
-// markCrumbs marks passages of a few words, and in a long text reworded ones of a line, that have no other passage of the source nearby in
-// both texts: two texts about one subject will share that much.
+// markCrumbs marks passages of a few words, and in a long text also reworded passages of a line, that have no other passage from the
+// source nearby in both texts: two texts on one subject share that much.
 func (w *SharedWording) markCrumbs(passages []concordat.Passage) {
 	for i := range passages {
 		p := &passages[i]
@@ -384,8 +383,8 @@ func (w *SharedWording) markCrumbs(passages []concordat.Passage) {
 	}
 }
 
-// besideOther reports whether another passage of the source is within a number of words of passage i, and of bytes of the
-// source.
+// besideOther reports whether another passage of the source is within the given number of words of passage i, and the given number of
+// bytes of the source.
 func (w *SharedWording) besideOther(passages []concordat.Passage, i, apart, source int) bool {
 	p := passages[i]
 	for k := max(0, i-1); k <= min(len(passages)-1, i+1); k++ {
@@ -398,7 +397,7 @@ func (w *SharedWording) besideOther(passages []concordat.Passage, i, apart, sour
 	return false
 }
 
-// between returns the number of words between two bytes that are not legitimately shared.
+// between returns the number of words between two positions, ignoring legitimately shared ones.
 func (w *SharedWording) between(end, start int) int {
 	n := 0
 	for _, s := range report.Without(concordat.Span{Start: end, End: start}, w.Walls) {
@@ -407,11 +406,11 @@ func (w *SharedWording) between(end, start int) int {
 	return n
 }
 
-// markForms marks the passages that read like a form and reports whether all do.
+// markForms marks the passages that resemble a form, and reports whether all do.
 func (w *SharedWording) markForms(here []concordat.Passage) bool {
 	all := true
 	for k := range here {
-		why, ok, _ := w.forms().ReadsLikeForm(context.Background(), here[k].Span) // the span has only a few lines
+		why, ok, _ := w.forms().ReadsLikeForm(context.Background(), here[k].Span) // the span is only a few lines long
 		if ok && (w.clauses || why != wording.WhyClause) {
 			here[k].Wording, here[k].Why = concordat.KindForm, string(why)
 		} else {
@@ -421,10 +420,10 @@ func (w *SharedWording) markForms(here []concordat.Passage) bool {
 	return all
 }
 
-// hanLetters is the number of alphabetic letters that a Chinese character is worth.
+// hanLetters is the number of alphabetic letters equivalent to a Chinese character.
 const hanLetters = 3
 
-// weightedLetters returns the weighted number of letters of passages.
+// weightedLetters returns the weighted number of letters in passages.
 func weightedLetters(text string, passages []concordat.Passage) int {
 	n := 0
 	for _, p := range passages {
@@ -440,8 +439,8 @@ func weightedLetters(text string, passages []concordat.Passage) int {
 	return n
 }
 
-// Beside returns the shared wording of the text that a source also holds, as passages that are not evidence but are shown with their kind.
-// shows selects them; nil means all.
+// Beside returns the text's shared wording that a source also contains, as passages that are not evidence but are displayed with their
+// kind. shows selects them; nil selects all.
 func (w *SharedWording) Beside(source *wording.Words, ref concordat.Ref, title, text string,
 	shows func(report.Wording) bool) []concordat.Passage {
 	all := slices.Clone(w.Found)
@@ -473,7 +472,7 @@ func (w *SharedWording) Beside(source *wording.Words, ref concordat.Ref, title, 
 	return out
 }
 
-// Add records wording of the text that is already known to be shared legitimately.
+// Add records wording of the text already known to be legitimately shared.
 func (w *SharedWording) Add(known []report.Wording) {
 	w.Found = append(w.Found, known...)
 	for _, x := range known {
@@ -483,7 +482,7 @@ func (w *SharedWording) Add(known []report.Wording) {
 	w.foundChanged()
 }
 
-// foundChanged makes Beside collect its grams again when they are next needed, once and not for each source.
+// foundChanged makes Beside collect its grams again on next use, once rather than per source.
 func (w *SharedWording) foundChanged() {
 	w.beside = sync.OnceValue(func() *wording.Common {
 		spans := slices.Clone(w.Form)
@@ -494,15 +493,15 @@ func (w *SharedWording) foundChanged() {
 	})
 }
 
-// MaxBeside is the number of documents of a batch, or of a partner, with which common and template wording is shown; a check of one
-// document shows it with every source.
+// MaxBeside is the maximum number of documents of a batch, or of a partner, with which common and template wording is displayed; a check
+// of one document displays it with every source.
 const MaxBeside = 8
 
-// leastBeside is the least number of words in shared wording that is shown with a source: headings are not shown.
+// leastBeside is the minimum number of words for shared wording to be displayed with a source, which excludes headings.
 const leastBeside = 5
 
-// FewBeside returns passages with only the first MaxBeside sources by name for each stretch of common and template
-// wording, since more do not help a reader.
+// FewBeside keeps, for each stretch of common and template wording, only the passages of the first MaxBeside sources by name, since more
+// do not help a reader.
 func FewBeside(passages []concordat.Passage) []concordat.Passage {
 	type key struct {
 		kind  concordat.Kind
@@ -527,7 +526,7 @@ func FewBeside(passages []concordat.Passage) []concordat.Passage {
 	})
 }
 
-// TemplateTexts returns the wording of templates.
+// TemplateTexts returns the texts of templates.
 func TemplateTexts(ts []report.Template) []string {
 	out := make([]string, 0, len(ts))
 	for _, t := range ts {

@@ -15,23 +15,22 @@ import (
 	"concordat/store"
 )
 
-// Places is where batches store their own indexes, with the texts of their documents.
+// Places provides access to the batches' own indexes, which contain the texts of their documents.
 type Places interface {
-	// OpenBatch opens the index of a batch; done closes it. It fails with concordat.ErrLocked while a process works on the
-	// batch, and with concordat.ErrNotFound if it has none.
+	// OpenBatch opens the index of a batch; done closes it. It fails with concordat.ErrLocked while a process is working on the batch,
+	// and with concordat.ErrNotFound if the batch has no index.
 	OpenBatch(id string) (index concordat.Index, done func() error, err error)
-	// RemoveBatch removes all files of a batch and returns how many there were. It fails with concordat.ErrLocked while a
-	// process works on the batch.
+	// RemoveBatch removes all files of a batch and returns their number. It fails with concordat.ErrLocked while a process is working on
+	// the batch.
 	RemoveBatch(id string) (int, error)
-	// RemoveWritten removes the pages, tables and reports that a command wrote into a batch's folder, and returns how many files there
-	// were.
+	// RemoveWritten removes the pages, tables and reports that commands wrote to a batch's folder, and returns the number of files.
 	RemoveWritten(id string) (int, error)
 }
 
-// batchPlace names the batches' own indexes in receipts.
+// batchPlace is the name of the batches' indexes in receipts.
 const batchPlace = "batches"
 
-// deleteBatch deletes a batch with everything made from its documents.
+// deleteBatch deletes a batch and everything made from its documents.
 func (e *Eraser) deleteBatch(ctx context.Context, r *Receipt, id string) error {
 	b, err := e.o.Store.Batches.Batch(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -51,7 +50,7 @@ func (e *Eraser) deleteBatch(ctx context.Context, r *Receipt, id string) error {
 	if err := e.step(ctx, r, store.ErasureAsked); err != nil {
 		return err
 	}
-	if e.o.Batches != nil { // the files first: while another process works on the batch, nothing is deleted
+	if e.o.Batches != nil { // files first: while another process is working on the batch, nothing is deleted
 		n, err := e.o.Batches.RemoveBatch(id)
 		if err != nil {
 			return err
@@ -80,12 +79,12 @@ func (e *Eraser) deleteBatch(ctx context.Context, r *Receipt, id string) error {
 	return e.eraseInputs(ctx, r, inputs)
 }
 
-// eraseInputs removes the submitted files of a batch, except those that something else needs. A batch needs them until it is gone or has
-// read them. After a crash before this, they are removed as orphans at the next start.
+// eraseInputs removes the submitted files of a batch, except those still needed elsewhere. A batch needs them until it has read them or
+// is deleted. If a crash prevents this, they are removed as orphans at the next start.
 func (e *Eraser) eraseInputs(ctx context.Context, r *Receipt, inputs []store.BatchInput) error {
 	var files []string
 	for _, in := range inputs {
-		if in.Place != "" && !filepath.IsAbs(in.Place) { // otherwise it is a person's own file
+		if in.Place != "" && !filepath.IsAbs(in.Place) { // otherwise it is someone's own file
 			files = append(files, in.Place)
 		}
 	}
@@ -96,7 +95,7 @@ func (e *Eraser) eraseInputs(ctx context.Context, r *Receipt, inputs []store.Bat
 	return e.eraseFrom(ctx, r, "", files)
 }
 
-// unwrite removes the output of commands for a check's batch, if it has one: the output contains the text too.
+// unwrite removes the output of commands for a check's batch, if any, since it contains the text too.
 func (e *Eraser) unwrite(ctx context.Context, task concordat.TaskID, dry bool) error {
 	if e.o.Batches == nil || dry {
 		return nil
@@ -112,7 +111,7 @@ func (e *Eraser) unwrite(ctx context.Context, task concordat.TaskID, dry bool) e
 	return err
 }
 
-// deleteRounds deletes the checks of a member in earlier rounds.
+// deleteRounds deletes a member's checks from earlier rounds.
 func (e *Eraser) deleteRounds(ctx context.Context, r *Receipt, b store.Batch, number int, latest concordat.TaskID) error {
 	for round := 1; round <= b.Round; round++ {
 		id := batch.TaskOf(b.ID, number, round)
@@ -126,7 +125,7 @@ func (e *Eraser) deleteRounds(ctx context.Context, r *Receipt, b store.Batch, nu
 	return nil
 }
 
-// leaveBatch removes the document of a check from the check's batch, if it has one.
+// leaveBatch removes a check's document from the check's batch, if any.
 func (e *Eraser) leaveBatch(ctx context.Context, r *Receipt, task concordat.TaskID) error {
 	id, number, err := e.o.Store.Batches.BatchOfTask(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -146,7 +145,7 @@ func (e *Eraser) leaveBatch(ctx context.Context, r *Receipt, task concordat.Task
 	return e.deleteMember(ctx, r, id, members[i])
 }
 
-// deleteMembers deletes documents of a batch with their checks.
+// deleteMembers deletes documents of a batch and their checks.
 func (e *Eraser) deleteMembers(ctx context.Context, r *Receipt, id string, names []concordat.DocumentID) error {
 	members, err := e.o.Store.Batches.BatchMembers(ctx, id)
 	if err != nil {
@@ -168,8 +167,8 @@ func (e *Eraser) deleteMembers(ctx context.Context, r *Receipt, id string, names
 	return nil
 }
 
-// deleteMember removes a document from a batch: its text from the index, its wording and name from the other documents' reports, regardless
-// of the policy for libraries, and its record from the store. The store comes last: until then the call can be repeated.
+// deleteMember removes a document from a batch: its text from the index, its wording and name from the reports of other documents,
+// regardless of the policy for libraries, and its record from the store. The store comes last; before that, the call can be repeated.
 func (e *Eraser) deleteMember(ctx context.Context, r *Receipt, id string, m store.BatchMember) error {
 	b, err := e.o.Store.Batches.Batch(ctx, id)
 	if err != nil {
@@ -202,8 +201,8 @@ func (e *Eraser) deleteMember(ctx context.Context, r *Receipt, id string, m stor
 	return e.o.Store.Batches.EraseBatchMember(ctx, id, m.Number, request)
 }
 
-// eraseFiles removes the submitted file of a batch's document, an archive with everything in it, and the output of commands for the batch,
-// which can be written again without the document.
+// eraseFiles removes the submitted file of a batch's document, or the whole archive, and the output of commands for the batch, which can
+// be regenerated without the document.
 func (e *Eraser) eraseFiles(ctx context.Context, r *Receipt, id string, m store.BatchMember) error {
 	inputs, err := e.o.Store.Batches.BatchInputs(ctx, id, false)
 	if err != nil {
@@ -222,7 +221,7 @@ func (e *Eraser) eraseFiles(ctx context.Context, r *Receipt, id string, m store.
 	return err
 }
 
-// leaveBatchIndex deletes a text from the index of a batch and its bytes from the disk.
+// leaveBatchIndex deletes a text from a batch's index and erases it from disk.
 func (e *Eraser) leaveBatchIndex(ctx context.Context, r *Receipt, id string, ref concordat.Ref) error {
 	if e.o.Batches == nil {
 		return nil
@@ -245,7 +244,7 @@ func (e *Eraser) leaveBatchIndex(ctx context.Context, r *Receipt, id string, ref
 	return err
 }
 
-// withoutMember returns the request of a batch without the data about one of its documents.
+// withoutMember returns a batch's request without the data about one of its documents.
 func withoutMember(request json.RawMessage, name string) (json.RawMessage, error) {
 	var j batch.Job
 	if err := json.Unmarshal(request, &j); err != nil {
@@ -259,7 +258,7 @@ func withoutMember(request json.RawMessage, name string) (json.RawMessage, error
 	j.Manifest = slices.DeleteFunc(j.Manifest, func(l batch.ManifestLine) bool { return batch.SameFile(l.File, name) })
 	delete(j.Faults, name)
 	if archive, _, inside := strings.Cut(name, "!/"); inside {
-		if l, ok := j.LeftOut[archive]; ok { // a lock file has the name of a document in its name
+		if l, ok := j.LeftOut[archive]; ok { // a lock file's name contains the name of a document
 			j.LeftOut[archive] = concordat.LeftOut{Count: l.Count}
 		}
 	}

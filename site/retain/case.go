@@ -14,21 +14,21 @@ import (
 	"concordat/store"
 )
 
-// CaseMove is a statement of this site about a shared case.
+// CaseMove is a move of this site in a shared case.
 type CaseMove struct {
-	State    concordat.CaseState // empty: as before
+	State    concordat.CaseState // empty for no change
 	Words    string              // message to the partner
-	Contact  string              // contact for the partner; empty if unchanged
+	Contact  string              // contact for the partner; empty for no change
 	Decision concordat.CaseDecision
 	Keep     bool // the decision deletes nothing
-	// After is the time from the decision to the deletion; 0 means at once.
+	// After is the time between decision and deletion; 0 means at once.
 	After time.Duration
 }
 
-// CaseTerms are the times, by decision, from the decision to the deletion of this site's document; 0 means at once.
+// CaseTerms are, for each decision, the time until this site's document is deleted; 0 means at once.
 type CaseTerms struct{ Accepted, Rejected, Withdrawn time.Duration }
 
-// Of returns the term for a decision.
+// Of returns the term that applies to a decision.
 func (t CaseTerms) Of(d concordat.CaseDecision) time.Duration {
 	switch d {
 	case concordat.Accepted:
@@ -62,10 +62,9 @@ func (m CaseMove) validate(was store.SharedCase) error {
 	return nil
 }
 
-// MoveCase records this site's position in a case, and informs the partner. A decision deletes the text of this site's document and its
-// fingerprints, unless the move keeps them: here at once or after a term, at the case's partner at once, and at other partners when the
-// text here is deleted. It can be called in any process of the site; the process that carries out the deletion informs the partner of
-// the receipt.
+// MoveCase records this site's position in a case and notifies the partner. A decision deletes the text and fingerprints of this site's
+// document, unless the move keeps them: here at once or after a term, at the case's partner at once, and at other partners when the text
+// here is deleted. It can be called in any process of the site; the process that performs the deletion sends the partner the receipt.
 func MoveCase(ctx context.Context, s *site.Site, db *store.DB, id concordat.CaseID, actor string, m CaseMove) (store.SharedCase, error) {
 	was, err := db.Cases.Case(ctx, id)
 	if err == nil {
@@ -134,7 +133,7 @@ func MoveCase(ctx context.Context, s *site.Site, db *store.DB, id concordat.Case
 	return db.Cases.Case(ctx, id)
 }
 
-// later returns now, or a millisecond after the previous move if that is later, since partners order moves by time in milliseconds.
+// later returns now, or a millisecond after the previous move if that is later: partners order moves by time in milliseconds.
 func later(now, before time.Time) time.Time {
 	if least := before.Add(time.Millisecond); !before.IsZero() && now.Before(least) {
 		return least
@@ -142,19 +141,19 @@ func later(now, before time.Time) time.Time {
 	return now
 }
 
-// caseTargets returns what a decision deletes: the text of a check with the documents made from it, or the document of a library. The last
-// target is the one that the case names.
+// caseTargets returns what a decision deletes: a check's text with the documents made from it, or a library document. The last target is
+// the one named in the case.
 func caseTargets(ctx context.Context, s *site.Site, db *store.DB, x store.SharedCase) ([]Target, error) {
 	if x.Side == store.AlertTold {
 		switch {
 		case x.Source.Document == "" && x.Handle != concordat.Handle{}:
-			return nil, nil // it is deleted
+			return nil, nil // already deleted
 		case !named(ctx, db, x.Source):
 			return nil, fmt.Errorf("case %s: %w: the alert does not name the document; keep it, or delete it by its name", x.ID,
 				concordat.ErrInvalid)
 		}
 		t := Target{Library: x.Source.Library, Documents: []concordat.DocumentID{x.Source.Document}}
-		if x.Work == store.CaseErase { // there is one receipt for both
+		if x.Work == store.CaseErase { // one receipt covers both
 			t.Questions = questionOf(x)
 		}
 		return []Target{t}, nil
@@ -186,7 +185,7 @@ func caseTargets(ctx context.Context, s *site.Site, db *store.DB, x store.Shared
 	return append(out, Target{Texts: []concordat.TaskID{x.Task}}), err
 }
 
-// named reports whether a document is in the catalogue.
+// named reports whether the catalogue contains a document.
 func named(ctx context.Context, db *store.DB, r concordat.Ref) bool {
 	if r.Document == "" {
 		return false
@@ -195,7 +194,7 @@ func named(ctx context.Context, db *store.DB, r concordat.Ref) bool {
 	return err == nil
 }
 
-// tellCase puts this site's position into the outbox.
+// tellCase adds this site's position to the outbox.
 func tellCase(ctx context.Context, tx *store.DB, x store.SharedCase) error {
 	n := &concordat.CaseNote{ID: x.ID, State: x.Own.State, Decision: x.Own.Decision, Contact: x.Own.Contact}
 	if x.Own.Receipt != "" {
@@ -207,7 +206,7 @@ func tellCase(ctx context.Context, tx *store.DB, x store.SharedCase) error {
 		Words: x.Own.Words, At: x.Own.At, Case: n})
 }
 
-// endQuestions ends the questions of a check at all partners that keep them.
+// endQuestions ends the questions of a check at all partners that store them.
 func endQuestions(ctx context.Context, tx *store.DB, task concordat.TaskID, at time.Time) error {
 	asks, err := tx.Asks.Asks(ctx, task)
 	for _, a := range asks {
@@ -220,23 +219,24 @@ func endQuestions(ctx context.Context, tx *store.DB, task concordat.TaskID, at t
 	return err
 }
 
-// maxCases bounds the cases worked on in one pass; the rest follow in the next.
+// maxCases is the maximum number of cases handled in one pass; the rest follow in the next one.
 const maxCases = 100
 
-// workCases carries out the work of cases: it deletes the data of partners that have decided, and informs partners of existing receipts.
+// workCases does the outstanding work for cases: it deletes the data of partners that have decided, and sends partners the receipts
+// issued.
 func (e *Eraser) workCases(ctx context.Context) error {
 	all, err := e.o.Store.Cases.ToDo(ctx, maxCases)
 	errs := []error{err}
 	for _, x := range all {
 		err := e.workCase(ctx, x)
-		if !errors.Is(err, concordat.ErrChanged) { // otherwise this is done the next time
+		if !errors.Is(err, concordat.ErrChanged) { // otherwise the next pass does this
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// sweepCases requests the deletion of documents whose term after a decision is over.
+// sweepCases requests the deletion of documents whose term after a decision has ended.
 func (e *Eraser) sweepCases(ctx context.Context, _ Retention, dry bool, out *Swept) error {
 	var errs []error
 	for after := int64(0); ; {
@@ -335,7 +335,7 @@ func questionOf(x store.SharedCase) []Question {
 	return []Question{{Partner: x.Partner, Job: hex.EncodeToString(x.Job[:]), Sentences: x.Questions}}
 }
 
-// deleteText deletes the text and the originals of a check but keeps its report.
+// deleteText deletes a check's text and originals but keeps its report.
 func (e *Eraser) deleteText(ctx context.Context, r *Receipt, id concordat.TaskID) error {
 	t, err := e.s.Options().Store.Checks.Task(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -364,7 +364,7 @@ func (e *Eraser) deleteText(ctx context.Context, r *Receipt, id concordat.TaskID
 			return err
 		}
 	}
-	if len(t.Request) == 0 { // a check from the command line keeps no request
+	if len(t.Request) == 0 { // a check from the command line has no stored request
 		if err := e.unwrite(ctx, id, false); err != nil {
 			return err
 		}

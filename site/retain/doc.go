@@ -1,5 +1,5 @@
-// Package retain deletes permanently, on request and by the rules of a site, and issues receipts.
+// Package retain deletes data permanently, on request and by a site's rules, and issues receipts.
 //
-// Start with erase.go, which follows one deletion; retain.go removes the bytes from the disk and sweeps by age. Package site removes a
-// document only from the index.
+// Start with erase.go, which follows one deletion; retain.go erases data from disk and sweeps by age. Package site only removes documents
+// from the index.
 package retain

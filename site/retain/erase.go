@@ -24,51 +24,51 @@ type CitedPolicy string
 
 // The policies.
 const (
-	CitedKeep     CitedPolicy = "keep"     // the evidence stays readable; the report says that the source is gone
-	CitedWithhold CitedPolicy = "withhold" // title, wording and name are removed; places, kinds and scores stay
+	CitedKeep     CitedPolicy = "keep"     // evidence remains readable; the report says that the source is gone
+	CitedWithhold CitedPolicy = "withhold" // title, wording and name are removed; places, kinds and scores remain
 )
 
-// Area is a place outside the index and the store that keeps data of checks, for example originals.
+// Area is a place outside the index and the store that contains data of checks, for example originals.
 type Area interface {
 	// Name returns the name used in a receipt's Place.
 	Name() string
-	// Erase removes everything that belongs to a deleted task, and the given originals, which no other task needs, and returns how many
-	// files it removed. It is durable on return and may be repeated.
+	// Erase removes everything that belongs to a deleted task, and the given originals, which no other task needs, and returns the number
+	// of files removed. It is durable on return and can be repeated.
 	Erase(ctx context.Context, id concordat.TaskID, originals []string) (int, error)
-	// Tidy removes orphans older than the given time. needed reports whether some task needs an original.
+	// Tidy removes orphans from before the given time. needed reports whether some task needs an original.
 	Tidy(ctx context.Context, before time.Time, needed func(hash string) (bool, error)) (int, error)
 }
 
-// Options of an Eraser. Store is required.
+// Options of an Eraser. Store is mandatory.
 type Options struct {
 	Store *store.DB
 	Areas []Area
-	// Batches is where batches store the texts of their documents, or nil if there are none.
+	// Batches provides access to the texts in batches, or is nil if there are none.
 	Batches Places
-	// Remains removes remains of interrupted work outside the areas. It is called before a deletion counts as done; it is nil if there
-	// can be no remains.
+	// Remains removes leftovers of interrupted work outside the areas. It is called before a deletion counts as complete; nil if
+	// leftovers are impossible.
 	Remains func() error
-	// Sign signs the result of Receipt.Sum, in its own form; if it is nil, receipts are not signed.
+	// Sign signs the result of Receipt.Sum, in a form of its choice; if nil, receipts are unsigned.
 	Sign   func(sum [32]byte) (json.RawMessage, error)
-	Cited  func() CitedPolicy // nil: CitedKeep
-	Logger *slog.Logger       // nil: nothing is logged
+	Cited  func() CitedPolicy // nil means CitedKeep
+	Logger *slog.Logger       // nil disables logging
 	// Answers maintains the fingerprint sets for partners, or is nil if there are none.
 	Answers *answer.Answerer
-	// OtherProcess reports whether another process of the site currently carries out deletions; this process then only requests them and
-	// waits. Nil means that no other process does.
+	// OtherProcess reports whether another process of the site is performing deletions; if so, this process only requests them and waits.
+	// Nil means that none is.
 	OtherProcess func() bool
 }
 
-// Eraser deletes permanently and issues receipts. It is safe for concurrent use, but only the process of a site that holds its index may
-// run one. A requested deletion is carried out even if the process ends in the middle: Sweep resumes it.
+// Eraser deletes data permanently and issues receipts. It is safe for concurrent use, but only the site's process that holds the index
+// can run one. A requested deletion is completed even if the process ends in the middle: Sweep resumes it.
 type Eraser struct {
 	s *site.Site
 	o Options
 
-	at sync.Mutex // held during a deletion
+	at sync.Mutex // locked during a deletion
 }
 
-// New returns an Eraser of the site.
+// New returns an Eraser for the site.
 func New(s *site.Site, o Options) *Eraser {
 	if o.Cited == nil {
 		o.Cited = func() CitedPolicy { return CitedKeep }
@@ -79,8 +79,8 @@ func New(s *site.Site, o Options) *Eraser {
 	return &Eraser{s: s, o: o}
 }
 
-// Ask records a requested deletion, and returns its id. It can be called in any process of the site. The notes become audit
-// entries, each with the id of the deletion.
+// Ask records a request for deletion, and returns its id. It can be called in any process of the site. The notes become audit entries,
+// each with the id.
 func Ask(ctx context.Context, s *site.Site, db *store.DB, actor, reason string, t Target, notes ...store.AuditNote) (string, error) {
 	if err := t.Validate(); err != nil {
 		return "", err
@@ -105,9 +105,9 @@ func Ask(ctx context.Context, s *site.Site, db *store.DB, actor, reason string, 
 	})
 }
 
-// Erase deletes and returns the receipt, with Done set if no byte is left within this process's reach. If it fails with
-// concordat.ErrUnavailable and Deleted is set, queries find nothing, but an unavailable machine still has bytes, and Resume continues when
-// it is back. The notes are as in Ask.
+// Erase deletes data and returns the receipt, with Done set if no byte remains within this process's reach. If it fails with
+// concordat.ErrUnavailable and Deleted is set, queries find nothing, but an unavailable machine still has the bytes; Resume continues
+// when it is back. For notes, see Ask.
 func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target, notes ...store.AuditNote) (*Receipt, error) {
 	id, err := Ask(ctx, e.s, e.o.Store, actor, reason, t, notes...)
 	if err != nil {
@@ -120,15 +120,15 @@ func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target, note
 	if r, err := e.await(ctx, id, enough); r != nil || err != nil {
 		return r, err
 	}
-	// A requested deletion is completed even if the caller gives up, since half a deletion would be worse.
+	// Once requested, a deletion is completed even if the caller gives up, since half a deletion would be worse.
 	return e.Run(context.WithoutCancel(ctx), id)
 }
 
-// bytesTime is how long Erase waits for another process to remove the bytes, once queries find nothing.
+// bytesTime is how long Erase waits for another process to erase the bytes once queries find nothing.
 const bytesTime = 5 * time.Second
 
-// Begin deletes until no query finds anything, and returns the receipt at that point. The next Resume removes the bytes. This takes a copy
-// of the index, and no one should have to wait for that on a page. The notes are as in Ask.
+// Begin deletes data until no query finds any, and returns the receipt at that point. The next Resume erases the bytes. That requires
+// copying the index, too slow for a user to wait for. For notes, see Ask.
 func (e *Eraser) Begin(ctx context.Context, actor, reason string, t Target, notes ...store.AuditNote) (*Receipt, error) {
 	id, err := Ask(ctx, e.s, e.o.Store, actor, reason, t, notes...)
 	if err != nil {
@@ -142,8 +142,8 @@ func (e *Eraser) Begin(ctx context.Context, actor, reason string, t Target, note
 	return e.delete(context.WithoutCancel(ctx), id)
 }
 
-// await waits while another process carries out a deletion, until it has progressed far enough, and returns the receipt, or nil if no other
-// process carries it out.
+// await waits while another process performs a deletion, until it has progressed far enough, and returns the receipt, or nil if no other
+// process performs it.
 func (e *Eraser) await(ctx context.Context, id string, enough func(store.ErasureState) bool) (*Receipt, error) {
 	for e.otherProcess() {
 		row, err := e.o.Store.Retention.Erasure(ctx, id)
@@ -163,7 +163,7 @@ func (e *Eraser) await(ctx context.Context, id string, enough func(store.Erasure
 	return nil, nil
 }
 
-// otherProcessPoll is the interval at which another process's deletion is checked.
+// otherProcessPoll is how often to check on another process's deletion.
 const otherProcessPoll = 200 * time.Millisecond
 
 func (e *Eraser) otherProcess() bool { return e.o.OtherProcess != nil && e.o.OtherProcess() }
@@ -183,7 +183,7 @@ func (e *Eraser) tidy(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Run carries out or resumes one requested deletion, and returns its receipt.
+// Run performs or resumes one requested deletion and returns its receipt.
 func (e *Eraser) Run(ctx context.Context, id string) (*Receipt, error) {
 	e.at.Lock()
 	defer e.at.Unlock()
@@ -194,7 +194,7 @@ func (e *Eraser) Run(ctx context.Context, id string) (*Receipt, error) {
 	return r, e.finish(ctx, r)
 }
 
-// Advance deletes until no query finds anything, but does not wait for the removal of bytes.
+// Advance continues all deletions until no query finds the data, without waiting for bytes to be erased.
 func (e *Eraser) Advance(ctx context.Context) error {
 	if e.otherProcess() {
 		return nil
@@ -212,7 +212,7 @@ func (e *Eraser) Advance(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Resume resumes every unfinished deletion, and returns how many it finished.
+// Resume resumes every unfinished deletion and returns how many it completed.
 func (e *Eraser) Resume(ctx context.Context) (int, error) {
 	if e.otherProcess() {
 		return 0, nil
@@ -232,7 +232,7 @@ func (e *Eraser) Resume(ctx context.Context) (int, error) {
 	for _, one := range open {
 		r, err := e.delete(ctx, one.ID)
 		if err != nil {
-			errs = append(errs, err) // the other deletions continue
+			errs = append(errs, err) // continue with the other deletions
 			continue
 		}
 		rs = append(rs, r)
@@ -240,8 +240,8 @@ func (e *Eraser) Resume(ctx context.Context) (int, error) {
 	return len(rs), errors.Join(append(errs, err, e.finish(ctx, rs...))...)
 }
 
-// delete carries a deletion out to the state deleted, in which no query finds anything. The receipt is stored before each
-// step, so that an interrupted call leaves nothing uncounted.
+// delete advances a deletion to state deleted, in which no query finds anything. It stores the receipt before each step, so that an
+// interruption leaves nothing uncounted.
 func (e *Eraser) delete(ctx context.Context, id string) (*Receipt, error) {
 	row, err := e.o.Store.Retention.Erasure(ctx, id)
 	if err != nil {
@@ -300,7 +300,7 @@ func (e *Eraser) step(ctx context.Context, r *Receipt, state store.ErasureState)
 	return e.o.Store.Retention.StepErasure(ctx, r.ID, state, b)
 }
 
-// deleteTask deletes one check with everything stored for it.
+// deleteTask deletes one check and everything stored for it.
 func (e *Eraser) deleteTask(ctx context.Context, r *Receipt, id concordat.TaskID) error {
 	if !slices.ContainsFunc(r.Tasks, func(x ErasedTask) bool { return x.Task == id }) {
 		files, err := e.o.Store.Retention.Originals(ctx, id)
@@ -355,7 +355,7 @@ func (e *Eraser) eraseFrom(ctx context.Context, r *Receipt, id concordat.TaskID,
 	return nil
 }
 
-// place adds items to a place of the receipt, and sets its state.
+// place adds items to a place in the receipt and sets the place's state.
 func (r *Receipt) place(name string, items int, state string) {
 	i := slices.IndexFunc(r.Places, func(p Place) bool { return p.Name == name })
 	if i < 0 {
@@ -366,7 +366,7 @@ func (r *Receipt) place(name string, items int, state string) {
 	r.Places[i].State = state
 }
 
-// deleteDocuments deletes the documents of the target, page by page.
+// deleteDocuments deletes the target's documents page by page.
 func (e *Eraser) deleteDocuments(ctx context.Context, r *Receipt, t Target) error {
 	if t.Library == "" {
 		return nil
@@ -444,7 +444,7 @@ func (e *Eraser) deletePart(ctx context.Context, r *Receipt, lib concordat.Libra
 	return e.leaveSets(ctx, r, lib)
 }
 
-// uncite removes title, wording and name of documents about to be deleted from a report.
+// uncite removes the title, wording and name of documents about to be deleted from a report.
 func (e *Eraser) uncite(ctx context.Context, policy CitedPolicy, task concordat.TaskID, lib concordat.LibraryID,
 	docs []concordat.DocumentID) error {
 	if policy != CitedWithhold {
@@ -472,7 +472,7 @@ func (e *Eraser) uncite(ctx context.Context, policy CitedPolicy, task concordat.
 	return e.s.Options().Store.Checks.PutResults(ctx, task, rows)
 }
 
-// leaveSets removes deleted documents from the fingerprint sets of partners.
+// leaveSets removes deleted documents from the fingerprint sets for partners.
 func (e *Eraser) leaveSets(ctx context.Context, r *Receipt, lib concordat.LibraryID) error {
 	if e.o.Answers == nil {
 		return nil

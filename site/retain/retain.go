@@ -15,8 +15,8 @@ import (
 	"concordat/store"
 )
 
-// finish removes the bytes of deleted data from the disk, once for all of the receipts, and issues the receipts. If a part of the index or
-// a fingerprint set cannot be reached, they stay open.
+// finish erases deleted data from disk, in one pass for all receipts, and issues the receipts. If part of the index or a fingerprint set
+// cannot be reached, the receipts remain open.
 func (e *Eraser) finish(ctx context.Context, rs ...*Receipt) error {
 	if len(rs) == 0 {
 		return nil
@@ -57,8 +57,8 @@ func (e *Eraser) finish(ctx context.Context, rs ...*Receipt) error {
 			}
 		}
 		public := *r
-		public.Reason = "" // free text, which the audit would keep forever
-		// The audit comes first: two entries after a crash are better than none.
+		public.Reason = "" // free text that the audit would keep forever
+		// The audit comes first: a duplicate entry after a crash is better than none.
 		if err := e.audit(ctx, r.Actor, "erased", public); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (e *Eraser) purgeIndexes(ctx context.Context, rs []*Receipt, indexed bool) 
 	return e.purgeSets(ctx, rs)
 }
 
-// purgeSets removes the bytes of deleted documents from the fingerprint sets of partners.
+// purgeSets erases deleted documents from the fingerprint sets for partners.
 func (e *Eraser) purgeSets(ctx context.Context, rs []*Receipt) error {
 	if e.o.Answers == nil {
 		return nil
@@ -128,49 +128,49 @@ func librariesOf(r *Receipt) (out []concordat.LibraryID) {
 	return out
 }
 
-// Retention is how long a site keeps data. Times count from the end of a check; 0 means forever.
+// Retention defines how long a site keeps data. Times are measured from the end of a check; 0 means forever.
 type Retention struct {
-	Reports   time.Duration // checks with everything that belongs to them
-	Texts     time.Duration // of submissions; see report.Withhold
-	Originals time.Duration // files as submitted
+	Reports   time.Duration // checks and everything that belongs to them
+	Texts     time.Duration // texts of submissions; see report.Withhold
+	Originals time.Duration // submitted files
 }
 
-// Swept is the outcome of a sweep; with dry, the expected one.
+// Swept is the result of a sweep, or the expected result with dry.
 type Swept struct {
-	Resumed   int `json:"resumed"`   // deletions requested earlier
-	Reports   int `json:"reports"`   // deleted, older than Retention.Reports
-	Texts     int `json:"texts"`     // of submissions, withheld
-	Originals int `json:"originals"` // checks whose originals were deleted
-	Documents int `json:"documents"` // of libraries, expired
-	Cases     int `json:"cases"`     // shared cases whose document is deleted because its term after the decision is over
-	Files     int `json:"files"`     // orphaned
-	Accounts  int `json:"accounts"`  // never used
-	// Receipts are the ids of deletions by the sweep.
+	Resumed   int `json:"resumed"`   // deletions requested earlier and resumed
+	Reports   int `json:"reports"`   // deleted checks, older than Retention.Reports
+	Texts     int `json:"texts"`     // withheld texts of submissions
+	Originals int `json:"originals"` // checks with deleted originals
+	Documents int `json:"documents"` // expired library documents
+	Cases     int `json:"cases"`     // shared cases whose document is deleted because its term after the decision has ended
+	Files     int `json:"files"`     // orphaned files
+	Accounts  int `json:"accounts"`  // accounts never used
+	// Receipts lists the ids of deletions by the sweep.
 	Receipts []string `json:"receipts"`
 }
 
 const (
 	sweepPage = 500
-	// orphanTime is the age from which a file counts as an orphan, since it takes people minutes to fill in a form.
+	// orphanTime is the minimum age of orphaned files: people can take minutes to fill in a form.
 	orphanTime = 24 * time.Hour
-	// UnjoinedTime is how long a name requested at a public site waits for its password.
+	// UnjoinedTime is how long a name requested at a public site is reserved while no password is set.
 	UnjoinedTime = time.Hour
-	// scrubTime bounds the wait for the store's log to be emptied after each check.
+	// scrubTime is the maximum time to wait, after each check, for the store's log to be emptied.
 	scrubTime = 5 * time.Second
-	// quotaTime is how long submissions are remembered for quotas.
+	// quotaTime is how long submissions are recorded for quotas.
 	quotaTime = 48 * time.Hour
 	// SweepActor is the actor of deletions under the site's rules.
 	SweepActor = "retention"
 )
 
-// Sweep deletes data that must no longer be kept, and resumes interrupted deletions. Repeating it has no further effect. With dry it only
+// Sweep deletes data that must no longer be kept and resumes interrupted deletions. Repeating it has no further effect. With dry, it only
 // counts.
 func (e *Eraser) Sweep(ctx context.Context, p Retention, dry bool) (*Swept, error) {
 	out := &Swept{Receipts: []string{}}
 	var errs []error
 	do := func(f func(context.Context, Retention, bool, *Swept) error) {
 		if ctx.Err() == nil {
-			errs = append(errs, f(ctx, p, dry, out)) // a failure with one kind of data does not stop the others
+			errs = append(errs, f(ctx, p, dry, out)) // a failure for one kind of data does not stop the others
 		}
 	}
 	do(e.sweepDocuments)
@@ -188,7 +188,7 @@ func (e *Eraser) Sweep(ctx context.Context, p Retention, dry bool) (*Swept, erro
 	return out, errors.Join(append(errs, ctx.Err())...)
 }
 
-// ask records a deletion under the site's rules; Resume carries it out.
+// ask records a deletion under the site's rules; Resume performs it.
 func (e *Eraser) ask(ctx context.Context, out *Swept, reason string, t Target) error {
 	id, err := Ask(ctx, e.s, e.o.Store, SweepActor, reason, t)
 	if err == nil {
@@ -197,7 +197,7 @@ func (e *Eraser) ask(ctx context.Context, out *Swept, reason string, t Target) e
 	return err
 }
 
-// pending returns the documents and tasks whose deletion was requested but has not begun.
+// pending returns the documents and tasks with a requested deletion that has not begun.
 func (e *Eraser) pending(ctx context.Context) (map[concordat.Ref]bool, map[concordat.TaskID]bool, error) {
 	open, err := e.o.Store.Retention.OpenErasures(ctx)
 	docs, tasks := map[concordat.Ref]bool{}, map[concordat.TaskID]bool{}
@@ -307,11 +307,11 @@ func (e *Eraser) sweepTasks(ctx context.Context, p Retention, dry bool, out *Swe
 	return nil
 }
 
-// thin removes the parts of a remaining check that are no longer kept.
+// thin removes the parts of a check that are no longer kept.
 func (e *Eraser) thin(ctx context.Context, p Retention, t store.Task, age time.Duration, dry bool, out *Swept) error {
 	var j site.Job
 	if json.Unmarshal(t.Request, &j) != nil {
-		return nil // from the command line, without a request
+		return nil // from the command line, without a stored request
 	}
 	text := j.HasText() || t.Cause.IsZero() && !j.NoStore
 	switch {
@@ -331,7 +331,7 @@ func (e *Eraser) thin(ctx context.Context, p Retention, t store.Task, age time.D
 	return nil
 }
 
-// Discard removes the text and the original of a check that has ended, and keeps its report.
+// Discard removes the text and the original of a finished check, and keeps its report.
 func (e *Eraser) Discard(ctx context.Context, id concordat.TaskID) error {
 	e.at.Lock()
 	defer e.at.Unlock()
@@ -349,12 +349,12 @@ func (e *Eraser) Discard(ctx context.Context, id concordat.TaskID) error {
 	ctx, cancel := context.WithTimeout(ctx, scrubTime)
 	defer cancel()
 	if _, err := e.o.Store.Purge(ctx, false); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return err // otherwise readers hold the log, and it is emptied the next time
+		return err // otherwise, readers are holding the log, which is emptied the next time
 	}
 	return nil
 }
 
-// discard removes the original of a check, and if text is set also its text, and reports whether there was any.
+// discard removes a check's original, and its text too if text is set, and reports whether it removed any.
 func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dry bool) (bool, error) {
 	changed := j.HasOriginals() || text && j.HasText()
 	if text {
@@ -374,7 +374,7 @@ func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dr
 	if err != nil {
 		return false, err
 	}
-	// The files come before the request, which names them, so that an interrupted call can find them again.
+	// The files come before the request, which lists them, so that they can be found again after an interruption.
 	var others []string
 	for _, f := range files {
 		shared, err := e.o.Store.Retention.OriginalShared(ctx, f, t.ID)
@@ -393,9 +393,9 @@ func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dr
 		j.Parts[i].File = ""
 	}
 	if text {
-		j.Text, j.LeftOut.Names = "", nil // the name of a lock file contains that of a document
+		j.Text, j.LeftOut.Names = "", nil // a lock file's name contains the name of a document
 		for i := range j.Parts {
-			j.Parts[i].Text = "" // their names are kept, as is that of the whole
+			j.Parts[i].Text = "" // keep their names, and that of the whole
 		}
 	}
 	request, err := json.Marshal(j)
@@ -412,7 +412,7 @@ func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dr
 	return true, e.audit(ctx, SweepActor, "discarded", map[string]any{"task": t.ID, "what": what, "files": others})
 }
 
-// withhold removes the text from the findings of a task, and ends its standing check, which has nothing left to compare; it reports whether
+// withhold removes the text from a task's findings, and ends its standing check, which has nothing left to compare; it reports whether
 // there was any text.
 func (e *Eraser) withhold(ctx context.Context, id concordat.TaskID, dry bool) (bool, error) {
 	defer e.s.HoldFindings()()
@@ -442,14 +442,14 @@ func (e *Eraser) sweepRest(ctx context.Context, _ Retention, _ bool, out *Swept)
 	n, err = e.o.Store.People.DeleteUnjoined(ctx, now.Add(-UnjoinedTime))
 	out.Accounts = n
 	errs = append(errs, err, e.o.Store.People.ForgetQuota(ctx, now.Add(-quotaTime)))
-	if purge := out.Texts > 0 && out.Resumed == 0; purge { // otherwise finish has already done it
+	if purge := out.Texts > 0 && out.Resumed == 0; purge { // otherwise finish has done it
 		_, err := e.o.Store.Purge(ctx, true)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// audit adds an entry about an action.
+// audit adds an entry for an action.
 func (e *Eraser) audit(ctx context.Context, actor, action string, detail any) error {
 	b, err := json.Marshal(detail)
 	if err != nil {

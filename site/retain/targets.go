@@ -6,29 +6,29 @@ import (
 	"concordat"
 )
 
-// Target names the data to delete. Missing tasks and documents are not an error.
+// Target specifies the data to delete. It is not an error if tasks or documents do not exist.
 type Target struct {
 	Tasks     []concordat.TaskID     `json:"tasks,omitempty"`
 	Library   concordat.LibraryID    `json:"library,omitempty"`
-	Documents []concordat.DocumentID `json:"documents,omitempty"` // of Library
-	// Whole deletes Library with all its documents.
+	Documents []concordat.DocumentID `json:"documents,omitempty"` // documents of Library
+	// Whole deletes Library and all its documents.
 	Whole bool `json:"whole,omitempty"`
-	// Texts are checks whose text and originals are deleted while their reports stay.
+	// Texts lists checks that lose their text and originals but keep their reports.
 	Texts []concordat.TaskID `json:"texts,omitempty"`
-	// Questions are partners' questions, which are deleted with their fingerprints.
+	// Questions lists partners' questions to be deleted with their fingerprints.
 	Questions []Question `json:"questions,omitempty"`
-	// Batches are deleted with the checks of their documents and with their own indexes.
+	// Batches are deleted with their indexes and the checks of their documents.
 	Batches []string `json:"batches,omitempty"`
 }
 
-// Question names a partner's question that waited for later documents.
+// Question identifies a partner's standing question.
 type Question struct {
 	Partner   concordat.SiteID `json:"partner"`
-	Job       string           `json:"job"`       // in hexadecimal
+	Job       string           `json:"job"`       // hexadecimal
 	Sentences int              `json:"sentences"` // number of standing sentences
 }
 
-// MaxTargets bounds the tasks and the documents of one deletion.
+// MaxTargets is the maximum number of tasks, and of documents, in one deletion.
 const MaxTargets = 10_000
 
 // Validate returns nil or an error that wraps concordat.ErrInvalid.

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// causesVersion is the first version of the schema in which causes are data. In earlier versions, task.cause and batch.cause contained
-// English.
+// causesVersion is the first schema version in which causes are structured data. In earlier versions, task.cause and batch.cause
+// contained English text.
 const causesVersion = 115
 
 // cause has the JSON form of store.Cause.
@@ -21,15 +21,15 @@ type cause struct {
 	Advice  string `json:"advice,omitempty"`
 }
 
-// causeCodes are the codes that an English cause could begin with, before a colon.
+// causeCodes lists the codes that could begin an English cause, before a colon.
 var causeCodes = []string{"no_text_layer", "empty", "encrypted", "damaged", "unsupported", "limit", "timeout", "crashed", "binary",
 	"encoding", "archive", "unreadable", "fault"}
 
-// memberCausesVersion is the first version of the schema in which batch_member.reason is data. In earlier versions, it contained English
-// text.
+// memberCausesVersion is the first schema version in which batch_member.reason is structured data. In earlier versions, it contained
+// English text.
 const memberCausesVersion = 116
 
-// migrateCauses turns English causes of tasks and batches into data.
+// migrateCauses converts English causes of tasks and batches to structured data.
 func migrateCauses(ctx context.Context, c Conn) error {
 	for _, table := range []string{"task", "batch"} {
 		if err := migrateColumn(ctx, c, table, "cause"); err != nil {
@@ -39,13 +39,13 @@ func migrateCauses(ctx context.Context, c Conn) error {
 	return nil
 }
 
-// migrateMemberCauses turns English reasons why members of batches could not be read into data.
+// migrateMemberCauses converts the English reasons why members of batches could not be read to structured data.
 func migrateMemberCauses(ctx context.Context, c Conn) error {
 	return migrateColumn(ctx, c, "batch_member", "reason")
 }
 
-// migrateColumn turns the English in a column into data. It converts equal texts at once: a column has far fewer texts than
-// rows.
+// migrateColumn converts the English texts in a column to structured data. It converts equal texts at once, because a column has far
+// fewer distinct texts than rows.
 func migrateColumn(ctx context.Context, c Conn, table, column string) error {
 	texts, err := Collect(ctx, c, func(s Scanner) (text string, err error) { return text, s.Scan(&text) },
 		`SELECT DISTINCT `+column+` FROM `+table+` WHERE `+column+` <> ''`)
@@ -64,7 +64,7 @@ func migrateColumn(ctx context.Context, c Conn, table, column string) error {
 	return nil
 }
 
-// readCause reads an English cause. A text in another form is kept whole as the detail.
+// readCause parses an English cause. A text in any other form becomes the detail as a whole.
 func readCause(s string) cause {
 	for _, f := range []struct {
 		code, form string
@@ -104,7 +104,7 @@ func values(n []int) (out []any) {
 	return out
 }
 
-// cutAdvice cuts off the parentheses at the end of a text, which may contain further parentheses.
+// cutAdvice splits off the parentheses at the end of a text, which can contain nested parentheses.
 func cutAdvice(s string) (rest, advice string) {
 	if !strings.HasSuffix(s, ")") {
 		return s, ""

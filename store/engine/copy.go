@@ -14,36 +14,36 @@ import (
 	"concordat"
 )
 
-// Copied is a table that CopyTo copied.
+// Copied is a table copied by CopyTo.
 type Copied struct {
 	Table string `json:"table"`
 	Rows  int64  `json:"rows"`
-	// Hash is the SHA-256 of all rows in order of key, in hexadecimal. It is the same in both stores, whatever their engines.
+	// Hash is the hexadecimal SHA-256 of all rows in key order. It is the same in both stores, whatever their engines.
 	Hash string `json:"hash"`
 }
 
-// Bounds of one statement that adds copied rows.
+// Limits on one statement that adds copied rows.
 const (
 	copyRows       = 500
-	copyParameters = 30_000  // SQLite takes 32,766, PostgreSQL 65,535
+	copyParameters = 30_000  // SQLite accepts 32,766, PostgreSQL 65,535
 	copyBytes      = 1 << 20 // or a single larger row
 )
 
-// Copy specifies how to copy a store; the zero value copies all of it.
+// Copy configures the copying of a store; the zero value copies all of it.
 type Copy struct {
-	// NoFiles leaves out the content of the files that the database keeps; see Files.
+	// NoFiles omits the content of files stored in the database; see Files.
 	NoFiles bool
-	// Report, if it is not nil, is called after each step with the table, the number of its rows copied so far, and the number of all its
-	// rows. It must be fast.
+	// Report, if not nil, is called after each step with the table, the number of its rows copied so far, and their total. It must be
+	// fast.
 	Report func(table string, rows, all int64)
 }
 
-// fileTables are the tables of the files that the database keeps.
+// fileTables lists the tables for files stored in the database.
 var fileTables = []string{"file", "file_part"}
 
-// CopyTo copies the store, as of one moment, to an empty store with any engine. It fails with concordat.ErrExists if that store is not
-// empty. On return, everything is copied or nothing. The copy is read back and compared row by row; if it differs, CopyTo fails with
-// concordat.ErrCorrupt.
+// CopyTo copies the store, as of one moment, to an empty store with any engine. If that store is not empty, it fails with
+// concordat.ErrExists. It copies either everything or nothing. CopyTo reads the copy back and compares it row by row; if it differs,
+// CopyTo fails with concordat.ErrCorrupt.
 func (db *DB) CopyTo(ctx context.Context, to *DB, o Copy) ([]Copied, error) {
 	report := o.Report
 	if report == nil {
@@ -56,7 +56,7 @@ func (db *DB) CopyTo(ctx context.Context, to *DB, o Copy) ([]Copied, error) {
 	return done, nil
 }
 
-// copyAll copies the state that asOf shows into to.
+// copyAll copies the state seen through asOf to into.
 func copyAll(ctx context.Context, asOf func(func(Conn) error) error, to *DB, o Copy,
 	report func(string, int64, int64)) (done []Copied, err error) {
 	err = to.Write(ctx, func(into Conn) error {
@@ -80,7 +80,7 @@ func copyAll(ctx context.Context, asOf func(func(Conn) error) error, to *DB, o C
 		if err != nil {
 			return err
 		}
-		for i, t := range tables { // only now that the other store's snapshot is no longer needed
+		for i, t := range tables { // only now is the other store's snapshot no longer needed
 			got, err := into.digest(ctx, t, nil)
 			if err == nil && got != done[i] {
 				err = fmt.Errorf("%w: %d rows with hash %s arrived of %d with %s", concordat.ErrCorrupt, got.Rows, got.Hash, done[i].Rows, done[i].Hash)
@@ -94,7 +94,7 @@ func copyAll(ctx context.Context, asOf func(func(Conn) error) error, to *DB, o C
 	return done, err
 }
 
-// copyable returns the tables of from. It fails unless into has the same tables and they are empty.
+// copyable returns the tables of from. It fails unless into has the same tables, all empty.
 func copyable(ctx context.Context, from, into Conn) ([]table, error) {
 	tables, err := from.d.tables(ctx, from)
 	if err != nil {
@@ -176,7 +176,7 @@ func copyTable(ctx context.Context, from, into Conn, t table, report func(string
 	return done, into.d.setNumbered(ctx, into, t, max(last, highest))
 }
 
-// digest reads all rows in the order of their keys and calls each with every row, unless each is nil.
+// digest reads all rows in key order and calls each, if not nil, with every row.
 func (c Conn) digest(ctx context.Context, t table, each func(values []any) error) (Copied, error) {
 	done := Copied{Table: t.name}
 	rows, err := c.q.QueryContext(ctx, `SELECT `+strings.Join(t.names(), ", ")+` FROM `+t.name+` ORDER BY `+strings.Join(t.key, ", "))
@@ -209,8 +209,8 @@ func (c Conn) digest(ctx context.Context, t table, each func(values []any) error
 	return done, rows.Err()
 }
 
-// addValue hashes a value: a byte for its kind, then the number in 8 bytes or the length in 8 bytes followed by the bytes. Numbers are
-// big-endian.
+// addValue hashes a value: a byte for its kind, then either the number in 8 bytes, or the length in 8 bytes followed by the bytes.
+// Numbers are big-endian.
 func addValue(h hash.Hash, v any) error {
 	var b [9]byte
 	var tail []byte

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// table is a table of the store as its engine describes it. All engines describe the same schema in the same way.
+// table is a table of the store as described by its engine. All engines describe the same schema in the same way.
 type table struct {
 	name    string
-	columns []column // in the order of creation
+	columns []column // in creation order
 	key     []string // columns of the primary key, in order
-	number  string   // the column that the engine numbers; empty: none
-	parents []string // tables that it refers to, in order of name
-	indexes []string // sorted: "unique (a, b)" or "(a, b)", with " partial" if there is a condition
+	number  string   // column numbered by the engine; empty if none
+	parents []string // referenced tables, ordered by name
+	indexes []string // sorted: "unique (a, b)" or "(a, b)", with " partial" appended if conditional
 }
 
 type column struct {
@@ -43,7 +43,7 @@ func describeIndex(unique, partial bool, columns []string) string {
 	return s
 }
 
-// byParents sorts tables so that each comes after the tables that it refers to, and by name if the order is still open.
+// byParents sorts tables so that each follows the tables it references, and by name otherwise.
 func byParents(ts []table) ([]table, error) {
 	slices.SortFunc(ts, func(a, b table) int { return strings.Compare(a.name, b.name) })
 	done := map[string]bool{}
@@ -138,7 +138,7 @@ func sqliteTable(ctx context.Context, c Conn, name string) (table, error) {
 	return t, nil
 }
 
-// sqliteNumbered also returns 0 for a table without AUTOINCREMENT, in which the highest number determines the next.
+// sqliteNumbered also returns 0 for a table without AUTOINCREMENT, where the highest number determines the next.
 func sqliteNumbered(ctx context.Context, c Conn, t table) (last int64, err error) {
 	err = c.Row(ctx, `SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)`, t.name).Scan(&last)
 	return last, err

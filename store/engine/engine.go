@@ -17,37 +17,34 @@ type DB struct {
 	writer *sql.DB // one connection: writers queue here instead of colliding in the engine
 	reader *sql.DB
 	busy   time.Duration
-	script Script // makes statements fail; nil: none fails
+	script Script // makes statements fail; nil if none should
 
-	// The following fields are for PostgreSQL.
+	// The following fields are used for PostgreSQL.
 
-	lock     int64     // advisory lock that each writing transaction takes; migrations take the next number
-	maxBytes int64     // maximum size of the tables; 0: no bound
-	measured time.Time // when their size was read; guarded by the writer's only connection
+	lock     int64     // advisory lock taken by each writing transaction; migrations take the next number
+	maxBytes int64     // maximum size of the tables; 0 for no limit
+	measured time.Time // when their size was last read; protected by the writer's only connection
 }
 
-// Options configure a database; the zero value has the defaults.
+// Options configure a database; the zero value selects the defaults.
 type Options struct {
-	// Now is the clock of leases and of the audit; nil: time.Now.
+	// Now is the clock for leases and the audit log; nil means time.Now.
 	Now func() time.Time
-	// MaxBytes bounds the size of the database file, rounded up to its pages of 4096 bytes; writes beyond it fail with
-	// concordat.ErrDiskFull. 0: no bound. PostgreSQL's tables are measured before a write, at most once a second, and may exceed the bound
-	// by the amount written in between.
+	// MaxBytes limits the size of the database file, rounded up to its pages of 4096 bytes; writes beyond it fail with
+	// concordat.ErrDiskFull. 0 means no limit. PostgreSQL's tables are measured before a write, at most once per second, and can exceed
+	// the limit by the amount written in between.
 	MaxBytes int64
-	// Password is the password of a database. If it is empty, the password in the address, in $PGPASSWORD or in the file $PGPASSFILE is
-	// used.
+	// Password is the database password. If it is empty, the password is taken from the address, $PGPASSWORD or the file $PGPASSFILE.
 	Password string
-	// Busy is how long a call waits for another process's write lock before it fails with
-	// concordat.ErrUnavailable; 0: 5 s.
+	// Busy is how long a call waits for another process's write lock before failing with concordat.ErrUnavailable; 0 means 5 s.
 	Busy time.Duration
 }
 
-// Open opens the SQLite file at path, and creates it (readable by its owner only) if it does not exist; its folder must exist.
-// A path for which [IsURL] holds is the address of a PostgreSQL database instead, which must exist, as must the schema of its
-// search_path; several processes, on several machines, may have it open. Older schemas are migrated. It fails with
-// concordat.ErrInvalid for a newer schema, naming both versions, and for a database of another program; with
-// concordat.ErrCorrupt for a damaged file; with concordat.ErrLocked if another process keeps it locked; with
-// concordat.ErrUnavailable if a server does not answer.
+// Open opens the SQLite file at path, creating it (readable only by its owner) if it does not exist; its folder must exist. A path that
+// satisfies [IsURL] is the address of a PostgreSQL database instead, which must exist, as must the schema in its search_path; several
+// processes, on several machines, can have it open. Older schemas are migrated. It fails with concordat.ErrInvalid for a newer schema,
+// naming both versions, or for another program's database; with concordat.ErrCorrupt for a damaged file; with concordat.ErrLocked if
+// another process keeps it locked; and with concordat.ErrUnavailable if a server does not answer.
 func (o Options) Open(ctx context.Context, path string) (*DB, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -66,15 +63,15 @@ func (o Options) Open(ctx context.Context, path string) (*DB, error) {
 	return db, nil
 }
 
-// Now returns the time by the clock of the options.
+// Now returns the current time of the configured clock.
 func (db *DB) Now() time.Time { return db.now() }
 
-// Close waits for running calls and closes the database. Calls after it fail.
+// Close waits for running calls and closes the database. Later calls fail.
 func (db *DB) Close() error {
 	return errors.Join(db.reader.Close(), db.writer.Close())
 }
 
-// A Conn runs statements written with ? placeholders, either within a transaction or each by itself.
+// A Conn runs statements written with ? placeholders, either within a transaction or each on its own.
 type Conn struct {
 	d *dialect
 	q queryer
@@ -88,7 +85,7 @@ type queryer interface {
 	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 }
 
-// Exec returns the number of rows the statement changed.
+// Exec returns the number of rows changed by the statement.
 func (c Conn) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	r, err := c.q.ExecContext(ctx, c.d.rebind(query), args...)
 	if err != nil {
@@ -102,12 +99,12 @@ func (c Conn) Row(ctx context.Context, query string, args ...any) *sql.Row {
 	return c.q.QueryRowContext(ctx, c.d.rebind(query), args...)
 }
 
-// Query runs a query. The caller closes the rows.
+// Query runs a query. The caller must close the rows.
 func (c Conn) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	return c.q.QueryContext(ctx, c.d.rebind(query), args...)
 }
 
-// Prepare returns a statement that the caller closes.
+// Prepare returns a statement that the caller must close.
 func (c Conn) Prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	return c.q.PrepareContext(ctx, c.d.rebind(query))
 }
@@ -124,8 +121,8 @@ func (db *DB) Read() Conn {
 	return Conn{db.d, q}
 }
 
-// Write runs f in one transaction, while no other process runs one: all of it is durable on return, or none of it happened. If
-// the connection breaks during the commit, the outcome is unknown, and the error says so.
+// Write runs f in one transaction, while no other process runs one: on return, either all of it is durable or none of it happened. If the
+// connection breaks during the commit, the outcome is unknown, and the error says so.
 func (db *DB) Write(ctx context.Context, f func(Conn) error) error {
 	if err := db.next(ctx); err != nil {
 		return err
@@ -134,7 +131,7 @@ func (db *DB) Write(ctx context.Context, f func(Conn) error) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // does nothing after Commit
+	defer tx.Rollback() // has no effect after Commit
 	if err := f(Conn{db.d, tx}); err != nil {
 		return err
 	}
@@ -147,7 +144,7 @@ func (db *DB) Write(ctx context.Context, f func(Conn) error) error {
 	return nil
 }
 
-// begin begins a transaction that writes. If the server is restarting, it waits, since nothing has happened yet.
+// begin begins a writing transaction. If the server is restarting, it waits, which is safe because nothing has happened yet.
 func (db *DB) begin(ctx context.Context) (tx *sql.Tx, err error) {
 	err = db.retry(ctx, func() error {
 		if tx, err = db.writer.BeginTx(ctx, nil); err != nil || db.d.begin == nil {
@@ -161,11 +158,11 @@ func (db *DB) begin(ctx context.Context) (tx *sql.Tx, err error) {
 	return tx, err
 }
 
-// ErrNoAnswer is wrapped by errors about a database server that does not answer. Such an error also names the server, so only
-// administrators may see it.
+// ErrNoAnswer is wrapped by errors about an unresponsive database server. Such an error also names the server, so only administrators can
+// be shown it.
 var ErrNoAnswer = fmt.Errorf("the database does not answer: %w", concordat.ErrUnavailable)
 
-// Fail adds the operation to err and, if there is one, a sentinel that callers can act upon. It returns nil for nil.
+// Fail adds the operation to err and, if there is one, a sentinel that callers can act on. It returns nil for nil.
 func (db *DB) Fail(err error, format string, args ...any) error {
 	if err == nil {
 		return nil

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Info describes the engine that keeps the store.
+// Info describes the engine of the store.
 type Info struct {
 	Name    string `json:"engine"` // SQLite or PostgreSQL
 	Version string `json:"version"`
 	Bytes   int64  `json:"bytes"` // size of tables and indexes
-	// Warnings describe conditions that an operator would want to change.
+	// Warnings describe conditions that an operator should change.
 	Warnings []string `json:"warnings"`
 }
 
-// maxSkew is how far the clocks of the machines may differ, since they decide when claims of checks end.
+// maxSkew is the maximum difference between the machines' clocks, which decide when claims of checks end.
 const maxSkew = 2 * time.Second
 
 // Info reads the engine's version, size and settings.

@@ -25,11 +25,11 @@ import (
 	"concordat"
 )
 
-// postgres keeps the store in one schema of a database: the one in the connection's search_path.
+// postgres stores the data in one schema of a database, the one in the connection's search_path.
 //
-// Its transactions that write run one after another, as SQLite's do, across all processes: each begins with an advisory lock,
-// so that what it reads cannot change before it commits. Statements run at READ COMMITTED, where each sees everything committed
-// before it. The alternative, SERIALIZABLE with retries, would require every caller to be repeatable (doc/design.md).
+// Its writing transactions run one after another across all processes, like SQLite's: each begins with an advisory lock, so that what it
+// reads cannot change before it commits. Statements run at READ COMMITTED, where each sees everything committed before it. The
+// alternative, SERIALIZABLE with retries, would require every caller to be repeatable (doc/design.md).
 var postgres = &dialect{
 	name:        "postgres",
 	goose:       goose.DialectPostgres,
@@ -48,12 +48,12 @@ var postgres = &dialect{
 	setNumbered: postgresSetNumbered,
 }
 
-// IsURL reports whether a place is the address of a PostgreSQL database; otherwise it is a file.
+// IsURL reports whether a place is the address of a PostgreSQL database rather than a file.
 func IsURL(place string) bool {
 	return strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://")
 }
 
-// Redacted returns a place without the password of its address, so that it may be shown.
+// Redacted removes the password from the address of a place, so that it can be displayed.
 func Redacted(place string) string {
 	if !IsURL(place) {
 		return place
@@ -91,12 +91,12 @@ func dollars(query string) string {
 }
 
 const (
-	// connectTime is how long connecting may take unless the address sets a limit.
+	// connectTime is how long connecting can take unless the address sets a limit.
 	connectTime = 10 * time.Second
-	// abandonedTime is how long a process may be silent before the server ends its transaction and so releases the lock that keeps all
-	// others from writing.
+	// abandonedTime is how long a process can be silent before the server ends its transaction, releasing the lock that keeps all others
+	// from writing.
 	abandonedTime = time.Minute
-	// keepaliveTime is how long a connection may be silent before the server checks whether the machine is still there.
+	// keepaliveTime is how long a connection can be silent before the server checks whether the machine is still there.
 	keepaliveTime = 30 * time.Second
 	// migrationTime is how long an opening process waits for another one to finish migrating.
 	migrationTime = 2 * time.Minute
@@ -106,7 +106,7 @@ const (
 func connectPostgres(ctx context.Context, place string, o Options) (*DB, error) {
 	config, err := pgx.ParseConfig(place)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the address cannot be read", concordat.ErrInvalid) // its text may hold the password
+		return nil, fmt.Errorf("%w: the address cannot be read", concordat.ErrInvalid) // its text can contain the password
 	}
 	if o.Password != "" {
 		config.Password = o.Password
@@ -129,7 +129,7 @@ func connectPostgres(ctx context.Context, place string, o Options) (*DB, error) 
 func postgresConnector(config *pgx.ConnConfig, o Options, write bool) driver.Connector {
 	c := config.Copy()
 	set := func(name, value string) {
-		if _, ok := c.RuntimeParams[name]; !ok { // the address overrides it
+		if _, ok := c.RuntimeParams[name]; !ok { // the address takes precedence
 			c.RuntimeParams[name] = value
 		}
 	}
@@ -149,13 +149,13 @@ func postgresConnector(config *pgx.ConnConfig, o Options, write bool) driver.Con
 		if !write {
 			return nil
 		}
-		// Acknowledged changes must survive a power cut, whatever the server's settings are for others.
+		// Acknowledged changes must survive a power failure, whatever the server's settings are for others.
 		_, err := conn.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`)
 		return err
 	}))
 }
 
-// int8Codec accepts bool for a column of integers, as 0 and 1, as SQLite does.
+// int8Codec accepts bool for integer columns, as 0 and 1, like SQLite.
 type int8Codec struct{ pgtype.Int8Codec }
 
 func (c int8Codec) PlanEncode(m *pgtype.Map, oid uint32, format int16, value any) pgtype.EncodePlan {
@@ -175,12 +175,12 @@ func (p boolPlan) Encode(value any, buf []byte) ([]byte, error) {
 	return p.next.Encode(n, buf)
 }
 
-// prepareSchema refuses a schema of another program, and otherwise migrates it while other processes wait.
+// prepareSchema refuses another program's schema, and otherwise migrates it while other processes wait.
 func (db *DB) prepareSchema(ctx context.Context) error {
 	if err := db.checkSchema(ctx); err != nil {
 		return err
 	}
-	tx, err := db.reader.BeginTx(ctx, nil) // the writer's only connection is for the migrations
+	tx, err := db.reader.BeginTx(ctx, nil) // the writer's only connection is needed for the migrations
 	if err != nil {
 		return err
 	}
@@ -196,8 +196,7 @@ func (db *DB) prepareSchema(ctx context.Context) error {
 	return db.migrate(ctx)
 }
 
-// checkSchema refuses a schema that another program created and a database that does not support all of Unicode, and sets
-// db.lock.
+// checkSchema refuses a schema created by another program and a database that does not support all of Unicode, and sets db.lock.
 func (db *DB) checkSchema(ctx context.Context) error {
 	var schema, mark sql.NullString
 	var encoding string
@@ -221,7 +220,7 @@ func (db *DB) checkSchema(ctx context.Context) error {
 	return nil
 }
 
-// measureTime is how often the size of the schema is measured.
+// measureTime is how often the schema's size is measured.
 const measureTime = time.Second
 
 func postgresBegin(ctx context.Context, db *DB, c Conn) error {
@@ -243,7 +242,7 @@ func postgresBegin(ctx context.Context, db *DB, c Conn) error {
 	return err
 }
 
-// postgresLost is false for requests that the server refuses and for a context that ended.
+// postgresLost is false for requests refused by the server and for a context that ended.
 func postgresLost(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
@@ -262,11 +261,11 @@ func postgresLost(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || err != nil && pgconn.SafeToRetry(err)
 }
 
-// postgresSentinel follows the codes of appendix A of PostgreSQL's manual.
+// postgresSentinel follows the codes in appendix A of PostgreSQL's manual.
 func postgresSentinel(err error) error {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {
-		if postgresLost(err) || errors.Is(err, context.DeadlineExceeded) { // a server that hangs does not answer
+		if postgresLost(err) || errors.Is(err, context.DeadlineExceeded) { // a hung server does not answer
 			return ErrNoAnswer
 		}
 		return nil
@@ -278,7 +277,7 @@ func postgresSentinel(err error) error {
 		return concordat.ErrNotFound
 	case "53100":
 		return concordat.ErrDiskFull
-	case "40001", "40P01", "55P03", "25006", "57014": // collided, deadlock, lock not obtained, a standby, stopped by the server
+	case "40001", "40P01", "55P03", "25006", "57014": // collision, deadlock, lock not obtained, a standby, stopped by the server
 		return concordat.ErrUnavailable
 	case "42501":
 		return concordat.ErrRefused
@@ -290,7 +289,7 @@ func postgresSentinel(err error) error {
 		return concordat.ErrUnavailable
 	case "22", "54": // a value, or a limit of the engine
 		return concordat.ErrInvalid
-	case "28": // about the account that connects
+	case "28": // problems with the account used to connect
 		return concordat.ErrRefused
 	case "XX":
 		return concordat.ErrCorrupt
@@ -301,8 +300,8 @@ func postgresSentinel(err error) error {
 	return nil
 }
 
-// postgresCheck reads every row, which detects damaged pages if the cluster has checksums, and looks for constraints that the
-// server has not validated.
+// postgresCheck reads every row, which detects damaged pages if the cluster has checksums, and looks for constraints that the server has
+// not validated.
 func postgresCheck(ctx context.Context, db *DB) error {
 	return db.asOf(ctx, func(c Conn) error {
 		var loose int
@@ -323,7 +322,7 @@ func postgresCheck(ctx context.Context, db *DB) error {
 	})
 }
 
-// postgresFrozen is a transaction that sees the database as it was at its first read.
+// postgresFrozen is a transaction that sees the database as of its first read.
 type postgresFrozen struct{ tx *sql.Tx }
 
 func postgresFreeze(ctx context.Context, reader *sql.DB) (frozen, error) {
@@ -338,7 +337,7 @@ func postgresFreeze(ctx context.Context, reader *sql.DB) (frozen, error) {
 	return postgresFrozen{tx}, nil
 }
 
-// copyTo writes a SQLite file. Submitted files are left out: a backup copies them separately.
+// copyTo writes a SQLite file. Submitted files are omitted: a backup copies them separately.
 func (s postgresFrozen) copyTo(ctx context.Context, path string) error {
 	to, err := connectSQLite(ctx, path, Options{Now: time.Now})
 	if err != nil {
@@ -351,9 +350,9 @@ func (s postgresFrozen) copyTo(ctx context.Context, path string) error {
 
 func (s postgresFrozen) close() error { return s.tx.Rollback() }
 
-// postgresPurge rewrites the tables, which removes deleted rows and unlinks the old files. Rows stay in the write-ahead log
-// until the server recycles it, in archives and standbys made from it, and in free blocks of the file system, so it never
-// reports that none is left.
+// postgresPurge rewrites the tables, which removes deleted rows and unlinks the old files. Rows remain in the write-ahead log until the
+// server recycles it, in archives and standbys based on it, and in free blocks of the file system, so it always reports that some can
+// remain.
 func postgresPurge(ctx context.Context, db *DB, whole bool) (bool, error) {
 	if !whole {
 		return false, nil
@@ -373,7 +372,7 @@ func postgresPurge(ctx context.Context, db *DB, whole bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// A checkpoint lets the server recycle its log; if the account may not request one, the bytes stay until the next.
+	// A checkpoint lets the server recycle its log; if the account is not allowed to request one, the bytes remain until the next.
 	if _, err := one.ExecContext(ctx, `CHECKPOINT`); err != nil && !errors.Is(postgresSentinel(err), concordat.ErrRefused) {
 		return false, err
 	}

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// retrying runs statements that change nothing, and repeats them if the connection broke.
+// retrying runs statements that change nothing, repeating them if the connection breaks.
 type retrying struct{ db *DB }
 
-// retryPause is the pause before the next attempt after the connection to the server broke.
+// retryPause is the delay before the next attempt after the connection to the server breaks.
 const retryPause = 100 * time.Millisecond
 
-// retry runs f until it no longer fails because of a lost connection, for at most Options.Busy. Each failure drops one
-// connection of the pool, so the first attempts follow without a pause, one for each connection that may have been lost.
+// retry runs f until it no longer fails because of a lost connection, for up to Options.Busy. Each failure drops one connection of the
+// pool, so the first attempts follow without a delay, one for each connection that could be lost.
 func (db *DB) retry(ctx context.Context, f func() error) error {
 	began := time.Now()
 	for try := 0; ; try++ {
@@ -44,7 +44,7 @@ func (p retrying) QueryContext(ctx context.Context, query string, args ...any) (
 
 func (p retrying) QueryRowContext(ctx context.Context, query string, args ...any) (r *sql.Row) {
 	_ = p.db.retry(ctx, func() error { r = p.db.reader.QueryRowContext(ctx, query, args...); return r.Err() })
-	return r // which contains its error
+	return r // whose error it contains
 }
 
 func (p retrying) PrepareContext(ctx context.Context, query string) (s *sql.Stmt, err error) {

@@ -5,21 +5,21 @@ import (
 	"database/sql"
 )
 
-// Script makes statements of a database fail at the points that a test chooses.
+// Script makes statements of a database fail at points chosen by a test.
 type Script interface {
-	// Next is called before each transaction that writes, before each statement outside of one, and before Purge. If it returns
-	// an error, the transaction, statement or Purge fails with it and does nothing.
+	// Next is called before each writing transaction, before each statement outside one, and before Purge. If it returns an error, the
+	// transaction, statement or Purge fails with it and does nothing.
 	Next(ctx context.Context) error
 }
 
-// Scripted returns the same database with statements that fail by a script. Close only one of the two.
+// Scripted returns the same database with statements that fail according to a script. Only one of the two must be closed.
 func (db *DB) Scripted(s Script) *DB {
 	scripted := *db
 	scripted.script = s
 	return &scripted
 }
 
-// next returns the error with which the next statement fails, or nil.
+// next returns the error for the next statement, or nil.
 func (db *DB) next(ctx context.Context) error {
 	if db.script == nil {
 		return nil
@@ -27,7 +27,7 @@ func (db *DB) next(ctx context.Context) error {
 	return db.script.Next(ctx)
 }
 
-// obeying runs statements that change nothing, unless the script of the database makes them fail.
+// obeying runs statements that change nothing, unless the database's script makes them fail.
 type obeying struct {
 	db *DB
 	q  queryer
@@ -49,7 +49,7 @@ func (o obeying) QueryContext(ctx context.Context, query string, args ...any) (*
 
 func (o obeying) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if err := o.db.next(ctx); err != nil {
-		ctx = ended{ctx, err} // a row can return its error in no other way
+		ctx = ended{ctx, err} // a row has no other way to return its error
 	}
 	return o.q.QueryRowContext(ctx, query, args...)
 }
@@ -61,7 +61,7 @@ func (o obeying) PrepareContext(ctx context.Context, query string) (*sql.Stmt, e
 	return o.q.PrepareContext(ctx, query)
 }
 
-// ended is a context that has ended with an error.
+// ended is a context that ended with an error.
 type ended struct {
 	context.Context
 	err error

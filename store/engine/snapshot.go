@@ -14,7 +14,7 @@ import (
 	"concordat"
 )
 
-// Snapshot is the state of the store at one moment; it can be copied while writers continue. It is for one goroutine.
+// Snapshot is the state of the store at one moment; it can be copied while writers continue. It must be used by only one goroutine.
 type Snapshot struct {
 	db    *DB
 	state frozen
@@ -26,7 +26,7 @@ type frozen interface {
 	close() error
 }
 
-// Snapshot returns the present state of the store in negligible time. Until Close, the log of the store keeps growing. It fails with
+// Snapshot returns the current state of the store in negligible time. The store's log keeps growing until Close is called. It fails with
 // concordat.ErrInvalid if the engine has its own means of copying.
 func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if db.d.freeze == nil {
@@ -39,8 +39,8 @@ func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) {
 	return &Snapshot{db, state}, nil
 }
 
-// CopyTo writes the state to a new file at path, which only its owner can read, and returns when it is on the disk. It fails with
-// concordat.ErrExists if path exists. After any other error, nothing is left at path. [Open] opens the copy.
+// CopyTo writes the state to a new file at path, which only its owner can read, and returns once it is on disk. If path exists, it fails
+// with concordat.ErrExists. After any other error, it leaves nothing at path. [Open] opens the copy.
 func (s *Snapshot) CopyTo(ctx context.Context, path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if os.IsExist(err) {
@@ -61,7 +61,7 @@ func (s *Snapshot) CopyTo(ctx context.Context, path string) error {
 	return nil
 }
 
-// Close releases the state. A second Close does nothing.
+// Close releases the state. Closing it again has no effect.
 func (s *Snapshot) Close() error {
 	if s.state == nil {
 		return nil
@@ -71,8 +71,8 @@ func (s *Snapshot) Close() error {
 	return err
 }
 
-// sqliteFrozen is a connection within a read transaction: in write-ahead mode it sees the database as it was at the
-// transaction's first read, and hinders no writer.
+// sqliteFrozen is a connection in a read transaction: in write-ahead mode, it sees the database as of the transaction's first read, and
+// does not block writers.
 type sqliteFrozen struct{ c *sql.Conn }
 
 func sqliteFreeze(ctx context.Context, db *sql.DB) (frozen, error) {
@@ -90,7 +90,7 @@ func sqliteFreeze(ctx context.Context, db *sql.DB) (frozen, error) {
 	return sqliteFrozen{c}, nil
 }
 
-// backupPages is the number of pages copied between two checks of the context.
+// backupPages is the number of pages copied between checks of the context.
 const backupPages = 2048
 
 // copyTo uses SQLite's backup interface, which reads within the open transaction (https://www.sqlite.org/c3ref/backup_finish.html).
@@ -116,7 +116,7 @@ func (s sqliteFrozen) copyTo(ctx context.Context, path string) (err error) {
 
 func (s sqliteFrozen) close() error {
 	// The connection is in a transaction, so it must not return to the pool.
-	_ = s.c.Raw(func(any) error { return driver.ErrBadConn }) // it returns the error just given
+	_ = s.c.Raw(func(any) error { return driver.ErrBadConn }) // returns the error passed to it
 	err := s.c.Close()
 	if errors.Is(err, sql.ErrConnDone) {
 		return nil

@@ -41,7 +41,7 @@ var sqlite = &dialect{
 	setNumbered: sqliteSetNumbered,
 }
 
-// sqliteSentinel follows the result codes of https://www.sqlite.org/rescode.html.
+// sqliteSentinel follows the result codes in https://www.sqlite.org/rescode.html.
 func sqliteSentinel(err error) error {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
@@ -70,7 +70,7 @@ func sqliteSentinel(err error) error {
 	return nil
 }
 
-// openSQLite opens the file at path and creates it if it does not exist.
+// openSQLite opens the file at path, creating it if it does not exist.
 func openSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -87,7 +87,7 @@ func openSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 	return connectSQLite(ctx, path, o)
 }
 
-// createSQLite creates a store with the present schema at path, unless another process is faster. Only the complete file appears at path;
+// createSQLite creates a store with the current schema at path, unless another process is faster. Only the complete file appears at path;
 // otherwise, processes that start together, or start after a crash, could find it without its schema and journal mode.
 func createSQLite(ctx context.Context, path string, o Options) error {
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".new-store-*") // only its owner can read it
@@ -107,8 +107,7 @@ func createSQLite(ctx context.Context, path string, o Options) error {
 	if err != nil {
 		return err
 	}
-	// The file is renamed without its log, so the log must be empty. Closing empties it too, but does not report
-	// a full disk.
+	// The file is renamed without its log, so the log must be empty. Closing empties it too, but does not report a full disk.
 	_, err = sqlitePurge(ctx, db, false)
 	if err = errors.Join(db.Fail(err, "prepare"), db.Close()); err != nil {
 		return err
@@ -118,15 +117,15 @@ func createSQLite(ctx context.Context, path string, o Options) error {
 		return nil
 	}
 	if _, gone := os.Lstat(path); err != nil && errors.Is(gone, fs.ErrNotExist) {
-		err = os.Rename(fresh, path) // for a file system without hard links
+		err = os.Rename(fresh, path) // for file systems without hard links
 	}
 	if err == nil {
-		err = syncFile(filepath.Dir(path)) // the name survives a power cut too
+		err = syncFile(filepath.Dir(path)) // ensures that the name survives a power failure too
 	}
 	return NoSpace(err)
 }
 
-// NoSpace adds concordat.ErrDiskFull to an error about a full disk or quota; it returns others, and nil, as they are.
+// NoSpace adds concordat.ErrDiskFull to an error about a full disk or quota; it returns other errors, and nil, unchanged.
 func NoSpace(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("%w: %w", concordat.ErrDiskFull, err)
@@ -156,7 +155,7 @@ func connectSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 	return db, nil
 }
 
-// prepareFile refuses a file of another program or a newer version, and otherwise migrates it.
+// prepareFile refuses a file from another program or a newer version, and otherwise migrates it.
 func (db *DB) prepareFile(ctx context.Context) error {
 	if err := db.checkOwner(ctx); err != nil {
 		return err
@@ -164,10 +163,10 @@ func (db *DB) prepareFile(ctx context.Context) error {
 	return db.migrate(ctx)
 }
 
-// checkOwner refuses a database that another program created.
+// checkOwner refuses a database created by another program.
 func (db *DB) checkOwner(ctx context.Context) error {
 	var id, tables int
-	// This is a single statement, so that it sees another process's first migration completely or not at all.
+	// This is a single statement, so that it sees another process's first migration entirely or not at all.
 	err := db.writer.QueryRowContext(ctx, `SELECT application_id,
 		(SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> ?)
 		FROM pragma_application_id`, versionTable).Scan(&id, &tables)
@@ -195,7 +194,7 @@ func newConnector(path string, o Options, write bool) connector {
 		"_foreign_keys": {"1"},
 	}
 	if write {
-		// FULL syncs the log at each commit, so an acknowledged change survives a power cut.
+		// FULL syncs the log at each commit, so that an acknowledged change survives a power failure.
 		q.Set("_journal_mode", "WAL")
 		q.Set("_synchronous", "FULL")
 		q.Set("_txlock", "immediate")
@@ -243,15 +242,15 @@ func sqliteCheck(ctx context.Context, db *DB) error {
 	return err
 }
 
-// sqlitePurge rewrites the whole file, without the pages and gaps that held deleted rows, and empties the write-ahead log, which contains
-// former states of pages.
+// sqlitePurge rewrites the whole file, without the pages and gaps left by deleted rows, and empties the write-ahead log, which contains
+// earlier versions of pages.
 func sqlitePurge(ctx context.Context, db *DB, whole bool) (bool, error) {
 	if whole {
 		if _, err := db.writer.ExecContext(ctx, `VACUUM`); err != nil {
 			return false, err
 		}
 	}
-	for { // a reader of a former state keeps the log in use as long as its query takes
+	for { // a reader of an earlier state keeps the log in use for the duration of its query
 		var busy, log, moved int
 		if err := db.writer.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &log, &moved); err != nil {
 			return false, err

@@ -13,27 +13,27 @@ import (
 	"concordat"
 )
 
-// SQLite continues with the intact part of its write-ahead log, up to the first frame with a wrong checksum. If a damaged or truncated log
-// contained acknowledged changes after that frame, they would be lost silently. The index of the log, in the file with the suffix -shm,
-// says how far changes were committed, because it is written after their frames are synced. It also says how far the changes have reached
-// the database file; without a log, all of them must have reached it. (https://www.sqlite.org/walformat.html)
+// SQLite continues with the intact part of its write-ahead log, up to the first frame with a wrong checksum. If a damaged or truncated
+// log contained acknowledged changes after that frame, they would be lost silently. The index of the log, in the file with suffix -shm,
+// records how far changes were committed, because it is written after their frames are synced. It also records how far changes have
+// reached the database file; without a log, all of them must have. (https://www.sqlite.org/walformat.html)
 
 const (
 	walHeader   = 32
 	frameHeader = 24
-	walMagic    = 0x377f0682 // and one more if its checksums are big-endian
+	walMagic    = 0x377f0682 // plus one if its checksums are big-endian
 	indexHeader = 48         // size of the header, which the index contains twice
 	indexFormat = 3007000
 )
 
-// logIndex is the part of a log's index that says how far the log goes.
+// logIndex is the part of a log's index that records how far the log goes.
 type logIndex struct {
 	frames uint32  // number of committed frames
-	stored uint32  // number of these that are in the database file
+	stored uint32  // how many of these are in the database file
 	salt   [8]byte // salt of the log
 }
 
-// readLogIndex reads the index of the log of a database; ok is false if there is no intact one.
+// readLogIndex reads the index of a database's log; ok is false if there is no intact one.
 func readLogIndex(path string) (x logIndex, ok bool, err error) {
 	f, err := os.Open(path + "-shm")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -42,7 +42,7 @@ func readLogIndex(path string) (x logIndex, ok bool, err error) {
 	if err != nil {
 		return x, false, err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // only read from
 	b := make([]byte, 2*indexHeader+4)
 	if _, err := io.ReadFull(f, b); err != nil {
 		return x, false, nil
@@ -58,7 +58,7 @@ func readLogIndex(path string) (x logIndex, ok bool, err error) {
 	return x, true, nil
 }
 
-// logChecksum continues a checksum with b, whose length is a multiple of 8.
+// logChecksum continues a checksum with b, whose length must be a multiple of 8.
 func logChecksum(order binary.ByteOrder, s1, s2 uint32, b []byte) (uint32, uint32) {
 	for ; len(b) >= 8; b = b[8:] {
 		s1 += order.Uint32(b) + s2
@@ -67,8 +67,8 @@ func logChecksum(order binary.ByteOrder, s1, s2 uint32, b []byte) (uint32, uint3
 	return s1, s2
 }
 
-// checkLog fails with concordat.ErrCorrupt if the write-ahead log of a database lacks changes that were committed. Other processes
-// may be writing.
+// checkLog fails with concordat.ErrCorrupt if the write-ahead log of a database lacks committed changes. Other processes can be writing
+// in the meantime.
 func checkLog(path string) error {
 	for range 20 {
 		x, ok, err := readLogIndex(path)
@@ -86,11 +86,11 @@ func checkLog(path string) error {
 		return fmt.Errorf("%w: %s-wal is gone, damaged or cut: of %d pages of acknowledged changes %d can be read; restore a backup, or remove %s-shm to go on without the others",
 			concordat.ErrCorrupt, name, x.frames, whole, name)
 	}
-	return nil // it keeps changing, so another process is able to read it
+	return nil // it keeps changing, so another process can read it
 }
 
-// wholeFrames returns how many frames of a log, at most x.frames, are intact and agree with its index. A log that does not belong to the
-// index, which a power cut may leave behind, counts as intact. If there is no log, the frames in the database file count.
+// wholeFrames returns how many frames of a log, up to x.frames, are intact and agree with its index. A log that does not belong to the
+// index, as a power failure can leave behind, counts as intact. Without a log, the frames in the database file count.
 func wholeFrames(path string, x logIndex) (uint32, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +99,7 @@ func wholeFrames(path string, x logIndex) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // only read from
 	h := make([]byte, walHeader)
 	if _, err := io.ReadFull(f, h); err != nil {
 		return 0, atEnd(err)

@@ -2,5 +2,5 @@ package clustering
 
 import "concordat/cmd/cli"
 
-// commands holds the state that the commands of this package share, for one site.
+// commands contains the state that this package's commands share, for one site.
 type commands struct{ *cli.Site }

@@ -1,3 +1,3 @@
-// Package clustering has the commands of a site on several machines: "concordat cluster". The work itself is done in packages cluster and
-// instance; this package has flags, messages and tables. Start with clustering.go.
+// Package clustering implements "concordat cluster", the commands for a site with several machines. The packages cluster and instance do
+// the actual work; this package contains flags, messages and tables. Start with clustering.go.
 package clustering

@@ -27,7 +27,7 @@ func (a *commands) clusterDrain() *cobra.Command {
 	return c
 }
 
-// drain stops or allows the placing of copies on a node, and starts the moves that follow.
+// drain starts or stops draining a node, and starts the resulting moves.
 func (a *commands) drain(ctx context.Context, w *instance.Observer, l *cluster.Layout, id coord.NodeID, drained, dry, wait bool) error {
 	m, ok := l.Members[id]
 	if !ok {

@@ -70,7 +70,7 @@ func (a *commands) clusterInit() *cobra.Command {
 	return c
 }
 
-// clusterKeys are the keys of the configuration about this machine's place in the cluster.
+// clusterKeys returns the configuration keys that define this machine's place in the cluster.
 func clusterKeys(url, node, zone, listen, address string) []byte {
 	b := fmt.Appendf(nil, "cluster:\n  coordinator: %q\n  node: %q\n  listen: %q\n", url, node, listen)
 	if zone != "" {

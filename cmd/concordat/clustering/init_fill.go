@@ -7,11 +7,11 @@ import (
 	"concordat/instance"
 )
 
-// A site of one machine that becomes the first node of a cluster has its documents in one index. The first serve moves them
-// into the shards before it answers, and removes that index, so that deleted documents do not remain in it. An interrupted move
+// When a site with a single machine becomes the first node of a cluster, its documents are in a single index. The first serve moves them
+// into shards before it answers requests, and then deletes the old index, so that no deleted documents survive in it. An interrupted move
 // resumes at the next start.
 
-// tellFill announces what the first serve is going to do.
+// tellFill announces the work that the first serve is going to do.
 func tellFill(ctx context.Context, o *instance.Instance, a *commands) error {
 	if _, err := os.Stat(o.OneMachine()); err != nil {
 		return nil

@@ -22,11 +22,11 @@ import (
 	"concordat/instance/config"
 )
 
-// joining says where the new node runs.
+// joining specifies where the new node runs.
 type joining struct {
 	zone, listen, address string
-	store                 string // file of the store, if all nodes are on one machine
-	pages, partners       string // addresses other than the configuration's
+	store                 string // the file of the store, if all nodes are on one machine
+	pages, partners       string // addresses that differ from the configuration's
 }
 
 func (a *commands) clusterJoin() *cobra.Command {
@@ -76,12 +76,12 @@ func (a *commands) join(ctx context.Context, token string, j joining) error {
 	}
 	files, err := cluster.Join(ctx, filepath.Join(dir, instance.ClusterName), t, j.zone)
 	if err != nil {
-		return errors.Join(err, os.RemoveAll(filepath.Join(dir, instance.ClusterName))) // it was empty
+		return errors.Join(err, os.RemoveAll(filepath.Join(dir, instance.ClusterName))) // it was empty before
 	}
 	if err := settle(dir, files, t.Node, j); err != nil {
 		return err
 	}
-	// Report a missing file here, before the first serve does.
+	// Report a missing file now, not when serve first starts.
 	if err := a.With(ctx, instance.StoreOnly, func(*instance.Instance) error { return nil }); err != nil {
 		return fmt.Errorf("this machine is node %s, but cannot open the site's store yet; fix that before concordat serve: %w", t.Node, err)
 	}
@@ -92,7 +92,7 @@ func (a *commands) join(ctx context.Context, token string, j joining) error {
 	return nil
 }
 
-// settle writes what a node needs, its configuration last.
+// settle writes the files that a node needs, with its configuration last.
 func settle(dir string, files map[string][]byte, node coord.NodeID, j joining) error {
 	conf, ok := files[instance.ConfigName]
 	if !ok {
@@ -124,7 +124,7 @@ func settle(dir string, files map[string][]byte, node coord.NodeID, j joining) e
 	return keyfile.Replace(filepath.Join(dir, instance.ConfigName), conf)
 }
 
-// nodeConfig returns the site's configuration with this node's place in it.
+// nodeConfig returns the site's configuration with the settings for this node.
 func nodeConfig(dir string, conf []byte, files map[string][]byte, node coord.NodeID, j joining) ([]byte, error) {
 	coordinator, err := config.Text(conf, "cluster.coordinator")
 	if err != nil {
@@ -151,7 +151,7 @@ func nodeConfig(dir string, conf []byte, files map[string][]byte, node coord.Nod
 	return config.ForNode(conf, set)
 }
 
-// coordinatorHere returns the address with the paths of the files in this folder.
+// coordinatorHere returns the address with file paths replaced by those in this folder.
 func coordinatorHere(address, dir string, files map[string][]byte) string {
 	place, query, more := strings.Cut(address, "?")
 	q, err := url.ParseQuery(query)
@@ -166,12 +166,12 @@ func coordinatorHere(address, dir string, files map[string][]byte) string {
 	return place + "?" + q.Encode()
 }
 
-// FileStoreAdvice says what to do if the store is a file.
+// FileStoreAdvice returns advice for a store that is a file.
 func FileStoreAdvice(path string) string {
 	return fmt.Sprintf("the site's store is the file %s of one machine: nodes of other machines need it in PostgreSQL. Make a database, "+
 		"stop concordat serve, run concordat store copy --to postgres://USER@HOST/DATABASE, set store.url, and start again", path)
 }
 
-// NamedFiles are the entries of config.Files that have their own key.
+// NamedFiles maps the entries of config.Files that have their own key to that key.
 var NamedFiles = map[string]string{"report.certificate": "report-certificate.pem", "report.key": "report-key.pem",
 	"store.password_file": "store-password"}

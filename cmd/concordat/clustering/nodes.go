@@ -12,12 +12,12 @@ import (
 	"concordat/instance"
 )
 
-// A node's relation to the others: its membership, its certificate, and its service manager.
+// A node's membership, certificate, and service manager.
 
-// completeTime is how long a shell waits for the names of nodes.
+// completeTime is the maximum time that a shell waits for node names.
 const completeTime = 3 * time.Second
 
-// completeNodes completes names of nodes in argument number first and all later ones.
+// completeNodes completes node names, from argument number first onwards.
 func (a *commands) completeNodes(first int) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), completeTime)

@@ -15,10 +15,10 @@ import (
 	"concordat/instance"
 )
 
-// To move copies, commands change the wanted nodes in a shard's state, and the shard's master carries out the moves.
-// After an interruption it continues.
+// To move copies, commands change the wanted nodes in a shard's state, and the shard's master performs the moves. After an interruption,
+// the master resumes.
 
-// plan is the list of changes of a command.
+// plan contains the changes that a command makes.
 type plan map[concordat.ShardID][]coord.NodeID
 
 func moveFlags(c *cobra.Command, dry, wait *bool) {
@@ -26,7 +26,7 @@ func moveFlags(c *cobra.Command, dry, wait *bool) {
 	c.Flags().BoolVar(wait, "wait", false, "wait until it is done, showing progress")
 }
 
-// balance returns where the copies should be.
+// balance returns the balanced placement of copies.
 func balance(w *instance.Observer, l *cluster.Layout) plan {
 	now := make([][]coord.NodeID, l.Shards)
 	for i := range now {
@@ -41,7 +41,7 @@ func balance(w *instance.Observer, l *cluster.Layout) plan {
 	return p
 }
 
-// carryOut changes the wanted nodes and, if asked, waits until the copies are there.
+// carryOut changes the wanted nodes and, if requested, waits until the copies have moved.
 func (a *commands) carryOut(ctx context.Context, w *instance.Observer, p plan, dry, wait bool) error {
 	if len(p) == 0 {
 		a.Say("nothing needs to be moved")
@@ -59,7 +59,7 @@ func (a *commands) carryOut(ctx context.Context, w *instance.Observer, p plan, d
 			continue
 		}
 		err := cluster.SetReplicas(ctx, w, id, p[id])
-		for errors.Is(err, coord.ErrStale) { // its master changed something else
+		for errors.Is(err, coord.ErrStale) { // its master has changed something else
 			err = cluster.SetReplicas(ctx, w, id, p[id])
 		}
 		if err != nil {

@@ -45,7 +45,7 @@ func (a *commands) renewCertificate(ctx context.Context, o *instance.Instance, v
 		return a.TellJSON(r)
 	}
 	err = instance.CallServing(ctx, o.Dir, "/renew", struct{}{}, &r)
-	if errors.Is(err, concordat.ErrUnavailable) { // no process serves here
+	if errors.Is(err, concordat.ErrUnavailable) { // nothing is serving here
 		if err = t.Renew(ctx, filepath.Join(o.Dir, instance.ClusterName), by); err == nil {
 			r.Ends, _ = t.Ends()
 		}

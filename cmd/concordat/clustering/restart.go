@@ -21,21 +21,21 @@ import (
 	"concordat/instance"
 )
 
-// Nodes restart one after the other: each hands over its leadership, ends, comes back and catches up before the next one
-// starts. An interrupted restart can begin again at any point.
+// Nodes restart one at a time: each hands over its leadership, stops, comes back and catches up before the next one restarts. An
+// interrupted restart can be repeated from any point.
 
-// rolling is a restart of several nodes.
+// rolling is a rolling restart.
 type rolling struct {
 	a       *commands
 	w       *instance.Observer
 	peers   *cluster.HTTPPeers
-	command string        // command that restarts a node; empty: its service manager does
-	to      string        // version that must come back; empty: any
+	command string        // the command that restarts a node; if empty, its service manager does
+	to      string        // the version expected after the restart; empty means any
 	wait    time.Duration // maximum time for each step
 	dry     bool
 }
 
-// rollStep is a line of --json.
+// rollStep is a line of the --json output.
 type rollStep struct {
 	Node    coord.NodeID        `json:"node"`
 	Step    string              `json:"step"` // plan, hand over, restart, catch up, done, skip
@@ -100,8 +100,7 @@ func (r *rolling) run(ctx context.Context, args []string) error {
 	})
 }
 
-// chosen returns the nodes ordered by how many shards they lead, fewest first, so that each leadership moves as seldom as
-// possible.
+// chosen returns the nodes in increasing order of the number of shards they lead, which minimizes the number of handovers.
 func (r *rolling) chosen(l *cluster.Layout, args []string) ([]coord.NodeID, error) {
 	var nodes []coord.NodeID
 	for _, a := range args {
@@ -136,7 +135,7 @@ func (r *rolling) chosen(l *cluster.Layout, args []string) ([]coord.NodeID, erro
 	return out, nil
 }
 
-// may returns an error for a restart that cannot succeed, before anything is done.
+// may returns an error if the restart cannot succeed, before anything is changed.
 func (r *rolling) may(nodes []coord.NodeID) error {
 	var errs []error
 	for _, n := range nodes {
@@ -206,7 +205,7 @@ func (r *rolling) one(ctx context.Context, n coord.NodeID) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.wait,
 		fmt.Errorf("not back and in sync within %v: look at its log, start it, and repeat the command: %w", r.wait, concordat.ErrUnavailable))
 	defer cancel()
-	// The node restarted before may hold the copies that this node's absence requires.
+	// The previously restarted node may have the copies that must be in sync before this one stops.
 	if err := r.until(ctx, func() bool { return r.spared(n) == nil }); err != nil {
 		return errors.Join(r.spared(n), err)
 	}
@@ -243,7 +242,7 @@ func (r *rolling) one(ctx context.Context, n coord.NodeID) error {
 		fmt.Sprintf("in sync after %.1f s", took.Seconds()))
 }
 
-// caughtUp reports whether all copies that the node should have are in sync and may lead.
+// caughtUp reports whether all copies that the node should have are in sync and eligible to lead.
 func (r *rolling) caughtUp(n coord.NodeID) bool {
 	for _, s := range r.w.Seen.Shards {
 		if slices.Contains(s.Replicas, n) && (!slices.Contains(s.ISR, n) || slices.Contains(s.Hold, n) || !r.w.Seen.Leads(s.State)) {
@@ -253,7 +252,7 @@ func (r *rolling) caughtUp(n coord.NodeID) bool {
 	return true
 }
 
-// until waits for a view that satisfies the condition.
+// until waits until the view satisfies the condition.
 func (r *rolling) until(ctx context.Context, pleases func() bool) error {
 	for !pleases() {
 		if err := r.w.Next(ctx); err != nil {
@@ -263,7 +262,7 @@ func (r *rolling) until(ctx context.Context, pleases func() bool) error {
 	return nil
 }
 
-// handOver makes other nodes lead what this node leads. It asks repeatedly, since a follower may be behind at first.
+// handOver makes other nodes lead the shards that this node leads. It retries, since followers can be behind at first.
 func (r *rolling) handOver(ctx context.Context, n coord.NodeID) error {
 	for {
 		led := r.led(n)
@@ -284,7 +283,7 @@ func (r *rolling) handOver(ctx context.Context, n coord.NodeID) error {
 	}
 }
 
-// allLed reports whether every shard that the node has a copy of has another master.
+// allLed reports whether each shard with a copy on this node has its master elsewhere.
 func (r *rolling) allLed(n coord.NodeID) bool {
 	for _, s := range r.w.Seen.Shards {
 		if (slices.Contains(s.ISR, n) || slices.Contains(s.Replicas, n)) && (!r.w.Seen.Leads(s.State) || s.ISR[0] == n) {
@@ -301,18 +300,18 @@ func (r *rolling) restart(ctx context.Context, n coord.Node) error {
 	c := exec.CommandContext(ctx, "sh", "-c", r.command)
 	c.Env = append(os.Environ(), "NODE="+string(n.ID), "ADDRESS="+n.Address, "ZONE="+n.Zone)
 	c.Stdout, c.Stderr = r.a.Stderr, r.a.Stderr
-	c.WaitDelay = time.Second // a service that the command left behind may hold its output
+	c.WaitDelay = time.Second // a background process started by the command may keep its output open
 	if err := c.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		return fmt.Errorf("%s: %w", r.command, err)
 	}
 	return nil
 }
 
-// giveBackTries is how often giveBack asks, once a second: a node that has just come back may not have caught up yet.
+// giveBackTries is the number of attempts of giveBack, one per second: a node that has just come back may not have caught up yet.
 const giveBackTries = 5
 
-// giveBack makes the first wanted node of each shard its leader again, as far as possible: otherwise the node that was
-// restarted last would lead nothing.
+// giveBack makes the first wanted node of each shard its leader again where possible. Otherwise the last node to restart would lead
+// nothing.
 func (r *rolling) giveBack(ctx context.Context) error {
 	had := len(r.astray())
 	for range giveBackTries {
@@ -321,7 +320,7 @@ func (r *rolling) giveBack(ctx context.Context) error {
 			break
 		}
 		for _, id := range astray {
-			// A master hands over to the first wanted node that has caught up with it.
+			// A master hands over to the first wanted node that has caught up.
 			if err := r.peers.Order(ctx, r.w.Seen.Live[r.w.Seen.Shards[id].ISR[0]], id, "stepdown"); err != nil {
 				return fmt.Errorf("return shard %s: %w", id, err)
 			}
@@ -341,7 +340,7 @@ func (r *rolling) giveBack(ctx context.Context) error {
 	return r.until(late, r.ledAll)
 }
 
-// astray returns the shards that are not led by their first wanted node although it could lead them.
+// astray returns the shards whose first wanted node could lead them but does not.
 func (r *rolling) astray() (out []concordat.ShardID) {
 	for _, id := range slices.Sorted(maps.Keys(r.w.Seen.Shards)) {
 		s := r.w.Seen.Shards[id]

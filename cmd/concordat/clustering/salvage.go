@@ -83,7 +83,7 @@ that concordat cluster status names.`,
 	return c
 }
 
-// exportedDocument is one line of the exported file.
+// exportedDocument is a line of the exported file.
 type exportedDocument struct {
 	Shard  concordat.ShardID `json:"shard"`
 	Folder string            `json:"folder"`
@@ -117,7 +117,7 @@ func (a *commands) exportAsides(cmd *cobra.Command, dir, file string) (err error
 	return nil
 }
 
-// asideOf returns a sentence that names this machine and the shards of copies that were put aside.
+// asideOf returns a sentence that names this machine and the shards whose copies were set aside.
 func asideOf(s cluster.NodeState) string {
 	var shards []string
 	for _, a := range s.Asides {

@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// statusTime bounds cluster status, whatever is down.
+	// statusTime is the maximum duration of cluster status, no matter what is down.
 	statusTime = 2 * time.Second
-	// nodesTime is the part of statusTime within which nodes must answer.
+	// nodesTime is the part of statusTime that nodes have to answer.
 	nodesTime = 700 * time.Millisecond
 )
 
@@ -64,7 +64,7 @@ neither this machine's server nor the coordinator answers.`,
 		}}
 }
 
-// nodeLine is the state of a node.
+// nodeLine describes the state of a node.
 type nodeLine struct {
 	Node    coord.NodeID `json:"node"`
 	Zone    string       `json:"zone,omitempty"`
@@ -72,9 +72,9 @@ type nodeLine struct {
 	Drained bool         `json:"drained,omitempty"`
 	Address string       `json:"address,omitempty"`
 	Free    uint64       `json:"free_bytes,omitempty"`
-	// Asked reports whether the node answered: Free is then current; otherwise it dates from the node's announcement.
+	// Asked reports whether the node answered. If it did, Free is current; otherwise Free is as old as the node's announcement.
 	Asked   bool   `json:"asked"`
-	Silent  string `json:"silent,omitempty"` // why it did not answer
+	Silent  string `json:"silent,omitempty"` // the reason why it did not answer
 	Version string `json:"version,omitempty"`
 	Masters int    `json:"masters"`
 	Copies  int    `json:"copies"`
@@ -118,7 +118,7 @@ func (a *commands) showCluster(st *instance.ClusterState) error {
 	return &cli.Exit{Code: cli.Failed, Err: errors.New(strings.Join(wrong, "\n"))}
 }
 
-// linesOf returns the nodes of the layout with what is known about each.
+// linesOf returns the nodes of the layout and their known state.
 func linesOf(st *instance.ClusterState, l *cluster.Layout) map[coord.NodeID]*nodeLine {
 	nodes := map[coord.NodeID]*nodeLine{}
 	for id, m := range l.Members {
@@ -160,7 +160,7 @@ func (a *commands) say(l *cluster.Layout, nodes map[coord.NodeID]*nodeLine, shar
 	}
 }
 
-// faults returns what is wrong, worst first.
+// faults returns the problems, most severe first.
 func faults(st *instance.ClusterState, nodes map[coord.NodeID]*nodeLine, shards []instance.ShardLine) []string {
 	var out []string
 	by := map[string]int{}
@@ -201,7 +201,7 @@ func faults(st *instance.ClusterState, nodes map[coord.NodeID]*nodeLine, shards 
 	return out
 }
 
-// hasOf returns how far each node's copy of the shard reaches.
+// hasOf returns the position that each node's copy of the shard has reached.
 func hasOf(id concordat.ShardID, nodes map[coord.NodeID]*nodeLine) string {
 	var out []string
 	for _, n := range slices.Sorted(maps.Keys(nodes)) {

@@ -36,7 +36,7 @@ the password of its database: protect it as carefully as those.`,
 		}}
 }
 
-// giveToken creates a token for the node and prints it.
+// giveToken creates and prints a token for the node.
 func (a *commands) giveToken(ctx context.Context, o *instance.Instance, w *instance.Observer, id coord.NodeID) error {
 	own, err := o.Trust()
 	if err != nil {
@@ -67,8 +67,7 @@ func (a *commands) giveToken(ctx context.Context, o *instance.Instance, w *insta
 	return nil
 }
 
-// notToJoin names the secrets of this machine that a new node does not get, because they are deliberately kept outside the
-// folder.
+// notToJoin names the secrets of this machine that are deliberately kept outside the folder, and that a new node therefore does not get.
 func notToJoin(o *instance.Instance) (out []string) {
 	if o.Config.Store.Password != "" {
 		out = append(out, "the password of the database is in the environment here: the other machine needs $"+config.StorePasswordEnv+" too")

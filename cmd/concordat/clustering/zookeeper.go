@@ -20,9 +20,9 @@ import (
 	"concordat/instance/config"
 )
 
-// Commands that show and set what the nodes of a site have in ZooKeeper.
+// Commands that show and change what a site's nodes store in ZooKeeper.
 
-// zookeeperFlags select the ZooKeeper.
+// zookeeperFlags selects the ZooKeeper ensemble.
 type zookeeperFlags struct {
 	servers              string
 	root, site           string
@@ -95,7 +95,7 @@ func (z *zookeeperFlags) options(a *commands) (zk.Options, error) {
 	return o, nil
 }
 
-// config reads the configuration of the site of --data.
+// config reads the configuration of the site in --data.
 func (z *zookeeperFlags) config(a *commands) (*config.Config, error) {
 	dir, err := a.Dir()
 	if err != nil {
@@ -108,7 +108,7 @@ func (z *zookeeperFlags) config(a *commands) (*config.Config, error) {
 	return c, nil
 }
 
-// with opens an observing session, and calls f with it and its first view.
+// with opens an observing session and calls f with the session and its first view.
 func (z *zookeeperFlags) with(ctx context.Context, a *commands, f func(context.Context, *zk.Session, coord.View) error) error {
 	o, err := z.options(a)
 	if err != nil {

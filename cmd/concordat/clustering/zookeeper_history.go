@@ -26,7 +26,7 @@ func (a *commands) clusterHistoryCommand(z *zookeeperFlags) *cobra.Command {
 				for _, p := range all {
 					var doc json.RawMessage
 					if json.Unmarshal(p.Data, &doc) != nil {
-						doc, _ = json.Marshal(string(p.Data)) // written by a program that used another form
+						doc, _ = json.Marshal(string(p.Data)) // written by a program that used a different format
 					}
 					if a.JSON {
 						err = a.Line(struct {

@@ -71,7 +71,7 @@ that version.`,
 	return c
 }
 
-// editSettings removes the named keys and adds the policies of the files.
+// editSettings removes the given keys and adds the policies from the files.
 func editSettings(s *instance.CentralSettings, unset []string, policies map[string]string, stdin io.Reader) error {
 	for _, k := range unset {
 		if l, ok := strings.CutPrefix(k, "library/"); ok {

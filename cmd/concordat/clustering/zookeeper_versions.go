@@ -12,7 +12,7 @@ import (
 	"concordat/instance"
 )
 
-// saveSettings saves next as the version after version.
+// saveSettings saves next as the successor of version.
 func (a *commands) saveSettings(ctx context.Context, s *zk.Session, version int64, next instance.CentralSettings) error {
 	if err := next.Validate(); err != nil {
 		return cli.Usage(err)

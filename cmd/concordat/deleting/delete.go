@@ -30,7 +30,7 @@ remains, such as backups.`,
 	return c
 }
 
-// Deletion returns a command that deletes what target names, with a reason and a receipt.
+// Deletion returns a command that deletes the target, with a reason and a receipt.
 func Deletion(s *cli.Site, use, short string, args cobra.PositionalArgs,
 	target func(ctx context.Context, o *instance.Instance, args []string) (retain.Target, error)) *cobra.Command {
 	a := &commands{s}
@@ -52,7 +52,7 @@ func Deletion(s *cli.Site, use, short string, args cobra.PositionalArgs,
 	return c
 }
 
-// erase deletes here, or asks the serving process to do so, and prints the receipt.
+// erase deletes here or through the serving process, and prints the receipt.
 func (a *commands) erase(ctx context.Context, o *instance.Instance, reason, file string, t retain.Target) error {
 	var r *retain.Receipt
 	var err error
@@ -74,12 +74,11 @@ func (a *commands) erase(ctx context.Context, o *instance.Instance, reason, file
 	return a.printReceipt(r, file)
 }
 
-// bytesTime is how long delete waits, once the text can no longer be found, for the bytes to be gone: a machine of the site may
-// be away.
+// bytesTime is the maximum time that delete waits for the bytes to be removed after the text has become unfindable: one of the site's
+// machines may be away.
 const bytesTime = 30 * time.Second
 
-// eraseServed requests a deletion and waits until the serving process has carried it out, except perhaps for the removal
-// of bytes.
+// eraseServed requests a deletion and waits until the serving process has completed it, except perhaps for the removal of bytes.
 func (a *commands) eraseServed(ctx context.Context, o *instance.Instance, reason string, t retain.Target) (*retain.Receipt, error) {
 	id, err := retain.Ask(ctx, o.Site, o.Store, cli.Operator(), reason, t)
 	if err != nil {

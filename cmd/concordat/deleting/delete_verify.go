@@ -13,7 +13,7 @@ import (
 	"concordat/site/retain"
 )
 
-// maxReceipt bounds a receipt to verify, in bytes.
+// maxReceipt is the maximum size in bytes of a receipt to verify.
 const maxReceipt = 64 << 20
 
 func (a *commands) deleteVerify() *cobra.Command {
@@ -54,7 +54,7 @@ site knows. With --document LIBRARY/ID it also checks that the receipt is about 
 	return c
 }
 
-// verifyReceipt returns nil if the site of the card signed the receipt.
+// verifyReceipt returns nil if the receipt was signed by the site of the cards.
 func verifyReceipt(r retain.Receipt, cards cli.Cards) error {
 	if len(r.Signature) == 0 {
 		return fmt.Errorf("the receipt is not signed: %w", concordat.ErrInvalid)
@@ -75,7 +75,7 @@ func verifyReceipt(r retain.Receipt, cards cli.Cards) error {
 	return nil
 }
 
-// names reports whether the receipt is about a document, given as LIBRARY/ID.
+// names reports whether the receipt covers a document, given as LIBRARY/ID.
 func names(r retain.Receipt, document string) bool {
 	for _, d := range r.Documents {
 		if d.Name == retain.NameOf(document) {

@@ -1,3 +1,3 @@
-// Package deleting has the commands that delete permanently and set retention: "concordat delete" and "concordat retention".
+// Package deleting implements the commands that delete permanently and set retention: "concordat delete" and "concordat retention".
 // Package site/retain does the work.
 package deleting

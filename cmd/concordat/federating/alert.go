@@ -21,7 +21,7 @@ matches a partner's check, an alert here shows what the partner was told.`,
 	return c
 }
 
-// standingAt returns the partners that hold the questions of a check, each once and in order.
+// standingAt returns the partners that hold the questions of a check, in order and without duplicates.
 func standingAt(ctx context.Context, o *instance.Instance, task concordat.TaskID) ([]concordat.SiteID, error) {
 	asks, err := o.Store.Asks.Asks(ctx, task)
 	if err != nil {

@@ -76,7 +76,7 @@ func (a *commands) printAlert(x store.Alert, names map[concordat.SiteID]string) 
 	return nil
 }
 
-// seenPart describes the part of a document of this site that a partner has seen.
+// seenPart describes the part of a document that a partner has seen.
 func seenPart(x store.Alert) string {
 	what := "something in " + string(x.Source.Library)
 	switch {

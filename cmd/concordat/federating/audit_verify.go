@@ -84,7 +84,7 @@ func (a *commands) verifyOwn(ctx context.Context, o *instance.Instance, files []
 	return a.verified(head, len(known), err)
 }
 
-// verified prints the outcome. If the chain is broken, the exit code is 1 and the message names the entry.
+// verified prints the outcome. If the chain is broken, the exit code is 1 and the message names the broken entry.
 func (a *commands) verified(head store.AuditHead, heads int, err error) error {
 	if err != nil {
 		if a.JSON {
@@ -99,7 +99,7 @@ func (a *commands) verified(head store.AuditHead, heads int, err error) error {
 	return nil
 }
 
-// readHeads reads the last line of each file as a head and checks it against the cards of its site.
+// readHeads reads the last line of each file as a head and checks it against the site's cards.
 func readHeads(files []string, cards []*crypto.Card) ([]store.AuditHead, error) {
 	var known []store.AuditHead
 	for _, file := range files {
@@ -134,10 +134,10 @@ func checkHead(h *crypto.Head, cards []*crypto.Card) error {
 	return err
 }
 
-// maxAuditLine bounds a line of an export, in bytes.
+// maxAuditLine is the maximum length in bytes of a line of an export.
 const maxAuditLine = 1 << 20
 
-// auditLines returns the lines of an export that are not empty.
+// auditLines returns the non-empty lines of an export.
 func auditLines(path string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		f, err := os.Open(path)
@@ -159,7 +159,7 @@ func auditLines(path string) iter.Seq2[[]byte, error] {
 	}
 }
 
-// verifyExport checks a partner's export.
+// verifyExport verifies a partner's export.
 func (a *commands) verifyExport(ctx context.Context, o *instance.Instance, file, of string, heads []string) error {
 	p, err := o.Partner(ctx, of)
 	if err != nil {
@@ -178,7 +178,7 @@ func (a *commands) verifyExport(ctx context.Context, o *instance.Instance, file,
 			a.Warn("%s has shown audits that contradict each other: entry %d, received %s", of, w.Seq, w.Heard.Local().Format(time.DateTime))
 		}
 	}
-	more, err := readHeads(append(heads, file), cards) // the export's own last line is signed too
+	more, err := readHeads(append(heads, file), cards) // the last line of the export itself is signed too
 	if err != nil {
 		return err
 	}

@@ -21,10 +21,10 @@ import (
 	"concordat/view"
 )
 
-// caseCommands are the commands for shared cases.
+// caseCommands contains the commands for shared cases.
 type caseCommands struct{ *cli.Site }
 
-// CaseCommand returns the command about cases that this site shares with partners.
+// CaseCommand returns the command for cases that this site shares with partners.
 func CaseCommand(s *cli.Site) *cobra.Command {
 	a := &caseCommands{s}
 	c := &cobra.Command{Use: "case", Short: "Settle cases that this site shares with a partner", Args: cobra.NoArgs,
@@ -76,7 +76,7 @@ func (a *caseCommands) caseShow() *cobra.Command {
 		}}
 }
 
-// theCase returns the case with the given number.
+// theCase returns the case with this number.
 func theCase(ctx context.Context, o *instance.Instance, number string) (store.SharedCase, error) {
 	id, err := concordat.ParseCaseID(number)
 	var x store.SharedCase
@@ -122,7 +122,7 @@ func (a *caseCommands) caseDecide() *cobra.Command {
 					return err
 				}
 				e := instance.Eraser(o, a.Signatures().Receipt, slog.New(slog.DiscardHandler))
-				for range 2 { // the deletion, then the notice to the partner about it
+				for range 2 { // first the deletion, then the notice to the partner
 					if _, err := e.Resume(cmd.Context()); err != nil {
 						return err
 					}

@@ -121,7 +121,7 @@ func (a *commands) disclosureShow() *cobra.Command {
 	}
 }
 
-// requestOf returns a request in the form that programs get.
+// requestOf returns a request in machine-readable form.
 func requestOf(ctx context.Context, o *instance.Instance, d store.Disclosure) (view.Request, error) {
 	names, err := partners.Names(ctx, o.Store)
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package federating has the commands about other sites: partners and invitations, federations, shares, mirrors, disclosures
-// and alerts. What they do is in packages partners and site; start with peer.go and share.go.
+// Package federating implements the commands about other sites: partners and invitations, federations, shares, mirrors, disclosures and
+// alerts. The packages partners and site do the work. Start with peer.go and share.go.
 package federating

@@ -56,7 +56,7 @@ func (a *commands) printSum(partner concordat.SiteID, s store.ShowingSum) error 
 		}{"sum", partner, s})
 	}
 	if s.Library == "" {
-		s.Library = "(submissions)" // sentences that were asked about there
+		s.Library = "(submissions)" // sentences that partners were asked about
 	}
 	a.Say("%-20s %-12s %6d documents %6d times %8d sentences %8d characters  %s to %s", s.Library, s.Form, s.Documents, s.Times,
 		s.Sentences, s.Characters,

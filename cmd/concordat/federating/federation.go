@@ -47,7 +47,7 @@ func (a *commands) showNamed(ctx context.Context, o *instance.Instance, id *cryp
 	return a.showFederation(id, m)
 }
 
-// newEpoch begins an epoch and says when members need an administrator's consent.
+// newEpoch begins an epoch and reports whether members need an administrator's consent.
 func (a *commands) newEpoch(ctx context.Context, o *instance.Instance, k *instance.Keystore, f string, overlap time.Duration, early bool,
 	action string, detail map[string]any) error {
 	id, err := partners.BeginEpoch(ctx, o, k, concordat.FederationID(f), overlap, early)

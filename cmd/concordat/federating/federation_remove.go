@@ -42,7 +42,7 @@ its secret is useful until --overlap has passed.`,
 					}
 					left, gone = slices.Delete(left, i, i+1), append(gone, p.Site)
 				}
-				// Save the membership first: from here on, the removed sites get no secret.
+				// Save the membership first, so that the removed sites get no more secrets.
 				if err := o.Store.Partners.Join(ctx, m.Federation, m.Leader, left...); err != nil {
 					return err
 				}

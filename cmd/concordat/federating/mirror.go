@@ -53,7 +53,7 @@ command to continue. The mirror of a library that its owner closed is deleted.`,
 	return c
 }
 
-// withMirrorName opens the site and calls f with the parts of SITE/LIBRARY.
+// withMirrorName opens the site and calls f with the two parts of SITE/LIBRARY.
 func (a *commands) withMirrorName(ctx context.Context, text string, f func(o *instance.Instance, who, lib string) error) error {
 	who, lib, ok := strings.Cut(text, "/")
 	if !ok || who == "" || lib == "" {

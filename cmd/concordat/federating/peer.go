@@ -28,7 +28,7 @@ each other by telephone or in person, and confirm (peer confirm).`,
 	return c
 }
 
-// shownPartner is a partner with its card and what it may ask.
+// shownPartner is a partner with its card and its permissions.
 type shownPartner struct {
 	view.Partner
 	URLs           []string     `json:"urls"`
@@ -133,7 +133,7 @@ func (a *commands) withPartner(ctx context.Context, who string, timeout time.Dur
 func (a *commands) completePartners(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	if len(args) == 0 {
-		_ = a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { // on an error there is nothing to complete
+		_ = a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { // after an error, there is nothing to complete
 			ps, err := o.Store.Partners.Partners(cmd.Context())
 			for _, p := range ps {
 				out = append(out, string(p.Site))

@@ -17,7 +17,7 @@ import (
 	"concordat/view"
 )
 
-// grantFlags say what an invitation opens.
+// grantFlags specifies what an invitation grants.
 type grantFlags struct {
 	libraries []string
 	level     string

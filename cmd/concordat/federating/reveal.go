@@ -19,7 +19,7 @@ import (
 	"concordat/site/ask"
 )
 
-// revealFlags are the flags of reveal.
+// revealFlags contains the flags of reveal.
 type revealFlags struct {
 	level, reason, contact string
 	deadline               time.Duration
@@ -67,7 +67,7 @@ or disappear.`,
 					return cli.Usagef("passage %s: want a number, as concordat report show prints it", n)
 				}
 			}
-			// This needs the index: places of leads are compared against the site's own documents.
+			// This needs the index, because places of leads are compared with the site's own documents.
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				return a.reveal(cmd.Context(), o, concordat.TaskID(args[0]), passages, leads, &f)
 			})
@@ -82,10 +82,10 @@ or disappear.`,
 	return c
 }
 
-// passageNumber matches a passage's number, for example 7 or 7b.
+// passageNumber matches a passage number such as 7 or 7b.
 var passageNumber = regexp.MustCompile(`^[1-9][0-9]*[a-z]*$`)
 
-// leadNumber matches the number of a partner's document that may say the same.
+// leadNumber matches the number of a partner's document that may make the same statement.
 var leadNumber = regexp.MustCompile(`^P[1-9][0-9]*$`)
 
 func (f *revealFlags) validate() error {
@@ -151,7 +151,7 @@ func (a *commands) reveal(ctx context.Context, o *instance.Instance, task concor
 	return errors.Join(errs...)
 }
 
-// leadsAtPartners returns the numbers of partners' documents that may say the same, by partner.
+// leadsAtPartners returns, by partner, the numbers of documents that may make the same statement.
 func leadsAtPartners(f *report.Findings, numbers []string) (map[concordat.SiteID][]string, error) {
 	out := map[concordat.SiteID][]string{}
 	for _, n := range numbers {
@@ -165,7 +165,7 @@ func leadsAtPartners(f *report.Findings, numbers []string) (map[concordat.SiteID
 	return out, nil
 }
 
-// refreshReveals asks again about the pending requests in the findings of a task.
+// refreshReveals polls the pending requests in a task's findings.
 func (a *commands) refreshReveals(ctx context.Context, o *instance.Instance, found *report.Findings, task concordat.TaskID,
 	f *revealFlags) error {
 	pending := map[concordat.SiteID]bool{}
@@ -200,8 +200,8 @@ func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 	return out
 }
 
-// atPartners returns, by partner, the indices of the passages in the findings that belong to the numbered evidence of their
-// report and whose sources a partner can show. What was shown or is pending is left out.
+// atPartners returns, by partner, the indices of the passages whose numbers are given and whose sources a partner can reveal. It omits
+// passages that are already revealed or pending.
 func (a *commands) atPartners(ctx context.Context, o *instance.Instance, f *report.Findings, numbers []string,
 	level concordat.Show) (map[concordat.SiteID][]int, error) {
 	rules, err := site.RulesInForce(ctx, o.Store, f.Task, o.Config.Report.Rules)
@@ -234,7 +234,7 @@ func (a *commands) atPartners(ctx context.Context, o *instance.Instance, f *repo
 	return out, nil
 }
 
-// printReveals prints the state of each request on a line of its own.
+// printReveals prints the state of each request on a separate line.
 func (a *commands) printReveals(task concordat.TaskID, ds []report.Disclosure) error {
 	for _, d := range ds {
 		if a.JSON {

@@ -17,7 +17,7 @@ import (
 	"concordat/view"
 )
 
-// AnswerCommands adds the commands about what partners are shown.
+// AnswerCommands adds the commands that control what partners see.
 func AnswerCommands(s *cli.Site, root *cobra.Command) {
 	a := &commands{s}
 	commandGroup(root, "library", "Create, list, change and delete collections of documents").
@@ -26,7 +26,7 @@ func AnswerCommands(s *cli.Site, root *cobra.Command) {
 	root.AddCommand(a.disclosureCommand())
 }
 
-// commandGroup returns the command of the given name below root, which it creates if missing.
+// commandGroup returns the command with this name under root, and creates it if necessary.
 func commandGroup(root *cobra.Command, name, short string) *cobra.Command {
 	for _, c := range root.Commands() {
 		if c.Name() == name {
@@ -39,7 +39,7 @@ func commandGroup(root *cobra.Command, name, short string) *cobra.Command {
 	return c
 }
 
-// shareFlags are the flags of share.
+// shareFlags contains the flags of share.
 type shareFlags struct {
 	with, level, outline, embargo, expires, contact string
 	purposes                                        []string
@@ -48,8 +48,8 @@ type shareFlags struct {
 	edges, ship, standing, excludeAuthors, leads    bool
 }
 
-// partnerSite returns the identity of a partner by its name, or its identity in any form. A site that is not a partner yet is
-// accepted by identity: nothing reaches it until it is one.
+// partnerSite returns the identity of a partner, given by name or by its identity in any form. It accepts the identity of a site that is
+// not a partner yet: nothing reaches the site until it becomes one.
 func partnerSite(ctx context.Context, o *instance.Instance, text string) (site concordat.SiteID, known bool, err error) {
 	p, err := o.Partner(ctx, text)
 	var unknown *instance.UsageError
@@ -150,7 +150,7 @@ func (f *shareFlags) add(c *cobra.Command) {
 	fs.StringVar(&f.contact, "contact", "", "contact for the partner's people")
 }
 
-// noOutline is the flag's value for no outlines.
+// noOutline is the flag value for no outlines.
 const noOutline = "none"
 
 // addOutline adds the flag for the form in which matching documents are shown.
@@ -161,7 +161,7 @@ func addOutline(c *cobra.Command, to *string) {
 		[]string{concordat.OutlineWords, concordat.OutlineFingerprints, noOutline}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// outlineForm returns the form that a rule stores for a value of the flag.
+// outlineForm converts a flag value to the form that a rule stores.
 func outlineForm(word string) string {
 	if word == noOutline {
 		return ""
@@ -169,7 +169,7 @@ func outlineForm(word string) string {
 	return word
 }
 
-// share returns the share as changed by the flags.
+// share returns the share with the flags applied.
 func (f *shareFlags) share(cmd *cobra.Command, o *instance.Instance, lib concordat.LibraryID, with concordat.SiteID) (store.Share, error) {
 	if err := site.CheckName(string(with)); err != nil {
 		return store.Share{}, cli.Usage(err)
@@ -218,7 +218,7 @@ func (f *shareFlags) share(cmd *cobra.Command, o *instance.Instance, lib concord
 	return x, f.words(given, r)
 }
 
-// words applies the flags whose values are words or dates.
+// words applies the flags that take words or dates.
 func (f *shareFlags) words(given func(string) bool, r *store.ShareRule) (err error) {
 	if given("level") {
 		r.Level = concordat.Show(f.level)
@@ -248,7 +248,7 @@ func (f *shareFlags) words(given func(string) bool, r *store.ShareRule) (err err
 	return err
 }
 
-// printShare prints one share, with the defaults filled in.
+// printShare prints a share, with the defaults filled in.
 func (a *commands) printShare(x store.Share) error {
 	r := x.Rule.Filled()
 	if a.JSON {

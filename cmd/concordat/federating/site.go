@@ -24,7 +24,7 @@ func SiteCommand(s *cli.Site) *cobra.Command {
 	return c
 }
 
-// rootSeed returns the root key of an exported file, or nil if the keystore has it.
+// rootSeed returns the root key from an exported file, or nil if the keystore has it.
 func (a *commands) rootSeed(id *crypto.Identity, path string) ([]byte, error) {
 	if path == "" {
 		if !id.HasRoot() {
@@ -35,7 +35,7 @@ func (a *commands) rootSeed(id *crypto.Identity, path string) ([]byte, error) {
 	return a.exportedRoot(path)
 }
 
-// exportedRoot returns the root key of an exported file.
+// exportedRoot returns the root key from an exported file.
 func (a *commands) exportedRoot(path string) ([]byte, error) {
 	b, err := keyfile.Bytes(path)
 	if err != nil {
@@ -56,7 +56,7 @@ func (a *commands) exportedRoot(path string) ([]byte, error) {
 	return crypto.UnlockRoot(b, s)
 }
 
-// showCard prints a card that was checked.
+// showCard prints a validated card.
 func (a *commands) showCard(c *crypto.Card) error {
 	if a.JSON {
 		return a.Line(map[string]any{"site": c.Site, "name": c.Name, "urls": c.URLs, "contact": c.Contact, "serial": c.Serial,

@@ -37,8 +37,8 @@ elsewhere. Later, give it to site card and site key rotate with --root FILE.`,
 	return c
 }
 
-// takeOutRoot removes the root key from the keystore. The card in force may have sealing keys for only three weeks, since it
-// was meant to be renewed weekly, so takeOutRoot first makes a final card with keys for its whole validity.
+// takeOutRoot removes the root key from the keystore. The current card may have sealing keys for only three weeks, since it was meant to
+// be renewed weekly. Therefore takeOutRoot first issues a final card with keys for its whole validity.
 func (a *commands) takeOutRoot(ctx context.Context, o *instance.Instance, k *instance.Keystore, seed []byte) error {
 	id, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) { return id.WithoutRoot(), nil })
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *commands) exportRoot(ctx context.Context, o *instance.Instance, k *inst
 	if err := keyfile.Replace(path, b); err != nil {
 		return err
 	}
-	// Read it back before the only other copy is removed.
+	// Read it back before removing the only other copy.
 	written, err := keyfile.Bytes(path)
 	if err != nil {
 		return err

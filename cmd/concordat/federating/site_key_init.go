@@ -53,7 +53,7 @@ of federations are lost: join each again, and begin a new epoch of those that th
 	return c
 }
 
-// keystoreSecret returns the secret for a keystore and the name of the file that contains it, which is empty for a passphrase.
+// keystoreSecret returns the secret for a keystore and the name of the file that contains it. The name is empty for a passphrase.
 func (a *commands) keystoreSecret(o *instance.Instance, keyFile string, passphrase bool, passphraseFile string) (crypto.Secret, string,
 	error) {
 	if passphrase {
@@ -100,7 +100,7 @@ func (a *commands) resumeKeys(ctx context.Context, o *instance.Instance, root st
 	return a.tellKeys(filepath.Join(o.Dir, instance.KeystoreName), id)
 }
 
-// warnKeyFile says that the other nodes of a site need the key file.
+// warnKeyFile warns that the other nodes of a site need the key file.
 func (a *commands) warnKeyFile(o *instance.Instance, keyFile string) {
 	if o.Clustered() && keyFile != "" && !a.JSON {
 		a.Warn("the other nodes need %s too: copy it to their folders, or start each with %s", keyFile, instance.KeyFileVariable)
@@ -139,7 +139,7 @@ func (a *commands) initKeys(ctx context.Context, o *instance.Instance, keyFile s
 	return nil
 }
 
-// tellKeys prints whose keys are in the keystore, and where it is.
+// tellKeys prints the keystore's owner and its path.
 func (a *commands) tellKeys(path string, id *crypto.Identity) error {
 	if a.JSON {
 		return a.Line(map[string]any{"site": id.Site(), "keystore": path})

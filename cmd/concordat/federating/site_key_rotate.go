@@ -77,7 +77,7 @@ func (a *commands) rotateKeys(ctx context.Context, o *instance.Instance, k *inst
 	return a.showCard(card)
 }
 
-// warnFederations names the federations whose secrets are still known to anyone who saw the keystore.
+// warnFederations names the federations whose secrets remain known to anyone who has seen the keystore.
 func (a *commands) warnFederations(ctx context.Context, o *instance.Instance, id *crypto.Identity) error {
 	ms, err := o.Store.Partners.Memberships(ctx)
 	if err != nil {

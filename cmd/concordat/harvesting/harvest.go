@@ -1,4 +1,4 @@
-// Package harvesting has the commands that harvest repositories and folders. Start from Command.
+// Package harvesting implements the commands that harvest repositories and folders. Start from Command.
 package harvesting
 
 import (
@@ -21,10 +21,10 @@ import (
 	"concordat/view"
 )
 
-// commands holds the state that the commands of this package share, for one site.
+// commands contains the state that this package's commands share, for one site.
 type commands struct{ *cli.Site }
 
-// Command returns concordat harvest.
+// Command returns "concordat harvest".
 func Command(s *cli.Site) *cobra.Command {
 	a := &commands{s}
 	c := &cobra.Command{Use: "harvest", Short: "Keep libraries filled from repositories and folders", Args: cobra.NoArgs,

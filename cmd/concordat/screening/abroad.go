@@ -22,18 +22,18 @@ import (
 	"concordat/site/ask"
 )
 
-// abroad asks other sites during a screening.
+// abroad queries other sites during a screening.
 type abroad struct {
 	options site.CheckOptions
 	names   map[concordat.SiteID]string
 	end     func()
 }
 
-// abroadAtOnce is how many texts are sent to partners at a time.
+// abroadAtOnce is the number of texts sent to partners concurrently.
 const abroadAtOnce = 4
 
-// openAbroad opens the partners of f, and the site's mirrors of them. It replaces the values of f.Partners with the
-// libraries that are asked, so that a changed catalogue makes a different screening.
+// openAbroad opens the partners in f and the site's mirrors of them. It replaces the values of f.Partners with the libraries to query, so
+// that a change in a catalogue leads to a different screening.
 func (a *commands) openAbroad(ctx context.Context, o *instance.Instance, f *screenFlags) (*abroad, error) {
 	c := partners.Comparison{Partners: f.Partners, Level: concordat.ShowMetadata, Purpose: f.Purpose, Deadline: f.deadline}
 	out := &abroad{names: map[concordat.SiteID]string{}}
@@ -51,7 +51,7 @@ func (a *commands) openAbroad(ctx context.Context, o *instance.Instance, f *scre
 			asked = append(asked, fmt.Sprintf("%s/%s of %s", p.Partner.Site(), l, p.Epoch))
 		}
 	}
-	// A mirror of a partner that was not selected is not used.
+	// Do not use a mirror of a partner that was not selected.
 	mine, err := wantedMirrors(ctx, o, a, f.Partners, out.options.Mirrors)
 	if err != nil {
 		end()
@@ -81,7 +81,7 @@ func (a *commands) openAbroad(ctx context.Context, o *instance.Instance, f *scre
 	return out, nil
 }
 
-// wantedMirrors returns the mirrors of libraries that values of --partner name.
+// wantedMirrors returns the mirrors of libraries named by values of --partner.
 func wantedMirrors(ctx context.Context, o *instance.Instance, a *commands, values []string,
 	all []site.MirroredLibrary) ([]site.MirroredLibrary, error) {
 	if len(all) == 0 {
@@ -108,17 +108,17 @@ func (x *abroad) close() {
 	}
 }
 
-// abroadUnit is a record of work.found: what partners answered about one text.
+// abroadUnit is a record of work.found with the partners' answers about one text.
 type abroadUnit struct {
 	Text      int                   `json:"text"`
 	Documents []ask.MatchedDocument `json:"documents,omitempty"`
-	Refused   []string              `json:"refused,omitempty"` // libraries that refuse permanently, with the reason
-	Hidden    bool                  `json:"hidden,omitempty"`  // something matches but is not shown
+	Refused   []string              `json:"refused,omitempty"` // libraries that permanently refuse, with the reason
+	Hidden    bool                  `json:"hidden,omitempty"`  // something matches but is not disclosed
 	Withheld  int                   `json:"withheld,omitempty"`
-	Sent      int                   `json:"sent,omitempty"` // number of sentences sent
+	Sent      int                   `json:"sent,omitempty"` // the number of sentences sent
 }
 
-// matchPartners asks partners about each text not asked about yet, and stops if a partner does not answer at the moment.
+// matchPartners queries partners about the remaining texts, and stops if a partner is temporarily unable to answer.
 func (s *screening) matchPartners(ctx context.Context) error {
 	done := map[int]*abroadUnit{}
 	err := s.work.found.replay(func(b []byte, _ int64) bool {
@@ -141,9 +141,9 @@ func (s *screening) matchPartners(ctx context.Context) error {
 			todo = append(todo, text)
 		}
 	}
-	var mu sync.Mutex // guards done
+	var mu sync.Mutex // protects done
 	var stop atomic.Bool
-	// If one question fails, wait for those under way, since they are already paid for.
+	// If one question fails, wait for the others, since they are already paid for.
 	g := new(errgroup.Group)
 	g.SetLimit(abroadAtOnce)
 	for _, text := range todo {
@@ -176,10 +176,10 @@ func (s *screening) matchPartners(ctx context.Context) error {
 	return s.takeAbroad(done)
 }
 
-// errLater means that a partner will answer later.
+// errLater means that a partner cannot answer yet.
 var errLater = errors.New("not now")
 
-// unfinished returns an error that says how many questions were asked.
+// unfinished returns an error that includes the number of questions asked.
 func (s *screening) unfinished(ctx context.Context, err error, done int) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -191,7 +191,7 @@ func (s *screening) unfinished(ctx context.Context, err error, done int) error {
 	return err
 }
 
-// askAbroad asks about one text.
+// askAbroad queries partners about one text.
 func (s *screening) askAbroad(ctx context.Context, text int) (*abroadUnit, error) {
 	body, err := s.body(text, nil)
 	if err != nil {
@@ -220,9 +220,9 @@ func (s *screening) askAbroad(ctx context.Context, text int) (*abroadUnit, error
 	return u, nil
 }
 
-// takeAbroad turns partners' answers into documents of the other side and into pairs.
+// takeAbroad converts partners' answers into documents of the other side and pairs.
 func (s *screening) takeAbroad(done map[int]*abroadUnit) error {
-	places := map[concordat.Ref]int{} // places of texts
+	places := map[concordat.Ref]int{} // the places of texts
 	refused := map[string]bool{}
 	for text := range s.texts[:len(s.texts):len(s.texts)] {
 		u := done[text]
@@ -276,7 +276,7 @@ func (s *screening) takeAbroad(done map[int]*abroadUnit) error {
 	return nil
 }
 
-// place returns where a document is, for people.
+// place returns the location of a document, for display.
 func (s *screening) place(site concordat.SiteID, lib concordat.LibraryID) string {
 	if site == "" {
 		return string(lib)

@@ -22,12 +22,12 @@ import (
 	"concordat/screen"
 )
 
-// printFile is a file of prints.
+// PrintFile is a file of prints.
 type PrintFile struct {
 	Path     string    `json:"path"`
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
-	bytes    int       // bytes in a print
+	bytes    int       // bytes per print
 }
 
 func (f *PrintFile) Prints() int { return int(f.Size / int64(f.bytes)) }
@@ -44,7 +44,7 @@ func OpenPrintFile(path string, bits int) (*PrintFile, error) {
 	return f, nil
 }
 
-// part yields the prints numbered [from, to) in chunks.
+// part yields the prints in [from, to) in chunks.
 func (f *PrintFile) part(from, to int) iter.Seq2[[]screen.Wide, error] {
 	return func(yield func([]screen.Wide, error) bool) {
 		in, err := os.Open(f.Path)
@@ -71,7 +71,7 @@ func (f *PrintFile) part(from, to int) iter.Seq2[[]screen.Wide, error] {
 	}
 }
 
-// narrow yields all prints of 64 bits in chunks.
+// Narrow yields all 64-bit prints in chunks.
 func (f *PrintFile) Narrow() iter.Seq2[[]uint64, error] {
 	return f.narrowPart(0, f.Prints())
 }
@@ -88,7 +88,7 @@ func (f *PrintFile) narrowPart(from, to int) iter.Seq2[[]uint64, error] {
 	}
 }
 
-// ids returns the documents of the prints, from the lines of FILE.ids; nil if there is no such file.
+// IDs returns the document of each print, from the lines of FILE.ids, or nil if that file does not exist.
 func (f *PrintFile) IDs() ([]string, error) {
 	b, err := os.ReadFile(f.Path + ".ids")
 	if errors.Is(err, os.ErrNotExist) {
@@ -106,12 +106,12 @@ func (f *PrintFile) IDs() ([]string, error) {
 
 const (
 	chunkPrints = 1 << 16
-	// batchUnit is the number of stored prints in a unit of batch: 64 MB of 64 bits, the chunk of Manku,
-	// Jain and Das Sarma 2007, section 3.5.
+	// batchUnit is the number of stored prints per unit of a batch: 64 MB of 64-bit prints, the chunk size of Manku, Jain and Das Sarma
+	// 2007, section 3.5.
 	batchUnit = 1 << 23
 )
 
-// batchHit is a stored print near a query.
+// batchHit is a stored print close to a query.
 type batchHit struct {
 	Type     string `json:"type"` // hit
 	Query    string `json:"query"`
@@ -185,7 +185,7 @@ func (f *batchFlags) scanner(queries []screen.Wide) (scanner, *screen.Design, er
 	}
 	b, err := screen.NewBatch(d, narrow)
 	return func(file *PrintFile, from, to int, first uint64, dst []screen.Found) ([]screen.Found, error) {
-		// Scan takes many prints at a time in the order of their leading bits.
+		// Scan processes many prints at a time, in the order of their leading bits.
 		var all []uint64
 		for chunk, err := range file.narrowPart(from, to) {
 			if err != nil {
@@ -202,13 +202,13 @@ func (f *batchFlags) scanner(queries []screen.Wide) (scanner, *screen.Design, er
 	}, d, err
 }
 
-// batchUnitRecord is a unit of batch or join that is done.
+// batchUnitRecord is a completed unit of a batch or a join.
 type batchUnitRecord struct {
 	Unit int         `json:"unit"`
-	Hits [][3]uint64 `json:"hits"` // query, stored print and distance; or the two prints of a pair
+	Hits [][3]uint64 `json:"hits"` // query, stored print and distance; or the two prints of a pair and their distance
 }
 
-// openUnits opens the work of a batch or join: in the given folder, or in a temporary one.
+// openUnits opens the work of a batch or a join, either in the given folder or in a temporary one.
 func openUnits(folder string, question any) (w *work, done map[int]bool, end func(error) error, err error) {
 	parent := folder
 	if folder == "" {
@@ -295,7 +295,7 @@ func (a *commands) screenBatch(ctx context.Context, f batchFlags, paths []string
 	return a.printBatch(queries, stored, w, design, time.Since(began))
 }
 
-// scanAll takes as many queries at a time as fit, and the stored files in units.
+// scanAll processes as many queries at a time as fit in memory, and the stored files in units.
 func (a *commands) scanAll(ctx context.Context, f batchFlags, queries *PrintFile, stored []*PrintFile, w *work,
 	done map[int]bool) (*screen.Design, error) {
 	turn := max(1, int(int64(f.memory)<<20/screen.LeastBytes(f.bits, f.k)))
@@ -356,7 +356,7 @@ func (a *commands) scanAll(ctx context.Context, f batchFlags, queries *PrintFile
 	return design, nil
 }
 
-// namer names prints by document, if known.
+// namer returns a function that maps a print's number to its document, if known.
 func namer(f *PrintFile) (func(n uint64) string, error) {
 	ids, err := f.IDs()
 	return func(n uint64) string {
@@ -411,7 +411,7 @@ func parsePrint(line string) (uint64, error) {
 	return strconv.ParseUint(word, 16, 64)
 }
 
-// Names of the files in a folder of packed tables.
+// The names of the files in a folder of packed tables.
 const (
 	packedDesign = "design.json"
 	packedTable  = "table-%04d.packed"

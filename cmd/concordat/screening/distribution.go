@@ -44,7 +44,7 @@ type hotPrint struct {
 	Type     string `json:"type"` // hot
 	Print    string `json:"print"`
 	Count    int    `json:"count"`
-	Document string `json:"document,omitempty"` // the first document that has it
+	Document string `json:"document,omitempty"` // the first document with this print
 }
 
 func (a *commands) screenDistribution(ctx context.Context, paths []string, svg string, hot, most int) error {
@@ -93,7 +93,7 @@ func (a *commands) screenDistribution(ctx context.Context, paths []string, svg s
 		"buckets": d.Bucket, "lead": d.Lead}, "%s", strings.TrimSuffix(d.String(), "\n"))
 }
 
-// eachPrints calls each with the 64-bit prints of the files, in pieces.
+// eachPrints calls each with the 64-bit prints of the files, piece by piece.
 func eachPrints(ctx context.Context, paths []string, each func(chunk []uint64)) error {
 	for _, path := range paths {
 		file, err := OpenPrintFile(path, 64)

@@ -18,8 +18,8 @@ import (
 	"concordat/simhash"
 )
 
-// A file of frequencies is a line of JSON, frequencyHeader, and then for each feature, ascending, 8 bytes of the feature and 4
-// of the number of documents that have it, big-endian (doc/format.md).
+// A file of frequencies consists of a line of JSON, frequencyHeader, followed by an entry for each feature in ascending order: 8 bytes
+// for the feature and 4 for its number of documents, both big-endian (doc/format.md).
 type frequencyHeader struct {
 	Type      string `json:"type"` // frequencies
 	Features  string `json:"features"`
@@ -101,7 +101,7 @@ func (a *commands) writeFrequencies(ctx context.Context, o *instance.Instance, m
 	return a.Report(h, "%d features of %d documents in %s", h.Counts, h.Documents, out)
 }
 
-// readFrequencies reads a file for --idf, which must have the same features.
+// readFrequencies reads a file for --idf, which must describe the same features.
 func readFrequencies(path string, f PrintOptions) (*simhash.Frequencies, error) {
 	file, err := os.Open(path)
 	if err != nil {

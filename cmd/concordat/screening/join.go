@@ -119,7 +119,7 @@ func (a *commands) screenJoin(ctx context.Context, path string, f joinFlags) (er
 		spent[screen.StageRead].Seconds(), spent[screen.StageSort].Seconds(), spent[screen.StageCompare].Seconds())
 }
 
-// designOf returns the design of --levels, or the best one for joining the prints of a file, based on a count of them.
+// DesignOf returns the design given by --levels, or the best one for joining the prints of a file, based on their number.
 func DesignOf(ctx context.Context, path string, k int, levels []int) (*screen.Design, error) {
 	if len(levels) > 0 {
 		d, err := screen.NewDesign(64, k, levels...)
@@ -138,8 +138,8 @@ func DesignOf(ctx context.Context, path string, k int, levels []int) (*screen.De
 	return screen.NewPlan(screen.PlanOptions{K: k, Prints: n, Queries: max(1, n), Bytes: math.MaxInt64, Sample: sample})
 }
 
-// readStop reads prints, one per line: the output of distribution --hot as text (up to the figure) or as JSON,
-// or digits.
+// readStop reads prints, one per line. It accepts hexadecimal digits, and the output of distribution --hot as JSON or as text up to the
+// figure.
 func readStop(path string) (map[uint64]bool, error) {
 	if path == "" {
 		return nil, nil

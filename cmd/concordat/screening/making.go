@@ -16,7 +16,7 @@ import (
 	"concordat/simhash"
 )
 
-// PrintOptions define how prints of documents are made and how close two must be.
+// PrintOptions defines how to make the prints of documents, and how close two prints must be.
 type PrintOptions struct {
 	Bits      int    `json:"bits"`
 	Distance  int    `json:"distance"`
@@ -27,12 +27,12 @@ type PrintOptions struct {
 	IDF       string `json:"idf"`
 	Hash      string `json:"hash"`
 	Levels    []int  `json:"levels,omitempty"`
-	// Counted is the number of documents whose frequencies weight the features, because prints change as a library grows. 0: features are
-	// not weighted.
+	// Counted is the number of documents whose frequencies weight the features. It is recorded because prints change as a library grows.
+	// If it is 0, features are not weighted.
 	Counted int `json:"counted,omitempty"`
 }
 
-// The values of --idf that are not files, and those of --stop-words.
+// The values of --idf other than files, and the values of --stop-words.
 const (
 	IDFAuto       = "auto"
 	IDFCollection = "collection"
@@ -41,12 +41,12 @@ const (
 	StopKeep      = "keep"
 )
 
-// leastCounted is the number of documents from which idfAuto uses their frequencies. In a smaller library, what two
-// near-duplicates share is already frequent.
+// LeastCounted is the minimum number of documents for idfAuto to use their frequencies. In a smaller library, features shared by two
+// near-duplicates already count as frequent.
 const LeastCounted = 200
 
-// defaultPrint makes the best prints measured (doc/evaluation/screen.md, Which options). Prints of word runs are more evenly spread but
-// find fewer revisions.
+// defaultPrint returns the options with the best measured results (doc/evaluation/screen.md, Which options). Prints of word runs are
+// distributed more evenly but find fewer revisions.
 func defaultPrint() PrintOptions {
 	return PrintOptions{Bits: 64, Distance: 3, Features: "words", StopWords: StopDrop, TF: "log", IDF: IDFAuto, Hash: "mix"}
 }
@@ -64,7 +64,7 @@ func (f *PrintOptions) defineMaking(c *cobra.Command) {
 	f.DefineWeights(c)
 }
 
-// defineFeatures defines the flags that affect frequencies.
+// DefineFeatures defines the flags that affect frequencies.
 func (f *PrintOptions) DefineFeatures(c *cobra.Command) {
 	d, fl := defaultPrint(), c.Flags()
 	fl.StringVar(&f.Features, "features", d.Features,
@@ -88,7 +88,7 @@ var (
 	printRuns    = regexp.MustCompile(`^(words|letters|sentences)(?:([1-9]\d?)(?:-([1-9]\d?))?)?$`)
 )
 
-// check returns a usage error for options that make no print of 64 or 128 bits.
+// check returns a usage error for options that do not result in a print of 64 or 128 bits.
 func (f *PrintOptions) check() error {
 	if f.Distance < 0 || f.Distance >= f.Bits {
 		return cli.Usagef("--distance %d: want 0 to less than %d bits", f.Distance, f.Bits)
@@ -105,7 +105,7 @@ func (f *PrintOptions) check() error {
 	return err
 }
 
-// printMaker makes prints of documents.
+// PrintMaker makes prints of documents.
 type PrintMaker struct {
 	Flags   PrintOptions
 	Printer *simhash.Printer
@@ -143,7 +143,7 @@ func NewPrintMaker(f PrintOptions) (*PrintMaker, error) {
 	return m, err
 }
 
-// shinglings returns the runs that --features names, one of each length.
+// shinglings returns the runs named by --features, one per length.
 func (f *PrintOptions) shinglings() (runs []screen.Shingling, err error) {
 	p := printRuns.FindStringSubmatch(f.Features)
 	if p == nil {
@@ -171,7 +171,7 @@ func (f *PrintOptions) shinglings() (runs []screen.Shingling, err error) {
 	return runs, nil
 }
 
-// print returns the print of a text and whether it has any features.
+// print returns the print of a text, and reports whether the text has any features.
 func (m *PrintMaker) print(t *segment.Text) (screen.Wide, bool, error) {
 	weighed := m.Weigh.Weigh(screen.Features(t, m.Runs), nil)
 	if m.Flags.Bits == 64 {
@@ -181,7 +181,7 @@ func (m *PrintMaker) print(t *segment.Text) (screen.Wide, bool, error) {
 	return p, len(weighed) > 0, err
 }
 
-// weights describes how features are weighted.
+// Weights describes how features are weighted.
 func (f *PrintOptions) Weights() string {
 	if f.Counted == 0 {
 		return "features not weighed by frequency"
@@ -189,7 +189,7 @@ func (f *PrintOptions) Weights() string {
 	return fmt.Sprintf("features weighed by their frequency in %d documents", f.Counted)
 }
 
-// design returns the design of the flags, or the best one for the given number of prints.
+// design returns the design given by the flags, or the best one for this number of prints.
 func (f *PrintOptions) design(prints int, memory int64) (*screen.Design, error) {
 	if len(f.Levels) > 0 {
 		return screen.NewDesign(f.Bits, f.Distance, f.Levels...)
@@ -197,7 +197,7 @@ func (f *PrintOptions) design(prints int, memory int64) (*screen.Design, error) 
 	return screen.NewPlan(screen.PlanOptions{F: f.Bits, K: f.Distance, Prints: prints, Bytes: memory, Queries: prints})
 }
 
-// tables returns the index that finds prints near a given one.
+// tables returns an index that finds prints close to a given one.
 func (m *PrintMaker) tables(prints []screen.Wide, memory int64) (func(q screen.Wide, dst []screen.Hit) []screen.Hit, error) {
 	d, err := m.Flags.design(len(prints), memory)
 	if err != nil {
@@ -221,8 +221,7 @@ func (m *PrintMaker) tables(prints []screen.Wide, memory int64) (func(q screen.W
 	return func(q screen.Wide, dst []screen.Hit) []screen.Hit { return t.Near(q[0], dst) }, nil
 }
 
-// weighFeatures gives the maker the frequencies that --idf names; those of the libraries are counted within the
-// given memory.
+// WeighFeatures gives the maker the frequencies named by --idf. It counts those of libraries within the given memory.
 func (m *PrintMaker) WeighFeatures(ctx context.Context, a *cli.Terminal, o *instance.Instance, memory int64, libraries ...string) error {
 	switch m.Flags.IDF {
 	case IDFAuto:
@@ -256,7 +255,7 @@ func (m *PrintMaker) WeighFeatures(ctx context.Context, a *cli.Terminal, o *inst
 	return nil
 }
 
-// countFeatures counts in how many documents of the libraries each feature occurs, within the given memory.
+// countFeatures counts the documents of the libraries that contain each feature, within the given memory.
 func (m *PrintMaker) countFeatures(ctx context.Context, a *cli.Terminal, o *instance.Instance, memory int64,
 	libraries ...string) (*simhash.Frequencies, error) {
 	const featureBytes = 40
@@ -273,7 +272,7 @@ func (m *PrintMaker) countFeatures(ctx context.Context, a *cli.Terminal, o *inst
 				return nil, context.Cause(ctx)
 			}
 			if err != nil {
-				continue // the actual reading reports it
+				continue // reported when the document is read for its print
 			}
 			t, err := segment.Split(d.Text)
 			if err != nil {
@@ -293,10 +292,10 @@ func (m *PrintMaker) countFeatures(ctx context.Context, a *cli.Terminal, o *inst
 	return counted, nil
 }
 
-// maxCrowded is the crowding of prints above which tables compare clearly more of them than planned for uniform ones.
+// maxCrowded is the crowding of prints above which tables compare significantly more of them than planned for uniform prints.
 const maxCrowded = 1.5
 
-// warnUneven warns that prints are uneven, and says what to do.
+// warnUneven warns about uneven prints and suggests a remedy.
 func (a *commands) warnUneven(d *screen.Distribution) {
 	if d.Prints < 1000 || d.Crowding() <= maxCrowded {
 		return

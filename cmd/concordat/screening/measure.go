@@ -17,18 +17,18 @@ import (
 	"concordat/site"
 )
 
-// The estimates of a method by fingerprints, sketches or letters are not shares that count: the method knows neither what a form, a list of
-// references or a quotation explains nor where two texts begin to differ. The documents of the pairs are therefore compared as in a check
-// and get its shares, and a pair has the same share whatever the method. Beyond --shares documents, the pairs with the lowest resemblance
-// keep the method's estimate.
+// The estimates of the methods by fingerprints, sketches and letters are not shares that count. These methods cannot recognize text that
+// a form, a list of references or a quotation explains, nor the point where two texts begin to differ. Therefore the documents of the
+// pairs are compared as in a check and get the shares of that check, so a pair's shares do not depend on the method. Beyond --shares
+// documents, the pairs with the lowest resemblance keep the method's estimate.
 
-// measured is a record of work.found: the result of checking one text.
+// measured is a record of work.found with the result of checking one text.
 type measured struct {
-	Measured int             `json:"measured"` // number of the text, from 1
-	Shares   map[int]float64 `json:"shares"`   // by the text that holds them
+	Measured int             `json:"measured"` // the number of the text, from 1
+	Shares   map[int]float64 `json:"shares"`   // by the text that contains the matches
 }
 
-// measure replaces the estimates of the pairs with the shares of checks.
+// measure replaces the estimates of pairs with the shares found by checks.
 func (s *screening) measure(ctx context.Context) error {
 	if s.CheckShares == 0 || s.abroad != nil || s.Method == methodShort {
 		return s.keepEstimates()
@@ -36,7 +36,7 @@ func (s *screening) measure(ctx context.Context) error {
 	todo := s.toMeasure()
 	b := s.app.Progress(int64(len(todo)), "measuring")
 	defer b.Done()
-	var mu sync.Mutex // guards s.measured
+	var mu sync.Mutex // protects s.measured
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, text := range todo {
@@ -76,8 +76,8 @@ func (s *screening) measure(ctx context.Context) error {
 	return s.keepEstimates()
 }
 
-// toMeasure returns the texts of the pairs with the highest resemblance, at most s.CheckShares, in an order that does not
-// depend on the order in which the pairs were found.
+// toMeasure returns the texts of the pairs with the highest resemblance, at most s.CheckShares, in an order that is independent of the
+// order in which the pairs were found.
 func (s *screening) toMeasure() []int {
 	pairs := slices.Clone(s.pairs)
 	slices.SortFunc(pairs, func(x, y foundPair) int {
@@ -135,7 +135,7 @@ func (s *screening) measureOne(ctx context.Context, text int) (map[int]float64, 
 	return out, nil
 }
 
-// measuredCandidates is how many documents a text is compared with, more than in a check: in a library of versions,
+// measuredCandidates is the number of documents to compare a text with. It is larger than in a check, because in a library of versions
 // each document resembles very many others.
 const measuredCandidates = 1000
 
@@ -144,7 +144,7 @@ func (s *screening) ref(doc int) concordat.Ref {
 	return concordat.Ref{Site: s.site.Config.Site.ID, Library: d.Library, Document: d.ID}
 }
 
-// takeMeasured gives the pairs whose texts were both checked the shares of the checks.
+// takeMeasured replaces the shares of pairs whose texts were both checked.
 func (s *screening) takeMeasured() {
 	for i := range s.pairs {
 		p := &s.pairs[i]
@@ -165,7 +165,7 @@ func (s *screening) lettersOf(text int) int {
 	return s.docs[slices.Concat(t.members[0], t.members[1])[0]].Letters
 }
 
-// value returns the share or resemblance that the threshold applies to.
+// value returns the share or resemblance to compare with the threshold.
 func (s *screening) value(p foundPair) float64 {
 	if s.Contained && p.Contained != nil {
 		return max(p.Contained[0], p.Contained[1])
@@ -173,7 +173,8 @@ func (s *screening) value(p foundPair) float64 {
 	return p.Resemblance
 }
 
-// leastFound returns the minimum resemblance of a pair to be measured, because fingerprints see less of a text than a check does.
+// leastFound returns the minimum resemblance of pairs to measure. It is below the threshold because fingerprints cover less of a text
+// than a check does.
 func (s *screening) leastFound() float64 {
 	if s.CheckShares == 0 {
 		return s.Threshold
@@ -181,21 +182,21 @@ func (s *screening) leastFound() float64 {
 	return s.Threshold / 2
 }
 
-// Bounds of the error of an estimate. A check may count nothing, if everything is explained, and it rarely counts more than these allow.
+// Bounds on the error of an estimate. A check may count nothing, if everything is explained, and it rarely counts more than these bounds
+// allow.
 const (
 	foundFactor = 2
 	foundAbove  = 0.1
 )
 
-// keepEstimates drops the pairs that reach the threshold neither as measured nor, if one share does, as found, and bounds the
-// shares of those that were not measured.
+// keepEstimates drops the pairs that reach the threshold neither as measured nor, if one share counts, as found. It sets bounds for the
+// shares of unmeasured pairs.
 func (s *screening) keepEstimates() error {
 	s.pairs = slices.DeleteFunc(s.pairs, func(p foundPair) bool {
 		if s.Method != methodFingerprint || s.abroad != nil || s.value(p) >= s.Threshold {
 			return false
 		}
-		// A sentence that makes up all of one document is isolated in the other: the method finds the pair, and
-		// one share counts.
+		// A sentence that makes up all of one document is isolated in the other. The method finds such a pair, and one share counts.
 		return !p.Measured || min(p.Found, max(p.Contained[0], p.Contained[1])) < s.Threshold
 	})
 	for i := range s.pairs {

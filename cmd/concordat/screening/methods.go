@@ -24,7 +24,7 @@ import (
 // textSum is equal for texts that differ only in case, spaces and punctuation.
 type textSum [sha256.Size]byte
 
-// sumOf returns the sum of a text and how many letters, marks and digits it has.
+// sumOf returns the sum of a text and its number of letters, marks and digits.
 func sumOf(text string) (sum textSum, letters int) {
 	b := make([]byte, 0, len(text))
 	for _, r := range text {
@@ -36,7 +36,7 @@ func sumOf(text string) (sum textSum, letters int) {
 	return sha256.Sum256(b), letters
 }
 
-// joinRecord joins the head and what the method compares; splitRecord is its inverse.
+// joinRecord joins the head with the data that the method compares; splitRecord is its inverse.
 func joinRecord(head, body []byte) []byte {
 	out := make([]byte, 0, 4+len(head)+len(body))
 	out = binary.LittleEndian.AppendUint32(out, uint32(len(head)))
@@ -51,7 +51,7 @@ func splitRecord(b []byte) (head, body []byte, err error) {
 	return b[4:n], b[n:], nil
 }
 
-// prepare turns a text into what the method compares.
+// prepare converts a text to the data that the method compares.
 func (s *screening) prepare(d *concordat.Document) (body []byte, blank bool, err error) {
 	t, err := segment.Split(d.Text)
 	if err != nil {
@@ -96,8 +96,7 @@ func (s *screening) prepare(d *concordat.Document) (body []byte, blank bool, err
 	return nil, false, fmt.Errorf("method %q", s.Method)
 }
 
-// sketch returns MIN_s of the shingles, or MOD_m of them as a sketch of unlimited size: the
-// estimates are those of MOD_m.
+// sketch returns MIN_s of the shingles, or MOD_m as a sketch of unlimited size, which has the same estimates as MOD_m.
 func (s *screening) sketch(t *segment.Text) minhash.MinSketch {
 	shingles := screen.Shingling{Width: s.Shingle.Width, Letters: s.Shingle.Letters}.Append(t, nil)
 	if s.Shingle.Modulus == 0 {
@@ -106,7 +105,7 @@ func (s *screening) sketch(t *segment.Text) minhash.MinSketch {
 	return minhash.NewShingler(nil).Mod(shingles, s.Shingle.Modulus).Unbounded()
 }
 
-// body returns what the method compares of a text.
+// body returns the data of a text that the method compares.
 func (s *screening) body(text int, buf []byte) ([]byte, error) {
 	b, err := s.work.texts.read(s.texts[text].at, buf)
 	if err != nil {
@@ -116,24 +115,24 @@ func (s *screening) body(text int, buf []byte) ([]byte, error) {
 	return body, err
 }
 
-// across reports whether two texts have documents to compare.
+// across reports whether two texts have documents to compare with each other.
 func (s *screening) across(i, j int) bool {
 	x, y := &s.texts[i], &s.texts[j]
 	return s.self || len(x.members[0]) > 0 && len(y.members[1]) > 0 || len(y.members[0]) > 0 && len(x.members[1]) > 0
 }
 
-// unit is a record of work.found: a completed part of the comparison.
+// unit is a record of work.found for a completed part of the comparison.
 type unit struct {
 	Unit       int         `json:"unit"`
 	Candidates int         `json:"candidates"`
 	Pairs      []foundPair `json:"pairs"`
 }
 
-// units stores what is found, and holds what an earlier run found.
+// units stores findings, including those of an earlier run.
 type units struct {
 	s    *screening
 	done map[int]bool
-	mu   sync.Mutex // guards s.pairs and s.sum
+	mu   sync.Mutex // protects s.pairs and s.sum
 }
 
 // found reads the units of an earlier run.
@@ -202,8 +201,8 @@ func (s *screening) compare(ctx context.Context) error {
 	return s.byFingerprint(ctx, u)
 }
 
-// bySketch estimates resemblance from sketches, which are read from the work file as needed. A unit holds the pairs found
-// for a fixed number of texts.
+// bySketch estimates resemblance from sketches, which it reads from the work file as needed. A unit contains the pairs found for a fixed
+// number of texts.
 func (s *screening) bySketch(ctx context.Context, u *units) error {
 	const texts = 20_000
 	size := s.Shingle.Sketch
@@ -263,7 +262,7 @@ func errIf(is bool, text string) error {
 	return nil
 }
 
-// finish stores a unit unless an earlier run did.
+// finish stores a unit unless an earlier run has done so.
 func (u *units) finish(r unit) error {
 	if u.done[r.Unit] {
 		return nil
@@ -271,7 +270,7 @@ func (u *units) finish(r unit) error {
 	return u.keep(r)
 }
 
-// byPrint finds prints a few bits apart. A unit holds the pairs found for a fixed number of prints.
+// byPrint finds prints that differ by few bits. A unit contains the pairs found for a fixed number of prints.
 func (s *screening) byPrint(ctx context.Context, u *units) error {
 	const prints = 100_000
 	var all []screen.Wide
@@ -323,10 +322,10 @@ func (s *screening) byPrint(ctx context.Context, u *units) error {
 	return nil
 }
 
-// shortRanges is the number of ranges of texts, each compared with all that follow; ranges are the units of the method short.
+// shortRanges is the number of ranges of texts, each compared with all later texts. Ranges are the units of the method short.
 const shortRanges = 64
 
-// byLetters compares short texts by the grams they share.
+// byLetters compares short texts by their common grams.
 func (s *screening) byLetters(ctx context.Context, u *units) error {
 	texts := make([]string, len(s.texts))
 	for i := range texts {

@@ -42,7 +42,7 @@ number from 0.`,
 	return c
 }
 
-// nearPrint is a stored print near a query, with its document or number; empty if unknown.
+// nearPrint is a stored print close to a query, with its document or number if known.
 type nearPrint struct {
 	print  uint64
 	stored string
@@ -50,7 +50,7 @@ type nearPrint struct {
 
 type nearFunc func(q uint64) ([]nearPrint, error)
 
-// nearIn opens packed tables or makes tables from a file of prints.
+// nearIn opens packed tables, or builds tables from a file of prints.
 func (a *commands) nearIn(ctx context.Context, path string, f PrintOptions, memory int64) (nearFunc, func(), error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -138,7 +138,7 @@ func nearPacked(dir string) (near nearFunc, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	closeTables := done // done is the result
+	closeTables := done // done is a named result
 	names, err := openNames(dir)
 	if err != nil {
 		return nil, nil, err
@@ -164,7 +164,7 @@ func nearPacked(dir string) (near nearFunc, done func(), err error) {
 	}, func() { closeTables(); names.close() }, nil
 }
 
-// screenNear answers the prints of args, where - stands for those on standard input.
+// screenNear answers for the prints in args, where - stands for the prints on standard input.
 func (a *commands) screenNear(ctx context.Context, args []string, near nearFunc) error {
 	answer := func(word string) error {
 		if ctx.Err() != nil {

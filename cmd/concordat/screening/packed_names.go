@@ -14,8 +14,8 @@ import (
 	"concordat/cmd/cli"
 )
 
-// Packed tables come with the documents of the prints if FILE.ids lists them. For each print, packedNames has eight bytes for the print and
-// eight for the place in packedIDs where its name begins, both big-endian. A name ends with a line feed.
+// Packed tables include the documents of the prints if FILE.ids lists them. For each print, packedNames contains eight bytes with the
+// print and eight with the offset of its name in packedIDs, both big-endian. A name ends with a line feed.
 const (
 	packedNames = "documents"
 	packedIDs   = "documents.ids"
@@ -63,7 +63,7 @@ type nameFiles struct {
 	n           int // number of prints
 }
 
-// openNames opens the documents of packed tables; nil if there are none.
+// openNames opens the documents of packed tables, or returns nil if there are none.
 func openNames(dir string) (*nameFiles, error) {
 	places, err := os.Open(filepath.Join(dir, packedNames))
 	if os.IsNotExist(err) {
@@ -92,7 +92,7 @@ func (f *nameFiles) close() {
 	}
 }
 
-// of returns the documents of a print, in the order of the file that was packed.
+// of returns the documents of a print, in the order of the packed file.
 func (f *nameFiles) of(print uint64) (names []string, err error) {
 	var b [nameBytes]byte
 	read := func(i int) bool {

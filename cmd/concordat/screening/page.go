@@ -17,8 +17,8 @@ import (
 	"concordat/screen"
 )
 
-// writeOut writes the results to the folder of --out: index.html, pairs.csv, clusters.csv,
-// removal.txt, result.jsonl. All appear, or none.
+// writeOut writes the results to the folder in --out: index.html, pairs.csv, clusters.csv, removal.txt, result.jsonl. Either all of them
+// appear or none.
 func (s *screening) writeOut(r *screenResults) error {
 	if err := os.MkdirAll(s.out, 0o755); err != nil {
 		return err
@@ -69,7 +69,7 @@ func high(b *report.Bounds) string {
 	return share(&b.High)
 }
 
-// clusterNumbers returns the cluster of each document, from 1.
+// clusterNumbers returns the number of each document's cluster, from 1.
 func (r *screenResults) clusterNumbers() map[int]int {
 	out := map[int]int{}
 	for i, c := range r.clusters {
@@ -121,7 +121,7 @@ func (s *screening) writeClusters(w *bufio.Writer, r *screenResults) error {
 	return c.End()
 }
 
-// keptFor returns which document represents each removable one.
+// keptFor returns the document that represents each removable document.
 func (r *screenResults) keptFor() map[int]string {
 	out := map[int]string{}
 	for _, m := range r.removals {
@@ -131,15 +131,15 @@ func (r *screenResults) keptFor() map[int]string {
 }
 
 const (
-	clustersShown = 300 // on the page; the tables list all clusters
-	pairsShown    = 100 // of a cluster
+	clustersShown = 300 // maximum on the page; the tables list all clusters
+	pairsShown    = 100 // maximum per cluster
 )
 
-// screenPage is the data of the template.
+// screenPage is the template's data.
 type screenPage struct {
 	Sum      screenSummary
 	Keep     string
-	Partners []string // partners that were asked
+	Partners []string // the queried partners
 	Overview template.HTML
 	Clusters []pageCluster
 	More     int
@@ -208,7 +208,7 @@ func (s *screening) writePage(w *bufio.Writer, r *screenResults) error {
 	if err := screen.WriteOverview(&b, sizes); err != nil {
 		return err
 	}
-	page.Overview = template.HTML(b.String()) // our own elements, texts escaped
+	page.Overview = template.HTML(b.String()) // our own markup, with escaped texts
 	kept, number := r.keptFor(), r.clusterNumbers()
 	pairs := make([][]int, len(r.clusters)+1)
 	for i, p := range r.pairs {
@@ -254,6 +254,6 @@ func (s *screening) pageCluster(n int, c screenCluster, r *screenResults, pairs 
 	if err := screen.WriteCluster(&b, fmt.Sprintf("Cluster %d", n), nodes, links[:min(len(links), 2000)]); err != nil {
 		return out, err
 	}
-	out.Picture = template.HTML(b.String()) // our own elements, texts escaped
+	out.Picture = template.HTML(b.String()) // our own markup, with escaped texts
 	return out, nil
 }

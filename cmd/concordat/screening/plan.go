@@ -14,18 +14,18 @@ import (
 	"concordat/screen"
 )
 
-// planLine is a design with its cost.
+// planLine is a design with its costs.
 type planLine struct {
 	Type       string  `json:"type"` // plan
 	Levels     []int   `json:"levels"`
 	Tables     int     `json:"tables"`
 	LeadLeast  int     `json:"lead_least"`
-	Candidates float64 `json:"candidates"` // of a query, among random prints
-	// Counted are the candidates of a query among the prints of FILE; null: no file.
+	Candidates float64 `json:"candidates"` // per query, among random prints
+	// Counted is the number of candidates per query among the prints of FILE, or null without a file.
 	Counted     *float64      `json:"candidates_counted"`
-	Query       time.Duration `json:"query_ns"` // processor time, expected
+	Query       time.Duration `json:"query_ns"` // expected processor time
 	Bytes       int64         `json:"bytes"`
-	PackedBytes int64         `json:"packed_bytes,omitempty"` // 0: not packed, above 64 bits
+	PackedBytes int64         `json:"packed_bytes,omitempty"` // 0: not packed, because prints are longer than 64 bits
 	Fits        bool          `json:"fits"`
 	Chosen      bool          `json:"chosen"`
 }
@@ -82,10 +82,10 @@ time: the X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3.`,
 	return c
 }
 
-// sampledPrints bounds the prints used to count candidates.
+// sampledPrints is the maximum number of prints used to count candidates.
 const sampledPrints = 200_000
 
-// samplePrints returns prints taken evenly from a file, and the number of prints in the file.
+// samplePrints returns an even sample of the prints in a file, and the total number of prints.
 func samplePrints(ctx context.Context, path string) (sample []uint64, n int, err error) {
 	file, err := OpenPrintFile(path, 64)
 	if err != nil {
@@ -105,7 +105,7 @@ func samplePrints(ctx context.Context, path string) (sample []uint64, n int, err
 	return sample, n, err
 }
 
-// screenPlan shows the designs of the paper and the best one, which is nil if none satisfies the conditions.
+// screenPlan shows the designs of the paper and the best design, which is nil if none satisfies the conditions.
 func (a *commands) screenPlan(o screen.PlanOptions, best *screen.Design) error {
 	a.Say("levels      tables  least lead  candidates a query, uniform  counted  CPU a query        bytes  packed bytes")
 	show := func(d *screen.Design) error {
@@ -157,5 +157,5 @@ func (a *commands) screenPlan(o screen.PlanOptions, best *screen.Design) error {
 	return nil
 }
 
-// maxShown is the number of tables above which a design that was not chosen is left out.
+// maxShown is the number of tables above which a design is not listed unless it was chosen.
 const maxShown = 2048

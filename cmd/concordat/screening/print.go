@@ -24,26 +24,26 @@ type screenPair struct {
 	B            concordat.DocumentID `json:"b"`
 	LibraryA     concordat.LibraryID  `json:"a_library"`
 	LibraryB     concordat.LibraryID  `json:"b_library"`
-	SiteB        concordat.SiteID     `json:"b_site,omitempty"` // the partner that has it; b is then its handle for the document
+	SiteB        concordat.SiteID     `json:"b_site,omitempty"` // the partner that has it; b is then the partner's handle for the document
 	Method       string               `json:"method"`
 	Resemblance  float64              `json:"resemblance"`
-	ContainmentA *float64             `json:"containment_a"` // share of A that counts as found in B; null: unknown
+	ContainmentA *float64             `json:"containment_a"` // the share of A that counts as found in B; null if unknown
 	ContainmentB *float64             `json:"containment_b"`
-	// Measured reports whether the shares are those of checks; otherwise they are estimates within bounds.
+	// Measured reports whether the shares come from checks; otherwise they are estimates with bounds.
 	Measured bool           `json:"measured"`
 	WithinA  *report.Bounds `json:"containment_a_within,omitempty"`
 	WithinB  *report.Bounds `json:"containment_b_within,omitempty"`
-	Low      *float64       `json:"resemblance_low,omitempty"` // 95 % interval of an estimate
+	Low      *float64       `json:"resemblance_low,omitempty"` // 95 % confidence interval of an estimate
 	High     *float64       `json:"resemblance_high,omitempty"`
-	// OneSided reports that the partner did not disclose the length of its document; resemblance is then containment_a.
+	// OneSided reports that the partner did not disclose the length of its document. The resemblance is then containment_a.
 	OneSided bool             `json:"one_sided,omitempty"`
 	Sections []screenSections `json:"sections,omitempty"` // with a template
 	a, b     int              // indices in docs
-	link     float64          // the value that joins documents and lets one represent another
+	link     float64          // the value used to cluster documents and to let one represent another
 }
 
-// screenSections says how much of a section of one document is in a section of another, in letters
-// and digits and as a share of the section.
+// screenSections states how much of a section of one document is in a section of another, in letters and digits and as a share of the
+// section.
 type screenSections struct {
 	A            string  `json:"a"`
 	B            string  `json:"b"`
@@ -54,12 +54,12 @@ type screenSections struct {
 }
 
 type screenMember struct {
-	Site     concordat.SiteID     `json:"site,omitempty"` // partner that has it
+	Site     concordat.SiteID     `json:"site,omitempty"` // the partner that has it
 	Library  concordat.LibraryID  `json:"library"`
 	Document concordat.DocumentID `json:"document"`
 }
 
-// screenNode is a document of a cluster with its likely origin: the earlier document of its pairs that it resembles most.
+// screenNode is a document in a cluster with its likely origin, the most similar earlier document among its pairs.
 type screenNode struct {
 	screenMember
 	Title           string        `json:"title,omitempty"`
@@ -77,7 +77,7 @@ type screenCluster struct {
 	oldest         int          // index in docs
 }
 
-// screenRemoval is a document that another one, which is kept, represents.
+// screenRemoval is a document that is represented by another one, which is kept.
 type screenRemoval struct {
 	Type string `json:"type"`
 	screenMember
@@ -93,27 +93,27 @@ type screenSummary struct {
 	Method     string              `json:"method"`
 	Threshold  float64             `json:"threshold"`
 	Documents  int                 `json:"documents"`
-	Distinct   int                 `json:"distinct"`   // texts, after the exact pass
+	Distinct   int                 `json:"distinct"`   // texts after the exact pass
 	Compared   int                 `json:"compared"`   // distinct texts that the method could compare
 	Unread     int                 `json:"unread"`     // documents that could not be read
-	Resumed    int                 `json:"resumed"`    // documents that an interrupted run had prepared
+	Resumed    int                 `json:"resumed"`    // documents prepared by an interrupted run
 	Candidates int                 `json:"candidates"` // measured pairs
-	Common     int                 `json:"common"`     // features too common for all their documents to be compared with one another
-	Folded     int                 `json:"folded"`     // pairs of copies left out: each is paired with the first copy only
+	Common     int                 `json:"common"`     // features too common for comparing all their documents with one another
+	Folded     int                 `json:"folded"`     // omitted pairs of copies: each copy is paired only with the first one
 	Pairs      int                 `json:"pairs"`
-	Beyond     int                 `json:"beyond"` // pairs that --top leaves out
+	Beyond     int                 `json:"beyond"` // pairs omitted because of --top
 	Clusters   int                 `json:"clusters"`
-	Removable  int                 `json:"removable"` // documents that another one represents
+	Removable  int                 `json:"removable"` // documents that are represented by another one
 
-	// The rest applies to screenings across sites only.
+	// The remaining fields apply only to screenings across sites.
 
-	Sent     int      `json:"sent,omitempty"`     // sentences disclosed to partners, as keyed fingerprints
-	Withheld int      `json:"withheld,omitempty"` // sentences not sent: the partner holds them in another form
-	Hidden   int      `json:"hidden,omitempty"`   // texts for which a partner has something similar that it does not show
-	Refused  []string `json:"refused,omitempty"`  // libraries of partners that were not compared, with the reason
+	Sent     int      `json:"sent,omitempty"`     // sentences disclosed to partners as keyed fingerprints
+	Withheld int      `json:"withheld,omitempty"` // sentences not sent because the partner has them in another form
+	Hidden   int      `json:"hidden,omitempty"`   // texts for which a partner has something similar but does not disclose it
+	Refused  []string `json:"refused,omitempty"`  // partners' libraries that were not compared, with the reason
 }
 
-// Which of several near-copies is kept.
+// Preferences for which of several near-copies to keep.
 const (
 	keepOldest  = "oldest"
 	keepNewest  = "newest"
@@ -135,7 +135,7 @@ func (s *screening) member(doc int) screenMember {
 	return screenMember{d.Site, d.Library, d.ID}
 }
 
-// results turns pairs of texts into pairs of documents, and joins them.
+// results expands pairs of texts to pairs of documents, and clusters them.
 func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenResults {
 	var r screenResults
 	add := func(a, b int, p screenPair) {
@@ -159,7 +159,7 @@ func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenRes
 	}
 	before := func(a, b int) bool {
 		x, y := date(a), date(b)
-		if x.IsZero() != y.IsZero() { // a partner need not disclose it
+		if x.IsZero() != y.IsZero() { // a partner need not disclose dates
 			return y.IsZero()
 		}
 		return cmp.Or(x.Compare(y), cmp.Compare(a, b)) < 0
@@ -174,7 +174,7 @@ func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenRes
 		clusters.Join(p.a, p.b)
 	}
 	r.clusters = s.clusters(clusters.Groups(), screen.Lineage(len(s.docs), links, before), links, date, before)
-	if s.abroad == nil { // what a partner has does not justify removing anything here
+	if s.abroad == nil { // a partner's documents do not justify removals here
 		r.removals = s.removals(links, s.preferred(before, count))
 	}
 	s.sum.Pairs, s.sum.Clusters, s.sum.Removable = len(r.pairs), len(r.clusters), len(r.removals)
@@ -185,7 +185,7 @@ func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenRes
 	return &r
 }
 
-// topPairs returns the pairs that are among the first top pairs of either document; pairs are in order of falling resemblance.
+// topPairs returns the pairs that are among the first most pairs of either document. The pairs are in decreasing order of resemblance.
 func topPairs(pairs []screenPair, most int) []screenPair {
 	count := map[int]int{}
 	return slices.DeleteFunc(pairs, func(p screenPair) bool {
@@ -195,7 +195,7 @@ func topPairs(pairs []screenPair, most int) []screenPair {
 	})
 }
 
-// rankOf ranks exact values before measured ones.
+// rankOf ranks exact values above measured ones.
 func rankOf(method string) int {
 	if method == methodExact {
 		return 0
@@ -203,7 +203,7 @@ func rankOf(method string) int {
 	return 1
 }
 
-// exact adds the pairs of documents with the same text.
+// exact adds the pairs of documents with identical text.
 func (s *screening) exact(add func(a, b int, p screenPair)) {
 	one := 1.0
 	p := screenPair{Method: methodExact, Resemblance: one, ContainmentA: &one, ContainmentB: &one, Measured: true, link: one}
@@ -226,11 +226,11 @@ func (s *screening) exact(add func(a, b int, p screenPair)) {
 	}
 }
 
-// expand turns a pair of texts into pairs of their documents.
+// expand expands a pair of texts to the pairs of their documents.
 func (s *screening) expand(f foundPair, add func(a, b int, p screenPair)) {
 	x, y := &s.texts[f.A], &s.texts[f.B]
 	p := screenPair{Method: s.Method, Resemblance: f.Resemblance, Sections: f.Sections, Measured: f.Measured, link: f.Resemblance}
-	if f.Measured { // a text that shares everything that counts may still differ elsewhere
+	if f.Measured { // texts that share everything that counts can still differ elsewhere
 		p.link = min(f.Found, f.Resemblance)
 	}
 	if f.Within != nil {
@@ -266,8 +266,8 @@ func (s *screening) expand(f foundPair, add func(a, b int, p screenPair)) {
 	s.product(y.members[0], x.members[1], func(a, b int) { add(a, b, swapped) })
 }
 
-// product calls each with every two documents; if there are very many copies, only with pairs that include the
-// first document of either side.
+// product calls each for every pair of documents. If there are very many copies, it calls each only for pairs that include the first
+// document of either side.
 func (s *screening) product(as, bs []int32, each func(a, b int)) {
 	for i, a := range as {
 		for j, b := range bs {
@@ -282,7 +282,7 @@ func (s *screening) product(as, bs []int32, each func(a, b int)) {
 
 func (s *screening) clusters(groups [][]int, from []int, links []screen.Link, date func(int) time.Time,
 	before func(a, b int) bool) []screenCluster {
-	like := map[[2]int]float64{} // pairs of documents of which one comes from the other
+	like := map[[2]int]float64{} // pairs of documents, one derived from the other
 	for _, l := range links {
 		if from[l.A] == l.B || from[l.B] == l.A {
 			like[[2]int{l.A, l.B}] = l.Resemblance
@@ -309,7 +309,8 @@ func (s *screening) clusters(groups [][]int, from []int, links []screen.Link, da
 	return out
 }
 
-// preferred returns the order in which documents are kept. Those of the other library, which must not be changed, come first.
+// preferred returns the documents in order of preference for keeping them. Those of the other library come first, since it must not be
+// changed.
 func (s *screening) preferred(before func(a, b int) bool, links []int) func(a, b int) bool {
 	return func(a, b int) bool {
 		x, y := &s.docs[a], &s.docs[b]
@@ -402,7 +403,7 @@ func (a *commands) printScreened(s *screening, r *screenResults) error {
 	return nil
 }
 
-// number returns a count of things in words.
+// number formats a count of things in words.
 func number(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -410,8 +411,7 @@ func number(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// name returns a document's name for people; for a partner's document its title, since its handle means nothing
-// to them.
+// name returns a document's display name. For a partner's document it is the title, since the handle means nothing to users.
 func (s *screening) name(doc int) string {
 	d := &s.docs[doc]
 	if d.Site == "" {
@@ -420,7 +420,7 @@ func (s *screening) name(doc int) string {
 	return fmt.Sprintf("%s: %s", s.place(d.Site, d.Library), cmp.Or(d.Title, string(d.ID)))
 }
 
-// screenLines calls line for every line of the JSON output.
+// screenLines calls line for each line of the JSON output.
 func screenLines(s *screening, r *screenResults, line func(any) error) error {
 	for i := range r.pairs {
 		if err := line(&r.pairs[i]); err != nil {
@@ -440,7 +440,7 @@ func screenLines(s *screening, r *screenResults, line func(any) error) error {
 	return line(s.sum)
 }
 
-// readDates reads lines of DOCUMENT TAB DATE; if path is empty, there is no file.
+// readDates reads lines of DOCUMENT TAB DATE. An empty path means that there is no file.
 func readDates(path string) (map[concordat.DocumentID]time.Time, error) {
 	if path == "" {
 		return nil, nil

@@ -17,8 +17,8 @@ import (
 	"concordat/segment"
 )
 
-// Files of prints hold only prints, 8 or 16 bytes each, as big-endian numbers; FILE.ids has the
-// document of each one on a line.
+// Files of prints contain only prints, as big-endian numbers of 8 or 16 bytes. FILE.ids contains the document of each print, one per
+// line.
 
 func (a *commands) screenPrintsCommand() *cobra.Command {
 	var f PrintOptions
@@ -68,10 +68,10 @@ them are copies of the first in reverse order that differ in 0 to 5 bits in turn
 	return c
 }
 
-// shardParts say how to divide prints among files.
+// shardParts specifies how to divide prints among files.
 type shardParts struct {
-	of   int // shards; 0: not divided
-	only int // the shard to write; -1: all
+	of   int // number of shards; 0 means undivided
+	only int // the shard to write; -1 means all
 }
 
 func (p shardParts) check() error {
@@ -95,7 +95,7 @@ func (p shardParts) paths(out string) (all []string) {
 	return all
 }
 
-// place returns the file of a document, or false if it is in none of the written files.
+// place returns the file for a document, or false if no written file includes it.
 func (p shardParts) place(lib concordat.LibraryID, id concordat.DocumentID) (int, bool) {
 	if p.of == 0 {
 		return 0, true
@@ -173,7 +173,7 @@ func (a *commands) libraryPrints(ctx context.Context, o *instance.Instance, f Pr
 	return nil
 }
 
-// randomPrint returns print i of a seed: SplitMix64 (Steele, Lea and Flood 2014).
+// randomPrint returns print number i for a seed, using SplitMix64 (Steele, Lea and Flood 2014).
 func randomPrint(seed uint64, i int) uint64 {
 	x := seed + uint64(i+1)*0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -11,8 +11,8 @@ import (
 	"concordat"
 )
 
-// read reads the libraries once, joins identical texts, and prepares each distinct one, or uses what an earlier run prepared if
-// the documents are the same.
+// read reads the libraries once, merges identical texts, and prepares each distinct one. If the documents have not changed, it reuses the
+// preparations of an earlier run.
 func (s *screening) read(ctx context.Context) error {
 	old, err := s.earlier()
 	if err != nil {
@@ -59,14 +59,14 @@ func (s *screening) read(ctx context.Context) error {
 	return s.dropStale(in.reused == len(s.docs) && len(old) == len(s.docs))
 }
 
-// textRecord is the head of a record of work.texts; what the method compares follows it at the first occurrence of a text.
+// textRecord is the head of a record in work.texts. At the first occurrence of a text, the data that the method compares follows it.
 type textRecord struct {
 	screenDoc
 	Sum   textSum `json:"sum"`
 	Blank bool    `json:"blank,omitempty"`
 }
 
-// oldText is a record of an earlier run.
+// oldText is a record from an earlier run.
 type oldText struct {
 	textRecord
 	at, end int64
@@ -90,7 +90,7 @@ func (s *screening) earlier() ([]oldText, error) {
 	return old, err
 }
 
-// dropStale drops what was found among documents other than the present ones.
+// dropStale drops earlier findings if the documents have changed.
 func (s *screening) dropStale(same bool) error {
 	if !same {
 		return s.work.found.cut(0)
@@ -98,13 +98,13 @@ func (s *screening) dropStale(same bool) error {
 	return nil
 }
 
-// reading reads documents in order.
+// reading is a pass over the documents in order.
 type reading struct {
 	s      *screening
 	old    []oldText // records not yet reached
 	met    int
 	reused int
-	known  map[textSum]int // text by sum
+	known  map[textSum]int // texts by sum
 	batch  []incomingText
 	bytes  int
 }
@@ -145,7 +145,7 @@ func (r *reading) add(ctx context.Context, side int, d *concordat.Document) erro
 			}
 			return nil
 		}
-		// The libraries have changed: what follows is prepared again.
+		// The libraries have changed, so everything from here on must be prepared again.
 		if err := r.s.work.texts.cut(o.at); err != nil {
 			return err
 		}

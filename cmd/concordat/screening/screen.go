@@ -1,5 +1,5 @@
-// Package screening is the command screen with its subcommands: near-duplicates of whole libraries by the methods of package
-// screen, with their preparation and measurement. Start from [Command].
+// Package screening implements the command screen and its subcommands. They find near-duplicates in whole libraries by the methods of
+// package screen, and include preparation and measurement. Start from [Command].
 package screening
 
 import (
@@ -23,7 +23,7 @@ import (
 	"concordat/site"
 )
 
-// The methods of screen. The exact pass comes before each.
+// Screening methods. The exact pass precedes each of them.
 const (
 	methodExact       = "exact"
 	methodFingerprint = "fingerprint"
@@ -32,20 +32,20 @@ const (
 	methodShort       = "short"
 )
 
-const maxFolded = 100 // copies of one text whose pairs are all printed
+const maxFolded = 100 // the maximum number of copies of a text for which all pairs are printed
 
-// screenFlags define the screening. What is not in their JSON only affects how the result is computed or shown, and may differ
-// when a screening resumes.
+// screenFlags defines a screening. Fields without JSON affect only how the result is computed or shown, and may differ when a screening
+// resumes.
 type screenFlags struct {
 	Library   string  `json:"library"`
 	Against   string  `json:"against,omitempty"`
 	Method    string  `json:"method"`
 	Threshold float64 `json:"threshold"`
 	Contained bool    `json:"contained,omitempty"`
-	// CheckShares is the number of documents that are checked for the shares of their pairs.
+	// CheckShares is the number of documents to check for the shares of their pairs.
 	CheckShares int    `json:"shares,omitempty"`
 	Template    string `json:"template,omitempty"`
-	MemoryMiB   int    `json:"memory_mib"` // it decides how the work is divided
+	MemoryMiB   int    `json:"memory_mib"` // determines how the work is divided
 
 	Print   PrintOptions `json:"print,omitzero"`
 	Shingle shingleFlags `json:"shingle,omitzero"`
@@ -59,35 +59,35 @@ type screenFlags struct {
 
 	work, out, dates, keep string
 	removal                float64
-	top                    int // number of pairs printed for each document; 0: all
+	top                    int // the number of pairs to print per document; 0 means all
 	deadline               time.Duration
 }
 
-// shingleFlags are the options of the method shingle.
+// shingleFlags contains the options of the method shingle.
 type shingleFlags struct {
 	Width   int    `json:"width"`
 	Letters bool   `json:"letters,omitempty"`
-	Sketch  int    `json:"sketch,omitempty"`  // number of values in MIN_s
-	Modulus uint64 `json:"modulus,omitempty"` // m of MOD_m; 0: MIN_s
+	Sketch  int    `json:"sketch,omitempty"`  // the number of values in MIN_s
+	Modulus uint64 `json:"modulus,omitempty"` // m of MOD_m; 0 selects MIN_s
 	Super   int    `json:"super,omitempty"`
 }
 
-// shortFlags are the options of the method short.
+// shortFlags contains the options of the method short.
 type shortFlags struct {
-	Grams   []int  `json:"grams"` // nil: as the text is written
+	Grams   []int  `json:"grams"` // nil: depends on the script
 	Words   bool   `json:"words,omitempty"`
 	Measure string `json:"measure"`
 	Edits   int    `json:"edits"`
 	Longest int    `json:"longest"` // maximum length in letters
-	Ranges  int    `json:"ranges"`  // it decides how the comparison is divided
+	Ranges  int    `json:"ranges"`  // determines how the comparison is divided
 }
 
 var measures = map[string]screen.Measure{"jaccard": screen.Jaccard, "cosine": screen.Cosine, "edit": screen.Edit}
 
-// commands holds the state that the screening commands share, for the site of a folder.
+// commands contains the state that the screening commands share, for the site of a folder.
 type commands struct{ *cli.Site }
 
-// Command returns screen with its subcommands, on the site of s.
+// Command returns the command screen with its subcommands, for the site s.
 func Command(s *cli.Site) *cobra.Command {
 	a := &commands{s}
 	var f screenFlags
@@ -132,7 +132,7 @@ documents.`,
 	return c
 }
 
-// screenBase is the memory, in MiB, that the program may use in addition to --memory before it collects garbage more often.
+// screenBase is the memory in MiB that the program may use beyond --memory before it collects garbage more often.
 const screenBase = 96
 
 func (f *screenFlags) define(c *cobra.Command) {
@@ -170,7 +170,7 @@ func (f *screenFlags) define(c *cobra.Command) {
 	fl.IntVar(&f.Short.Longest, "longest", 200, "maximum length of a short text, in letters")
 }
 
-// check refuses impossible combinations, and clears the options of other methods.
+// check rejects impossible combinations, and clears the options of other methods.
 func (f *screenFlags) check() error {
 	switch {
 	case f.Library == "":
@@ -237,8 +237,8 @@ func (f *screenFlags) shortOptions() (screen.ShortOptions, error) {
 	return o, err
 }
 
-// sections returns the section template of the documents, by default that of their libraries, and records its name, which is part of the
-// screening's identity. It returns nil if there is none or if the method does not know where texts agree.
+// sections returns the documents' section template, by default that of their libraries. It records the template's name, which is part of
+// the screening's identity. If there is none, or if the method does not locate matches, it returns nil.
 func (f *screenFlags) sections(ctx context.Context, o *instance.Instance) (*segment.Template, error) {
 	if f.Method != methodFingerprint || len(f.Partners) > 0 {
 		return nil, nil
@@ -254,7 +254,7 @@ func (f *screenFlags) sections(ctx context.Context, o *instance.Instance) (*segm
 	return t, err
 }
 
-// screening is one run.
+// screening is a single run.
 type screening struct {
 	screenFlags
 	app      *commands
@@ -267,28 +267,28 @@ type screening struct {
 	docs     []screenDoc
 	texts    []screenText
 	pairs    []foundPair
-	measured map[int]map[int]float64 // shares by text, and by the text that holds them
+	measured map[int]map[int]float64 // shares by text, and by the text that contains the matches
 	sum      screenSummary
 }
 
-// screenDoc is a document of the libraries.
+// screenDoc is a document in one of the libraries.
 type screenDoc struct {
-	Side    int                  `json:"side"`           // 0: of --library, 1: of --against or of a partner
-	Site    concordat.SiteID     `json:"site,omitempty"` // empty: this one
+	Side    int                  `json:"side"`           // 0: in --library, 1: in --against or at a partner
+	Site    concordat.SiteID     `json:"site,omitempty"` // empty: this site
 	Library concordat.LibraryID  `json:"library"`
 	ID      concordat.DocumentID `json:"id"`
 	Title   string               `json:"title,omitempty"`
 	Added   time.Time            `json:"added"`
 	Letters int                  `json:"letters"`
-	Bytes   int                  `json:"bytes"` // of the text
-	Text    int                  `json:"text"`  // its index in texts
+	Bytes   int                  `json:"bytes"` // length of the text
+	Text    int                  `json:"text"`  // index in texts
 }
 
 // screenText is a distinct text.
 type screenText struct {
 	members [2][]int32 // indices in docs, by side
-	at      int64      // offset of its record in work.texts
-	blank   bool       // the method has nothing to compare
+	at      int64      // offset of the record in work.texts
+	blank   bool       // contains nothing that the method can compare
 }
 
 // foundPair is a pair of texts that reaches the threshold. NaN means not measured.
@@ -296,20 +296,20 @@ type foundPair struct {
 	A           int         `json:"a"`
 	B           int         `json:"b"`
 	Resemblance float64     `json:"r"`
-	Contained   *[2]float64 `json:"c,omitempty"` // share of A in B, of B in A
+	Contained   *[2]float64 `json:"c,omitempty"` // share of A in B and of B in A
 	Interval    *[2]float64 `json:"i,omitempty"` // 95 % interval of an estimated resemblance
-	OneSided    bool        `json:"-"`           // the length of B was not disclosed: Resemblance is the share of A in B
-	Measured    bool        `json:"-"`           // Contained holds shares from checks
-	Found       float64     `json:"-"`           // the method's resemblance, if Measured
-	// Within contains the bounds of Contained if that is an estimate.
+	OneSided    bool        `json:"-"`           // the length of B is undisclosed, so Resemblance is the share of A in B
+	Measured    bool        `json:"-"`           // Contained contains shares from checks
+	Found       float64     `json:"-"`           // if Measured: the method's resemblance
+	// Within contains the bounds if Contained is an estimate.
 	Within   *[2]report.Bounds `json:"-"`
 	Sections []screenSections  `json:"s,omitempty"`
 }
 
-// maxPairs bounds the pairs of a result, which are held in memory.
+// maxPairs is the maximum number of pairs in a result. They are kept in memory.
 const maxPairs = 5_000_000
 
-// FolderName is the folder of screenings in progress.
+// FolderName is the name of the folder for screenings in progress.
 const FolderName = "screen"
 
 func (a *commands) screen(ctx context.Context, o *instance.Instance, f screenFlags) (err error) {

@@ -15,8 +15,8 @@ import (
 	"concordat/screen"
 )
 
-// byFingerprint joins the texts by bands, in as many parts as memory requires, and compares the candidates on all cores. A unit
-// is a fixed number of candidates.
+// byFingerprint joins the texts by bands, in as many parts as the available memory requires, and compares the candidates on all cores. A
+// unit consists of a fixed number of candidates.
 func (s *screening) byFingerprint(ctx context.Context, u *units) error {
 	j := &printJoin{s: s, u: u, cache: &documentCache{s: s, most: int64(s.MemoryMiB) << 20 / 2,
 		docs: make([]atomic.Pointer[screen.Document], len(s.texts))}}
@@ -40,13 +40,13 @@ type printJoin struct {
 
 const (
 	unitPairs   = 1 << 16
-	joinBytes   = 100 // bytes of memory for a joined sentence, including its document
-	passBytes   = 32  // bytes of memory for it in each further pass
-	pairBytes   = 48  // bytes of memory for a candidate pair
-	joinedAlone = 64  // minimum number of texts joined, however much memory they take
+	joinBytes   = 100 // memory in bytes for each joined sentence, including its document
+	passBytes   = 32  // memory in bytes for each sentence in each further pass
+	pairBytes   = 48  // memory in bytes for each candidate pair
+	joinedAlone = 64  // minimum number of texts to join at once, regardless of memory
 )
 
-// join compares the texts of a with one another or, if b is not nil, with those of b.
+// join compares the texts in a with one another or, if b is not nil, with those in b.
 func (j *printJoin) join(ctx context.Context, a, b []int, progress cli.Bar) error {
 	all := slices.Concat(a, b)
 	half := func(x []int) ([]int, []int) { return x[:len(x)/2], x[len(x)/2:] }
@@ -88,7 +88,7 @@ func (j *printJoin) join(ctx context.Context, a, b []int, progress cli.Bar) erro
 	return nil
 }
 
-// candidates returns the pairs of places in all that share a sentence.
+// candidates returns the pairs of indices in all that have a sentence in common.
 func (j *printJoin) candidates(ctx context.Context, all []int, split int, across bool) (pairs [][2]int, common int, err error) {
 	budget := int64(j.s.MemoryMiB) << 20 / 4
 	sentence := int64(joinBytes + passBytes*runtime.GOMAXPROCS(0))
@@ -122,7 +122,7 @@ func (j *printJoin) candidates(ctx context.Context, all []int, split int, across
 	return pairs, joined.Common + joined.Crowded, nil
 }
 
-// compare measures a unit of candidates.
+// compare measures one unit of candidates.
 func (j *printJoin) compare(ctx context.Context, n int, pairs [][2]int, all []int) error {
 	const stride = 256
 	overlaps := make([]screen.Overlap, len(pairs))
@@ -190,8 +190,7 @@ func (j *printJoin) sections(a, b int) ([]screenSections, error) {
 	return out, nil
 }
 
-// documentCache holds documents of the work file, and drops all of them when there are too many. It is safe for
-// concurrent use.
+// documentCache caches documents from the work file. When full, it drops all of them. It is safe for concurrent use.
 type documentCache struct {
 	s    *screening
 	most int64 // maximum size in bytes

@@ -46,7 +46,7 @@ func (a *commands) screenStageCommand() *cobra.Command {
 	return c
 }
 
-// stage returns a command that reads standard input and writes standard output. build makes do from the flags.
+// stage returns a command that filters standard input to standard output. build creates do from the flags.
 func (a *commands) stage(use, short string, do func(in io.Reader, out io.Writer) error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
 		out := bufio.NewWriterSize(a.Stdout, 1<<18)
@@ -54,7 +54,7 @@ func (a *commands) stage(use, short string, do func(in io.Reader, out io.Writer)
 	}}
 }
 
-// misinput converts errors in the input into usage errors.
+// misinput converts input errors to usage errors.
 func misinput(err error) error {
 	var fault *stage.InputError
 	if errors.As(err, &fault) {
@@ -87,7 +87,7 @@ func (a *commands) stagePrints() *cobra.Command {
 	return c
 }
 
-// stageDesign defines the flags of a design and returns the design.
+// stageDesign defines the flags of a design. The function that it returns creates the design from them.
 func stageDesign(c *cobra.Command) func() (*screen.Design, error) {
 	k := c.Flags().Int("distance", 3, "bits in which two prints may differ")
 	levels := c.Flags().IntSlice("levels", nil, "blocks of the tables at each level, such as 5 or 4,4, the same for buckets and pairs; "+
@@ -206,7 +206,7 @@ func checkShare(threshold float64) error {
 	return nil
 }
 
-// stageShort defines the flags that grams and alike must share.
+// stageShort defines the flags that grams and alike have in common.
 func stageShort(c *cobra.Command) func() (float64, *stage.Counts, error) {
 	threshold := c.Flags().Float64("threshold", 0.6, "minimum Jaccard similarity of a pair, the same for grams and alike")
 	counts := c.Flags().String("counts", "", "counts of grams (from grams --count and merge --sum), the same for grams and alike: "+
@@ -290,10 +290,10 @@ func (a *commands) stageMerge() *cobra.Command {
 	return c
 }
 
-// mergeBase is how much memory, in MiB, merge may use in addition to its lines before it collects garbage more often.
+// mergeBase is the memory in MiB that merge may use beyond its lines before it collects garbage more often.
 const mergeBase = 24
 
-// spillFolder provides unnamed files for sorting, which are gone when the process ends.
+// spillFolder provides unnamed files for sorting, which disappear when the process ends.
 type spillFolder string
 
 func (s spillFolder) Create() (screen.Spill, error) {

@@ -170,7 +170,7 @@ lengths how many originals are found again and how many texts must be measured.`
 	return c
 }
 
-// longestShortLine bounds a line of texts, in bytes.
+// longestShortLine is the maximum length in bytes of a line of texts.
 const longestShortLine = 16 << 20
 
 func EachLine(r io.Reader, each func(string) error) error {

@@ -20,16 +20,16 @@ import (
 	"concordat/screen"
 )
 
-// work is the folder of one screening: what was prepared and found so far, from which the same command resumes after an
-// interruption. It is removed once the results are out.
+// work is the folder of a screening. It contains the preparations and findings so far, from which the same command resumes after an
+// interruption. It is removed after the results are output.
 //
 //	question.json  what is asked, for people; its digest names the folder
 //	texts          a record for each document, in the order of the libraries
 //	found          a record for each unit of comparing that is done
 //	spill-N        sorted numbers that memory had no room for
 //
-// A record consists of its length and its CRC-32C, 4 bytes each, followed by its bytes; a damaged or half-written record and everything
-// after it count as not written.
+// A record consists of its length and its CRC-32C, 4 bytes each, followed by its contents. A damaged or partial record, and everything
+// after it, is ignored.
 type work struct {
 	dir    string
 	texts  *recordLog
@@ -37,7 +37,7 @@ type work struct {
 	spills int
 }
 
-// openWork opens the folder of a screening below parent, or creates it.
+// openWork opens or creates the folder of a screening under parent.
 func openWork(parent string, question any) (*work, error) {
 	q, err := json.MarshalIndent(question, "", "  ")
 	if err != nil {
@@ -52,7 +52,7 @@ func openWork(parent string, question any) (*work, error) {
 		return nil, w.explain(err)
 	}
 	if old, err := filepath.Glob(filepath.Join(w.dir, "spill-*")); err == nil {
-		for _, path := range old { // of a run that was killed
+		for _, path := range old { // left by a run that was killed
 			_ = os.Remove(path)
 		}
 	}
@@ -65,7 +65,7 @@ func openWork(parent string, question any) (*work, error) {
 	return w, nil
 }
 
-// explain marks a full disk, and says where the work is kept.
+// explain recognizes a full disk, and adds the location of the work.
 func (w *work) explain(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("%w: what is done is kept in %s; give a folder on another disk with --work: %w", concordat.ErrDiskFull, w.dir, err)
@@ -80,11 +80,11 @@ func (w *work) close() error {
 // remove closes and removes the folder, and its parent if that is empty.
 func (w *work) remove() error {
 	err := errors.Join(w.close(), os.RemoveAll(w.dir))
-	_ = os.Remove(filepath.Dir(w.dir)) // other work may be in it
+	_ = os.Remove(filepath.Dir(w.dir)) // it may contain other work
 	return err
 }
 
-// Create provides room for sorting.
+// Create creates a file for sorting.
 func (w *work) Create() (screen.Spill, error) {
 	w.spills++
 	f, err := os.OpenFile(filepath.Join(w.dir, "spill-"+strconv.Itoa(w.spills)), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -94,17 +94,17 @@ func (w *work) Create() (screen.Spill, error) {
 	return spillFile{f}, nil
 }
 
-// spillFile is a file that is removed when it is closed.
+// spillFile is a file that is removed when closed.
 type spillFile struct{ *os.File }
 
 func (f spillFile) Close() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
 
-// recordLog is a file of records. Reading at an offset is safe for concurrent use.
+// recordLog is a file of records. It is safe for concurrent reads at an offset.
 type recordLog struct {
 	f    *os.File
 	w    *bufio.Writer
-	mu   sync.Mutex // guards w and size
-	size int64      // including the bytes buffered in w
+	mu   sync.Mutex // protects w and size
+	size int64      // including bytes still buffered in w
 }
 
 const (
@@ -123,7 +123,7 @@ func openRecords(path string) (*recordLog, error) {
 }
 
 // replay calls each with every record and its offset, from the beginning, until each returns false. It truncates the file after the last
-// record that is complete and wanted; new records are appended there.
+// record that is complete and wanted. New records are appended there.
 func (l *recordLog) replay(each func(record []byte, at int64) bool) error {
 	info, err := l.f.Stat()
 	if err != nil {
@@ -152,7 +152,7 @@ func (l *recordLog) replay(each func(record []byte, at int64) bool) error {
 	return l.cut(at)
 }
 
-// cut drops everything at and after offset at.
+// cut removes everything from offset at onwards.
 func (l *recordLog) cut(at int64) error {
 	l.w.Reset(l.f)
 	l.size = at
@@ -160,7 +160,7 @@ func (l *recordLog) cut(at int64) error {
 	return errors.Join(err, l.f.Truncate(at))
 }
 
-// append writes a record and returns its offset. It is passed to the system only by flush.
+// append writes a record and returns its offset. The record is not passed to the operating system before flush.
 func (l *recordLog) append(b []byte) (int64, error) {
 	if len(b) > longestRecord {
 		return 0, fmt.Errorf("a record of %d bytes: at most %d", len(b), longestRecord)
@@ -187,7 +187,7 @@ func (l *recordLog) flush() error {
 	return l.w.Flush()
 }
 
-// read returns the record at an offset, in buf if that is large enough.
+// read returns the record at an offset. It uses buf if that is large enough.
 func (l *recordLog) read(at int64, buf []byte) ([]byte, error) {
 	var head [recordHead]byte
 	if _, err := l.f.ReadAt(head[:], at); err != nil {

@@ -1,3 +1,2 @@
-// Package signin has the commands about sign-in from elsewhere: links to accounts of identity providers, and learning
-// platforms.
+// Package signin implements the commands for external sign-in: links to accounts of identity providers, and learning platforms.
 package signin

@@ -15,8 +15,8 @@ import (
 	"concordat/web/platforms"
 )
 
-// CheckPlatforms reports what is wrong with the registered platforms, without contacting them. A folder that contains no site yet
-// has none.
+// CheckPlatforms reports faults in the registered platforms, without contacting them. A folder that does not contain a site yet has no
+// platforms.
 func CheckPlatforms(ctx context.Context, a *cli.Site, c *config.Config) error {
 	dir, err := a.Dir()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"concordat/web/platforms"
 )
 
-// ltiPresets hold what all platforms of a kind have in common.
+// ltiPresets contains the settings that all platforms of a kind have in common.
 var ltiPresets = map[string]func(base string) store.LTIPlatform{
 	"moodle": func(base string) store.LTIPlatform {
 		return store.LTIPlatform{Name: "Moodle", Issuer: base, AuthURL: base + "/mod/lti/auth.php", TokenURL: base + "/mod/lti/token.php",

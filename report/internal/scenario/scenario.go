@@ -1,5 +1,5 @@
-// Package scenario reads findings from plain text files, so that a test shows its subject clearly: a submission, its sources, and the
-// passages that they share.
+// Package scenario reads findings from plain text files, so that a test shows at a glance what it is about: a submission, its sources,
+// and the passages they share.
 package scenario
 
 import (
@@ -14,7 +14,7 @@ import (
 	"concordat/report"
 )
 
-// Read reads one scenario. A file has parts, each begun by a line "-- name --":
+// Read reads one scenario. A file consists of parts that each start with a line "-- name --":
 //
 //	-- submission ID | TITLE --     the text
 //	-- source SITE/LIBRARY/DOCUMENT | TITLE --   the text, or nothing where it may not be shown
@@ -25,8 +25,8 @@ import (
 //	-- consulted --                 lines: SITE/LIBRARY | asked | answered | error
 //	-- flags --                     lines: CODE | detail | count | from … to
 //
-// "from … to" names the text from the first occurrence of one phrase to the end of the next occurrence of the
-// other; a single phrase names only itself.
+// "from … to" denotes the text from the first occurrence of one phrase to the end of the next occurrence of the other; a single phrase
+// denotes only itself.
 func Read(file string) (*report.Findings, error) {
 	f := &report.Findings{Version: report.Version, Task: "task-1", Scheme: "natural@7c1d52be90aa41f3",
 		Made: time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC), Forward: "unmatched", Threshold: 0.3, Probe: "one",
@@ -222,8 +222,8 @@ func consulted(f *report.Findings, c []string) error {
 	return nil
 }
 
-// align pairs the equal words of two spans by their longest common subsequence, and joins pairs
-// that follow each other with the same text between them.
+// align pairs the equal words of two spans by their longest common subsequence, and joins consecutive pairs with the same text between
+// them.
 func align(text string, s concordat.Span, source string, t concordat.Span) []concordat.SpanPair {
 	a, b := words(text, s), words(source, t)
 	long := make([][]int, len(a)+1)
@@ -261,7 +261,7 @@ func align(text string, s concordat.Span, source string, t concordat.Span) []con
 	return out
 }
 
-// words cuts a span into runs of letters and digits; a Han character is a word.
+// words splits a span into runs of letters and digits; each Han character is a word.
 func words(text string, s concordat.Span) []concordat.Span {
 	var out []concordat.Span
 	in := false
