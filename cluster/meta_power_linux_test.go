@@ -16,82 +16,19 @@ import (
 // TestMetaPowerLoss cuts the power at every moment while a copy's state is written, with the process dying now and then:
 // either the acknowledged state is there or one that was written after it. A copy relies on what it reads when it starts.
 func TestMetaPowerLoss(t *testing.T) {
-	d := powertest.Record(t)
-	dir := t.TempDir()
-	for seed := range uint64(suite.Rounds(6, 60)) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		root := filepath.Join(dir, fmt.Sprint(seed))
-		if err := os.Mkdir(root, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		d.Start(root)
-		type moment struct{ at, least, most int }
-		may := []moment{{}}
-		epoch, acknowledged := 0, 0
-		for range 10 {
-			epoch++
-			may = append(may, moment{d.Now(), acknowledged, epoch})
-			if r.IntN(2) == 0 {
-				d.Die(r.IntN(5))
-			}
-			err := writeMeta(root, replica.Meta{Epoch: uint64(epoch)})
-			if !d.Live() {
-				if err != nil {
-					t.Fatal(err)
-				}
-				acknowledged = epoch
-			} else { // and is started again
-				m, err := openMeta(root)
-				if err != nil {
-					t.Fatal(err)
-				}
-				acknowledged = int(m.Epoch)
-			}
-			may = append(may, moment{d.Now(), acknowledged, epoch})
-		}
-		d.Stop()
-		done := make(chan error)
-		go func() { // its calls are not recorded
-			var all error
-			for i, m := range may {
-				end := m.at + 1
-				if i+1 < len(may) {
-					end = may[i+1].at
-				}
-				for at := m.at; at < end; at++ {
-					cut := filepath.Join(dir, fmt.Sprint("cut", seed, "-", at))
-					for way := range 4 {
-						var how *rand.Rand
-						if way > 0 {
-							how = r
-						}
-						err := d.Cut(at, how, cut)
-						got, readErr := readMeta(cut)
-						if readErr != nil || int(got.Epoch) < m.least || int(got.Epoch) > m.most {
-							all = errors.Join(all, fmt.Errorf("seed %d, power lost at %d: epoch %d, want %d to %d: %w", seed, at, got.Epoch,
-								m.least, m.most, readErr))
-						}
-						all = errors.Join(all, err, os.RemoveAll(cut))
-					}
-				}
-			}
-			done <- all
-		}()
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-	}
+	powertest.Replaces(t, suite.Rounds(6, 60), 5, func(dir string, version int) error {
+		return writeMeta(dir, replica.Meta{Epoch: uint64(version)})
+	}, func(dir string) (int, error) {
+		m, err := openMeta(dir)
+		return int(m.Epoch), err
+	})
 }
 
 // TestExchangePowerLoss cuts the power at every moment until a snapshot, or a reindexed copy, begins to take the place of a copy, with
 // the process dying now and then: what is to be removed is still there, or its successor is, and is marked.
 func TestExchangePowerLoss(t *testing.T) {
 	d := powertest.Record(t)
-	top, err := os.MkdirTemp("/dev/shm", "exchange-") // in memory: that is faster
-	if err != nil {
-		top = t.TempDir()
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(top) })
+	top := powertest.Scratch(t)
 	for _, c := range []struct {
 		name           string
 		goes, comes    string // files, in the old folder and the new one
@@ -133,30 +70,14 @@ func TestExchangePowerLoss(t *testing.T) {
 			if moved {
 				continue
 			}
-			failed := make(chan error)
-			go func() { // its calls are not recorded
-				var all error
-				for at := range done + 1 {
-					for way := range 4 {
-						var how *rand.Rand
-						if way > 0 {
-							how = r
-						}
-						cut := filepath.Join(top, "cut")
-						err := d.Cut(at, how, cut)
-						here := filepath.Join(cut, "00")
-						if err == nil && !exists(filepath.Join(here, c.goes)) &&
-							!(exists(filepath.Join(c.next(here), c.marker)) && exists(filepath.Join(c.next(here), c.comes))) {
-							err = fmt.Errorf("%s, seed %d, power lost at %d of %d: neither is there", c.name, seed, at, done)
-						}
-						all = errors.Join(all, err, os.RemoveAll(cut))
-					}
+			d.Cuts(0, done+1, 4, r, func(_, _ int, cut string) error {
+				here := filepath.Join(cut, "00")
+				if !exists(filepath.Join(here, c.goes)) &&
+					!(exists(filepath.Join(c.next(here), c.marker)) && exists(filepath.Join(c.next(here), c.comes))) {
+					return fmt.Errorf("%s, seed %d: neither is there", c.name, seed)
 				}
-				failed <- all
-			}()
-			if err := <-failed; err != nil {
-				t.Fatal(err)
-			}
+				return nil
+			})
 		}
 	}
 }

@@ -72,11 +72,7 @@ func TestReplaysOnTheDisk(t *testing.T) {
 // damage: then others are refused for a while.
 func TestReplaysRecordedPowerLoss(t *testing.T) {
 	d := powertest.Record(t)
-	dir, err := os.MkdirTemp("/dev/shm", "replays-") // in memory: that is faster
-	if err != nil {
-		dir = t.TempDir()
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := powertest.Scratch(t)
 	now := time.Now()
 	for seed := range uint64(suite.Rounds(2, 15)) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -90,6 +86,7 @@ func TestReplaysRecordedPowerLoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		var memory *Replays
+		var err error
 		var run []*crypto.Verified // counted as run, in order
 		ran := []int{d.Now()}      // when each began to, and before that when the file was there
 		for range 40 {
@@ -131,48 +128,28 @@ func TestReplaysRecordedPowerLoss(t *testing.T) {
 		if memory != nil {
 			_ = memory.file.Close()
 		}
-		failed := make(chan error)
-		go func() { // its calls are not recorded
-			var all error
-			torn := 0
-			for at := ran[0]; at <= done; at++ {
-				for way := range 3 {
-					var how *rand.Rand
-					if way > 0 {
-						how = r
-					}
-					cut := filepath.Join(dir, "cut")
-					if err := d.Cut(at, how, cut); err != nil {
-						failed <- err
-						return
-					}
-					found, err := OpenReplays(filepath.Join(cut, "replays"), now)
-					if err != nil {
-						failed <- fmt.Errorf("seed %d, power lost at %d: %w", seed, at, err)
-						return
-					}
-					for i, v := range run {
-						if ran[i+1] > at {
-							break
-						}
-						if _, b := found.begin(v, now); b != beginStored && b != beginLost {
-							all = errors.Join(all, fmt.Errorf("seed %d, power lost at %d: request %d is found %d", seed, at, i, b))
-						}
-					}
-					if !found.trust.IsZero() {
-						torn++
-						if how == nil {
-							all = errors.Join(all, fmt.Errorf("seed %d, power lost at %d: what was synced is taken for damaged", seed, at))
-						}
-					}
-					all = errors.Join(all, found.Close(), os.RemoveAll(cut))
+		torn := 0
+		d.Cuts(ran[0], done+1, 3, r, func(at, way int, cut string) error {
+			found, err := OpenReplays(filepath.Join(cut, "replays"), now)
+			if err != nil {
+				return fmt.Errorf("seed %d: %w", seed, err)
+			}
+			for i, v := range run {
+				if ran[i+1] > at {
+					break
+				}
+				if _, b := found.begin(v, now); b != beginStored && b != beginLost {
+					err = errors.Join(err, fmt.Errorf("seed %d: request %d is found %d", seed, i, b))
 				}
 			}
-			t.Logf("seed %d: %d requests, %d moments, %d torn ends", seed, len(run), done, torn)
-			failed <- all
-		}()
-		if err := <-failed; err != nil {
-			t.Fatal(err)
-		}
+			if !found.trust.IsZero() {
+				torn++
+				if way == 0 {
+					err = errors.Join(err, fmt.Errorf("seed %d: what was synced is taken for damaged", seed))
+				}
+			}
+			return errors.Join(err, found.Close())
+		})
+		t.Logf("seed %d: %d requests, %d moments, %d torn ends", seed, len(run), done, torn)
 	}
 }

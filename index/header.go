@@ -78,6 +78,16 @@ func readHeader(dir string) (*header, error) {
 	return h, nil
 }
 
+// openHeader is readHeader for a process that is about to write: it makes sure that the header is on disk. One that a dead
+// process wrote may be in memory only, and segments without a header are refused.
+func openHeader(dir string) (*header, error) {
+	h, err := readHeader(dir)
+	if err != nil {
+		return nil, err
+	}
+	return h, syncDir(dir)
+}
+
 // SchemeOf returns the scheme of the shard in dir, without opening it. Errors: those of Open.
 func SchemeOf(dir string) (concordat.Scheme, error) {
 	h, err := readHeader(dir)

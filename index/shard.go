@@ -135,7 +135,11 @@ func (s *Shard) open() error {
 		return err
 	}
 	if !create {
-		h, err := readHeader(s.dir)
+		read := openHeader
+		if s.opt.ReadOnly {
+			read = readHeader
+		}
+		h, err := read(s.dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			return corrupt(filepath.Join(s.dir, headerName), "missing")
 		} else if err != nil {

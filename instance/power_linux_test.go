@@ -18,11 +18,7 @@ import (
 // then: the next start finds the old index or the new one, and the new one once the exchange has returned.
 func TestReindexPowerLoss(t *testing.T) {
 	d := powertest.Record(t)
-	dir, err := os.MkdirTemp("/dev/shm", "instance-") // in memory: that is faster
-	if err != nil {
-		dir = t.TempDir()
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := powertest.Scratch(t)
 	for seed := range uint64(suite.Rounds(4, 40)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		root := filepath.Join(dir, fmt.Sprint(seed))
@@ -63,33 +59,18 @@ func TestReindexPowerLoss(t *testing.T) {
 		}
 		done := d.Now()
 		d.Stop()
-		failed := make(chan error)
-		go func() { // its calls are not recorded
-			var all error
-			for at := range done + 1 {
-				for way := range 4 {
-					var how *rand.Rand
-					if way > 0 {
-						how = r
-					}
-					cut := filepath.Join(dir, fmt.Sprint("cut", seed, "-", at))
-					err := errors.Join(d.Cut(at, how, cut), instance.FinishReindex(cut))
-					got, readErr := os.ReadFile(filepath.Join(cut, instance.IndexName, "00", "name"))
-					if name := string(got); err != nil || name != instance.NewIndexName && (name != instance.IndexName || at == done) {
-						all = errors.Join(all, fmt.Errorf("seed %d, power lost at %d of %d: %q: %w", seed, at, done, got, errors.Join(err, readErr)))
-					}
-					for _, name := range []string{instance.NewIndexName, instance.OldIndexName} {
-						if _, err := os.Lstat(filepath.Join(cut, name)); !errors.Is(err, fs.ErrNotExist) {
-							all = errors.Join(all, fmt.Errorf("seed %d, power lost at %d of %d: %s is left, %w", seed, at, done, name, err))
-						}
-					}
-					all = errors.Join(all, os.RemoveAll(cut))
+		d.Cuts(0, done+1, 4, r, func(at, _ int, cut string) error {
+			err := instance.FinishReindex(cut)
+			got, readErr := os.ReadFile(filepath.Join(cut, instance.IndexName, "00", "name"))
+			if name := string(got); err != nil || name != instance.NewIndexName && (name != instance.IndexName || at == done) {
+				err = fmt.Errorf("seed %d: %q: %w", seed, got, errors.Join(err, readErr))
+			}
+			for _, name := range []string{instance.NewIndexName, instance.OldIndexName} {
+				if _, there := os.Lstat(filepath.Join(cut, name)); !errors.Is(there, fs.ErrNotExist) {
+					err = errors.Join(err, fmt.Errorf("seed %d: %s is left, %w", seed, name, there))
 				}
 			}
-			failed <- all
-		}()
-		if err := <-failed; err != nil {
-			t.Fatal(err)
-		}
+			return err
+		})
 	}
 }

@@ -30,6 +30,16 @@ type memory struct {
 
 const memoryFormat = 1
 
+// openMemory reads the file, after making sure that it is on disk: what a dead process wrote may be in
+// memory only, and from now on ZooKeeper and the node rely on it.
+func openMemory(path string, node coord.NodeID) (memory, error) {
+	m, err := readMemory(path, node)
+	if err != nil || m == (memory{}) {
+		return m, err
+	}
+	return m, syncDir(filepath.Dir(path))
+}
+
 // readMemory reads the file, or returns the zero memory if there is none.
 func readMemory(path string, node coord.NodeID) (memory, error) {
 	var m memory
@@ -75,7 +85,12 @@ func (m memory) write(path string) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	d, err := os.Open(filepath.Dir(path))
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes the names of the files in dir durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}

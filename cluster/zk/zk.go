@@ -148,7 +148,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	s := &Session{o: o, t: newTree(o), log: o.Log, views: make(chan coord.View, 1), settings: make(chan coord.Config, 1),
 		done: make(chan struct{})}
 	if o.Node != "" {
-		if s.seen, err = readMemory(o.Identity, o.Node); err != nil {
+		if s.seen, err = openMemory(o.Identity, o.Node); err != nil {
 			return nil, err
 		}
 	}

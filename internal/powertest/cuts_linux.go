@@ -1,0 +1,105 @@
+package powertest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Scratch returns a folder for the test, in memory if possible: that is faster.
+func Scratch(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "power-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // in memory
+	return dir
+}
+
+// Cuts cuts the power at each recorded moment from first on and before end, in several ways: first everything that was not
+// synced is lost, then a random part of it. It passes each folder that a machine may find to check, and fails the test with
+// what check returns. The calls of check are not recorded, and none of t's methods may be called in it that end a test.
+func (d *Recorded) Cuts(first, end, ways int, r *rand.Rand, check func(at, way int, cut string) error) {
+	d.t.Helper()
+	cut := filepath.Join(Scratch(d.t), "cut")
+	failed := make(chan error)
+	go func() {
+		var all error
+		for at := first; at < end; at++ {
+			for way := range ways {
+				var how *rand.Rand
+				if way > 0 {
+					how = r
+				}
+				err := d.Cut(at, how, cut)
+				if err == nil {
+					err = check(at, way, cut)
+				}
+				if err != nil {
+					all = errors.Join(all, fmt.Errorf("power lost at %d of %d: %w", at, end-1, err))
+				}
+				all = errors.Join(all, os.RemoveAll(cut))
+			}
+		}
+		failed <- all
+	}()
+	if err := <-failed; err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// Replaces tests a package that keeps one thing in a folder and replaces it: write makes it version 1 or a later one, which
+// takes about that many system calls, and read returns the version that a folder has, 0 if there is none. The power is cut at every moment, with the
+// process dying now and then: a version whose write returned, or which was read, is there or a later one is.
+func Replaces(t *testing.T, rounds, calls int, write func(dir string, version int) error, read func(dir string) (int, error)) {
+	t.Helper()
+	d := Record(t)
+	top := Scratch(t)
+	for seed := range uint64(rounds) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		root := filepath.Join(top, fmt.Sprint(seed))
+		if err := os.Mkdir(root, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		d.Start(root)
+		type moment struct{ at, least, most int }
+		may, last := []moment{{}}, 0
+		for version := 1; version <= 10; version++ {
+			may = append(may, moment{d.Now(), last, version})
+			if r.IntN(2) == 0 {
+				d.Die(r.IntN(calls))
+			}
+			err := write(root, version)
+			if !d.Live() {
+				last = version
+			} else { // and is started again
+				last, err = read(root)
+			}
+			if err != nil {
+				t.Fatalf("seed %d, version %d: %v", seed, version, err)
+			}
+			may = append(may, moment{d.Now(), last, version})
+		}
+		d.Stop()
+		for i, m := range may {
+			end := m.at + 1
+			if i+1 < len(may) {
+				end = may[i+1].at
+			}
+			d.Cuts(m.at, end, 4, r, func(_, _ int, cut string) error {
+				got, err := read(cut)
+				if err == nil && (got < m.least || got > m.most) {
+					err = errors.New("it is too old, or was never written")
+				}
+				if err != nil {
+					err = fmt.Errorf("seed %d: version %d, want %d to %d: %w", seed, got, m.least, m.most, err)
+				}
+				return err
+			})
+		}
+	}
+}
