@@ -22,6 +22,8 @@ type simOptions struct {
 	minISR     int
 	without    rule
 	rotten     bool // node 0 loses a part of its log at each crash
+	putBack    bool // node 0 is sometimes put back to an earlier state of its disk when it starts
+	unchecked  bool // a node that was put back does not compare its log with what was committed
 	spurious   bool // followers suspect the master at any time
 	additions  bool // single followers going silent and returning is the most common fault
 	forgetful  int  // revisions that a copy remembers; 0: as many as a real one
@@ -53,6 +55,7 @@ type outcome struct {
 	stuck     bool   // the cluster did not recover, but nothing was lost
 	acked     int
 	asked     int // questions that a copy was sure it could answer correctly
+	answering int // times that all copies answered after the faults
 	elections int
 	installs  int
 	down      bool // every copy in sync had lost something at the end, so an operator must choose
@@ -107,6 +110,8 @@ type simNode struct {
 	persisted       map[string]stored // on disk
 	persistedAt     uint64
 
+	earlier *disk // a snapshot, of which only node 0 makes some
+
 	gen     uint64 // of the log
 	session coord.Incarnation
 	viewed  int // number of the newest view received
@@ -114,6 +119,15 @@ type simNode struct {
 	cut     time.Duration // from the coordinator, until that time
 	heard   time.Duration // by the coordinator, at that time
 	syncing bool
+}
+
+// disk is what a node finds when it starts.
+type disk struct {
+	meta            Meta
+	base, baseEpoch uint64
+	log             []wal.Record
+	persisted       map[string]stored
+	persistedAt     uint64
 }
 
 type op struct {
@@ -131,6 +145,7 @@ type world struct {
 	q     queue
 	count int
 	calm  bool // faults have ended
+	quiet int  // 1: then it is examined who answers
 	nodes []*simNode
 
 	// coordinator
@@ -193,6 +208,9 @@ func simulate(seed uint64, o simOptions, trace func(string, ...any)) outcome {
 	for w.now < o.faults+o.healing && w.out.violation == "" {
 		if !w.calm && w.now > o.faults {
 			w.heal()
+		}
+		if w.calm && w.quiet == 0 {
+			w.beQuiet()
 		}
 		h := heap.Pop(&w.q).(happening)
 		w.now = h.at

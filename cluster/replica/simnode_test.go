@@ -16,6 +16,15 @@ import (
 func (n *simNode) start() {
 	n.down, n.inc, n.gen, n.syncing = false, n.inc+1, n.gen+1, false
 	n.log = n.log[:n.durable-n.base]
+	if n.w.o.putBack && n.earlier != nil && n.w.chance(0.4) {
+		d := n.earlier
+		n.meta, n.base, n.baseEpoch, n.log, n.durable = d.meta, d.base, d.baseEpoch, d.log, d.base+uint64(len(d.log))
+		n.persisted, n.persistedAt, n.earlier = d.persisted, d.persistedAt, nil
+		n.w.logf("%s is put back to %d", n.id, n.durable)
+	}
+	if n.w.o.putBack && !n.w.o.unchecked && n.durable < uint64(len(n.w.committed)) {
+		n.meta.Damaged = true // as a Copy finds out from what was noted outside the nodes, which is committed or later
+	}
 	n.index, n.applied = maps.Clone(n.persisted), n.persistedAt
 	lost := n.durable < n.applied // loses more of the log than of the index
 	if lost {
@@ -237,6 +246,9 @@ func (n *simNode) commits(seq uint64) {
 // persist writes the index to the disk, and may trim the log.
 func (n *simNode) persist() {
 	n.persisted, n.persistedAt = maps.Clone(n.index), n.applied
+	if n.w.o.putBack && n == n.w.nodes[0] && n.w.chance(0.2) && n.durable >= n.persistedAt {
+		n.earlier = &disk{n.meta, n.base, n.baseEpoch, slices.Clone(n.log[:n.durable-n.base]), maps.Clone(n.persisted), n.persistedAt}
+	}
 	if n.w.chance(0.05) && n.persistedAt > n.base {
 		to := n.base + n.w.r.Uint64N(n.persistedAt-n.base+1)
 		epoch := n.baseEpoch

@@ -369,6 +369,51 @@ func (w *world) heal() {
 	w.logf("healed")
 }
 
+// Moments after the faults have ended.
+const (
+	settled  = 3500 * ms // by then, all copies answer
+	blackout = 2200 * ms // for that long the coordinator is away
+	unaware  = 1200 * ms // by then, all have noticed that
+	patience = 700 * ms  // for that long it is looked who answers
+)
+
+// beQuiet examines the liveness that R13 allows: once faults have ended, every copy answers questions, and it still does while
+// nobody reaches the coordinator, unless so many are damaged that there is no master.
+func (w *world) beQuiet() {
+	w.quiet = 1
+	w.after(settled, func() { w.answering("all is quiet") })
+	w.after(settled+patience, func() { w.zkDown = w.now + blackout })
+	w.after(settled+patience+unaware, func() { w.answering("the coordinator is away") })
+}
+
+// answering looks for a while whether each copy answers.
+func (w *world) answering(when string) {
+	silent := slices.Clone(w.nodes)
+	end := w.now + patience
+	var look func()
+	look = func() {
+		silent = slices.DeleteFunc(silent, func(n *simNode) bool {
+			n.step(n.contact())
+			return n.r.Status().Sure
+		})
+		switch {
+		case len(silent) == 0:
+			w.out.answering++
+		case w.now < end:
+			w.after(10*ms, look)
+		case w.leads():
+			w.fail("%s does not answer though %s: %+v", silent[0].id, when, silent[0].r.Status())
+			w.out.stuck = true
+		}
+	}
+	look()
+}
+
+// leads reports whether there is a master.
+func (w *world) leads() bool {
+	return slices.ContainsFunc(w.nodes, func(n *simNode) bool { return n.r.role == Master && w.shard.Leader == n.session })
+}
+
 // judge examines the final state of every copy separately.
 func (w *world) judge() {
 	var master *simNode
