@@ -102,7 +102,8 @@ func (a *Alone) begin(ctx context.Context, path string) error {
 		err = a.session.Create(ctx, map[concordat.ShardID]coord.State{id: {Epoch: status.Meta.Epoch, ISR: only, Replicas: only}})
 	case err == nil && (state.Epoch < status.Meta.Epoch || !slices.Equal(state.ISR, only) || !slices.Equal(state.Replicas, only)):
 		// The copy would wait for another state forever.
-		err = fmt.Errorf("%s: %w: not what the shard last knew; remove this file, it is made again", path, concordat.ErrCorrupt)
+		err = fmt.Errorf("%s: %w: it does not belong to the index next to it; delete this file: the next start creates it again, and "+
+			"no document is lost", path, concordat.ErrCorrupt)
 	}
 	if err != nil {
 		return err

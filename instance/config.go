@@ -67,21 +67,55 @@ func Extraction(c *config.Config) sandbox.Options {
 	}
 }
 
-// ReadConfig returns the configuration of the site in dir, or fails if there is none.
-func ReadConfig(dir string) (*config.Config, error) {
-	missing := func() error {
+// missingPart returns a file of a site that the folder dir lacks, and another that it has; both are empty if it has none.
+func missingPart(dir string) (missing, there string) {
+	has := func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	for _, name := range []string{StoreName, KeystoreName, OriginalsName, IndexName} { // a configuration and index.key may precede a site
+		if has(name) {
+			there = name
+		}
+	}
+	switch {
+	case there == "":
+	case has(StoreName):
+		missing = ConfigName
+	default:
+		missing = StoreName
+	}
+	return missing, there
+}
+
+// HoldsPart reports whether the folder dir has files of a site.
+func HoldsPart(dir string) bool {
+	_, there := missingPart(dir)
+	return there != ""
+}
+
+// AbsentSite explains that the folder dir contains no site or, if it has other files of one, which is missing.
+func AbsentSite(dir string) error {
+	missing, there := missingPart(dir)
+	if there == "" {
 		return Usagef("%s contains no site: create one with concordat init %s, or name another folder with --data", dir, dir)
 	}
+	return Usagef("%s contains no site: %s is missing, though %s is there: restore a backup with concordat restore, or name another folder "+
+		"with --data", dir, missing, there)
+}
+
+// ReadConfig returns the configuration of the site in dir, or fails if there is none.
+func ReadConfig(dir string) (*config.Config, error) {
 	path := filepath.Join(dir, ConfigName)
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return nil, missing()
+		return nil, AbsentSite(dir)
 	}
 	c, err := LoadConfig(path)
 	if err != nil || c.Store.URL != "" {
 		return c, err
 	}
 	if _, err := os.Stat(filepath.Join(dir, StoreName)); errors.Is(err, os.ErrNotExist) {
-		return nil, missing()
+		return nil, AbsentSite(dir)
 	}
 	return c, nil
 }

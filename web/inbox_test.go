@@ -572,6 +572,11 @@ func TestInboxAnswersAgain(t *testing.T) {
 	ada.post("/admin/inbox", http.StatusOK, url.Values{"action": {"replay"}, "id": {at}})
 	ada.post("/admin/inbox", http.StatusNotFound, url.Values{"action": {"replay"}, "id": {"none"}})
 	d.settle(t)
+	var none problem
+	admin.call(http.MethodPost, "/api/v1/admin/inbox/"+at+"/replay", http.StatusConflict, &none)
+	if !strings.Contains(none.Detail, "nothing to send again") {
+		t.Errorf("a notification of which no answer was given up: %+v", none)
+	}
 	if got := fmt.Sprint(types(r.answers())); got != "[TentativeAccept Accept Announce ReviewAction]" {
 		t.Errorf("answers: %s", got)
 	}

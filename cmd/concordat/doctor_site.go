@@ -42,7 +42,7 @@ func (d *doctor) folder() bool {
 	}
 	if _, err := os.Stat(d.path(instance.StoreName)); err != nil {
 		d.fault("folder", "name the folder with --data, create a site with concordat init, or restore one with concordat restore",
-			fmt.Errorf("%s contains no site: %w", d.dir, err))
+			instance.AbsentSite(d.dir))
 		return false
 	}
 	d.ok("folder", "%s", d.dir)

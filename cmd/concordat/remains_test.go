@@ -213,9 +213,10 @@ func TestDoctorNamesTheUnexplained(t *testing.T) {
 	}
 	sum := sha256.Sum256([]byte("some text")) // as left names it
 	hash := hex.EncodeToString(sum[:])
+	pages := strings.Repeat("5", len(hash)) // of a file that is gone
 	odd := []string{"thesis.txt", "originals/note.txt", "batches/nobody/index/x", "epochs/health-1/x", "mirrors/health-1/x", "index/01/x",
 		"index/00/odd"}
-	for _, name := range append(odd, instance.KeystoreName+".new-17", "screen/17/texts", "originals/"+hash) {
+	for _, name := range append(odd, instance.KeystoreName+".new-17", "screen/17/texts", "originals/"+hash, "originals/"+pages+".pdf") {
 		p.left(name, 3*24*time.Hour)
 	}
 	old := time.Now().Add(-30 * 24 * time.Hour)
@@ -233,7 +234,7 @@ func TestDoctorNamesTheUnexplained(t *testing.T) {
 		t.Errorf("doctor names a file of a check, or the pages made from it:\n%s", got)
 	}
 	for _, want := range []string{"thesis.txt", "originals/note.txt", "batches/nobody", "epochs/health-1", "mirrors/health-1", "index/01",
-		"index/00/odd", hash, ".new-17", "screen/17"} {
+		"index/00/odd", hash, pages + ".pdf", ".new-17", "screen/17"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("doctor does not name %s:\n%s", want, got)
 		}

@@ -47,6 +47,9 @@ func (a *app) createToServe(ctx context.Context, title string) error {
 		switch e.Name() {
 		case instance.ConfigName, instance.IndexKeyName, instance.ConfigName + ".new", instance.IndexKeyName + ".new", "lost+found":
 		default:
+			if instance.HoldsPart(dir) {
+				return instance.AbsentSite(dir)
+			}
 			return cli.Usagef("%s contains no site and is not empty (%s): name another folder with --data, or empty this one", dir, e.Name())
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"concordat"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/message"
 	"concordat/web/pages"
 )
 
@@ -161,13 +162,16 @@ func (d *Inbox) stop(ctx context.Context, account string, id concordat.TaskID) e
 	return err
 }
 
-// Replay sends abandoned answers once more and returns their number.
+// Replay sends abandoned answers once more and returns their number, at least one. If none was abandoned, the error says so.
 func (d *Inbox) Replay(ctx context.Context, who, id string) (n int64, err error) {
 	err = pages.Change(ctx, d.w.Options().Store, who, "notification_replayed", map[string]any{"id": id}, func(tx *store.DB) error {
 		if _, err := tx.Notifications.Notification(ctx, id); err != nil {
 			return err
 		}
 		n, err = tx.Notifications.ReplayReplies(ctx, id, d.w.Options().Now().Add(d.o.Keep))
+		if err == nil && n == 0 {
+			err = message.Conflict("inbox.nothing")
+		}
 		return err
 	})
 	return n, err
