@@ -51,13 +51,15 @@ long:
 	sh deploy/setup.sh test
 	sh deploy/long.sh
 
-# faults: ROUNDS more rounds of faults on real processes in network namespaces, as root or where users may make
-# namespaces. Results and histories add up in FAULTS; a call that was cut short loses the life it was in, 12 rounds at most.
+# faults: ROUNDS more rounds of faults on nodes and ROUNDS on served sites, real processes in network namespaces, as root or where
+# users may make namespaces (sites need root). Results and histories add up in FAULTS; a call that was cut short loses the life it
+# was in, 12 rounds at most. With PREVIOUS, a commit or a program, a site is then upgraded from it node by node.
 ROUNDS ?= 60
 FAULTS ?= $(CURDIR)/build/faults
 faults:
 	sh deploy/setup.sh test
-	CONCORDAT_FAULTS=$(ROUNDS) CONCORDAT_FAULTS_DIR=$(FAULTS) $(GO) test ./internal/faults -run 'TestFaults$$|TestMisuse' -timeout 0 -v
+	CONCORDAT_FAULTS=$(ROUNDS) CONCORDAT_FAULTS_DIR=$(FAULTS) CONCORDAT_FAULTS_PREVIOUS=$(PREVIOUS) CONCORDAT_TESTS=rest \
+		$(GO) test ./internal/faults -run 'TestFaults$$|TestServed$$|TestUpgrade$$|TestMisuse' -timeout 0 -v
 
 # kills: a site is killed in the midst of its work KILLS times; then no byte of what is deleted may be left in its folder.
 KILLS ?= 100

@@ -10,8 +10,8 @@ import (
 	"concordat/cluster/wal"
 )
 
-// master returns the master a of epoch 1 with floor two, in sync with b (and with c if three is set), whose log has five committed records, and the
-// state.
+// master returns the master a of epoch 1 with floor two, in sync with b (and with c if three is set), whose log has five committed
+// records, and the state.
 func master(t *testing.T, three bool) (*Replica, coord.State) {
 	t.Helper()
 	nodes := []coord.NodeID{"a", "b"}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -27,19 +28,23 @@ const (
 	roundsEnv  = "CONCORDAT_FAULTS"         // number of rounds to add
 	keepEnv    = "CONCORDAT_FAULTS_DIR"     // where histories and results are kept; required with roundsEnv
 	kindsEnv   = "CONCORDAT_FAULTS_KINDS"   // faults to choose from, separated by commas; default all
+	seedEnv    = "CONCORDAT_FAULTS_SEED"    // first seed, so that several calls can run side by side; default 1
 	timeoutEnv = "CONCORDAT_FAULTS_TIMEOUT" // session timeout, default 4s
 	insideEnv  = "CONCORDAT_FAULTS_INSIDE"  // set in the child: its run
 )
 
 // run is one life of a cluster: everything random in it comes from the seed.
 type run struct {
-	Seed    uint64
-	Nodes   int
-	Shards  int
-	Rounds  int
-	Timeout time.Duration
-	Kinds   []string
-	History string // file; empty: history not kept
+	Seed     uint64
+	Nodes    int
+	Shards   int
+	Rounds   int
+	Timeout  time.Duration
+	Kinds    []string
+	History  string // file; empty: history not kept
+	Program  string // of sites that are served
+	Cache    string // where that keeps what it compiles
+	Previous string // program to upgrade from
 }
 
 // result is a run with its outcome: one line of the file of results.
@@ -63,20 +68,23 @@ func TestFaults(t *testing.T) {
 	if why := missing(); why != "" {
 		t.Skip(why)
 	}
-	todo, err := strconv.Atoi(os.Getenv(roundsEnv))
 	if os.Getenv(roundsEnv) == "" {
 		outside(t, run{Seed: 1, Nodes: 3, Shards: 2, Rounds: 2, Timeout: 2 * time.Second, Kinds: []string{"kill-master", "isolate"}})
 		return
 	}
+	long(t, run{}, faultKinds)
+}
+
+// long adds rounds to those of earlier calls.
+func long(t *testing.T, base run, kinds []string) {
+	todo, err := strconv.Atoi(os.Getenv(roundsEnv))
 	dir := os.Getenv(keepEnv)
 	if err != nil || dir == "" {
 		t.Fatalf("%s=%q rounds in %s=%q: %v", roundsEnv, os.Getenv(roundsEnv), keepEnv, dir, err)
 	}
-	long(t, todo, dir)
-}
-
-// long adds rounds to those of earlier calls.
-func long(t *testing.T, todo int, dir string) {
+	if base.Program != "" {
+		dir = filepath.Join(dir, "served")
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +93,14 @@ func long(t *testing.T, todo int, dir string) {
 		done, seed = done+r.Run.Rounds, max(seed, r.Run.Seed+1)
 	}
 	t.Logf("%d rounds done before, next seed %d", done, seed)
-	kinds, timeout := faultKinds, 4*time.Second
+	if s := os.Getenv(seedEnv); s != "" {
+		first, err := strconv.ParseUint(s, 10, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seed = max(seed, first)
+	}
+	timeout := 4 * time.Second
 	if s := os.Getenv(kindsEnv); s != "" {
 		kinds = strings.Split(s, ",")
 	}
@@ -96,8 +111,9 @@ func long(t *testing.T, todo int, dir string) {
 		}
 	}
 	for end := done + todo; done < end && !t.Failed(); seed++ {
-		r := run{Seed: seed, Nodes: 3 + int(seed%3), Shards: 2 + int(seed%2), Rounds: min(longRounds, end-done), Timeout: timeout,
-			Kinds: kinds, History: filepath.Join(dir, fmt.Sprintf("history-%04d.jsonl", seed))}
+		r := base
+		r.Seed, r.Nodes, r.Shards, r.Rounds, r.Timeout, r.Kinds = seed, 3+int(seed%3), 2+int(seed%2), min(longRounds, end-done), timeout, kinds
+		r.History = filepath.Join(dir, fmt.Sprintf("history-%04d.jsonl", seed))
 		outside(t, r)
 		done += r.Rounds
 	}
@@ -189,6 +205,24 @@ func inside(t *testing.T, words string) {
 		t.Fatal(err)
 	}
 	t.Logf("seed %d: %d nodes, %d shards, %d rounds, session timeout %v", r.Seed, r.Nodes, r.Shards, r.Rounds, r.Timeout)
+	h := opened(t, r)
+	start := time.Now()
+	p := newPlace(t, r.Nodes, r.Shards, r.Timeout, h)
+	c := p.load(r.Seed)
+	n := &nemesis{p: p, r: rand.New(rand.NewPCG(r.Seed, 1)), kinds: r.Kinds}
+	time.Sleep(time.Second) // load before the first fault
+	for i := range r.Rounds {
+		n.round(i + 1)
+	}
+	p.settle()
+	c.end()
+	p.collect()
+	finished(t, r, p, start)
+}
+
+// opened starts the history of a run.
+func opened(t *testing.T, r run) *history {
+	t.Helper()
 	h := newHistory(io.Discard)
 	if r.History != "" {
 		f, err := os.Create(r.History)
@@ -204,18 +238,13 @@ func inside(t *testing.T, words string) {
 	}
 	b, _ := json.Marshal(r) // as it was given
 	h.add(entry{Kind: "run", Words: string(b)})
-	start := time.Now()
-	p := newPlace(t, r.Nodes, r.Shards, r.Timeout, h)
-	c := p.load(r.Seed)
-	n := &nemesis{p: p, r: rand.New(rand.NewPCG(r.Seed, 1)), kinds: r.Kinds}
-	time.Sleep(time.Second) // load before the first fault
-	for i := range r.Rounds {
-		n.round(i + 1)
-	}
-	p.settle()
-	c.end()
-	p.collect()
-	all := h.entries()
+	return h
+}
+
+// finished checks the history of a run and notes its result.
+func finished(t *testing.T, r run, p *place, start time.Time) {
+	t.Helper()
+	all := p.h.entries()
 	v := report(t, all)
 	if t.Failed() {
 		p.logs(20000)
@@ -305,11 +334,64 @@ type figures struct {
 	DownReads  int             // while one node's process was dead and everything else was well
 	DownWhole  int             // of these, the complete ones
 	Write      []time.Duration // for up to a thousand acknowledged writes
+	During     map[string]*during
+}
+
+// during says what became of the operations that began during faults of one kind, at nodes that the fault left alone or, if it worsens
+// a network or a clock, at all.
+type during struct {
+	Writes, Acked  int
+	Reads, Answers int             // answers are complete
+	Took           []time.Duration // of the successful ones
+}
+
+// operations counts those that began during a fault.
+func (f *figures) operations(e *entry, all []entry) {
+	everywhere := strings.HasPrefix(e.Words, "lossy") || strings.HasPrefix(e.Words, "clock") || strings.HasPrefix(e.Words, "store") ||
+		strings.HasPrefix(e.Words, "zk") || e.Words == "token"
+	if f.During == nil {
+		f.During = map[string]*during{}
+	}
+	d := f.During[e.Words]
+	if d == nil {
+		d = &during{}
+		f.During[e.Words] = d
+	}
+	for i := range all {
+		o := &all[i]
+		if o.At < e.At || o.At >= e.End || o.Node == e.Node && !everywhere {
+			continue
+		}
+		switch o.Kind {
+		case "write":
+			if d.Writes++; o.OK {
+				d.Acked++
+				d.Took = append(d.Took, o.End-o.At)
+			}
+		case "read":
+			if d.Reads++; o.Complete && o.Err == "" {
+				d.Answers++
+				d.Took = append(d.Took, o.End-o.At)
+			}
+		}
+	}
 }
 
 func (f *figures) add(g figures) {
 	f.Kill, f.Stop, f.Stall = append(f.Kill, g.Kill...), append(f.Stop, g.Stop...), append(f.Stall, g.Stall...)
 	f.DownReads, f.DownWhole, f.Write = f.DownReads+g.DownReads, f.DownWhole+g.DownWhole, append(f.Write, g.Write...)
+	if f.During == nil {
+		f.During = map[string]*during{}
+	}
+	for kind, d := range g.During {
+		sum := f.During[kind]
+		if sum == nil {
+			sum = &during{}
+			f.During[kind] = sum
+		}
+		sum.Writes, sum.Acked, sum.Reads, sum.Answers = sum.Writes+d.Writes, sum.Acked+d.Acked, sum.Reads+d.Reads, sum.Answers+d.Answers
+		sum.Took = append(sum.Took, d.Took...)
+	}
 }
 
 func percentile(ds []time.Duration, p int) time.Duration {
@@ -325,8 +407,14 @@ func (f *figures) String() string {
 	say := func(ds []time.Duration) string {
 		return fmt.Sprintf("p50 %v p99 %v of %d", percentile(ds, 50), percentile(ds, 99), len(ds))
 	}
-	return fmt.Sprintf("after a master's death %s; after its halt %s; stall by a dead follower %s; reads with one node dead %d of %d complete; write %s",
+	out := fmt.Sprintf("after a master's death %s; after its halt %s; stall by a dead follower %s; reads with one node dead %d of %d complete; write %s",
 		say(f.Kill), say(f.Stop), say(f.Stall), f.DownWhole, f.DownReads, say(f.Write))
+	for _, kind := range slices.Sorted(maps.Keys(f.During)) {
+		d := f.During[kind]
+		out += fmt.Sprintf("\nduring %s: %d of %d writes acknowledged, %d of %d reads complete, %s", kind, d.Acked, d.Writes, d.Answers, d.Reads,
+			say(d.Took))
+	}
+	return out
 }
 
 // measure reads the figures from a history.
@@ -352,6 +440,7 @@ func measure(all []entry) (f figures) {
 		if i+1 < len(broken) {
 			next = broken[i+1].At
 		}
+		f.operations(e, all)
 		switch e.Words {
 		case "kill", "kill-master", "stop", "stop-master":
 			if e.Alone {

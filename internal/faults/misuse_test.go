@@ -4,7 +4,6 @@ package faults
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -89,9 +88,7 @@ func (p *place) spawn(name string, change func(*nodeSpec)) (*process, nodeSpec) 
 	p.must(os.MkdirAll(s.Dir, 0o700))
 	p.must(os.CopyFS(filepath.Join(s.Dir, "cluster"), os.DirFS(p.trust("d"))))
 	change(&s)
-	b, err := json.Marshal(s)
-	p.must(err)
-	return p.launch("a", b, filepath.Join(p.dir, name+".log")), s
+	return p.launch(p.process("a", s), filepath.Join(p.dir, name+".log")), s
 }
 
 // otherSite: a node of another site connects to this one's coordinator.

@@ -22,6 +22,7 @@ import (
 // nemesis breaks things at random.
 type nemesis struct {
 	p     *place
+	site  *served // nil: the nodes are bare
 	r     *rand.Rand
 	kinds []string // the faults to choose from
 	heals []func() // functions that end the current faults
@@ -33,14 +34,20 @@ var faultKinds = []string{
 	"stop-master", "stop-master", "stop", "stop-short",
 	"isolate", "isolate-master", "cut-nodes", "cut-oneway", "cut-coordinator", "cut-coordinator-oneway",
 	"zk-leader", "zk-leader", "zk-hang", "zk-all",
+	"flap", "lossy", "halve",
 	"disk-full", "disk-full",
 	"flip-log", "flip-index", "wipe", "rollback",
 	"move",
 }
 
+// servedKinds are the kinds of faults of sites that are served: those above, and those of a database, of machines whose disk or clock
+// went back, and of operators.
+var servedKinds = append([]string{"store-kill", "store-kill", "store-stop", "store-stop", "cut-store", "snapshot", "snapshot",
+	"snapshot-first", "end", "clock", "clock", "clock-all", "token", "lossy", "lossy-all"}, faultKinds...)
+
 // destroys reports whether the fault removes acknowledged data of a copy; such a fault is injected alone.
 func destroys(kind string) bool {
-	return strings.HasPrefix(kind, "flip") || kind == "wipe" || kind == "rollback"
+	return strings.HasPrefix(kind, "flip") || kind == "wipe" || kind == "rollback" || strings.HasPrefix(kind, "snapshot")
 }
 
 func (n *nemesis) between(low, high time.Duration) time.Duration { return low + rand64(n.r, high-low) }
@@ -100,7 +107,7 @@ func (n *nemesis) hold(kind string) time.Duration {
 		return n.between(t/8, t*3/4)
 	case strings.HasPrefix(kind, "stop"):
 		return n.between(t*5/4, t*2)
-	case strings.HasPrefix(kind, "kill"), destroys(kind):
+	case strings.HasPrefix(kind, "kill"), kind == "end", destroys(kind):
 		return n.between(0, 3*time.Second)
 	case strings.HasPrefix(kind, "zk-leader"), kind == "move":
 		return n.between(time.Second, 4*time.Second)
@@ -123,6 +130,9 @@ func (n *nemesis) inject(kind string, node coord.NodeID, e *entry) string {
 	switch kind {
 	case "kill", "kill-master":
 		kill(node)
+	case "end": // bare nodes just die
+		p.end(node)
+		n.heal(func() { p.start(node) })
 	case "kill-two":
 		kill(node, n.other(node))
 	case "kill-all", "kill-everything":
@@ -142,12 +152,20 @@ func (n *nemesis) inject(kind string, node coord.NodeID, e *entry) string {
 	case "flip-log", "flip-index", "wipe":
 		kill(node)
 		if kind == "wipe" {
-			p.must(os.RemoveAll(filepath.Join(p.home(node), "copies")))
+			p.must(os.RemoveAll(p.runs.copies(node)))
 			return ""
 		}
 		return n.flip(node, kind)
 	case "rollback":
 		return n.rollback(node)
+	case "flap":
+		return n.flap(node)
+	case "lossy", "lossy-all":
+		return n.worsen(node, kind)
+	case "halve":
+		n.p.must(n.p.net.halve(string(node), n.p.others(node)))
+	case "store-kill", "store-stop", "snapshot", "snapshot-first", "clock", "clock-all", "token":
+		return n.site.inject(n, kind, node)
 	case "move":
 		return n.move()
 	default:
@@ -193,17 +211,13 @@ func (n *nemesis) zookeeper(kind string) string {
 
 // cut interrupts connections on the network.
 func (n *nemesis) cut(kind string, node coord.NodeID) string {
-	var others []string
-	nodes, zks := []string{}, []string{"z0", "z1", "z2"}
-	for _, m := range n.p.names {
-		if m != node {
-			nodes = append(nodes, string(m))
-		}
-	}
+	others := n.p.others(node)
+	nodes, zks := others[:len(n.p.names)-1], []string{"z0", "z1", "z2"}
 	out, in := true, true
 	switch kind {
 	case "isolate", "isolate-master":
-		others = append(nodes, zks...)
+	case "cut-store":
+		others = []string{storeMachine}
 	case "cut-nodes":
 		others = nodes
 	case "cut-oneway":
@@ -217,19 +231,45 @@ func (n *nemesis) cut(kind string, node coord.NodeID) string {
 		out = n.r.IntN(2) == 0
 		in = !out
 	}
-	set := func(cut bool) {
-		for _, o := range others {
-			if out {
-				n.p.net.set(string(node), o, cut)
-			}
-			if in {
-				n.p.net.set(o, string(node), cut)
+	n.p.net.cut(string(node), others, out, in, true)
+	n.heal(func() { n.p.net.cut(string(node), others, out, in, false) })
+	return fmt.Sprintf("%v out %v in %v", others, out, in)
+}
+
+// flap cuts a node off and reconnects it again and again.
+func (n *nemesis) flap(node coord.NodeID) string {
+	stop, done := make(chan struct{}), make(chan struct{})
+	r := rand.New(rand.NewPCG(n.r.Uint64(), 4))
+	go func() {
+		defer close(done)
+		for cut := true; ; cut = !cut {
+			n.p.net.cut(string(node), n.p.others(node), true, true, cut)
+			select {
+			case <-stop:
+				n.p.net.cut(string(node), n.p.others(node), true, true, false)
+				return
+			case <-time.After(50*time.Millisecond + rand64(r, 350*time.Millisecond)):
 			}
 		}
+	}()
+	n.heal(func() { close(stop); <-done })
+	return "50 to 400 ms each"
+}
+
+// worsen makes the links of a node, or of all nodes, lose, double, delay and reorder what they carry.
+func (n *nemesis) worsen(node coord.NodeID, kind string) string {
+	nodes := []coord.NodeID{node}
+	if kind == "lossy-all" {
+		nodes = n.p.names
 	}
-	set(true)
-	n.heal(func() { set(false) })
-	return fmt.Sprintf("%v out %v in %v", others, out, in)
+	tr := trouble{Drop: 0.02 + 0.18*n.r.Float64(), Double: 0.05, Late: n.between(time.Millisecond, 120*time.Millisecond)}
+	if kind == "lossy-all" {
+		tr.Drop, tr.Late = tr.Drop/4, tr.Late/4
+	}
+	for _, m := range nodes {
+		n.heal(n.p.net.worsen(n.p.t, string(m), tr, n.r.Uint64()))
+	}
+	return fmt.Sprintf("%.0f%% lost, %.0f%% doubled, late by up to %v", 100*tr.Drop, 100*tr.Double, tr.Late.Round(time.Millisecond))
 }
 
 // fill leaves less free space on the node's disk than writes need, in half of the cases none.
@@ -259,7 +299,7 @@ func (n *nemesis) fill(node coord.NodeID) string {
 // rollback restores the node's folder to its state some seconds before, as restoring a backup would.
 func (n *nemesis) rollback(node coord.NodeID) string {
 	p := n.p
-	folder, old := filepath.Join(p.home(node), "copies"), filepath.Join(p.dir, "old")
+	folder, old := p.runs.copies(node), filepath.Join(p.dir, "old")
 	p.kill(node)
 	p.must(os.RemoveAll(old))
 	p.must(os.CopyFS(old, os.DirFS(folder)))
@@ -277,7 +317,7 @@ func (n *nemesis) rollback(node coord.NodeID) string {
 // flip changes one bit in a file of the copies on a stopped node.
 func (n *nemesis) flip(node coord.NodeID, kind string) string {
 	var files []string
-	copies := filepath.Join(n.p.home(node), "copies")
+	copies := n.p.runs.copies(node)
 	n.p.must(filepath.WalkDir(copies, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

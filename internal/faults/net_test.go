@@ -93,6 +93,18 @@ func (n *network) set(from, to string, cut bool) {
 	}
 }
 
+// cut cuts what a machine sends to others, what it receives from them, or both, or restores it.
+func (n *network) cut(machine string, others []string, out, in, cut bool) {
+	for _, o := range others {
+		if out {
+			n.set(machine, o, cut)
+		}
+		if in {
+			n.set(o, machine, cut)
+		}
+	}
+}
+
 // command returns a command that runs on the machine.
 func (n *network) command(machine string, args ...string) *exec.Cmd {
 	return exec.Command("ip", append([]string{"netns", "exec", machine}, args...)...)

@@ -41,6 +41,8 @@ type place struct {
 	dir     string
 	timeout time.Duration
 	names   []coord.NodeID
+	runs    software
+	disks   int // bytes of each node's disk
 	layout  cluster.Layout
 	net     *network
 	zk      *zktest.Ensemble
@@ -48,12 +50,28 @@ type place struct {
 	h       *history
 	client  *http.Client
 
+	services []string // the machines that are no nodes
+
 	mu      sync.Mutex // guards everything below
 	running map[coord.NodeID]*process
 	stopped map[coord.NodeID]bool // by SIGSTOP
 	view    coord.View
 	news    chan struct{}
 }
+
+// software runs on the nodes of a place.
+type software interface {
+	// command returns the process of a node.
+	command(coord.NodeID) *exec.Cmd
+	// copies returns the folder of a node's copies.
+	copies(coord.NodeID) string
+	// sound reports whether each node itself says that its copies are complete. The coordinator may not yet know that a
+	// process has died.
+	sound(*coord.View) bool
+}
+
+// bare nodes are processes that have a cluster.Node and no site, and take orders by HTTP.
+type bare struct{ p *place }
 
 type process struct {
 	cmd    *exec.Cmd
@@ -68,14 +86,17 @@ func nodeNames(n int) (out []coord.NodeID) {
 	return out
 }
 
-// newPlace starts ZooKeeper and the nodes and returns when all copies are in sync.
-func newPlace(t testing.TB, nodes, shards int, timeout time.Duration, h *history) *place {
-	p := &place{t: t, dir: t.TempDir(), timeout: timeout, names: nodeNames(nodes), h: h, running: map[coord.NodeID]*process{},
-		stopped: map[coord.NodeID]bool{}, news: make(chan struct{})}
+// newMachines starts the machines of the nodes, those of ZooKeeper with ZooKeeper on them, and more without anything.
+func newMachines(t testing.TB, nodes int, more []string, timeout time.Duration, h *history) *place {
+	p := &place{t: t, dir: t.TempDir(), timeout: timeout, names: nodeNames(nodes), disks: diskBytes, h: h,
+		running: map[coord.NodeID]*process{}, stopped: map[coord.NodeID]bool{}, news: make(chan struct{})}
 	p.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
 	num := map[string]int{}
 	for i, n := range p.names {
 		num[string(n)] = 10 + i
+	}
+	for i, m := range more {
+		num[m] = 200 + i
 	}
 	var hosts []zktest.Host
 	for i := range 3 {
@@ -84,7 +105,20 @@ func newPlace(t testing.TB, nodes, shards int, timeout time.Duration, h *history
 		hosts = append(hosts, zktest.Host{Address: address(num[name]), Run: []string{"ip", "netns", "exec", name}})
 	}
 	p.net = newNetwork(t, num)
+	p.services = append([]string{"z0", "z1", "z2"}, more...)
 	p.zk = zktest.StartAt(t, hosts)
+	t.Cleanup(func() {
+		for _, n := range p.names {
+			p.kill(n)
+		}
+	})
+	return p
+}
+
+// newPlace starts ZooKeeper and bare nodes and returns when all copies are in sync.
+func newPlace(t testing.TB, nodes, shards int, timeout time.Duration, h *history) *place {
+	p := newMachines(t, nodes, nil, timeout, h)
+	p.runs = bare{p}
 	p.layout = cluster.Layout{Cluster: "faults", Site: site, Scheme: scheme, Shards: shards, Copies: copies,
 		Members: map[coord.NodeID]cluster.Member{}}
 	for _, n := range p.names {
@@ -93,6 +127,7 @@ func newPlace(t testing.TB, nodes, shards int, timeout time.Duration, h *history
 	p.found()
 	for i, n := range p.names {
 		p.disk(n)
+		p.must(os.Mkdir(p.trust(n), 0o700))
 		if i == 0 {
 			p.must(cluster.NewAuthority(p.trust(n), p.layout.Cluster, time.Now()))
 			p.must(cluster.FoundTrust(p.trust(n), p.layout.Cluster, n, time.Now()))
@@ -101,11 +136,6 @@ func newPlace(t testing.TB, nodes, shards int, timeout time.Duration, h *history
 		}
 		p.start(n)
 	}
-	t.Cleanup(func() {
-		for _, n := range p.names {
-			p.kill(n)
-		}
-	})
 	p.settle()
 	return p
 }
@@ -134,7 +164,8 @@ func (p *place) observe() {
 	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
 	defer cancel()
 	var err error
-	p.watch, err = zk.Open(ctx, zk.Options{Servers: p.zk.Addresses(), Site: site, Scheme: string(scheme), Timeout: p.timeout})
+	p.watch, err = zk.Open(ctx, zk.Options{Servers: p.zk.Addresses(), Site: p.layout.Site, Scheme: string(p.layout.Scheme),
+		Timeout: p.timeout})
 	p.must(err)
 	p.t.Cleanup(func() { _ = p.watch.Close() }) // the test is over
 	p.follow()
@@ -160,9 +191,8 @@ func (p *place) host(n coord.NodeID) string  { return address(p.net.num[string(n
 // disk gives the node a disk of its own.
 func (p *place) disk(n coord.NodeID) {
 	p.must(os.MkdirAll(p.home(n), 0o700))
-	p.must(syscall.Mount("tmpfs", p.home(n), "tmpfs", 0, fmt.Sprintf("size=%d", diskBytes)))
+	p.must(syscall.Mount("tmpfs", p.home(n), "tmpfs", 0, fmt.Sprintf("size=%d", p.disks)))
 	p.t.Cleanup(func() { _ = syscall.Unmount(p.home(n), syscall.MNT_DETACH) }) // unmounted at the latest when this process ends
-	p.must(os.Mkdir(p.trust(n), 0o700))
 }
 
 // letIn gives the node its certificate, as an operator would.
@@ -181,6 +211,16 @@ func (p *place) letIn(n coord.NodeID) {
 	}
 }
 
+// others returns the machines other than node, those of nodes first.
+func (p *place) others(node coord.NodeID) (out []string) {
+	for _, m := range p.names {
+		if m != node {
+			out = append(out, string(m))
+		}
+	}
+	return append(out, p.services...)
+}
+
 func (p *place) spec(n coord.NodeID) nodeSpec {
 	return nodeSpec{Name: n, Dir: p.home(n), Address: p.host(n) + ":8422", Control: p.host(n) + ":8080", Zookeeper: p.zk.Addresses(),
 		Timeout: p.timeout, Site: site, Scheme: scheme, Skew: skew[n]}
@@ -189,11 +229,22 @@ func (p *place) spec(n coord.NodeID) nodeSpec {
 // skew is the error of the nodes' clocks.
 var skew = map[coord.NodeID]time.Duration{"b": time.Hour, "c": -time.Hour}
 
-// launch starts a process on the machine of node n.
-func (p *place) launch(n coord.NodeID, spec []byte, logTo string) *process {
+// process returns the process of a bare node on the machine of node n.
+func (p *place) process(n coord.NodeID, spec nodeSpec) *exec.Cmd {
 	p.t.Helper()
+	words, err := json.Marshal(spec)
+	p.must(err)
 	cmd := p.net.command(string(n), os.Args[0])
-	cmd.Env = append(os.Environ(), nodeEnv+"="+string(spec), "GOMAXPROCS=2")
+	cmd.Env = append(os.Environ(), nodeEnv+"="+string(words), "GOMAXPROCS=2")
+	return cmd
+}
+
+func (b bare) command(n coord.NodeID) *exec.Cmd { return b.p.process(n, b.p.spec(n)) }
+func (b bare) copies(n coord.NodeID) string     { return filepath.Join(b.p.home(n), "copies") }
+
+// launch starts a process.
+func (p *place) launch(cmd *exec.Cmd, logTo string) *process {
+	p.t.Helper()
 	log, err := os.OpenFile(logTo, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	p.must(err)
 	cmd.Stdout, cmd.Stderr = log, log
@@ -210,9 +261,7 @@ func (p *place) launch(n coord.NodeID, spec []byte, logTo string) *process {
 // start starts the node's process, and restarts it whenever it ends by itself, as an init system would.
 func (p *place) start(n coord.NodeID) {
 	p.t.Helper()
-	spec, err := json.Marshal(p.spec(n))
-	p.must(err)
-	pr := p.launch(n, spec, p.home(n)+".log")
+	pr := p.launch(p.runs.command(n), p.home(n)+".log")
 	p.mu.Lock()
 	p.running[n] = pr
 	p.mu.Unlock()
@@ -246,6 +295,28 @@ func (p *place) kill(n coord.NodeID) {
 	}
 	p.mu.Unlock()
 	if pr != nil {
+		<-pr.ended
+	}
+}
+
+// end asks the process to end, and waits until it does.
+func (p *place) end(n coord.NodeID) {
+	p.mu.Lock()
+	pr := p.running[n]
+	delete(p.running, n)
+	if pr != nil {
+		pr.killed = true
+		_ = pr.cmd.Process.Signal(syscall.SIGTERM) // it may already have ended
+	}
+	p.mu.Unlock()
+	if pr == nil {
+		return
+	}
+	select {
+	case <-pr.ended:
+	case <-time.After(patience):
+		p.t.Errorf("node %s does not end", n)
+		_ = pr.cmd.Process.Kill()
 		<-pr.ended
 	}
 }
@@ -286,12 +357,13 @@ func (p *place) settled(v *coord.View) bool {
 	return true
 }
 
-// sound reports whether each node itself says that its copies are complete. The coordinator may not yet know that a
-// process has died.
+// sound reports whether all that the software says of itself is well.
 func (p *place) sound(v *coord.View) bool {
-	if !p.watch.Online() {
-		return false // the view is old
-	}
+	return p.watch.Online() && p.runs.sound(v) // without a connection the view is old
+}
+
+func (b bare) sound(v *coord.View) bool {
+	p := b.p
 	for i := range p.layout.Shards {
 		id := cluster.ShardName(i)
 		for _, n := range v.Shards[id].ISR {

@@ -53,8 +53,9 @@ func (d *Recorded) Cuts(first, end, ways int, r *rand.Rand, check func(at, way i
 }
 
 // Replaces tests a package that keeps one thing in a folder and replaces it: write makes it version 1 or a later one, which
-// takes about that many system calls, and read returns the version that a folder has, 0 if there is none. The power is cut at every moment, with the
-// process dying now and then: a version whose write returned, or which was read, is there or a later one is.
+// takes about that many system calls, and read returns the version that a folder has, 0 if there is none. The power is cut at
+// every moment, with the process dying now and then: a version whose write returned, or which was read, is there or a later
+// one is.
 func Replaces(t *testing.T, rounds, calls int, write func(dir string, version int) error, read func(dir string) (int, error)) {
 	t.Helper()
 	d := Record(t)
