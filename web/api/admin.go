@@ -46,7 +46,7 @@ func (w adminAPI) apiOfAdmin(a huma.API) {
 	register(w.api, a, operation{id: "create-library", method: http.MethodPost, path: "/admin/libraries", summary: "Make a library",
 		needs: []*huma.Schema{{Properties: map[string]*huma.Schema{"id": {Pattern: `^[0-9A-Za-z][0-9A-Za-z._-]*$`}}}},
 		scope: scopeDocuments, roles: pages.Officers}, w.apiMakeLibrary)
-	register(w.api, a, operation{id: "delete-library", method: http.MethodDelete, path: "/admin/libraries/{id}",
+	registerEmpty(w.api, a, operation{id: "delete-library", method: http.MethodDelete, path: "/admin/libraries/{id}",
 		summary: "Delete a library with all its documents", scope: scopeErase, roles: pages.Administrators, status: http.StatusNoContent},
 		w.apiDeleteLibrary)
 }

@@ -30,10 +30,10 @@ func (w api) apiOfAlerts(a huma.API) {
 	watch := standing{w.Web}
 	register(w, a, operation{id: "list-watched", method: http.MethodGet, path: "/watched",
 		summary: "Watched checks, with which later documents are compared, latest first", scope: scopeRead, roles: pages.Officers}, watch.list)
-	register(w, a, operation{id: "keep-watching-check", method: http.MethodPut, path: "/checks/{id}/watch",
+	registerEmpty(w, a, operation{id: "keep-watching-check", method: http.MethodPut, path: "/checks/{id}/watch",
 		summary: "Compare later documents of this site with a check", scope: scopeReview, roles: pages.Officers, status: http.StatusNoContent,
 		text: "Documents that match raise an alert. Partners are asked to watch only when a check is submitted with standing."}, watch.watch)
-	register(w, a, operation{id: "stop-watching-check", method: http.MethodDelete, path: "/checks/{id}/watch",
+	registerEmpty(w, a, operation{id: "stop-watching-check", method: http.MethodDelete, path: "/checks/{id}/watch",
 		summary: "Stop watching a check, here and at partners", scope: scopeReview, roles: pages.Officers, status: http.StatusNoContent,
 		text: "409: watching has ended here, but a partner could not be notified. Repeat the call later."}, watch.stop)
 }

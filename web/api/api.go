@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -177,9 +179,46 @@ func (o operation) huma() huma.Operation {
 
 }
 
-// register adds an operation; its errors become problems.
+// body is the output that all operations share whose output is a Body alone: huma compiles its handler, 20 KB, once for each pair of input
+// and output types.
+type body struct{ Body any }
+
+// register adds an operation whose output O is a struct with a JSON Body and no other field; its errors become problems.
 func register[I, O any](w api, a huma.API, o operation, do func(context.Context, *I) (*O, error)) {
-	huma.Register(a, o.huma(), func(ctx context.Context, in *I) (*O, error) {
+	of := reflect.TypeFor[O]()
+	field, ok := of.FieldByName("Body")
+	if !ok || of.NumField() > 1 || reflect.PointerTo(field.Type).Implements(reflect.TypeFor[huma.ContentTypeFilter]()) {
+		panic(fmt.Sprintf("%s: %v is not a JSON body alone", o.id, of))
+	}
+	hint := o.id + "Response" // as huma names the schema
+	if of.Name() != "" {
+		hint = of.Name() + field.Name
+	}
+	described := o.huma()
+	described.Responses = map[string]*huma.Response{strconv.Itoa(cmp.Or(o.status, http.StatusOK)): {Content: map[string]*huma.MediaType{
+		"application/json": {Schema: huma.SchemaFromField(a.OpenAPI().Components.Schemas, field, hint)}}}}
+	registerAs(w, a, o, described, func(ctx context.Context, in *I) (*body, error) {
+		out, err := do(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return &body{reflect.ValueOf(out).Elem().FieldByIndex(field.Index).Interface()}, nil
+	})
+}
+
+// registerEmpty adds an operation that answers without a body.
+func registerEmpty[I any](w api, a huma.API, o operation, do func(context.Context, *I) (*struct{}, error)) {
+	registerAs(w, a, o, o.huma(), do)
+}
+
+// registerWhole adds an operation whose output has headers, or a content type other than JSON's.
+func registerWhole[I, O any](w api, a huma.API, o operation, do func(context.Context, *I) (*O, error)) {
+	registerAs(w, a, o, o.huma(), do)
+}
+
+// registerAs adds an operation with its description.
+func registerAs[I, O any](w api, a huma.API, o operation, described huma.Operation, do func(context.Context, *I) (*O, error)) {
+	huma.Register(a, described, func(ctx context.Context, in *I) (*O, error) {
 		out, err := do(ctx, in)
 		if err != nil {
 			return nil, w.humaError(err)

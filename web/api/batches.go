@@ -58,7 +58,7 @@ func (w api) apiOfBatches(a huma.API) {
 		w.apiSetRecheck)
 	drop := do("delete-recheck", http.MethodDelete, "/rechecks/{kind}/{target}", "Cancel a scheduled re-check", pages.Checkers)
 	drop.status = http.StatusNoContent
-	register(w, a, drop, w.apiDropRecheck)
+	registerEmpty(w, a, drop, w.apiDropRecheck)
 	names := &huma.Schema{Type: "array", Items: &huma.Schema{Type: "string"}}
 	form := &huma.Schema{Type: "object", AdditionalProperties: false, Required: []string{"file"}, Properties: map[string]*huma.Schema{
 		"file": filesOf("Documents, or ZIP files of them"),

@@ -35,7 +35,7 @@ func apiOfHarvest(w api, a huma.API) {
 	register(w, a, do("get-harvest", http.MethodGet, "/harvests/{id}", "One source, with its progress", pages.Overseers, http.StatusOK),
 		h.one)
 	register(w, a, do("run-harvest", http.MethodPost, "/harvests/{id}/run", "Read a source now", admins, http.StatusAccepted), h.run)
-	register(w, a, do("remove-harvest", http.MethodDelete, "/harvests/{id}", "Forget a source; its documents stay", admins,
+	registerEmpty(w, a, do("remove-harvest", http.MethodDelete, "/harvests/{id}", "Forget a source; its documents stay", admins,
 		http.StatusNoContent), h.remove)
 	register(w, a, do("list-harvest-records", http.MethodGet, "/harvests/{id}/records", "Records of a source, in order of identifier",
 		pages.Overseers,

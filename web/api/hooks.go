@@ -32,7 +32,7 @@ func (w adminAPI) apiOfHooks(a huma.API) {
 	change := do("change-webhook", http.MethodPatch, "/{id}", "Change a webhook", "Absent fields are kept.", 0)
 	change.needs = addresses("url")
 	register(w.api, a, change, w.apiChangeHook)
-	register(w.api, a, do("delete-webhook", http.MethodDelete, "/{id}", "Delete a webhook with its deliveries", "", http.StatusNoContent),
+	registerEmpty(w.api, a, do("delete-webhook", http.MethodDelete, "/{id}", "Delete a webhook with its deliveries", "", http.StatusNoContent),
 		w.apiDeleteHook)
 	register(w.api, a, do("rotate-webhook", http.MethodPost, "/{id}/rotate", "Give a webhook a new secret",
 		"It is shown once. For a day, the previous secret also signs.", 0), w.apiRotateHook)

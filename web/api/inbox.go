@@ -35,10 +35,10 @@ func apiOfInbox(w api, a huma.API) {
 			"not taken again. Programs that cannot send headers add the token to the address, as key; it must have the scope inbox alone.",
 		http.StatusCreated)
 	send.needs = []*huma.Schema{{Required: []string{"@context", "id", "type", "origin", "target", "object"}}}
-	register(w, a, send, i.send)
-	register(w, a, do("list-notifications", http.MethodGet, "/inbox", "Notifications of your account, newest first",
+	registerWhole(w, a, send, i.send)
+	registerWhole(w, a, do("list-notifications", http.MethodGet, "/inbox", "Notifications of your account, newest first",
 		"A Linked Data Platform container.", http.StatusOK), i.list)
-	register(w, a, do("get-notification", http.MethodGet, "/inbox/{id}", "A notification of your account, as it came", "",
+	registerWhole(w, a, do("get-notification", http.MethodGet, "/inbox/{id}", "A notification of your account, as it came", "",
 		http.StatusOK), i.one)
 	whole := func(id, method, path, summary, text, scope string, roles []store.Role, status int) operation {
 		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scope, roles: roles, status: status}

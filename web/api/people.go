@@ -124,7 +124,7 @@ func (w adminAPI) apiOfTokens(a huma.API) {
 	register(w.api, a, do("list-tokens", http.MethodGet, "/tokens", "Tokens of your account, newest first", "", 0), w.apiTokens)
 	register(w.api, a, do("make-token", http.MethodPost, "/tokens", "Create a token for your account",
 		"Limited to the scopes of this token. The secret is shown once.", http.StatusCreated), w.apiMakeToken)
-	register(w.api, a, do("revoke-token", http.MethodDelete, "/tokens/{id}", "Revoke a token of your account",
+	registerEmpty(w.api, a, do("revoke-token", http.MethodDelete, "/tokens/{id}", "Revoke a token of your account",
 		"Also this one. A token that does not exist is not an error.", http.StatusNoContent), w.apiRevokeToken)
 	me := operation{id: "get-me", method: http.MethodGet, path: "/me", summary: "The account for which the token acts, and what it may do",
 		scope: scopeRead, roles: pages.Everyone}

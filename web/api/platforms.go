@@ -28,7 +28,7 @@ func (w adminAPI) apiOfLTI(a huma.API) {
 	register(w.api, a, add, w.apiAddPlatform)
 	register(w.api, a, do("change-platform", http.MethodPatch, "/lti/platforms/{id}",
 		"Change the deployments of a platform, or disable or enable it", http.StatusOK), w.apiChangePlatform)
-	register(w.api, a, do("remove-platform", http.MethodDelete, "/lti/platforms/{id}", "Forget a platform; the checks it asked for stay",
+	registerEmpty(w.api, a, do("remove-platform", http.MethodDelete, "/lti/platforms/{id}", "Forget a platform; the checks it asked for stay",
 		http.StatusNoContent), w.apiRemovePlatform)
 }
 

@@ -38,7 +38,7 @@ func (w api) apiOfReviews(a huma.API) {
 		roles: pages.Officers, status: http.StatusAccepted,
 		text: "By the rule of the site, the setting submissions.add. It has been added once state is added; the same call then changes nothing. A repetition of the check leaves the document out."},
 		w.apiAddCase)
-	register(w, a, operation{id: "remove-case-from-library", method: http.MethodDelete, path: "/checks/{id}/library",
+	registerEmpty(w, a, operation{id: "remove-case-from-library", method: http.MethodDelete, path: "/checks/{id}/library",
 		summary: "Remove the submission of a check from the library to which it was added", scope: scopeReview, roles: pages.Officers,
 		status: http.StatusNoContent}, w.apiRemoveCase)
 }

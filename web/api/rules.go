@@ -28,11 +28,11 @@ func (w api) apiOfRules(a huma.API) {
 		return operation{id: id, method: method, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeReview,
 			roles: pages.Officers, body: body}
 	}
-	register(w, a, get("get-rules", "/rules", "Rules of a check's report",
+	registerWhole(w, a, get("get-rules", "/rules", "Rules of a check's report",
 		"ETag is their revision. Spans are code points of the submission."), w.apiGetRules)
-	register(w, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report",
+	registerWhole(w, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report",
 		"If-Match is the ETag of the rules being replaced: 428 without it, 412 if someone else has changed them. The previous rules stay in the history.", bounds.ListsBody), w.apiPutRules)
-	register(w, a, do("undo-rules", http.MethodPost, "/rules/undo", "Undo the latest change of the rules",
+	registerWhole(w, a, do("undo-rules", http.MethodPost, "/rules/undo", "Undo the latest change of the rules",
 		"If-Match as for put-rules. Undoing again goes back further.", 0), w.apiUndoRules)
 	register(w, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
 	exclude := do("exclude", http.MethodPost, "/exclusions", "Exclude a source or a passage from the scores, or include it again",
@@ -43,17 +43,17 @@ func (w api) apiOfRules(a huma.API) {
 	source.Properties["source"] = &huma.Schema{AnyOf: []*huma.Schema{need(nil, "site", "library"), {Required: []string{"site"},
 		Properties: map[string]*huma.Schema{"site": {Pattern: `\S`}, "document": {Enum: []any{""}}}}}}
 	exclude.needs = []*huma.Schema{source, passage, counted}
-	register(w, a, exclude, w.apiExclude)
+	registerWhole(w, a, exclude, w.apiExclude)
 	count := do("count-wording", http.MethodPost, "/counted-wording", "Count a stretch of shared wording, or stop counting it",
 		"Wording that many documents share, wording that reads like a form, and isolated sentences do not count by themselves. "+
 			"Needs no If-Match: other people's changes are kept.", bounds.WordsBody)
 	count.needs = []*huma.Schema{need(nil, "comment"), need(map[string]any{"count": false})}
-	register(w, a, count, w.apiCountWording)
+	registerWhole(w, a, count, w.apiCountWording)
 	decide := do("decide-lead", http.MethodPost, "/leads", "Count a lead, reject it, or withdraw the decision",
 		"A lead is identified by its span and source_span, as in the report. It never counts by itself, and leads that a person counts "+
 			"have a share of their own. Needs no If-Match: other people's changes are kept.", bounds.WordsBody)
 	decide.needs = []*huma.Schema{need(nil, "comment"), need(map[string]any{"state": report.LeadOpen})}
-	register(w, a, decide, w.apiDecideLead)
+	registerWhole(w, a, decide, w.apiDecideLead)
 	register(w, a, get("list-notes", "/notes", "Comments, verdicts and sign-offs, oldest first", ""), w.apiNotes)
 	register(w, a, get("get-verdict", "/verdict", "The verdict in force", "Not found if there is none."), w.apiVerdict)
 	register(w, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", "", bounds.WordsBody), w.apiAddComment)
@@ -61,7 +61,7 @@ func (w api) apiOfRules(a huma.API) {
 		bounds.WordsBody), w.apiChangeComment)
 	remove := do("delete-comment", http.MethodDelete, "/comments/{comment}", "Delete one of your own comments", "Its text is not kept.", 0)
 	remove.status = http.StatusNoContent
-	register(w, a, remove, w.apiRemoveComment)
+	registerEmpty(w, a, remove, w.apiRemoveComment)
 	register(w, a, do("give-verdict", http.MethodPost, "/verdict", "Give a verdict, with the reason",
 		"It replaces the previous verdict and its sign-offs; both stay among the notes.", bounds.WordsBody), w.apiGiveVerdict)
 	register(w, a, do("sign-off", http.MethodPost, "/sign-off", "Agree with the verdict in force",
