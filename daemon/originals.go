@@ -31,6 +31,7 @@ type originals struct {
 	office sandbox.OfficeOptions
 	turn   chan struct{} // one element for each child at work
 	making chan struct{} // held while LibreOffice works
+	unmade unmade
 
 	mu    sync.Mutex // guards what follows
 	kept  map[string]any
@@ -138,12 +139,14 @@ func lookUp[T any](ctx context.Context, o *originals, key string, size func(T) i
 }
 
 // ofFile turns an error of a file into an error that pages understand: concordat.ErrNotFound if it has no such page, concordat.ErrInvalid
-// if it cannot be read.
+// if it cannot be read, with context.DeadlineExceeded if that took too long.
 func ofFile(err error) error {
 	var bad *extract.Error
 	switch {
 	case errors.As(err, &bad) && bad.Code == extract.Unreadable:
 		return fmt.Errorf("page: %w: %w", concordat.ErrNotFound, err)
+	case errors.As(err, &bad) && bad.Code == extract.Timeout:
+		return fmt.Errorf("page: %w: %w: %w", concordat.ErrInvalid, context.DeadlineExceeded, err)
 	case errors.As(err, &bad):
 		return fmt.Errorf("page: %w: %w", concordat.ErrInvalid, err)
 	}

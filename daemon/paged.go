@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/extract"
 	"concordat/extract/sandbox"
 	"concordat/site"
 	"concordat/web"
@@ -62,8 +61,13 @@ func (o *originals) pdf(ctx context.Context, p site.Part) (string, error) {
 	if made, err := o.files.Made(p.File); err == nil {
 		return made, nil
 	}
-	if failed, ok := o.get("failed " + keyOf(p)); ok {
-		return "", failed.(error)
+	office, err := sandbox.FindOffice(o.office)
+	if err != nil {
+		return "", errors.Join(concordat.ErrNotFound, err) // it was there a moment ago
+	}
+	key := keyOf(p) + " " + office.Version()
+	if err := o.unmade.get(key, time.Now()); err != nil {
+		return "", err
 	}
 	select {
 	case o.making <- struct{}{}:
@@ -74,23 +78,19 @@ func (o *originals) pdf(ctx context.Context, p site.Part) (string, error) {
 	if made, err := o.files.Made(p.File); err == nil { // another call made it while this one waited
 		return made, nil
 	}
-	made, err := o.makePDF(ctx, p, path)
-	var bad *extract.Error
-	if errors.As(err, &bad) {
+	if err := o.unmade.get(key, time.Now()); err != nil { // or failed to
+		return "", err
+	}
+	made, err := o.makePDF(ctx, office, p, path)
+	if err != nil {
 		err = ofFile(err)
-		if bad.Code != extract.Timeout { // a busy machine can also cause a timeout
-			o.put("failed "+keyOf(p), err, 1<<10) // it would fail again
-		}
+		o.unmade.put(key, err, time.Now())
 	}
 	return made, err
 }
 
 // makePDF has LibreOffice make a PDF from the file at path, and keeps it next to that file.
-func (o *originals) makePDF(ctx context.Context, p site.Part, path string) (made string, err error) {
-	office, err := sandbox.FindOffice(o.office)
-	if err != nil {
-		return "", errors.Join(concordat.ErrNotFound, err) // it was there a moment ago
-	}
+func (o *originals) makePDF(ctx context.Context, office *sandbox.Office, p site.Part, path string) (made string, err error) {
 	dir, remove, err := o.files.Workplace()
 	if err != nil {
 		return "", err

@@ -3,7 +3,9 @@
 package daemon
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/extract"
 	"concordat/extract/sandbox"
 	"concordat/site"
 	"concordat/store"
@@ -40,8 +43,8 @@ func init() {
 	os.Exit(0)
 }
 
-// TestFailedPages: a file that LibreOffice cannot lay out is not tried again; if the machine could not start LibreOffice, or it took
-// too long, that says nothing about the file.
+// TestFailedPages: a file that LibreOffice cannot lay out is not tried again by the same program, and one on which it took too long not for
+// an hour; if the machine could not start LibreOffice, that says nothing about the file.
 func TestFailedPages(t *testing.T) {
 	program := t.TempDir()
 	put := func(name string, content []byte, mode os.FileMode) {
@@ -65,7 +68,7 @@ func TestFailedPages(t *testing.T) {
 	}{
 		{"crash", 0o700, true, "LibreOffice made no PDF", false},
 		{"well", 0o600, false, "start LibreOffice", true},
-		{"hang", 0o700, true, "not done within", true},
+		{"hang", 0o700, true, "not done within", false},
 	} {
 		t.Run(c.how, func(t *testing.T) {
 			files := store.OpenFiles(filepath.Join(t.TempDir(), "originals"))
@@ -90,9 +93,36 @@ func TestFailedPages(t *testing.T) {
 			if err == nil || errors.Is(err, concordat.ErrInvalid) != c.file || !strings.Contains(err.Error(), c.problem) {
 				t.Errorf("the first time: %v", err)
 			}
+			if late := errors.Is(err, context.DeadlineExceeded); late != (c.how == "hang") {
+				t.Errorf("took too long: %v", late)
+			}
 			if err := pages("well", 0o700); (err == nil) != c.recovers {
 				t.Errorf("the second time: %v", err)
 			}
+			for key, one := range o.unmade.why {
+				if hour := time.Now().Add(lateAgain); (o.unmade.get(key, hour) == nil) != (c.how == "hang") {
+					t.Errorf("after an hour: %v", one)
+				}
+			}
+			if err := os.Chtimes(filepath.Join(program, standIn), time.Time{}, time.Unix(1e9, 0)); err != nil {
+				t.Fatal(err)
+			}
+			if err := pages("well", 0o700); err != nil {
+				t.Errorf("by another program: %v", err)
+			}
 		})
+	}
+}
+
+// TestUnmadeBounded: the memory of failures keeps the newest ones.
+func TestUnmadeBounded(t *testing.T) {
+	var u unmade
+	now := time.Now()
+	for i := range maxUnmade + 1 {
+		u.put(fmt.Sprint(i), &extract.Error{Code: extract.Damaged}, now)
+	}
+	u.put("canceled", context.Canceled, now)
+	if len(u.why) != maxUnmade || len(u.order) != maxUnmade || u.get("0", now) != nil || u.get("1", now) == nil || u.get("canceled", now) != nil {
+		t.Errorf("%d failures, the first %v, the second %v", len(u.why), u.get("0", now), u.get("1", now))
 	}
 }

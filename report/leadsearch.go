@@ -43,13 +43,15 @@ func LeadsSought(r *Report) string {
 	}
 	var out []string
 	compared, all := Thousands(s.Compared), Thousands(max(s.Documents, s.Compared))
-	if s.Index {
+	switch { // two documents of a batch are compared with each other, whatever an index says
+	case s.Compared == 0 && s.Documents == 0:
+	case s.Index:
 		out = append(out, l.Say("%s of %s documents were compared by meaning: those that share most words with the text, and those whose sentences are nearest to it.", compared, all))
 		if s.NotIndexed > 0 {
 			out = append(out,
 				l.Say("Of this site's documents %s are not indexed by meaning yet, and were found by shared words alone.", Thousands(s.NotIndexed)))
 		}
-	} else {
+	default:
 		out = append(out, l.Say("Only the %s of %s documents that share most words with the text were compared by meaning: the index by meaning is off, so documents with few words in common, or in another language, were not looked at.", compared, all))
 	}
 	recall, measured := tableRecall, true

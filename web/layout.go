@@ -116,7 +116,11 @@ func (w reportPages) layoutPage(rw http.ResponseWriter, r *http.Request, v *Visi
 		}
 		if err = layOut(w, r, p, got, k); errors.Is(err, concordat.ErrInvalid) && !piece {
 			w.o.Logger.Warn("pages", "task", p.ID, "error", err)
-			p.Layout.Problem, err = "layout.failed", nil
+			p.Layout.Problem = "layout.failed"
+			if errors.Is(err, context.DeadlineExceeded) {
+				p.Layout.Problem = "layout.late"
+			}
+			err = nil
 		}
 	}
 	if err != nil {

@@ -102,6 +102,16 @@ type settingOption struct {
 	On           bool
 }
 
+// isSettingGroup reports whether id is that of a group of settings.
+func isSettingGroup(id string) bool {
+	for _, g := range settingGroups {
+		if g.id == id {
+			return true
+		}
+	}
+	return false
+}
+
 // grouped returns the settings by group, with the values typed into the form, if typed is not nil.
 func grouped(all []Setting, typed url.Values) []settingGroup {
 	by := map[string]Setting{}

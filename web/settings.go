@@ -44,7 +44,7 @@ type settingsView struct {
 	Groups  []settingGroup
 	Raw     []Setting // settings that are changed by key
 	All     []Setting
-	Saved   bool
+	Saved   string // the group that was saved; empty: none
 	Problem string // what is wrong with the request
 	Lang    string // language of Problem, if it is not the page's
 	Meaning *meaningState
@@ -57,7 +57,7 @@ type meaningState struct {
 }
 
 func (w adminPages) settingsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	w.showSettings(rw, r, v, http.StatusOK, settingsView{Saved: r.URL.Query().Get("saved") != ""}, nil)
+	w.showSettings(rw, r, v, http.StatusOK, settingsView{Saved: r.URL.Query().Get("saved")}, nil)
 }
 
 // showSettings shows the page, with what was entered into its form.
@@ -118,7 +118,11 @@ func (w adminPages) changeSettings(rw http.ResponseWriter, r *http.Request, v *V
 			return
 		}
 	}
-	http.Redirect(rw, r, "/admin/settings?saved=1", http.StatusSeeOther)
+	group := "all-keys"
+	if from := r.PostForm.Get("group"); isSettingGroup(from) {
+		group = "group-" + from
+	}
+	http.Redirect(rw, r, "/admin/settings?saved="+group+"#"+group, http.StatusSeeOther)
 }
 
 // refuseSettings shows the form again with a description of what is wrong with it.

@@ -101,6 +101,16 @@ func TestSettingsAreChanged(t *testing.T) {
 	if page := ada.post("/admin/settings", http.StatusOK, f); !strings.Contains(page, "in force now") || s.value("site.title") != "South" {
 		t.Errorf("the title is %q", s.value("site.title"))
 	}
+	// What was saved is said where it was saved: the browser goes back there.
+	for from, to := range map[string]string{"site": "group-site", "": "all-keys", "nothing\" onclick=": "all-keys"} {
+		f.Set("group", from)
+		page := ada.post("/admin/settings", http.StatusOK, f)
+		_, after, _ := strings.Cut(page, `id="`+to+`"`)
+		own, _, _ := strings.Cut(after, "</section>")
+		if strings.Count(page, "in force now") != 1 || !strings.Contains(own, "in force now") {
+			t.Errorf("saved from %q, it is not said in %s", from, to)
+		}
+	}
 	if s.value("check.short") != "true" {
 		t.Error("a setting that the form did not change was put back")
 	}

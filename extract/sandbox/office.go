@@ -99,6 +99,15 @@ func FindOffice(o OfficeOptions) (*Office, error) {
 	return nil, ErrNoOffice
 }
 
+// Version returns a text that changes when the program on disk is replaced.
+func (o *Office) Version() string {
+	info, err := os.Stat(o.program)
+	if err != nil {
+		return o.program
+	}
+	return fmt.Sprint(o.program, " ", info.Size(), " ", info.ModTime().UnixNano())
+}
+
 // officeArg is the hidden command that makes the binary become LibreOffice.
 const officeArg = "office-worker"
 

@@ -1,0 +1,66 @@
+package daemon
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"concordat/extract"
+)
+
+const (
+	// maxUnmade bounds the failures that are remembered; the oldest goes first.
+	maxUnmade = 256
+	// lateAgain is after what time LibreOffice is tried again on a file on which it took too long: the machine may have been busy.
+	lateAgain = time.Hour
+)
+
+// unmade remembers the files from which a LibreOffice could not make pages, so that nobody waits for the same failure again. The zero value
+// is empty. It is safe for concurrent use.
+type unmade struct {
+	mu    sync.Mutex // guards what follows
+	why   map[string]failedMaking
+	order []string // keys of why, oldest first
+}
+
+// failedMaking is why the pages of a file could not be made, and until when that holds; zero: for good.
+type failedMaking struct {
+	err   error
+	until time.Time
+}
+
+// put remembers the failure of a file, if it says something about the file.
+func (u *unmade) put(key string, err error, now time.Time) {
+	var bad *extract.Error
+	if !errors.As(err, &bad) {
+		return
+	}
+	one := failedMaking{err: err}
+	if bad.Code == extract.Timeout {
+		one.until = now.Add(lateAgain)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.why == nil {
+		u.why = map[string]failedMaking{}
+	}
+	if _, ok := u.why[key]; !ok {
+		u.order = append(u.order, key)
+	}
+	u.why[key] = one
+	if len(u.order) > maxUnmade {
+		delete(u.why, u.order[0])
+		u.order = u.order[1:]
+	}
+}
+
+// get returns why the pages of a file cannot be made, or nil if that is not known.
+func (u *unmade) get(key string, now time.Time) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	one, ok := u.why[key]
+	if !ok || !one.until.IsZero() && !now.Before(one.until) {
+		return nil
+	}
+	return one.err
+}
