@@ -59,7 +59,7 @@ func TestFailedPages(t *testing.T) {
 	}
 	put("soffice", nil, 0o700)
 	put(standIn, own, 0o700)
-	for _, c := range []struct {
+	for i, c := range []struct {
 		how      string
 		mode     os.FileMode // of the program
 		file     bool        // it is the file's fault
@@ -76,7 +76,7 @@ func TestFailedPages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := newOriginals(files, nil, sandbox.Options{Wall: 2 * time.Second})
+			o := newOriginals(files, nil, sandbox.Options{Wall: 2 * time.Minute})
 			o.office.Command = filepath.Join(program, "soffice")
 			if _, err := sandbox.FindOffice(o.office); errors.Is(err, sandbox.ErrUnconfined) {
 				t.Skip(err)
@@ -89,7 +89,12 @@ func TestFailedPages(t *testing.T) {
 				_, err := o.pdf(t.Context(), site.Part{Name: "a.docx", File: hash})
 				return err
 			}
+			patient := o.office.Wall
+			if c.how == "hang" {
+				o.office.Wall = time.Second
+			}
 			err = pages(c.how, c.mode)
+			o.office.Wall = patient
 			if err == nil || errors.Is(err, concordat.ErrInvalid) != c.file || !strings.Contains(err.Error(), c.problem) {
 				t.Errorf("the first time: %v", err)
 			}
@@ -104,7 +109,7 @@ func TestFailedPages(t *testing.T) {
 					t.Errorf("after an hour: %v", one)
 				}
 			}
-			if err := os.Chtimes(filepath.Join(program, standIn), time.Time{}, time.Unix(1e9, 0)); err != nil {
+			if err := os.Chtimes(filepath.Join(program, standIn), time.Time{}, time.Unix(1e9+int64(i), 0)); err != nil {
 				t.Fatal(err)
 			}
 			if err := pages("well", 0o700); err != nil {
@@ -122,7 +127,8 @@ func TestUnmadeBounded(t *testing.T) {
 		u.put(fmt.Sprint(i), &extract.Error{Code: extract.Damaged}, now)
 	}
 	u.put("canceled", context.Canceled, now)
-	if len(u.why) != maxUnmade || len(u.order) != maxUnmade || u.get("0", now) != nil || u.get("1", now) == nil || u.get("canceled", now) != nil {
+	if len(u.why) != maxUnmade || len(u.order) != maxUnmade ||
+		u.get("0", now) != nil || u.get("1", now) == nil || u.get("canceled", now) != nil {
 		t.Errorf("%d failures, the first %v, the second %v", len(u.why), u.get("0", now), u.get("1", now))
 	}
 }
