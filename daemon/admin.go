@@ -16,31 +16,39 @@ import (
 	"concordat/instance/config"
 	"concordat/meaning/managed"
 	"concordat/store"
-	"concordat/web"
+	"concordat/web/pages/admin"
+	"concordat/web/pages/settings"
 )
 
-// administration gives the administration pages the state of this process.
-func (s *Daemon) administration() *web.Administration {
-	return &web.Administration{Storage: s.storage, Schemes: s.schemes, Health: s.health,
-		Settings: func() []web.Setting { return webSettings(s.o) },
-		Set:      s.set,
-		Keys: func(ctx context.Context) (web.Keys, error) {
-			k, err := s.o.Keys(ctx)
-			if err != nil || !k.Made {
-				return web.Keys{}, err
-			}
-			return web.Keys{Made: true, Identity: k.Site.String(), Exported: k.Exported, WantsExport: k.WantsExport()}, nil
-		},
-		LockedRoot: func(ctx context.Context, passphrase []byte, notes ...store.AuditNote) ([]byte, error) {
-			return s.o.LockedRoot(ctx, crypto.Passphrase(passphrase), notes...)
-		},
-		PutOffRoot: s.o.PutOffRoot, Joining: s.joining(), Meaning: s.meaning}
+// machine shows the administration pages the state of this process.
+type machine struct{ s *Daemon }
+
+// siteKeys shows the administration pages the keys of the site.
+type siteKeys struct{ o *instance.Instance }
+
+// Keys implements admin.Keystore.
+func (k siteKeys) Keys(ctx context.Context) (admin.Keys, error) {
+	of, err := k.o.Keys(ctx)
+	if err != nil || !of.Made {
+		return admin.Keys{}, err
+	}
+	return admin.Keys{Made: true, Identity: of.Site.String(), Exported: of.Exported, WantsExport: of.WantsExport()}, nil
+}
+
+// LockedRoot implements admin.Keystore.
+func (k siteKeys) LockedRoot(ctx context.Context, passphrase []byte, notes ...store.AuditNote) ([]byte, error) {
+	return k.o.LockedRoot(ctx, crypto.Passphrase(passphrase), notes...)
+}
+
+// PutOffRoot implements admin.Keystore.
+func (k siteKeys) PutOffRoot(ctx context.Context, notes ...store.AuditNote) error {
+	return k.o.PutOffRoot(ctx, notes...)
 }
 
 // webSettings returns the keys of the configuration in force; if a flag sets a key, the flag is shown as the origin instead
 // of the file. A value that waits for the next start is shown with its origin.
-func webSettings(o *instance.Instance) []web.Setting {
-	var out []web.Setting
+func webSettings(o *instance.Instance) []settings.Setting {
+	var out []settings.Setting
 	next := map[string]string{}
 	if n := o.Next.Load(); n != nil {
 		rows := map[string]config.Row{}
@@ -58,7 +66,7 @@ func webSettings(o *instance.Instance) []web.Setting {
 		keys[k.Name] = k
 	}
 	for _, r := range o.Now().Rows() {
-		one := web.Setting{Key: r.Key, Value: r.Value, Origin: cmp.Or(o.Flags[r.Key], r.Origin.String()) + next[r.Key], Live: r.Live}
+		one := settings.Setting{Key: r.Key, Value: r.Value, Origin: cmp.Or(o.Flags[r.Key], r.Origin.String()) + next[r.Key], Live: r.Live}
 		if k, ok := keys[r.Key]; ok {
 			one.Kind, one.Doc, one.Words, one.Least, one.Most = k.Type, k.Doc, k.Words, k.Least, k.Most
 			one.Live = r.Live || k.Alone && !o.Clustered()
@@ -69,13 +77,15 @@ func webSettings(o *instance.Instance) []web.Setting {
 	return out
 }
 
-func (s *Daemon) storage(ctx context.Context) (web.Storage, error) {
+// Storage implements admin.Machine.
+func (m machine) Storage(ctx context.Context) (admin.Storage, error) {
+	s := m.s
 	left, all, err := instance.FreeSpace(s.o.Dir)
 	if err != nil {
-		return web.Storage{}, err
+		return admin.Storage{}, err
 	}
 	st := s.o.Stats()
-	out := web.Storage{Folder: s.o.Dir, Free: left, All: all, LowWater: s.o.Now().Serve.LowWater, Documents: st.Documents,
+	out := admin.Storage{Folder: s.o.Dir, Free: left, All: all, LowWater: s.o.Now().Serve.LowWater, Documents: st.Documents,
 		Sentences: st.Sentences,
 		Distinct:  st.Distinct, Segments: st.Segments, Fresh: st.Fresh, TableBytes: st.TableBytes}
 	sizes := map[string]int64{}
@@ -95,26 +105,30 @@ func (s *Daemon) storage(ctx context.Context) (web.Storage, error) {
 		sizes["store"] += e.Bytes
 	}
 	for _, name := range []string{"index", "store", "originals", "other"} {
-		out.Parts = append(out.Parts, web.StoragePart{Name: name, Bytes: sizes[name]})
+		out.Parts = append(out.Parts, admin.StoragePart{Name: name, Bytes: sizes[name]})
 	}
 	return out, err
 }
 
-func (s *Daemon) schemes(ctx context.Context) (web.Schemes, error) {
+// Schemes implements admin.Machine.
+func (m machine) Schemes(ctx context.Context) (admin.Schemes, error) {
+	s := m.s
 	key, err := instance.ReadIndexKey(s.o.Dir)
 	if err != nil {
-		return web.Schemes{}, err
+		return admin.Schemes{}, err
 	}
-	out := web.Schemes{Recipe: s.o.Config.Scheme, Scheme: s.o.Site.Scheme(), Keyed: key != nil}
+	out := admin.Schemes{Recipe: s.o.Config.Scheme, Scheme: s.o.Site.Scheme(), Keyed: key != nil}
 	out.Epochs, err = s.o.Answers.Sets.EpochStates(ctx)
 	return out, err
 }
 
-func (s *Daemon) health(ctx context.Context) []web.HealthPart {
+// Health implements admin.Machine.
+func (m machine) Health(ctx context.Context) []admin.HealthPart {
+	s := m.s
 	ctx, cancel := context.WithTimeout(ctx, instance.StatusTime)
 	defer cancel()
 	libraries, err := s.o.Store.Catalogue.Libraries(ctx)
-	out := []web.HealthPart{part("store", err), s.indexFits(ctx, libraries), s.diskFits(), s.auditFits(ctx), s.partnersFit(ctx)}
+	out := []admin.HealthPart{part("store", err), s.indexFits(ctx, libraries), s.diskFits(), s.auditFits(ctx), s.partnersFit(ctx)}
 	if e, ok := s.o.Encoder().(*managed.Encoder); ok {
 		out = append(out, encoderFits(e.Status()))
 	}
@@ -125,16 +139,16 @@ func (s *Daemon) health(ctx context.Context) []web.HealthPart {
 }
 
 // part returns the state of an examined part, with its fault if it has one.
-func part(code string, err error) web.HealthPart {
+func part(code string, err error) admin.HealthPart {
 	if err != nil {
-		return web.HealthPart{Code: code, Detail: err.Error()}
+		return admin.HealthPart{Code: code, Detail: err.Error()}
 	}
-	return web.HealthPart{Code: code, OK: true}
+	return admin.HealthPart{Code: code, OK: true}
 }
 
 // indexFits compares the index with the catalogue. A document enters the index first, so the index may briefly hold more
 // documents, but never fewer.
-func (s *Daemon) indexFits(ctx context.Context, libraries []store.Library) web.HealthPart {
+func (s *Daemon) indexFits(ctx context.Context, libraries []store.Library) admin.HealthPart {
 	if err := instance.NothingAside(s.o.Dir); err != nil {
 		return part("index", err)
 	}
@@ -147,80 +161,80 @@ func (s *Daemon) indexFits(ctx context.Context, libraries []store.Library) web.H
 	case err != nil:
 		return part("index", err)
 	case n < all:
-		return web.Told("index", false, "health.index.less", n, all)
+		return admin.Told("index", false, "health.index.less", n, all)
 	}
-	return web.Told("index", true, "health.index.all", all)
+	return admin.Told("index", true, "health.index.all", all)
 }
 
 // encoderFits reports the state of the site's own encoder. An encoder that was not needed yet is in order.
-func encoderFits(s managed.Status) web.HealthPart {
+func encoderFits(s managed.Status) admin.HealthPart {
 	switch s.Phase {
 	case managed.Failed:
-		return web.Told("encoder", false, "health.encoder.failed", s.Err)
+		return admin.Told("encoder", false, "health.encoder.failed", s.Err)
 	case managed.Ready:
-		return web.Told("encoder", true, "health.encoder.ready", s.Restarts)
+		return admin.Told("encoder", true, "health.encoder.ready", s.Restarts)
 	}
-	return web.Told("encoder", true, "health.encoder.starting")
+	return admin.Told("encoder", true, "health.encoder.starting")
 }
 
-func (s *Daemon) diskFits() web.HealthPart {
+func (s *Daemon) diskFits() admin.HealthPart {
 	left, all, err := instance.FreeSpace(s.o.Dir)
 	switch err = cmp.Or(err, s.o.CheckDisk()); {
 	case errors.Is(err, concordat.ErrDiskFull):
-		return web.Told("disk", false, "health.disk.low", left>>20, s.o.Now().Serve.LowWater>>20)
+		return admin.Told("disk", false, "health.disk.low", left>>20, s.o.Now().Serve.LowWater>>20)
 	case err != nil:
 		return part("disk", err)
 	}
 	if left >= 10<<30 {
-		return web.Told("disk", true, "health.disk.ample", left>>30, all>>30)
+		return admin.Told("disk", true, "health.disk.ample", left>>30, all>>30)
 	}
-	return web.Told("disk", true, "health.disk.left", left>>20, all>>20)
+	return admin.Told("disk", true, "health.disk.left", left>>20, all>>20)
 }
 
 // auditFits compares the end of the audit with the signed end. A person can record the hash of the signed end elsewhere.
-func (s *Daemon) auditFits(ctx context.Context) web.HealthPart {
+func (s *Daemon) auditFits(ctx context.Context) admin.HealthPart {
 	end, kept, err := s.o.AuditEnds(ctx)
 	switch {
 	case errors.Is(err, concordat.ErrCorrupt):
-		return web.Told("audit", false, "health.audit.missing", end.Seq, kept.Seq)
+		return admin.Told("audit", false, "health.audit.missing", end.Seq, kept.Seq)
 	case err != nil:
 		return part("audit", err)
 	case kept.Seq == 0:
-		return web.Told("audit", true, "health.audit.unsigned", end.Seq)
+		return admin.Told("audit", true, "health.audit.unsigned", end.Seq)
 	}
-	return web.Told("audit", true, "health.audit.kept", end.Seq, kept.Seq, kept.Hash)
+	return admin.Told("audit", true, "health.audit.kept", end.Seq, kept.Seq, kept.Hash)
 }
 
-func (s *Daemon) partnersFit(ctx context.Context) web.HealthPart {
+func (s *Daemon) partnersFit(ctx context.Context) admin.HealthPart {
 	if p := s.Partners.Load(); p != nil {
-		return web.HealthPart{Code: "partners", OK: true, Detail: p.Address}
+		return admin.HealthPart{Code: "partners", OK: true, Detail: p.Address}
 	}
 	ps, err := s.o.Store.Partners.Partners(ctx)
 	for _, p := range ps {
 		if p.State == store.PartnerActive {
-			return web.Told("partners", false, "health.partners.closed")
+			return admin.Told("partners", false, "health.partners.closed")
 		}
 	}
 	if err != nil {
 		return part("partners", err)
 	}
-	return web.Told("partners", true, "health.partners.none")
+	return admin.Told("partners", true, "health.partners.none")
 }
 
-func (s *Daemon) cardFits(ctx context.Context) web.HealthPart {
+func (s *Daemon) cardFits(ctx context.Context) admin.HealthPart {
 	id, _ := s.Partners.Load().Self()
 	card, err := instance.OwnCard(ctx, s.o.Store, id)
 	until, err := instance.CardState(card, err, time.Now())
 	var ends instance.CardEndsError
 	switch {
 	case errors.Is(err, instance.ErrNoCard):
-		return web.Told("card", false, "health.card.none")
+		return admin.Told("card", false, "health.card.none")
 	case errors.As(err, &ends):
-		return web.Told("card", false, "health.card.ends", ends.On)
+		return admin.Told("card", false, "health.card.ends", ends.On)
 	case err != nil:
 		return part("card", err)
 	}
-	return web.Told("card", true, "health.card.until", until)
+	return admin.Told("card", true, "health.card.until", until)
 }
 
 func (s *Daemon) epochsFit(ctx context.Context) error {

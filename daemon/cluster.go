@@ -15,43 +15,48 @@ import (
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
 	"concordat/instance"
-	"concordat/web"
+	"concordat/web/pages/admin"
 )
 
-// clusterPages returns the source for the page of the cluster: the coordinator, in a separate session for each page, so that it shows what
-// others see and not what this process believes. It returns nil on a site of one machine.
-func clusterPages(o *instance.Instance) func(context.Context) (web.Cluster, error) {
+// nodesOf describes the machines of a site for the page of the cluster. It returns nil on a site of one machine.
+func nodesOf(o *instance.Instance) admin.Nodes {
 	if !o.Clustered() {
 		return nil
 	}
-	return func(ctx context.Context) (c web.Cluster, err error) {
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		s, err := o.Coordinator(ctx, "")
-		if err != nil {
-			return c, err
+	return nodes{o}
+}
+
+// nodes asks the coordinator, in a separate session each time, so that it shows what others see and not what this process believes.
+type nodes struct{ o *instance.Instance }
+
+// Cluster implements admin.Nodes.
+func (n nodes) Cluster(ctx context.Context) (c admin.Cluster, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	s, err := n.o.Coordinator(ctx, "")
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	select {
+	case v := <-s.View():
+		if z, ok := s.(*zk.Session); ok {
+			return ClusterStatus(ctx, z, v)
 		}
-		defer func() { err = errors.Join(err, s.Close()) }()
-		select {
-		case v := <-s.View():
-			if z, ok := s.(*zk.Session); ok {
-				return ClusterStatus(ctx, z, v)
-			}
-			c = clusterStatus(v, nil)
-			c.Site = o.Site.ID()
-			return c, nil
-		case <-ctx.Done():
-			return c, fmt.Errorf("coordinator: %w: %w", concordat.ErrUnavailable, ctx.Err())
-		}
+		c = clusterStatus(v, nil)
+		c.Site = n.o.Site.ID()
+		return c, nil
+	case <-ctx.Done():
+		return c, fmt.Errorf("coordinator: %w: %w", concordat.ErrUnavailable, ctx.Err())
 	}
 }
 
 // clusterStatus makes a status from a view and the nodes that the cluster knows.
-func clusterStatus(v coord.View, known []coord.NodeID) web.Cluster {
-	nodes := map[coord.NodeID]*web.ClusterNode{}
-	at := func(id coord.NodeID) *web.ClusterNode {
+func clusterStatus(v coord.View, known []coord.NodeID) admin.Cluster {
+	nodes := map[coord.NodeID]*admin.ClusterNode{}
+	at := func(id coord.NodeID) *admin.ClusterNode {
 		if nodes[id] == nil {
-			nodes[id] = &web.ClusterNode{ID: string(id)}
+			nodes[id] = &admin.ClusterNode{ID: string(id)}
 		}
 		return nodes[id]
 	}
@@ -68,13 +73,13 @@ func clusterStatus(v coord.View, known []coord.NodeID) web.Cluster {
 			n.Zone, n.Drained = cmp.Or(n.Zone, m.Zone), m.Drained
 		}
 	}
-	out := web.Cluster{Nodes: []web.ClusterNode{}, Shards: []web.ClusterShard{}}
+	out := admin.Cluster{Nodes: []admin.ClusterNode{}, Shards: []admin.ClusterShard{}}
 	for _, id := range slices.Sorted(maps.Keys(v.Shards)) {
 		sh := v.Shards[id]
-		s := web.ClusterShard{ID: id, State: web.ShardNoMaster, Epoch: sh.Epoch, InSync: Texts(sh.ISR), Hold: Texts(sh.Hold),
+		s := admin.ClusterShard{ID: id, State: admin.ShardNoMaster, Epoch: sh.Epoch, InSync: Texts(sh.ISR), Hold: Texts(sh.Hold),
 			Replicas: Texts(sh.Replicas)}
 		if v.Leads(sh.State) {
-			s.State, s.Master = web.ShardHealthy, string(sh.ISR[0])
+			s.State, s.Master = admin.ShardHealthy, string(sh.ISR[0])
 			at(sh.ISR[0]).Leads++
 		}
 		for _, n := range sh.ISR {
@@ -88,8 +93,8 @@ func clusterStatus(v coord.View, known []coord.NodeID) web.Cluster {
 			}
 			at(n).Copies++
 			_, live := v.Live[n]
-			if s.State == web.ShardHealthy && (!live || !slices.Contains(sh.ISR, n)) {
-				s.State = web.ShardFewer
+			if s.State == admin.ShardHealthy && (!live || !slices.Contains(sh.ISR, n)) {
+				s.State = admin.ShardFewer
 			}
 		}
 		out.Shards = append(out.Shards, s)
@@ -101,10 +106,10 @@ func clusterStatus(v coord.View, known []coord.NodeID) web.Cluster {
 }
 
 // ClusterStatus asks ZooKeeper for the status.
-func ClusterStatus(ctx context.Context, s *zk.Session, v coord.View) (web.Cluster, error) {
+func ClusterStatus(ctx context.Context, s *zk.Session, v coord.View) (admin.Cluster, error) {
 	known, err := s.Nodes(ctx)
 	if err != nil {
-		return web.Cluster{}, err
+		return admin.Cluster{}, err
 	}
 	st := clusterStatus(v, known)
 	st.Site, st.Cluster = s.Site(), s.Cluster()
@@ -116,12 +121,12 @@ func ClusterStatus(ctx context.Context, s *zk.Session, v coord.View) (web.Cluste
 }
 
 // lastOf returns the newest version of a document, or nil.
-func lastOf(ctx context.Context, s *zk.Session, d zk.Document) (*web.ClusterVersion, error) {
+func lastOf(ctx context.Context, s *zk.Session, d zk.Document) (*admin.ClusterVersion, error) {
 	all, err := s.History(ctx, d, 1)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	return &web.ClusterVersion{Version: all[0].Version, Set: all[0].Set.UTC()}, nil
+	return &admin.ClusterVersion{Version: all[0].Version, Set: all[0].Set.UTC()}, nil
 }
 
 // Texts converts the names of nodes to strings for the pages.

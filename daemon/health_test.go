@@ -21,7 +21,7 @@ func TestHealth(t *testing.T) {
 	s := New(o, Options{})
 	wants := func(code string, ok bool, words string) {
 		t.Helper()
-		for _, p := range s.health(t.Context()) {
+		for _, p := range (machine{s}).Health(t.Context()) {
 			if p.Code == code {
 				if p.OK != ok || !strings.Contains(p.Detail, words) {
 					t.Errorf("%s: %v, %q; want %v with %q", code, p.OK, p.Detail, ok, words)

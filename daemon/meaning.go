@@ -19,7 +19,7 @@ import (
 	"concordat/instance/config"
 	"concordat/meaning/managed"
 	"concordat/store"
-	"concordat/web"
+	"concordat/web/pages/settings"
 )
 
 // meaningControl builds the index by meaning and installs the encoder in the background, when an administrator
@@ -33,14 +33,14 @@ type meaningControl struct {
 	making    bool
 	done, all int    // numbers of documents
 	unmade    string // why the index was not made; empty: it was made, or was not requested
-	vectors   web.MeaningVectors
-	step      web.EncoderState
+	vectors   settings.MeaningVectors
+	step      settings.EncoderState
 	into      string // folder of what is being fetched
-	problem   web.EncoderProblem
+	problem   settings.EncoderProblem
 	detail    string // of problem
 }
 
-var _ web.MeaningControl = (*meaningControl)(nil)
+var _ settings.MeaningControl = (*meaningControl)(nil)
 
 func newMeaningControl(s *Daemon) *meaningControl {
 	return &meaningControl{s: s, make: make(chan struct{}, 1), fetch: make(chan struct{}, 1),
@@ -188,69 +188,69 @@ func (m *meaningControl) install(ctx context.Context) error {
 	return err
 }
 
-func (m *meaningControl) installed(ctx context.Context) (web.EncoderProblem, error) {
+func (m *meaningControl) installed(ctx context.Context) (settings.EncoderProblem, error) {
 	o := m.s.o
 	if o.Now().Meaning.Encoder.Command == "" && instance.InstalledEncoder(o.Dir) == "" {
 		if err := o.CheckDisk(); err != nil {
-			return web.EncoderDisk, err
+			return settings.EncoderDisk, err
 		}
 		into, err := os.MkdirTemp("", "concordat-wheel-")
 		if err != nil {
-			return web.EncoderDisk, err
+			return settings.EncoderDisk, err
 		}
 		defer os.RemoveAll(into)
-		m.at(web.EncoderFetching, into)
+		m.at(settings.EncoderFetching, into)
 		wheel, err := managed.Fetch(ctx, into)
 		if err != nil {
 			return problemOf(err), err
 		}
-		m.at(web.EncoderInstalling, into)
+		m.at(settings.EncoderInstalling, into)
 		if _, err := managed.Install(filepath.Join(o.Dir, instance.EncoderName), wheel); err != nil {
 			return problemOf(err), err
 		}
 		m.s.log.Info("encoder installed", "version", managed.Version)
 	}
-	m.at(web.EncoderStarting, "")
+	m.at(settings.EncoderStarting, "")
 	if err := instance.UseEncoder(o, m.s.log); err != nil {
-		return web.EncoderStart, err
+		return settings.EncoderStart, err
 	}
 	m.start()
 	wake(m.file)
 	return "", nil
 }
 
-func (m *meaningControl) at(step web.EncoderState, into string) {
+func (m *meaningControl) at(step settings.EncoderState, into string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.step, m.into, m.problem, m.detail = step, into, "", ""
 }
 
 // problemOf returns the kind of problem that prevented an installation.
-func problemOf(err error) web.EncoderProblem {
+func problemOf(err error) settings.EncoderProblem {
 	switch {
 	case errors.Is(err, managed.ErrNoPython):
-		return web.EncoderPython
+		return settings.EncoderPython
 	case errors.Is(err, managed.ErrNoPip):
-		return web.EncoderPip
+		return settings.EncoderPip
 	case errors.Is(err, managed.ErrFetch):
-		return web.EncoderFetch
+		return settings.EncoderFetch
 	case errors.Is(err, managed.ErrWheel):
-		return web.EncoderWheel
+		return settings.EncoderWheel
 	}
-	return web.EncoderDisk
+	return settings.EncoderDisk
 }
 
-// Meaning implements web.MeaningControl.
-func (m *meaningControl) Meaning(ctx context.Context) (web.Meaning, error) {
+// Meaning implements settings.MeaningControl.
+func (m *meaningControl) Meaning(ctx context.Context) (settings.Meaning, error) {
 	stats, err := m.s.o.Index.TextStats(ctx, nil)
 	if err != nil {
-		return web.Meaning{}, err
+		return settings.Meaning{}, err
 	}
 	c := m.s.o.Now().Meaning
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := web.Meaning{Leads: c.Leads == config.LeadsOn, Clustered: m.s.o.Clustered(),
-		Index: web.MeaningIndex{On: m.s.o.Profiler.Meaning(), Documents: stats.Documents, Lacking: stats.Documents - stats.Meant,
+	out := settings.Meaning{Leads: c.Leads == config.LeadsOn, Clustered: m.s.o.Clustered(),
+		Index: settings.MeaningIndex{On: m.s.o.Profiler.Meaning(), Documents: stats.Documents, Lacking: stats.Documents - stats.Meant,
 			Making: m.making, Problem: m.unmade}}
 	if m.making {
 		out.Index.Done, out.Index.All = m.done, m.all
@@ -268,33 +268,33 @@ func (m *meaningControl) Meaning(ctx context.Context) (web.Meaning, error) {
 }
 
 // encoder describes the encoder. mu is held.
-func (m *meaningControl) encoder(c config.Encoder) web.MeaningEncoder {
+func (m *meaningControl) encoder(c config.Encoder) settings.MeaningEncoder {
 	e := m.s.o.Encoder()
 	switch own, ok := e.(*managed.Encoder); {
 	case m.step != "":
-		return web.MeaningEncoder{State: m.step, Fetched: min(sizeOf(m.into), managed.WheelBytes), Size: managed.WheelBytes}
+		return settings.MeaningEncoder{State: m.step, Fetched: min(sizeOf(m.into), managed.WheelBytes), Size: managed.WheelBytes}
 	case m.problem != "" && c.Run != config.EncoderOff:
-		return web.MeaningEncoder{State: web.EncoderFailed, Problem: m.problem, Detail: m.detail}
+		return settings.MeaningEncoder{State: settings.EncoderFailed, Problem: m.problem, Detail: m.detail}
 	case ok:
 		return ownEncoder(own, c.Command)
 	case e != nil:
-		return web.MeaningEncoder{State: web.EncoderServer, Model: e.Name(), Where: e.Where()}
+		return settings.MeaningEncoder{State: settings.EncoderServer, Model: e.Name(), Where: e.Where()}
 	case c.Run == config.EncoderOff:
-		return web.MeaningEncoder{State: web.EncoderOff}
+		return settings.MeaningEncoder{State: settings.EncoderOff}
 	}
-	return web.MeaningEncoder{State: web.EncoderNone, Size: managed.WheelBytes}
+	return settings.MeaningEncoder{State: settings.EncoderNone, Size: managed.WheelBytes}
 }
 
 // ownEncoder describes an encoder that the site runs, by the configured command if there is one.
-func ownEncoder(e *managed.Encoder, command string) web.MeaningEncoder {
-	out := web.MeaningEncoder{State: web.EncoderStarting, Model: e.Name()}
+func ownEncoder(e *managed.Encoder, command string) settings.MeaningEncoder {
+	out := settings.MeaningEncoder{State: settings.EncoderStarting, Model: e.Name()}
 	switch s := e.Status(); s.Phase {
 	case managed.Ready:
-		out.State = web.EncoderReady
+		out.State = settings.EncoderReady
 	case managed.Failed:
-		out.State, out.Problem, out.Detail = web.EncoderFailed, web.EncoderStart, s.Err.Error()
+		out.State, out.Problem, out.Detail = settings.EncoderFailed, settings.EncoderStart, s.Err.Error()
 		if _, err := exec.LookPath("python3"); err != nil && command == "" {
-			out.Problem = web.EncoderPython
+			out.Problem = settings.EncoderPython
 		}
 	}
 	return out
@@ -317,9 +317,9 @@ func sizeOf(dir string) (n int64) {
 	return n
 }
 
-// ChangeMeaning implements web.MeaningControl.
-func (m *meaningControl) ChangeMeaning(ctx context.Context, c web.MeaningChange, notes ...store.AuditNote) error {
-	var values []web.Setting
+// ChangeMeaning implements settings.MeaningControl.
+func (m *meaningControl) ChangeMeaning(ctx context.Context, c settings.MeaningChange, notes ...store.AuditNote) error {
+	var values []settings.Setting
 	now := m.s.o.Now().Meaning
 	to := func(key, was string, on *bool, words [2]string) {
 		if on == nil {
@@ -330,7 +330,7 @@ func (m *meaningControl) ChangeMeaning(ctx context.Context, c web.MeaningChange,
 			value = words[1]
 		}
 		if value != was {
-			values = append(values, web.Setting{Key: key, Value: value})
+			values = append(values, settings.Setting{Key: key, Value: value})
 		}
 	}
 	to("meaning.leads", now.Leads, c.Leads, [2]string{config.LeadsOff, config.LeadsOn})
@@ -353,7 +353,7 @@ func (m *meaningControl) ChangeMeaning(ctx context.Context, c web.MeaningChange,
 	if c.Encoder != nil && *c.Encoder && now.Encoder.URL == "" {
 		m.mu.Lock()
 		if m.step == "" {
-			m.step, m.problem, m.detail = web.EncoderFetching, "", ""
+			m.step, m.problem, m.detail = settings.EncoderFetching, "", ""
 		}
 		m.mu.Unlock()
 		wake(m.fetch)

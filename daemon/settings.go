@@ -11,7 +11,7 @@ import (
 	"concordat/instance"
 	"concordat/instance/config"
 	"concordat/store"
-	"concordat/web"
+	"concordat/web/pages/settings"
 )
 
 // Settings that an operator makes for all nodes of a site reach each node through ZooKeeper. A node keeps the newest version that it
@@ -71,8 +71,19 @@ func (s *Daemon) watchSettings(ctx context.Context) error {
 	}
 }
 
+// siteSettings shows and changes the settings of this process for the pages.
+type siteSettings struct{ s *Daemon }
+
+// Settings implements settings.Control.
+func (c siteSettings) Settings() []settings.Setting { return webSettings(c.s.o) }
+
+// Set implements settings.Control.
+func (c siteSettings) Set(ctx context.Context, values []settings.Setting, notes ...store.AuditNote) error {
+	return c.s.set(ctx, values, notes...)
+}
+
 // set changes settings that need no restart, in the configuration file and in this process.
-func (s *Daemon) set(ctx context.Context, values []web.Setting, notes ...store.AuditNote) error {
+func (s *Daemon) set(ctx context.Context, values []settings.Setting, notes ...store.AuditNote) error {
 	var to []instance.Setting
 	for _, v := range values {
 		if !slices.ContainsFunc(config.Keys(), func(k config.Key) bool { return k.Name == v.Key && (k.Live || k.Alone) }) {

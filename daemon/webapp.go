@@ -105,8 +105,12 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Originals: newOriginals(files, d.reader, instance.Extraction(o.Config)),
 		Partners:  func(ctx context.Context) ([]web.Partner, error) { return partnerChoices(ctx, o) },
 		Room:      o.CheckDisk,
-		Admin:     s.administration(),
-		Cluster:   clusterPages(o),
+		Machine:   machine{s},
+		Keystore:  siteKeys{o},
+		Settings:  siteSettings{s},
+		Meaning:   s.meaning,
+		Joining:   s.joining(),
+		Nodes:     nodesOf(o),
 		Batches:   d.batches,
 		Adding: func() web.Adding {
 			return web.Adding{Rule: web.AddingRule(o.Now().Submission.Add), Library: concordat.LibraryID(o.Now().Submission.Library)}

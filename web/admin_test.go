@@ -20,33 +20,41 @@ import (
 	"concordat/profile"
 	"concordat/site/answer"
 	"concordat/store"
-	"concordat/web"
+	"concordat/web/pages/admin"
+	"concordat/web/pages/settings"
 	"concordat/webhook"
 )
 
-// administration returns a web.Administration with fixed answers.
-func administration() *web.Administration {
-	return &web.Administration{
-		Storage: func(context.Context) (web.Storage, error) {
-			return web.Storage{Folder: "/srv/site", Free: 5 << 30, All: 9 << 30, LowWater: 128 << 20, Documents: 1, Sentences: 7,
-				Parts: []web.StoragePart{{Name: "index", Bytes: 3 << 20}, {Name: "originals", Bytes: 17}}}, nil
-		},
-		Schemes: func(context.Context) (web.Schemes, error) {
-			return web.Schemes{Recipe: "natural", Scheme: "natural@0123456789abcdef", Keyed: true, Epochs: []answer.EpochState{
-				{Epoch: concordat.Epoch{Federation: "health", Number: 3}, Scheme: "natural@fedc",
-					Libraries: []answer.EpochLibraryState{{Library: "theses", Held: 1, Documents: 2}}}}}, nil
-		},
-		Health: func(context.Context) []web.HealthPart {
-			return []web.HealthPart{{Code: "store", OK: true}, {Code: "disk", Detail: "3 MiB left"},
-				web.Told("index", false, "health.index.less", 6, 7)}
-		},
-		Settings: func() []web.Setting {
-			return []web.Setting{{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"},
-				{Key: "check.short", Value: "true", Origin: "site.yaml:3", Live: true},
-				{Key: "oidc.client_secret", Value: "hunter2", Origin: "$CONCORDAT_OIDC_CLIENT_SECRET"}}
-		},
-	}
+// machineOfTests is a process with fixed answers.
+type machineOfTests struct{}
+
+func (machineOfTests) Storage(context.Context) (admin.Storage, error) {
+	return admin.Storage{Folder: "/srv/site", Free: 5 << 30, All: 9 << 30, LowWater: 128 << 20, Documents: 1, Sentences: 7,
+		Parts: []admin.StoragePart{{Name: "index", Bytes: 3 << 20}, {Name: "originals", Bytes: 17}}}, nil
 }
+
+func (machineOfTests) Schemes(context.Context) (admin.Schemes, error) {
+	return admin.Schemes{Recipe: "natural", Scheme: "natural@0123456789abcdef", Keyed: true, Epochs: []answer.EpochState{
+		{Epoch: concordat.Epoch{Federation: "health", Number: 3}, Scheme: "natural@fedc",
+			Libraries: []answer.EpochLibraryState{{Library: "theses", Held: 1, Documents: 2}}}}}, nil
+}
+
+func (machineOfTests) Health(context.Context) []admin.HealthPart {
+	return []admin.HealthPart{{Code: "store", OK: true}, {Code: "disk", Detail: "3 MiB left"},
+		admin.Told("index", false, "health.index.less", 6, 7)}
+}
+
+// fixedSettings are settings that no page can change.
+type fixedSettings []settings.Setting
+
+func (f fixedSettings) Settings() []settings.Setting { return f }
+
+func (f fixedSettings) Set(context.Context, []settings.Setting, ...store.AuditNote) error { return nil }
+
+// settingsOfTests are the settings of a test site: none can be changed, and one is a secret.
+var settingsOfTests = fixedSettings{{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"},
+	{Key: "check.short", Value: "true", Origin: "site.yaml:3", Live: true},
+	{Key: "oidc.client_secret", Value: "hunter2", Origin: "$CONCORDAT_OIDC_CLIENT_SECRET"}}
 
 // TestAdministration: an administrator and an auditor read every page, no one else does, and no secret is shown.
 func TestAdministration(t *testing.T) {

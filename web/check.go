@@ -15,6 +15,7 @@ import (
 	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/pages/settings"
 )
 
 // purposesOf returns the purposes for which partners open libraries, each once, in order. any reports whether
@@ -70,11 +71,11 @@ type newCheck struct {
 	MayRule   bool // the visitor may set the rules
 	Levels    []concordat.Show
 	Forwards  []string
-	Deadlines []int    // seconds
-	Purposes  []string // purposes for which partners open libraries
-	AnyOther  bool     // some of them are open for every other purpose too
-	NoStore   bool     // the site's policy is to keep nothing
-	Meaning   *Meaning // how rewritten text is found; nil: it is not known
+	Deadlines []int             // seconds
+	Purposes  []string          // purposes for which partners open libraries
+	AnyOther  bool              // some of them are open for every other purpose too
+	NoStore   bool              // the site's policy is to keep nothing
+	Meaning   *settings.Meaning // how rewritten text is found; nil: it is not known
 	// Administers reports whether the visitor may change that.
 	Administers bool
 	Detail      string // details of the problem
@@ -120,7 +121,7 @@ func (n *newCheck) tell(r refused, l message.Language) {
 	n.Problem, n.Faults, n.Sent = r.problem, r.faults, r.sent
 	if r.err != nil {
 		n.Detail, _ = l.Reason(r.err)
-		n.DetailIn = inOf(l, r.err)
+		n.DetailIn = l.Other(r.err)
 	}
 }
 
@@ -159,7 +160,7 @@ func (w checkPages) showNew(rw http.ResponseWriter, r *http.Request, v *Visitor,
 		MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MaxFiles, Batch: strings.ToLower(rand.Text()), Rules: w.o.Rules(), MayRule: v.MayReview(),
 		Levels: askLevels, Forwards: askForwards, Deadlines: askDeadlines, NoStore: w.o.Policy.NoStore}
 	p.Purposes, p.AnyOther = purposesOf(partners)
-	p.Meaning, p.Administers = w.Web.Meaning.Now(r.Context()), v.Role == store.RoleAdministrator
+	p.Meaning, p.Administers = w.Settings.Meaning(r.Context()), v.Role == store.RoleAdministrator
 	p.tell(was, message.LanguageOf(r))
 	w.Show(rw, r, v, code, "new", "title.new", p)
 }

@@ -80,10 +80,10 @@ func (w adminPages) partnerRoutes() {
 
 // joining returns the functions that join partners; it fails if the site has no such functions.
 func (w *Web) joining() (*Joining, error) {
-	if w.o.Admin == nil || w.o.Admin.Joining == nil {
-		return nil, errNoAdmin
+	if w.o.Joining == nil {
+		return nil, pages.ErrNoProcess
 	}
-	return w.o.Admin.Joining, nil
+	return w.o.Joining, nil
 }
 
 // explained is an error that states its reason for an administrator.
@@ -173,7 +173,7 @@ func (w adminPages) federations(ctx context.Context, own concordat.SiteID, rows 
 
 // partnersPage is the list of partners with the guide for adding others.
 type partnersPage struct {
-	adminFrame
+	pages.Administration
 	Rows        []partnerRow
 	Standing    *Standing // nil: partners cannot be added on pages
 	Federations []namedFederation
@@ -209,7 +209,7 @@ func (w adminPages) adminPartnersPage(rw http.ResponseWriter, r *http.Request, v
 func (w adminPages) showPartners(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, p partnersPage) {
 	ctx := r.Context()
 	var err error
-	p.adminFrame, p.Levels = adminFor(v), concordat.Levels()[1:]
+	p.Administration, p.Levels = pages.AdministrationFor(v), concordat.Levels()[1:]
 	if p.Rows, err = w.AdminPartners(ctx); err == nil {
 		p.Libraries, err = w.o.Store.Catalogue.Libraries(ctx)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,24 +12,25 @@ import (
 	"concordat"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/pages/settings"
 )
 
 // scriptedMeaning is a process that answers as it is told, and records the requests.
 type scriptedMeaning struct {
 	mu    sync.Mutex // guards the fields below
-	now   web.Meaning
-	asked []web.MeaningChange
+	now   settings.Meaning
+	asked []settings.MeaningChange
 	db    *store.DB
 	fail  error
 }
 
-func (s *scriptedMeaning) Meaning(context.Context) (web.Meaning, error) {
+func (s *scriptedMeaning) Meaning(context.Context) (settings.Meaning, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now, nil
 }
 
-func (s *scriptedMeaning) ChangeMeaning(ctx context.Context, c web.MeaningChange, notes ...store.AuditNote) error {
+func (s *scriptedMeaning) ChangeMeaning(ctx context.Context, c settings.MeaningChange, notes ...store.AuditNote) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fail != nil {
@@ -40,14 +40,14 @@ func (s *scriptedMeaning) ChangeMeaning(ctx context.Context, c web.MeaningChange
 	return s.db.Audit.Notes(ctx, notes...)
 }
 
-func (s *scriptedMeaning) set(m web.Meaning) {
+func (s *scriptedMeaning) set(m settings.Meaning) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = m
 }
 
 // wordsOf describes a change.
-func wordsOf(c web.MeaningChange) string {
+func wordsOf(c settings.MeaningChange) string {
 	var out []string
 	for _, one := range []struct {
 		name string
@@ -68,56 +68,61 @@ func TestMeaningPage(t *testing.T) {
 	m := &scriptedMeaning{}
 	d := newTestSiteOf(t, true, func(o *web.Options) {
 		s.use(o)
-		m.db, o.Admin.Meaning = o.Store, m
+		m.db, o.Meaning = o.Store, m
 	})
 	ada, audrey := d.signedIn(t, "ada", store.RoleAdministrator), d.signedIn(t, "audrey", store.RoleAuditor)
-	encoder := func(e web.MeaningEncoder) web.Meaning {
-		return web.Meaning{Leads: true, Index: web.MeaningIndex{On: true, Documents: 5}, Encoder: e}
+	encoder := func(e settings.MeaningEncoder) settings.Meaning {
+		return settings.Meaning{Leads: true, Index: settings.MeaningIndex{On: true, Documents: 5}, Encoder: e}
 	}
 	buttons := []string{`value="index"`, `value="encoder"`, `value="all"`}
 	for _, c := range []struct {
 		name   string
-		now    web.Meaning
+		now    settings.Meaning
 		words  []string
 		offers string // which buttons are offered, as 0 and 1
 		busy   bool
 	}{
-		{"new", web.Meaning{Index: web.MeaningIndex{Documents: 5, Lacking: 5}, Encoder: web.MeaningEncoder{State: web.EncoderNone}},
+		{"new", settings.Meaning{Index: settings.MeaningIndex{Documents: 5, Lacking: 5},
+			Encoder: settings.MeaningEncoder{State: settings.EncoderNone}},
 			[]string{"Off: only documents that share words", "Not installed"}, "111", false},
-		{"half", web.Meaning{Leads: true, Index: web.MeaningIndex{On: true, Documents: 5, Lacking: 2},
-			Encoder: web.MeaningEncoder{State: web.EncoderReady}},
+		{"half", settings.Meaning{Leads: true, Index: settings.MeaningIndex{On: true, Documents: 5, Lacking: 2},
+			Encoder: settings.MeaningEncoder{State: settings.EncoderReady}},
 			[]string{"It holds 3 of 5 documents"}, "101", false},
-		{"making", web.Meaning{Leads: true, Index: web.MeaningIndex{On: true, Documents: 5, Lacking: 2, Making: true, Done: 3, All: 5},
-			Encoder: web.MeaningEncoder{State: web.EncoderReady, Model: "e5"}},
+		{"making", settings.Meaning{Leads: true, Index: settings.MeaningIndex{On: true, Documents: 5, Lacking: 2, Making: true, Done: 3, All: 5},
+			Encoder: settings.MeaningEncoder{State: settings.EncoderReady, Model: "e5"}},
 			[]string{"3 of 5 documents done", `max="5" value="3"`, "Running (e5)"}, "000", true},
-		{"unmade", web.Meaning{Leads: true, Index: web.MeaningIndex{On: true, Documents: 5, Lacking: 2, Problem: "disk <x>"},
-			Encoder: web.MeaningEncoder{State: web.EncoderReady}}, []string{"could not be completed", "disk &lt;x&gt;"}, "101", false},
-		{"fetching", encoder(web.MeaningEncoder{State: web.EncoderFetching, Fetched: 20 << 20, Size: 72 << 20}),
+		{"unmade", settings.Meaning{Leads: true, Index: settings.MeaningIndex{On: true, Documents: 5, Lacking: 2, Problem: "disk <x>"},
+			Encoder: settings.MeaningEncoder{State: settings.EncoderReady}}, []string{"could not be completed", "disk &lt;x&gt;"}, "101", false},
+		{"fetching", encoder(settings.MeaningEncoder{State: settings.EncoderFetching, Fetched: 20 << 20, Size: 72 << 20}),
 			[]string{"Downloading: 20"}, "000", true},
-		{"installing", encoder(web.MeaningEncoder{State: web.EncoderInstalling}), []string{"checked and unpacked"}, "000", true},
-		{"starting", encoder(web.MeaningEncoder{State: web.EncoderStarting}), []string{"Starting"}, "000", true},
-		{"ready", encoder(web.MeaningEncoder{State: web.EncoderReady, Model: "e5"}),
+		{"installing", encoder(settings.MeaningEncoder{State: settings.EncoderInstalling}), []string{"checked and unpacked"}, "000", true},
+		{"starting", encoder(settings.MeaningEncoder{State: settings.EncoderStarting}), []string{"Starting"}, "000", true},
+		{"ready", encoder(settings.MeaningEncoder{State: settings.EncoderReady, Model: "e5"}),
 			[]string{"It holds all documents (5)", "Texts stay on this machine"}, "000", false},
-		{"off", encoder(web.MeaningEncoder{State: web.EncoderOff}), []string{"Off. The embedded table"}, "011", false},
-		{"server", encoder(web.MeaningEncoder{State: web.EncoderServer, Model: "m", Where: "e.example"}),
+		{"off", encoder(settings.MeaningEncoder{State: settings.EncoderOff}), []string{"Off. The embedded table"}, "011", false},
+		{"server", encoder(settings.MeaningEncoder{State: settings.EncoderServer, Model: "m", Where: "e.example"}),
 			[]string{"Sentences go to e.example"}, "000", false},
-		{"python", encoder(web.MeaningEncoder{State: web.EncoderFailed, Problem: web.EncoderPython}), []string{"needs Python 3"}, "011", false},
-		{"pip", encoder(web.MeaningEncoder{State: web.EncoderFailed, Problem: web.EncoderPip}), []string{"python3-pip"}, "011", false},
-		{"fetch", encoder(web.MeaningEncoder{State: web.EncoderFailed, Problem: web.EncoderFetch, Detail: "no <route>"}),
+		{"python", encoder(settings.MeaningEncoder{State: settings.EncoderFailed, Problem: settings.EncoderPython}),
+			[]string{"needs Python 3"}, "011", false},
+		{"pip", encoder(settings.MeaningEncoder{State: settings.EncoderFailed, Problem: settings.EncoderPip}),
+			[]string{"python3-pip"}, "011", false},
+		{"fetch", encoder(settings.MeaningEncoder{State: settings.EncoderFailed, Problem: settings.EncoderFetch, Detail: "no <route>"}),
 			[]string{"could not be downloaded", "no &lt;route&gt;"}, "011", false},
-		{"wheel", encoder(web.MeaningEncoder{State: web.EncoderFailed, Problem: web.EncoderWheel}),
+		{"wheel", encoder(settings.MeaningEncoder{State: settings.EncoderFailed, Problem: settings.EncoderWheel}),
 			[]string{"not the one this program expects"}, "011", false},
-		{"disk", encoder(web.MeaningEncoder{State: web.EncoderFailed, Problem: web.EncoderDisk}), []string{"make room"}, "011", false},
-		{"start", encoder(web.MeaningEncoder{State: web.EncoderFailed, Problem: web.EncoderStart}),
+		{"disk", encoder(settings.MeaningEncoder{State: settings.EncoderFailed, Problem: settings.EncoderDisk}),
+			[]string{"make room"}, "011", false},
+		{"start", encoder(settings.MeaningEncoder{State: settings.EncoderFailed, Problem: settings.EncoderStart}),
 			[]string{"installed but does not run"}, "011", false},
-		{"vectors", web.Meaning{Leads: true, Index: web.MeaningIndex{On: true, Documents: 5,
-			Vectors: &web.MeaningVectors{Making: true, Done: 2, All: 5}}, Encoder: web.MeaningEncoder{State: web.EncoderReady}},
+		{"vectors", settings.Meaning{Leads: true, Index: settings.MeaningIndex{On: true, Documents: 5,
+			Vectors: &settings.MeaningVectors{Making: true, Done: 2, All: 5}}, Encoder: settings.MeaningEncoder{State: settings.EncoderReady}},
 			[]string{"The encoder&#39;s vectors: 2 of 5 documents done", `max="5" value="2"`}, "000", true},
-		{"vectors made", web.Meaning{Leads: true, Index: web.MeaningIndex{On: true, Documents: 5,
-			Vectors: &web.MeaningVectors{Documents: 5, Problem: "refused <x>"}}, Encoder: web.MeaningEncoder{State: web.EncoderReady}},
+		{"vectors made", settings.Meaning{Leads: true, Index: settings.MeaningIndex{On: true, Documents: 5,
+			Vectors: &settings.MeaningVectors{Documents: 5, Problem: "refused <x>"}},
+			Encoder: settings.MeaningEncoder{State: settings.EncoderReady}},
 			[]string{"vectors are held for 5 documents", "the work continues by itself", "refused &lt;x&gt;"}, "000", false},
-		{"nodes", web.Meaning{Clustered: true, Index: web.MeaningIndex{Documents: 5, Lacking: 5},
-			Encoder: web.MeaningEncoder{State: web.EncoderNone}},
+		{"nodes", settings.Meaning{Clustered: true, Index: settings.MeaningIndex{Documents: 5, Lacking: 5},
+			Encoder: settings.MeaningEncoder{State: settings.EncoderNone}},
 			nil, "010", false},
 	} {
 		m.set(c.now)
@@ -143,17 +148,18 @@ func TestMeaningPage(t *testing.T) {
 	}
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	for _, c := range []struct {
-		now   web.Meaning
+		now   settings.Meaning
 		first string // step of a new site
 		check string // on the form of a check
 		left  bool   // the administrator still has something to do
 	}{
-		{web.Meaning{Encoder: web.MeaningEncoder{State: web.EncoderNone}}, "One button downloads", "not looked for at this site", true},
-		{web.Meaning{Leads: true, Encoder: web.MeaningEncoder{State: web.EncoderReady}}, "One button downloads",
+		{settings.Meaning{Encoder: settings.MeaningEncoder{State: settings.EncoderNone}}, "One button downloads",
+			"not looked for at this site", true},
+		{settings.Meaning{Leads: true, Encoder: settings.MeaningEncoder{State: settings.EncoderReady}}, "One button downloads",
 			"only in documents that share", true},
-		{encoder(web.MeaningEncoder{State: web.EncoderNone}), "One button downloads", "with the embedded table", true},
-		{encoder(web.MeaningEncoder{State: web.EncoderStarting}), "Being set up", "looked for with an encoder", false},
-		{encoder(web.MeaningEncoder{State: web.EncoderReady}), "On, with the index", "looked for with an encoder", false},
+		{encoder(settings.MeaningEncoder{State: settings.EncoderNone}), "One button downloads", "with the embedded table", true},
+		{encoder(settings.MeaningEncoder{State: settings.EncoderStarting}), "Being set up", "looked for with an encoder", false},
+		{encoder(settings.MeaningEncoder{State: settings.EncoderReady}), "On, with the index", "looked for with an encoder", false},
 	} {
 		m.set(c.now)
 		ada.wants(ada.get("/checks", http.StatusOK), "Find rewritten and translated text", c.first)
@@ -168,17 +174,17 @@ func TestMeaningPage(t *testing.T) {
 			t.Error("an officer is sent to the settings")
 		}
 	}
-	m.set(web.Meaning{Encoder: web.MeaningEncoder{State: web.EncoderNone}})
+	m.set(settings.Meaning{Encoder: settings.MeaningEncoder{State: settings.EncoderNone}})
 	for _, action := range []string{"all", "index", "encoder"} {
 		ada.post("/admin/meaning", http.StatusOK, url.Values{"action": {action}})
 	}
-	m.set(encoder(web.MeaningEncoder{State: web.EncoderReady}))
+	m.set(encoder(settings.MeaningEncoder{State: settings.EncoderReady}))
 	ada.post("/admin/meaning", http.StatusOK, url.Values{"action": {"all"}}) // there is one already
 	ada.post("/admin/meaning", http.StatusBadRequest, url.Values{"action": {"else"}})
 	ada.program("settings").json("PATCH", "/api/v1/admin/meaning", `{"index":true,"encoder":false}`, http.StatusAccepted, nil)
 	ada.program("settings").json("PATCH", "/api/v1/admin/meaning", `{}`, http.StatusBadRequest, nil)
 	ada.program("read").json("PATCH", "/api/v1/admin/meaning", `{"index":true}`, http.StatusForbidden, nil)
-	var got web.Meaning
+	var got settings.Meaning
 	audrey.program("read").call("GET", "/api/v1/admin/meaning", http.StatusOK, &got)
 	if got != m.now {
 		t.Errorf("the API says %+v", got)
@@ -202,7 +208,7 @@ func TestMeaningPage(t *testing.T) {
 // showSettings gives a site a setting of each form, an index under construction, and an encoder that could not be fetched.
 func showSettings(o *web.Options) {
 	yesNo := []string{"true", "false"}
-	all := []web.Setting{{Key: "site.title", Value: "North"}, {Key: "report.language", Value: "en", Words: []string{"en", "de", "zh"}},
+	all := []settings.Setting{{Key: "site.title", Value: "North"}, {Key: "report.language", Value: "en", Words: []string{"en", "de", "zh"}},
 		{Key: "check.threshold", Value: "0.3"}, {Key: "check.probe", Value: "one", Words: []string{"exact", "one"}},
 		{Key: "check.short", Value: "true", Words: yesNo}, {Key: "check.again_days", Value: "0", Least: "0", Most: "3650"},
 		{Key: "submissions.add", Value: "ask", Words: []string{"never", "ask", "verdict"}},
@@ -215,10 +221,9 @@ func showSettings(o *web.Options) {
 	for i := range all {
 		all[i].Origin, all[i].Live, all[i].Changeable = "default", true, true
 	}
-	all = append(all, web.Setting{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"})
-	o.Admin.Settings = func() []web.Setting { return slices.Clone(all) }
-	o.Admin.Set = func(context.Context, []web.Setting, ...store.AuditNote) error { return nil }
-	o.Admin.Meaning = &scriptedMeaning{now: web.Meaning{Leads: true,
-		Index:   web.MeaningIndex{On: true, Documents: 300, Lacking: 100, Making: true, Done: 200, All: 300},
-		Encoder: web.MeaningEncoder{State: web.EncoderFailed, Problem: web.EncoderFetch, Detail: "no route to the registry"}}}
+	all = append(all, settings.Setting{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"})
+	o.Settings = fixedSettings(all)
+	o.Meaning = &scriptedMeaning{now: settings.Meaning{Leads: true,
+		Index:   settings.MeaningIndex{On: true, Documents: 300, Lacking: 100, Making: true, Done: 200, All: 300},
+		Encoder: settings.MeaningEncoder{State: settings.EncoderFailed, Problem: settings.EncoderFetch, Detail: "no route to the registry"}}}
 }

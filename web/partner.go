@@ -17,7 +17,7 @@ import (
 
 // onePartnerPage is the page of a partner: what it was shown, and the next steps with it.
 type onePartnerPage struct {
-	adminFrame
+	pages.Administration
 	Partner     partnerRow
 	Card        PartnerCard
 	Exposure    *ask.Exposure
@@ -62,7 +62,7 @@ func (w adminPages) showPartner(rw http.ResponseWriter, r *http.Request, v *Visi
 		w.Fail(rw, r, v, fmt.Errorf("partner %s: %w", r.PathValue("site"), concordat.ErrNotFound))
 		return
 	}
-	p.adminFrame, p.Partner, p.Card, p.Levels = adminFor(v), rows[i], rows[i].Card, concordat.Levels()[1:]
+	p.Administration, p.Partner, p.Card, p.Levels = pages.AdministrationFor(v), rows[i], rows[i].Card, concordat.Levels()[1:]
 	if p.Exposure, err = w.o.Asks.Exposure(ctx, p.Partner.Site, showingsShown); err == nil {
 		p.Shares, err = w.o.Store.Answers.Shares(ctx, "", p.Partner.Site)
 	}

@@ -67,7 +67,7 @@ func idlePlaces(ctx context.Context, w *Web, v *Visitor, path string) (out []str
 	if i := holder(places, path); v == nil || i < 0 || places[i].Path != "/admin" {
 		return nil
 	}
-	if w.o.Cluster == nil {
+	if w.o.Nodes == nil {
 		out = append(out, "/admin/cluster")
 	}
 	if epochs, err := w.o.Store.Answers.Epochs(ctx); err == nil && len(epochs) == 0 {

@@ -9,29 +9,39 @@ import (
 
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/pages/admin"
 )
+
+// keysOfTests gives out a root key, and records under which passphrase.
+type keysOfTests struct {
+	under []byte
+	notes []store.AuditNote
+}
+
+func (k *keysOfTests) Keys(context.Context) (admin.Keys, error) { return admin.Keys{}, nil }
+
+func (k *keysOfTests) LockedRoot(_ context.Context, passphrase []byte, n ...store.AuditNote) ([]byte, error) {
+	k.under, k.notes = passphrase, append(k.notes, n...)
+	return []byte("the root key, locked"), nil
+}
+
+func (k *keysOfTests) PutOffRoot(_ context.Context, n ...store.AuditNote) error {
+	k.notes = append(k.notes, n...)
+	return nil
+}
 
 // TestRootKeyFile: the root key leaves the site only under a passphrase of at least 12 characters that was entered twice, as
 // a file that no cache keeps; the audit records, with the change, the export or the decision against it.
 func TestRootKeyFile(t *testing.T) {
 	t.Parallel()
-	var under []byte
-	var notes []store.AuditNote
-	d := newTestSiteOf(t, true, func(o *web.Options) {
-		a := *o.Admin
-		a.LockedRoot = func(_ context.Context, passphrase []byte, n ...store.AuditNote) ([]byte, error) {
-			under, notes = passphrase, append(notes, n...)
-			return []byte("the root key, locked"), nil
-		}
-		a.PutOffRoot = func(_ context.Context, n ...store.AuditNote) error { notes = append(notes, n...); return nil }
-		o.Admin = &a
-	})
+	k := &keysOfTests{}
+	d := newTestSiteOf(t, true, func(o *web.Options) { o.Keystore = k })
 	adam := d.signedIn(t, "adam", store.RoleAdministrator)
 	adam.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for one, two := range map[string]string{"correct horse": "correct horsf", "eleven char": "eleven char", "": "",
 		"ééééééééééé": "ééééééééééé"} {
 		page := adam.post("/admin/keys", http.StatusBadRequest, url.Values{"passphrase": {one}, "again": {two}})
-		if under != nil || len(notes) != 0 || strings.Contains(page, "locked") {
+		if k.under != nil || len(k.notes) != 0 || strings.Contains(page, "locked") {
 			t.Errorf("%q and %q: the key was given", one, two)
 		}
 	}
@@ -47,16 +57,16 @@ func TestRootKeyFile(t *testing.T) {
 		!strings.HasPrefix(resp.Header.Get("Content-Disposition"), "attachment") {
 		t.Errorf("%s with %v", resp.Status, resp.Header)
 	}
-	if string(under) != "twelve chars" || len(notes) != 1 || notes[0].Actor != "adam" || notes[0].Action != "root key exported" {
-		t.Errorf("under %q, audited %+v", under, notes)
+	if string(k.under) != "twelve chars" || len(k.notes) != 1 || k.notes[0].Actor != "adam" || k.notes[0].Action != "root key exported" {
+		t.Errorf("under %q, audited %+v", k.under, k.notes)
 	}
 	adam.post("/admin/keys/later", http.StatusSeeOther, nil)
-	if len(notes) != 2 || notes[1].Action != "root key not exported" {
-		t.Errorf("audited %+v", notes)
+	if len(k.notes) != 2 || k.notes[1].Action != "root key not exported" {
+		t.Errorf("audited %+v", k.notes)
 	}
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	olga.post("/admin/keys", http.StatusForbidden, url.Values{"passphrase": {"twelve chars"}, "again": {"twelve chars"}})
-	if len(notes) != 2 {
+	if len(k.notes) != 2 {
 		t.Error("an officer was given the root key")
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"concordat/web/limit"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/pages/settings"
 	"concordat/web/passwords"
 )
 
@@ -279,10 +280,10 @@ const titleKey = "site.title"
 
 // namingSite sets whether the first page asks for the title of the site, and adds the title that was entered.
 func (w *Web) namingSite(p signPage) signPage {
-	if w.o.Admin == nil || w.o.Admin.Set == nil {
+	if w.o.Settings == nil {
 		return p
 	}
-	for _, one := range w.Admin.Settings() {
+	for _, one := range w.Settings.All() {
 		if one.Key == titleKey && one.Changeable {
 			p.NamesSite, p.Site = true, one.Value
 		}
@@ -302,7 +303,7 @@ func (w *Web) first(rw http.ResponseWriter, r *http.Request) {
 	}
 	if err == nil && p.NamesSite && p.Site != "" && p.Site != w.o.Title() {
 		note := store.AuditNote{Actor: a.Name, Action: "settings_changed", Detail: map[string]any{titleKey: p.Site}}
-		if err := w.o.Admin.Set(r.Context(), []Setting{{Key: titleKey, Value: p.Site}}, note); err != nil {
+		if err := w.o.Settings.Set(r.Context(), []settings.Setting{{Key: titleKey, Value: p.Site}}, note); err != nil {
 			w.o.Logger.Error("title of the site", "error", err) // the account exists: the settings page changes it
 		}
 	}

@@ -12,42 +12,49 @@ import (
 	"concordat"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/pages/admin"
+	"concordat/web/pages/settings"
 )
 
 // settable is a process whose settings the pages can change.
 type settable struct {
+	db     *store.DB
 	mu     sync.Mutex
 	values map[string]string
 }
 
 func (s *settable) use(o *web.Options) {
 	o.Title = func() string { return s.value("site.title") }
-	o.Admin.Settings = func() []web.Setting {
-		return []web.Setting{
-			{Key: "site.title", Value: s.value("site.title"), Origin: "default", Live: true, Changeable: true},
-			{Key: "check.short", Value: s.value("check.short"), Origin: "default", Live: true, Changeable: true,
-				Words: []string{"true", "false"}},
-			{Key: "check.threshold", Value: s.value("check.threshold"), Origin: "default", Live: true, Changeable: true},
-			{Key: "report.common_above", Value: s.value("report.common_above"), Origin: "default", Live: true, Changeable: true},
-			{Key: "report.exclude_kinds", Value: s.value("report.exclude_kinds"), Origin: "default", Live: true, Changeable: true},
-			{Key: "meaning.leads", Value: s.value("meaning.leads"), Origin: "default", Live: true, Changeable: true,
-				Words: []string{"off", "on"}},
-			{Key: "log.level", Value: s.value("log.level"), Origin: "default", Live: true, Changeable: true,
-				Words: []string{"debug", "info", "warn", "error"}},
-			{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"}}
-	}
-	db := o.Store
-	o.Admin.Set = func(ctx context.Context, values []web.Setting, notes ...store.AuditNote) error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for _, v := range values {
-			if v.Value == "nonsense" {
-				return fmt.Errorf("%w: %s: want something else", concordat.ErrInvalid, v.Key)
-			}
-			s.values[v.Key] = v.Value
+	s.db, o.Settings = o.Store, s
+}
+
+// Settings implements settings.Control.
+func (s *settable) Settings() []settings.Setting {
+	return []settings.Setting{
+		{Key: "site.title", Value: s.value("site.title"), Origin: "default", Live: true, Changeable: true},
+		{Key: "check.short", Value: s.value("check.short"), Origin: "default", Live: true, Changeable: true,
+			Words: []string{"true", "false"}},
+		{Key: "check.threshold", Value: s.value("check.threshold"), Origin: "default", Live: true, Changeable: true},
+		{Key: "report.common_above", Value: s.value("report.common_above"), Origin: "default", Live: true, Changeable: true},
+		{Key: "report.exclude_kinds", Value: s.value("report.exclude_kinds"), Origin: "default", Live: true, Changeable: true},
+		{Key: "meaning.leads", Value: s.value("meaning.leads"), Origin: "default", Live: true, Changeable: true,
+			Words: []string{"off", "on"}},
+		{Key: "log.level", Value: s.value("log.level"), Origin: "default", Live: true, Changeable: true,
+			Words: []string{"debug", "info", "warn", "error"}},
+		{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"}}
+}
+
+// Set implements settings.Control.
+func (s *settable) Set(ctx context.Context, values []settings.Setting, notes ...store.AuditNote) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range values {
+		if v.Value == "nonsense" {
+			return fmt.Errorf("%w: %s: want something else", concordat.ErrInvalid, v.Key)
 		}
-		return db.Audit.Notes(ctx, notes...)
+		s.values[v.Key] = v.Value
 	}
+	return s.db.Audit.Notes(ctx, notes...)
 }
 
 func (s *settable) value(key string) string {
@@ -181,9 +188,9 @@ func TestSettingsInWords(t *testing.T) {
 // TestIdlePlaces: the menu offers the cluster and the schemes only if there are several machines or schemes; the pages exist regardless.
 func TestIdlePlaces(t *testing.T) {
 	t.Parallel()
-	alone := newTestSiteOf(t, true, func(o *web.Options) { o.Cluster = nil })
+	alone := newTestSiteOf(t, true, func(o *web.Options) { o.Nodes = nil })
 	several := newTestSiteOf(t, true, func(o *web.Options) {
-		o.Cluster = func(context.Context) (web.Cluster, error) { return web.Cluster{}, nil }
+		o.Nodes = nodesOfTests(func() (admin.Cluster, error) { return admin.Cluster{}, nil })
 	})
 	for _, d := range []*testSite{alone, several} {
 		ada := d.signedIn(t, "ada", store.RoleAdministrator)

@@ -19,6 +19,7 @@ import (
 	"concordat/view"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/pages/settings"
 )
 
 // checkPages has the pages for submitting, following a check and asking partners for passages.
@@ -60,7 +61,7 @@ type checksPage struct {
 	Library   concordat.LibraryID
 	Documents int
 	Example   exampleState
-	Meaning   *Meaning // for a site without checks and an administrator; nil: it is not known
+	Meaning   *settings.Meaning // for a site without checks and an administrator; nil: it is not known
 }
 
 func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -120,7 +121,7 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		return
 	}
 	if len(tasks) == 0 && v.Role == store.RoleAdministrator {
-		p.Meaning = w.Web.Meaning.Now(r.Context())
+		p.Meaning = w.Settings.Meaning(r.Context())
 	}
 	if len(tasks) == 0 && p.MayAdd {
 		ls, err := w.o.Store.Catalogue.Libraries(r.Context())
@@ -312,20 +313,4 @@ func (w checkPages) CancelTask(ctx context.Context, v *Visitor, t store.Task) er
 	}
 	return w.o.Queue.Cancel(ctx, t.ID, store.Cause{Code: store.CauseCancelled, Who: v.Name},
 		v.Note("check_cancelled", map[string]any{"task": t.ID}))
-}
-
-// Audit records an action that changed nothing, such as reading or a refusal. If the entry cannot be written, the page is shown all the
-// same, and the failure is logged. A change is recorded in its own transaction, by Change or through the entries that are passed to the
-// queues, the batches and the eraser. An action that changes something outside the store is recorded before it is done.
-func (w *Web) Audit(ctx context.Context, actor, action string, detail map[string]any) {
-	if detail == nil {
-		detail = map[string]any{} // so that JSON has {} and not null
-	}
-	b, err := json.Marshal(detail)
-	if err == nil {
-		_, err = w.o.Store.Audit.AppendAudit(context.WithoutCancel(ctx), actor, action, b)
-	}
-	if err != nil {
-		w.o.Logger.Error("audit", "action", action, "error", err)
-	}
 }

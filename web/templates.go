@@ -17,6 +17,7 @@ import (
 	"concordat/report/html"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages/admin"
 	"concordat/web/static"
 )
 
@@ -46,7 +47,7 @@ var parsed = sync.OnceValues(func() (map[message.Language]map[string]*template.T
 			"many":    l.Report().Plural,
 			"asset":   files.Path,
 			"percent": l.Report().Percent,
-			"facts":   auditFacts,
+			"facts":   admin.AuditFacts,
 			"add":     func(a, b int) int { return a + b },
 			"points":  func(share float64) string { return strconv.FormatFloat(share*100, 'g', 4, 64) },
 			"kindnamed": func(k string) string {
@@ -65,7 +66,7 @@ var parsed = sync.OnceValues(func() (map[message.Language]map[string]*template.T
 			"fact":        l.Fact,
 			"day":         day,
 			"library":     libraryPath,
-			"bytes":       func(n int64) string { return bytesWords(l, n) },
+			"bytes":       func(n int64) string { return admin.BytesWords(l, n) },
 			"segment":     url.PathEscape,
 			"icon":        static.Icon,
 			"called":      memberName,

@@ -29,9 +29,11 @@ import (
 	"concordat/web/limit"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/pages/admin"
 	"concordat/web/pages/cases"
 	"concordat/web/pages/harvests"
 	"concordat/web/pages/hooks"
+	"concordat/web/pages/settings"
 	"concordat/web/passwords"
 	"concordat/web/static"
 )
@@ -72,11 +74,13 @@ type Options struct {
 
 	// Room, if not nil, is called before files are accepted and again after every MiB, so that each of several uploads at once exceeds the
 	// limit by at most that much. An error, for example concordat.ErrDiskFull, rejects the files.
-	Room func() error
-	// Admin describes the process and its folder for the pages of administration; nil: the pages show less.
-	Admin *Administration
-	// Cluster describes the machines of the site; nil: the site has one machine.
-	Cluster func(ctx context.Context) (Cluster, error)
+	Room     func() error
+	Machine  admin.Machine           // the process and its folder; nil: the pages of administration show less
+	Keystore admin.Keystore          // the site's signing keys; nil: the pages show none
+	Nodes    admin.Nodes             // the machines of the site; nil: the site has one machine
+	Settings settings.Control        // nil: the pages show no settings
+	Meaning  settings.MeaningControl // nil: how rewritten text is found is changed by commands
+	Joining  *Joining                // nil: partners are added by commands
 	// Batches runs batches of documents and scheduled re-checks; nil: there are none.
 	Batches *batch.Queue
 	// Adding returns when submissions are added to a library, and to which library; nil: never.
@@ -116,6 +120,7 @@ type Partner struct {
 
 // Web makes the pages. It is safe for concurrent use.
 type Web struct {
+	pages.Auditor
 	o        Options
 	pages    map[message.Language]map[string]*template.Template
 	Mux      *http.ServeMux
@@ -141,7 +146,8 @@ type Web struct {
 	Library  libraryPages
 	Standing standingPages
 	Example  examplePages
-	Meaning  meaningPages
+	State    admin.Admin
+	Settings settings.Settings
 	Harvests harvests.Harvests
 	Hooks    hooks.Hooks
 	Cases    cases.Cases
@@ -191,14 +197,14 @@ func New(o Options) (*Web, error) {
 	if o.ReportPDF == nil {
 		o.ReportPDF = plainPDF
 	}
-	w := &Web{requestTime: limit.RequestTime, o: o, Mux: http.NewServeMux(),
+	w := &Web{Auditor: pages.Auditor{Store: o.Store, Logger: o.Logger}, requestTime: limit.RequestTime, o: o, Mux: http.NewServeMux(),
 		cache: reportCache{most: cacheBytes}, over: make(chan struct{}),
 		throttle: limit.Throttle{Limiter: limit.Limiter{Now: o.Now, Window: limit.ThrottleTime}},
 		Calls:    limit.Limiter{Now: o.Now, Window: time.Minute},
 		hashing:  passwords.NewHasher(o.Hashing)}
 	w.Admin, w.Reports = adminPages{w}, reportPages{w}
 	w.Batches, w.Accounts, w.Checks, w.Library = batchPages{w}, accountPages{w}, checkPages{w}, libraryPages{w}
-	w.Standing, w.Example, w.Meaning = standingPages{w}, examplePages{w}, meaningPages{w}
+	w.Standing, w.Example = standingPages{w}, examplePages{w}
 	var err error
 	if w.static, err = assets(); err != nil {
 		return nil, err
@@ -293,8 +299,11 @@ func (w *Web) routes() {
 	w.AddPage("POST /checks/{id}/watch", pages.Officers, w.Standing.change)
 	w.AddPage("POST /checks/{id}/library", pages.Officers, w.Reports.changeLibrary)
 	w.Library.libraryRoutes()
-	w.Admin.adminRoutes()
-	w.Admin.clusterRoutes()
+	w.State = admin.New(w, admin.Options{Store: w.o.Store, Queue: w.o.Queue, Machine: w.o.Machine, Keystore: w.o.Keystore, Nodes: w.o.Nodes,
+		Logger: w.o.Logger, Now: w.o.Now})
+	w.Settings = settings.New(w, settings.Options{Control: w.o.Settings, Meaning: w.o.Meaning, Logger: w.o.Logger})
+	w.Admin.tasksRoutes()
+	w.Admin.partnerRoutes()
 	w.Harvests = harvests.New(w, harvests.Options{Store: w.o.Store, Fetch: w.o.Harvest, Now: w.o.Now})
 	w.AddPage("GET /account", pages.Everyone, w.Accounts.accountPage)
 	w.AddPage("POST /account/tokens", pages.Everyone, w.Accounts.changeTokens)
@@ -434,7 +443,7 @@ func (w *Web) Fail(rw http.ResponseWriter, r *http.Request, v *Visitor, err erro
 	if key == "error.absent" {
 		title = "title.absent"
 	}
-	page := errorPage{Title: title, Key: key, Detail: detail, In: inOf(message.LanguageOf(r), err), SignedIn: v != nil}
+	page := errorPage{Title: title, Key: key, Detail: detail, In: message.LanguageOf(r).Other(err), SignedIn: v != nil}
 	w.Show(rw, r, v, code, "error", title, page)
 }
 
@@ -464,14 +473,6 @@ func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code 
 		}
 	}
 	return code, key, detail
-}
-
-// inOf returns the language of an error's detail if it differs from the language l of the page, and otherwise "".
-func inOf(l message.Language, err error) string {
-	if _, in := l.Reason(err); in != l {
-		return string(in)
-	}
-	return ""
 }
 
 // day formats a date for a form; the zero time becomes empty.

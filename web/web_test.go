@@ -210,7 +210,7 @@ func newTestSiteOf(t testing.TB, idle bool, change func(*web.Options)) *testSite
 			}
 			return nil
 		},
-		Admin: administration(), Cluster: clusterOfTests, Hashing: cheap,
+		Machine: machineOfTests{}, Settings: settingsOfTests, Nodes: nodesOfTests(clusterOfTests), Hashing: cheap,
 		Partner: func(_ context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
 			if id != partner.Site() {
 				return nil, nil, concordat.ErrNotFound

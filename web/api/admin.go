@@ -16,6 +16,8 @@ import (
 	"concordat/view"
 	"concordat/web"
 	"concordat/web/pages"
+	"concordat/web/pages/admin"
+	"concordat/web/pages/settings"
 )
 
 // adminAPI has the operations of the HTTP API for people, libraries, webhooks, platforms, deletions and the site itself.
@@ -78,13 +80,13 @@ func apiTell[T any](ctx context.Context, w *web.Web, f func(context.Context) (T,
 }
 
 type apiHealthBody struct {
-	OK    bool             `json:"ok"`
-	Parts []web.HealthPart `json:"parts"`
+	OK    bool               `json:"ok"`
+	Parts []admin.HealthPart `json:"parts"`
 }
 
 func (w adminAPI) apiHealth(ctx context.Context, _ *struct{}) (*answer[apiHealthBody], error) {
 	return apiTell(ctx, w.api.Web, func(ctx context.Context) (apiHealthBody, error) {
-		out := apiHealthBody{OK: true, Parts: w.api.Web.Admin.Health(ctx)}
+		out := apiHealthBody{OK: true, Parts: w.api.Web.State.Health(ctx)}
 		for _, p := range out.Parts {
 			out.OK = out.OK && p.OK
 		}
@@ -92,8 +94,8 @@ func (w adminAPI) apiHealth(ctx context.Context, _ *struct{}) (*answer[apiHealth
 	})
 }
 
-func (w adminAPI) apiStorage(ctx context.Context, _ *struct{}) (*answer[web.Storage], error) {
-	return apiTell(ctx, w.api.Web, w.api.Web.Admin.Storage)
+func (w adminAPI) apiStorage(ctx context.Context, _ *struct{}) (*answer[admin.Storage], error) {
+	return apiTell(ctx, w.api.Web, w.api.Web.State.Storage)
 }
 
 // apiScheme is Schemes in the form that the API returns.
@@ -106,7 +108,7 @@ type apiScheme struct {
 
 func (w adminAPI) apiSchemes(ctx context.Context, _ *struct{}) (*answer[apiScheme], error) {
 	return apiTell(ctx, w.api.Web, func(ctx context.Context) (apiScheme, error) {
-		s, err := w.api.Web.Admin.Schemes(ctx)
+		s, err := w.api.Web.State.Schemes(ctx)
 		if s.Epochs == nil {
 			s.Epochs = []siteanswer.EpochState{}
 		}
@@ -115,32 +117,32 @@ func (w adminAPI) apiSchemes(ctx context.Context, _ *struct{}) (*answer[apiSchem
 }
 
 type apiSettingsBody struct {
-	Settings []web.Setting `json:"settings"`
+	Settings []settings.Setting `json:"settings"`
 }
 
 func (w adminAPI) apiSettings(ctx context.Context, _ *struct{}) (*answer[apiSettingsBody], error) {
 	return apiTell(ctx, w.api.Web, func(context.Context) (apiSettingsBody, error) {
-		return apiSettingsBody{append([]web.Setting{}, w.api.Web.Admin.Settings()...)}, nil
+		return apiSettingsBody{append([]settings.Setting{}, w.api.Web.Settings.All()...)}, nil
 	})
 }
 
 // meaningAPI has the operations on how rewritten text is found.
 type meaningAPI adminAPI
 
-func (w meaningAPI) tell(ctx context.Context, _ *struct{}) (*answer[web.Meaning], error) {
-	return apiTell(ctx, w.api.Web, func(ctx context.Context) (web.Meaning, error) {
-		c, err := w.api.Web.Meaning.Control()
+func (w meaningAPI) tell(ctx context.Context, _ *struct{}) (*answer[settings.Meaning], error) {
+	return apiTell(ctx, w.api.Web, func(ctx context.Context) (settings.Meaning, error) {
+		c, err := w.api.Web.Settings.Control()
 		if err != nil {
-			return web.Meaning{}, err
+			return settings.Meaning{}, err
 		}
 		return c.Meaning(ctx)
 	})
 }
 
-func (w meaningAPI) change(ctx context.Context, in *struct{ Body web.MeaningChange }) (*answer[web.Meaning], error) {
+func (w meaningAPI) change(ctx context.Context, in *struct{ Body settings.MeaningChange }) (*answer[settings.Meaning], error) {
 	v, err := apiMay(ctx, pages.Administrators...)
 	if err == nil {
-		err = w.api.Web.Meaning.Change(ctx, v, in.Body)
+		err = w.api.Web.Settings.ChangeMeaning(ctx, v, in.Body)
 	}
 	if err != nil {
 		return nil, err
@@ -317,7 +319,7 @@ func (w adminAPI) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*st
 func (w adminAPI) apiOfCluster(a huma.API) {
 	register(w.api, a, operation{id: "get-cluster", method: http.MethodGet, path: "/admin/cluster",
 		summary: "Machines of this site and their shards", scope: scopeRead, roles: pages.Overseers},
-		func(ctx context.Context, _ *struct{}) (*answer[web.Cluster], error) {
-			return apiTell(ctx, w.api.Web, w.api.Web.Admin.Cluster)
+		func(ctx context.Context, _ *struct{}) (*answer[admin.Cluster], error) {
+			return apiTell(ctx, w.api.Web, w.api.Web.State.Cluster)
 		})
 }

@@ -65,3 +65,11 @@ func (l Language) Rule(r people.Rule) string {
 	return l.Say(map[people.Rule]string{people.RuleName: "first.name", people.RuleOwn: "wrong.own", people.RuleToken: "wrong.token",
 		people.RuleOrigins: "wrong.origins"}[r])
 }
+
+// Other returns the language of an error's reason if it differs from l, and otherwise "".
+func (l Language) Other(err error) string {
+	if _, in := l.Reason(err); in != l {
+		return string(in)
+	}
+	return ""
+}

@@ -2,9 +2,12 @@ package pages
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 
+	"concordat"
 	"concordat/store"
 	"concordat/web/message"
 )
@@ -74,4 +77,37 @@ func ParseForm(rw http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
 	}
 	return nil
+}
+
+// Administration is the data common to every page of administration.
+type Administration struct{ MayChange bool }
+
+// AdministrationFor returns what a visitor may do on the pages of administration.
+func AdministrationFor(v *Visitor) Administration {
+	return Administration{v.Role == store.RoleAdministrator}
+}
+
+// ErrNoProcess is returned for what the process that serves the pages does not offer.
+var ErrNoProcess = fmt.Errorf("this process does not report that: %w", concordat.ErrNotFound)
+
+// Auditor records what changed nothing. It is safe for concurrent use.
+type Auditor struct {
+	Store  *store.DB
+	Logger *slog.Logger
+}
+
+// Audit records an action that changed nothing, such as reading or a refusal. If the entry cannot be written, the page is shown all the
+// same, and the failure is logged. A change is recorded in its own transaction, by Change or through the entries that are passed to the
+// queues, the batches and the eraser. An action that changes something outside the store is recorded before it is done.
+func (a Auditor) Audit(ctx context.Context, actor, action string, detail map[string]any) {
+	if detail == nil {
+		detail = map[string]any{} // so that JSON has {} and not null
+	}
+	b, err := json.Marshal(detail)
+	if err == nil {
+		_, err = a.Store.Audit.AppendAudit(context.WithoutCancel(ctx), actor, action, b)
+	}
+	if err != nil {
+		a.Logger.Error("audit", "action", action, "error", err)
+	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
-	"concordat/web"
+	"concordat/web/pages/admin"
 )
 
 func (a *commands) clusterHistoryCommand(z *zookeeperFlags) *cobra.Command {
@@ -30,9 +30,9 @@ func (a *commands) clusterHistoryCommand(z *zookeeperFlags) *cobra.Command {
 					}
 					if a.JSON {
 						err = a.Line(struct {
-							web.ClusterVersion
+							admin.ClusterVersion
 							Data json.RawMessage `json:"data"`
-						}{web.ClusterVersion{Version: p.Version, Set: p.Set.UTC()}, doc})
+						}{admin.ClusterVersion{Version: p.Version, Set: p.Set.UTC()}, doc})
 					} else {
 						var flat bytes.Buffer
 						err = json.Compact(&flat, doc)

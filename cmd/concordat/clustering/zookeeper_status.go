@@ -14,7 +14,7 @@ import (
 	"concordat/cluster/zk"
 	"concordat/daemon"
 	"concordat/instance"
-	"concordat/web"
+	"concordat/web/pages/admin"
 )
 
 func (a *commands) clusterStatusCommand(z *zookeeperFlags) *cobra.Command {
@@ -34,10 +34,10 @@ sync, and the versions of the configuration. It exits with 1 if a shard has no m
 	}
 }
 
-func (a *commands) printClusterStatus(st web.Cluster) error {
+func (a *commands) printClusterStatus(st admin.Cluster) error {
 	without := 0
 	for _, s := range st.Shards {
-		if s.State == web.ShardNoMaster {
+		if s.State == admin.ShardNoMaster {
 			without++
 		}
 	}
@@ -55,7 +55,7 @@ func (a *commands) printClusterStatus(st web.Cluster) error {
 	return nil
 }
 
-func (a *commands) tabulateClusterStatus(st web.Cluster) error {
+func (a *commands) tabulateClusterStatus(st admin.Cluster) error {
 	a.Say("site %s, cluster %.8s", st.Site, st.Cluster)
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nNODE\tZONE\tSTATE\tADDRESS\tCOPIES\tLEADS\tFREE GiB\tVERSION")
@@ -78,7 +78,7 @@ func (a *commands) tabulateClusterStatus(st web.Cluster) error {
 	a.Say("")
 	for _, d := range []struct {
 		name string
-		v    *web.ClusterVersion
+		v    *admin.ClusterVersion
 	}{{"configuration", st.Config}, {"settings", st.Settings}} {
 		if d.v == nil {
 			a.Say("%s: never set", d.name)

@@ -1,4 +1,4 @@
-package web
+package admin
 
 import (
 	"context"
@@ -20,6 +20,11 @@ type Cluster struct {
 	Shards   []ClusterShard   `json:"shards"`
 	Config   *ClusterVersion  `json:"config,omitempty" doc:"What the nodes agree on; absent: never set"`
 	Settings *ClusterVersion  `json:"settings,omitempty" doc:"What is set for all nodes; absent: never set"`
+}
+
+// Nodes describes the machines of a site. It is safe for concurrent use.
+type Nodes interface {
+	Cluster(ctx context.Context) (Cluster, error)
 }
 
 // ClusterNode is one machine.
@@ -108,30 +113,28 @@ func (Cluster) Join(names []string, between string) string { return strings.Join
 // Key returns the message key of the state.
 func (s ClusterShard) Key() string { return "cluster." + strings.ReplaceAll(string(s.State), " ", "") }
 
-// clusterRoutes adds the page of the cluster.
-func (w adminPages) clusterRoutes() { w.AddPage("GET /admin/cluster", pages.Overseers, w.clusterPage) }
-
-func (w adminPages) Cluster(ctx context.Context) (Cluster, error) {
-	if w.o.Cluster == nil {
+// Cluster describes the machines of the site.
+func (w Admin) Cluster(ctx context.Context) (Cluster, error) {
+	if w.o.Nodes == nil {
 		return Cluster{Alone: true, Nodes: []ClusterNode{}, Shards: []ClusterShard{}}, nil
 	}
-	return w.o.Cluster(ctx)
+	return w.o.Nodes.Cluster(ctx)
 }
 
-func (w adminPages) clusterPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Admin) clusterPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	c, err := w.Cluster(r.Context())
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	p := struct {
-		adminFrame
+		pages.Administration
 		Cluster
 		NoMaster, Fewer int
 		Mixed           []string // program versions, if there are several
-	}{adminFor(v), c, c.unhealthy(ShardNoMaster), c.unhealthy(ShardFewer), nil}
+	}{pages.AdministrationFor(v), c, c.unhealthy(ShardNoMaster), c.unhealthy(ShardFewer), nil}
 	if vs := c.versions(); len(vs) > 1 {
 		p.Mixed = vs
 	}
-	w.Show(rw, r, v, http.StatusOK, "admin_cluster", "title.admin", p)
+	w.frame.Show(rw, r, v, http.StatusOK, "admin_cluster", "title.admin", p)
 }

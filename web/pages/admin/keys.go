@@ -1,4 +1,4 @@
-package web
+package admin
 
 import (
 	"context"
@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"time"
 	"unicode/utf8"
+
+	"concordat/store"
+	"concordat/web/pages"
 )
 
 // Keys describes the keys with which the site signs what it publishes.
@@ -16,23 +19,32 @@ type Keys struct {
 	WantsExport bool      // people are asked to export the root key
 }
 
+// Keystore holds the site's signing keys. It is safe for concurrent use.
+type Keystore interface {
+	Keys(ctx context.Context) (Keys, error)
+	// LockedRoot returns the root key encrypted with a passphrase; the keystore keeps it.
+	LockedRoot(ctx context.Context, passphrase []byte, notes ...store.AuditNote) ([]byte, error)
+	// PutOffRoot records that no one is to be asked about the root key again.
+	PutOffRoot(ctx context.Context, notes ...store.AuditNote) error
+}
+
 // leastRootPassphrase is the minimum length of a passphrase for the root key, in characters. The file is kept for years, and anyone who
 // finds it can try passphrases for as long.
 const leastRootPassphrase = 12
 
 // keysFor returns the site's keys for a visitor who may export them; or nil if nothing is shown.
-func (w adminPages) keysFor(ctx context.Context) (*Keys, error) {
-	if w.o.Admin == nil || w.o.Admin.Keys == nil {
+func (w Admin) keysFor(ctx context.Context) (*Keys, error) {
+	if w.o.Keystore == nil {
 		return nil, nil
 	}
-	k, err := w.o.Admin.Keys(ctx)
+	k, err := w.o.Keystore.Keys(ctx)
 	return &k, err
 }
 
 // exportRoot sends the root key as a file, encrypted with a passphrase.
-func (w adminPages) exportRoot(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	if w.o.Admin == nil || w.o.Admin.LockedRoot == nil {
-		w.Fail(rw, r, v, errNoAdmin)
+func (w Admin) exportRoot(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+	if w.o.Keystore == nil {
+		w.frame.Fail(rw, r, v, pages.ErrNoProcess)
 		return
 	}
 	one, two := r.PostFormValue("passphrase"), r.PostFormValue("again")
@@ -44,9 +56,9 @@ func (w adminPages) exportRoot(rw http.ResponseWriter, r *http.Request, v *Visit
 		w.showHealth(rw, r, v, http.StatusBadRequest, "keys.short")
 		return
 	}
-	b, err := w.o.Admin.LockedRoot(r.Context(), []byte(one), v.Note("root key exported", map[string]any{"kept": true}))
+	b, err := w.o.Keystore.LockedRoot(r.Context(), []byte(one), v.Note("root key exported", map[string]any{"kept": true}))
 	if err != nil {
-		w.Fail(rw, r, v, fmt.Errorf("root key: %w", err))
+		w.frame.Fail(rw, r, v, fmt.Errorf("root key: %w", err))
 		return
 	}
 	rw.Header().Set("Content-Type", "application/octet-stream")
@@ -56,13 +68,13 @@ func (w adminPages) exportRoot(rw http.ResponseWriter, r *http.Request, v *Visit
 }
 
 // putOffRoot records that the root key is not exported now.
-func (w adminPages) putOffRoot(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	err := errNoAdmin
-	if w.o.Admin != nil && w.o.Admin.PutOffRoot != nil {
-		err = w.o.Admin.PutOffRoot(r.Context(), v.Note("root key not exported", nil))
+func (w Admin) putOffRoot(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+	err := pages.ErrNoProcess
+	if w.o.Keystore != nil {
+		err = w.o.Keystore.PutOffRoot(r.Context(), v.Note("root key not exported", nil))
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/admin", http.StatusSeeOther)

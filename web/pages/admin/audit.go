@@ -1,4 +1,4 @@
-package web
+package admin
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ import (
 const auditShown = 100
 
 type auditPage struct {
-	adminFrame
+	pages.Administration
 	People                  pages.Names
 	Actor, Action, From, To string
 	Actions                 []string
@@ -39,8 +39,8 @@ type auditFact struct {
 	Whole      string // Value before it was shortened; empty: it was not
 }
 
-// auditFacts splits the detail of an entry, a JSON object, into facts in the order of its keys. Only the beginning of a digest is shown.
-func auditFacts(detail json.RawMessage) []auditFact {
+// AuditFacts splits the detail of an entry, a JSON object, into facts in the order of its keys. Only the beginning of a digest is shown.
+func AuditFacts(detail json.RawMessage) []auditFact {
 	var fields map[string]json.RawMessage
 	if len(detail) == 0 {
 		return nil
@@ -90,13 +90,13 @@ func auditFilter(q url.Values) (store.AuditFilter, error) {
 	return f, nil
 }
 
-func (w adminPages) auditPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Admin) auditPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	w.showAudit(rw, r, v, auditPage{})
 }
 
-func (w adminPages) showAudit(rw http.ResponseWriter, r *http.Request, v *Visitor, p auditPage) {
+func (w Admin) showAudit(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, p auditPage) {
 	q := r.URL.Query()
-	p.adminFrame = adminFor(v)
+	p.Administration = pages.AdministrationFor(v)
 	p.Actor, p.Action, p.From, p.To = q.Get("actor"), q.Get("action"), q.Get("from"), q.Get("to")
 	f, err := auditFilter(q)
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // an invalid value starts at the newest
@@ -110,28 +110,28 @@ func (w adminPages) showAudit(rw http.ResponseWriter, r *http.Request, v *Visito
 		p.Head, err = w.o.Store.Audit.AuditHead(r.Context())
 	}
 	if err == nil {
-		p.People, err = w.Names(r.Context())
+		p.People, err = w.frame.Names(r.Context())
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	if len(p.Entries) == auditShown {
 		q.Set("before", strconv.FormatInt(p.Entries[auditShown-1].Seq, 10))
 		p.Older = "/admin/audit?" + q.Encode()
 	}
-	w.Show(rw, r, v, http.StatusOK, "admin_audit", "title.admin", p)
+	w.frame.Show(rw, r, v, http.StatusOK, "admin_audit", "title.admin", p)
 }
 
 // verifyAudit verifies the chain of the audit from its first entry.
-func (w adminPages) verifyAudit(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Admin) verifyAudit(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	head, err := w.o.Store.Audit.VerifyAudit(r.Context())
 	switch {
 	case errors.Is(err, concordat.ErrCorrupt):
 		w.Audit(r.Context(), v.Name, "audit_verified", map[string]any{"broken": err.Error()})
 		w.showAudit(rw, r, v, auditPage{Broken: err.Error()})
 	case err != nil:
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 	default:
 		w.Audit(r.Context(), v.Name, "audit_verified", map[string]any{"entries": head.Seq})
 		w.showAudit(rw, r, v, auditPage{Verified: &head})
@@ -139,7 +139,7 @@ func (w adminPages) verifyAudit(rw http.ResponseWriter, r *http.Request, v *Visi
 }
 
 // exportAudit writes the audit, oldest entry first, one JSON value per line.
-func (w adminPages) exportAudit(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Admin) exportAudit(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	w.Audit(r.Context(), v.Name, "audit_exported", nil)
 	rw.Header().Set("Content-Type", "application/jsonl")
 	rw.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)

@@ -1,4 +1,4 @@
-package web
+package settings
 
 import (
 	"context"
@@ -116,34 +116,30 @@ func (e MeaningEncoder) On() bool {
 // Held returns how many documents the index contains.
 func (x MeaningIndex) Held() int { return x.Documents - x.Lacking }
 
-// meaningPages shows and changes how the site finds rewritten text.
-type meaningPages struct{ web *Web }
-
-// Control returns the control of the process.
-func (p meaningPages) Control() (MeaningControl, error) {
-	if p.web.o.Admin == nil || p.web.o.Admin.Meaning == nil {
-		return nil, errNoAdmin
-	}
-	return p.web.o.Admin.Meaning, nil
-}
-
-// Now returns how the site finds rewritten text, or nil if this process does not know.
-func (p meaningPages) Now(ctx context.Context) *Meaning {
-	c, err := p.Control()
-	if err != nil {
+// Meaning returns how the site finds rewritten text, or nil if this process does not know.
+func (w Settings) Meaning(ctx context.Context) *Meaning {
+	if w.o.Meaning == nil {
 		return nil
 	}
-	m, err := c.Meaning(ctx)
+	m, err := w.o.Meaning.Meaning(ctx)
 	if err != nil {
-		p.web.o.Logger.Error("rewritten text", "error", err)
+		w.o.Logger.Error("rewritten text", "error", err)
 		return nil
 	}
 	return &m
 }
 
-// Change changes how the site finds rewritten text, with an entry in the audit.
-func (p meaningPages) Change(ctx context.Context, v *Visitor, c MeaningChange) error {
-	control, err := p.Control()
+// Control returns the control over how the site finds rewritten text.
+func (w Settings) Control() (MeaningControl, error) {
+	if w.o.Meaning == nil {
+		return nil, pages.ErrNoProcess
+	}
+	return w.o.Meaning, nil
+}
+
+// ChangeMeaning changes how the site finds rewritten text, with an entry in the audit.
+func (w Settings) ChangeMeaning(ctx context.Context, v *pages.Visitor, c MeaningChange) error {
+	control, err := w.Control()
 	if err != nil {
 		return err
 	}
@@ -159,15 +155,15 @@ func (p meaningPages) Change(ctx context.Context, v *Visitor, c MeaningChange) e
 	return control.ChangeMeaning(ctx, c, v.Note("meaning_changed", detail))
 }
 
-// change carries out the action of a button: all, index or encoder.
-func (p meaningPages) change(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+// changeMeaning carries out the action of a button: all, index or encoder.
+func (w Settings) changeMeaning(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	err := pages.ParseForm(rw, r)
 	yes := true
 	var c MeaningChange
 	switch action := r.PostForm.Get("action"); action {
 	case "all":
 		c.Leads, c.Index, c.Encoder = &yes, &yes, &yes
-		if m := p.Now(r.Context()); m != nil && m.Encoder.On() {
+		if m := w.Meaning(r.Context()); m != nil && m.Encoder.On() {
 			c.Encoder = nil
 		}
 	case "index":
@@ -178,10 +174,10 @@ func (p meaningPages) change(rw http.ResponseWriter, r *http.Request, v *Visitor
 		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}
 	if err == nil {
-		err = p.Change(r.Context(), v, c)
+		err = w.ChangeMeaning(r.Context(), v, c)
 	}
 	if err != nil {
-		p.web.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/admin/settings#group-meaning", http.StatusSeeOther)
