@@ -20,7 +20,7 @@ import (
 	"concordat/daemon"
 	"concordat/instance"
 	"concordat/internal/zktest"
-	"concordat/web"
+	"concordat/web/pages/admin"
 )
 
 // TestClusterCommands inspects and changes a cluster of two nodes in a real ZooKeeper.
@@ -91,11 +91,11 @@ func TestClusterCommands(t *testing.T) {
 	}
 	has(cluster(cli.Done, "status"), "00     healthy       n1      4      n1, n2", "01     fewer copies  n1      4      n1 ",
 		"configuration: never set")
-	var st web.Cluster
+	var st admin.Cluster
 	if err := json.Unmarshal([]byte(cluster(cli.Done, "--json", "status")), &st); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(web.ClusterShard{ID: "00", State: web.ShardHealthy, Master: "n1", Epoch: 4, InSync: daemon.Texts(both),
+	if d := cmp.Diff(admin.ClusterShard{ID: "00", State: admin.ShardHealthy, Master: "n1", Epoch: 4, InSync: daemon.Texts(both),
 		Replicas: daemon.Texts(both)}, st.Shards[0]); d != "" {
 		t.Error(d)
 	}
