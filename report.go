@@ -83,8 +83,9 @@ type Source struct {
 	// Span is the least span of the source's text that holds all Parts, in bytes; Points is the
 	// same in Unicode code points, zero where unknown.
 	Span, Points Span
-	Kind         Kind    // of most of its characters
-	Similarity   float64 // 0 to 1, mean over its characters
+	Kind         Kind        // of most of its characters
+	Kinds        []KindCount // of its characters; nil if they are shown as what does not count
+	Similarity   float64     // 0 to 1, mean over its characters
 	Age
 	// Parts are the matching pieces of both texts, in the order of the submission. There are several if the source was used in
 	// another order or with something left out.
@@ -120,7 +121,10 @@ func (s *Source) Documents() int {
 type Evidence struct {
 	Span    Span
 	Section int  // index into the submission's sections, or -1
-	Kind    Kind // of the best source
+	Kind    Kind // of most of its characters, or why all of it is quoted or does not count
+	// Kinds divides the characters of the passage among the kinds of evidence, those with most of them first. Each character is of the
+	// strongest kind that holds it, and only what counts is divided if the passage counts.
+	Kinds []KindCount
 	// Characters is the number of letters, marks and digits of the passage that count.
 	Characters int
 	// Cited says that a citation is in the passage or right after it.
@@ -132,6 +136,12 @@ type Evidence struct {
 	// Why is the part of a form that the passage reads like: heading, question, instruction, declaration, clause, list or outline. It
 	// is empty if the passage reads like none of these, or if this is not known.
 	Why string
+}
+
+// KindCount is the number of characters of a passage, or of one source of it, that are of a kind.
+type KindCount struct {
+	Kind       Kind `json:"kind"`
+	Characters int  `json:"characters"`
 }
 
 // Exclusion names the rule that takes something out of the scores. The empty Exclusion means that it counts.

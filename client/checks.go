@@ -349,31 +349,33 @@ func (c *Client) Report(ctx context.Context, id concordat.TaskID, format string,
 // Evidence is a passage of a submission with its sources, as in doc/format-report.md. Spans are code
 // points.
 type Evidence struct {
-	Number     string          `json:"number"` // the same under all rules and in every form of the report
-	Span       concordat.Span  `json:"span"`
-	Text       string          `json:"text"`
-	Kind       concordat.Kind  `json:"kind"`
-	Section    string          `json:"section"`
-	Characters int             `json:"characters"`
-	Cited      bool            `json:"cited"`
-	Group      concordat.Group `json:"group"`    // whether it is in quotation marks and names its source
-	Excluded   string          `json:"excluded"` // why it does not count; empty: it does
-	Sources    []Source        `json:"sources"`
+	Number     string                `json:"number"` // the same under all rules and in every form of the report
+	Span       concordat.Span        `json:"span"`
+	Text       string                `json:"text"`
+	Kind       concordat.Kind        `json:"kind"`
+	Kinds      []concordat.KindCount `json:"kinds"` // of its characters, if they are of several
+	Section    string                `json:"section"`
+	Characters int                   `json:"characters"`
+	Cited      bool                  `json:"cited"`
+	Group      concordat.Group       `json:"group"`    // whether it is in quotation marks and names its source
+	Excluded   string                `json:"excluded"` // why it does not count; empty: it does
+	Sources    []Source              `json:"sources"`
 }
 
 // Source is one document that holds a passage.
 type Source struct {
-	Site       concordat.SiteID     `json:"site"`
-	Library    concordat.LibraryID  `json:"library"`
-	Document   concordat.DocumentID `json:"document"`
-	Title      string               `json:"title"`
-	Here       concordat.Span       `json:"here"` // of the submission
-	Span       *concordat.Span      `json:"span"` // of the source; nil: only its bytes are known
-	Kind       concordat.Kind       `json:"kind"`
-	Similarity float64              `json:"similarity"`
-	Closeness  string               `json:"closeness"`
-	Excluded   string               `json:"excluded"`
-	Text       string               `json:"text"` // empty: it is not shown
+	Site       concordat.SiteID      `json:"site"`
+	Library    concordat.LibraryID   `json:"library"`
+	Document   concordat.DocumentID  `json:"document"`
+	Title      string                `json:"title"`
+	Here       concordat.Span        `json:"here"` // of the submission
+	Span       *concordat.Span       `json:"span"` // of the source; nil: only its bytes are known
+	Kind       concordat.Kind        `json:"kind"`
+	Kinds      []concordat.KindCount `json:"kinds"` // of its characters, if they are of several
+	Similarity float64               `json:"similarity"`
+	Closeness  string                `json:"closeness"`
+	Excluded   string                `json:"excluded"`
+	Text       string                `json:"text"` // empty: it is not shown
 }
 
 // Evidence returns the passages of a report in text order. It ends with a Problem of kind changed

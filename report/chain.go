@@ -214,16 +214,24 @@ func (b *builder) gather(chains []*chain, members []int) concordat.Evidence {
 			bySpan(x.source.Here, y.source.Here),
 		)
 	})
-	var covered []concordat.Span
+	var covered, whole []concordat.Span
+	held := make([]*chain, len(rs))
 	for k, r := range rs {
 		members[k] = r.chain
+		held[k] = chains[r.chain]
 		e.Sources = append(e.Sources, r.source)
+		whole = append(whole, held[k].all...)
 		if r.source.Excluded == "" {
 			e.Excluded = ""
-			covered = append(covered, chains[r.chain].counted...)
+			covered = append(covered, held[k].counted...)
 		}
 	}
 	e.Characters = b.count.sum(union(covered))
+	if e.Excluded == "" {
+		e.Kinds = b.divided(b.claims(held, byStrength), union(covered))
+	} else {
+		e.Kinds = b.divided(claimsOf(held), union(whole))
+	}
 	e.Kind = b.shown(e)
 	kinds := map[concordat.Exclusion]concordat.Kind{concordat.ExcludedForm: concordat.KindForm,
 		concordat.ExcludedQuote: concordat.KindQuotation}
@@ -248,7 +256,7 @@ func (b *builder) gather(chains []*chain, members []int) concordat.Evidence {
 // mostlyQuoted is the share of a passage's characters in quotations at which the passage is a quotation.
 const mostlyQuoted = 0.9
 
-// shown returns the kind shown for a whole passage: the kind of its best source, unless the passage is of a more important kind.
+// shown returns the kind of a passage as a whole: that of most of its characters, unless the passage is of a kind that matters more.
 func (b *builder) shown(e concordat.Evidence) concordat.Kind {
 	switch n := b.count.Characters(e.Span); {
 	case e.Excluded == concordat.ExcludedTemplate:
@@ -264,7 +272,7 @@ func (b *builder) shown(e concordat.Evidence) concordat.Kind {
 	case e.Excluded == concordat.ExcludedQuote, float64(b.count.sum(spans{e.Span}.and(b.quotes))) >= mostlyQuoted*float64(n):
 		return concordat.KindQuotation
 	}
-	return e.Sources[0].Kind
+	return most(e.Kinds, e.Sources[0].Kind)
 }
 
 func boolInt(v bool) int {
@@ -288,11 +296,10 @@ func (b *builder) section(s concordat.Span) int {
 // source converts a chain to one source of an Evidence.
 func (b *builder) source(c *chain) concordat.Source {
 	s := concordat.Source{Ref: c.ref, Age: b.dates[c.ref], Title: c.title, Here: c.hull, Excluded: c.excluded, Parts: joinParts(c.raw)}
-	byKind := map[concordat.Kind]int{}
+	s.Kinds = b.divided(claimsOf([]*chain{c}), c.all)
 	total, weighted := 0, 0.0
 	for i, p := range c.raw {
 		n := b.count.Characters(p.Span)
-		byKind[p.Kind] += n
 		total += n
 		weighted += float64(n) * p.Similarity
 		if i == 0 {
@@ -307,7 +314,7 @@ func (b *builder) source(c *chain) concordat.Source {
 		s.Points.Start, s.Points.End = min(s.Points.Start, p.SourcePoints.Start), max(s.Points.End, p.SourcePoints.End)
 	}
 	s.Similarity = min(weighted/float64(total), 1)
-	s.Kind = mostly(byKind)
+	s.Kind = most(s.Kinds, concordat.KindParaphrase)
 	switch c.excluded {
 	case concordat.ExcludedCommon:
 		s.Kind = concordat.KindCommon
@@ -330,4 +337,44 @@ func mostly(byKind map[concordat.Kind]int) concordat.Kind {
 	return slices.MinFunc(kinds, func(x, y concordat.Kind) int {
 		return cmp.Or(cmp.Compare(byKind[y], byKind[x]), cmp.Compare(strength(x), strength(y)), cmp.Compare(x, y))
 	})
+}
+
+// claimsOf returns all passages of chains, in order of their beginning. The strongest kind that holds a byte decides.
+func claimsOf(chains []*chain) []claim {
+	var out []claim
+	for _, c := range chains {
+		for _, p := range c.raw {
+			out = append(out, claim{p.Span, p.Kind, byStrength(p)})
+		}
+	}
+	sortClaims(out)
+	return out
+}
+
+// byStrength ranks a passage by its kind.
+func byStrength(p concordat.Passage) float64 { return -float64(strength(p.Kind)) }
+
+// most returns the first of kinds, or otherwise if there is none.
+func most(kinds []concordat.KindCount, otherwise concordat.Kind) concordat.Kind {
+	if len(kinds) == 0 {
+		return otherwise
+	}
+	return kinds[0].Kind
+}
+
+// divided returns how the characters of s, which claims hold, are divided among the kinds, those with most of them first. Claims are in
+// order of their beginning.
+func (b *builder) divided(claims []claim, s spans) []concordat.KindCount {
+	of := map[concordat.Kind]spans{}
+	sweep(claims, func(at concordat.Span, best claim) { of[best.kind] = append(of[best.kind], at) })
+	var out []concordat.KindCount
+	for k, held := range of {
+		if n := b.count.sum(held.and(s)); n > 0 {
+			out = append(out, concordat.KindCount{Kind: k, Characters: n})
+		}
+	}
+	slices.SortFunc(out, func(x, y concordat.KindCount) int {
+		return cmp.Or(cmp.Compare(y.Characters, x.Characters), cmp.Compare(strength(x.Kind), strength(y.Kind)), cmp.Compare(x.Kind, y.Kind))
+	})
+	return out
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -20,7 +21,8 @@ var csvColumns = []string{"passage", "start", "end", "kind", "counted", "why_not
 	"title", "source_start", "source_end", "source_kind", "closeness", "similarity", "text", "source_text",
 	"characters", "cited", "documents", "source_date", "date_of", "oldest", "later", "place", "shared_words",
 	"verdict", "verdict_by", "signed_off", "verdict_stale", "lead", "lead_by", "lead_reason",
-	"source_share", "source_share_low", "source_share_high", "source_letter", "also_in", "identifiers", "own_work"}
+	"source_share", "source_share_low", "source_share_high", "source_letter", "also_in", "identifiers", "own_work",
+	"kinds", "source_kinds"}
 
 // CSVColumns returns the number of columns of WriteCSV.
 func CSVColumns() int { return len(csvColumns) }
@@ -63,7 +65,7 @@ func (r *Report) csvLead(count *Counter, l RuledLead) []string {
 		strconv.FormatFloat(round(similarity), 'f', -1, 64), l.Span.In(r.Submission.Text), l.Text,
 		strconv.Itoa(characters), "", "", "", "", "", "", r.Place(l.Source), "",
 	}
-	return append(append(row, r.csvReview()...), string(l.State), r.Names.Person(l.Ruling.By), l.Ruling.Comment, "", "", "", "", "", "", "")
+	return append(append(row, r.csvReview()...), string(l.State), r.Names.Person(l.Ruling.By), l.Ruling.Comment, "", "", "", "", "", "", "", "", "")
 }
 
 func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat.Source) []string {
@@ -97,7 +99,17 @@ func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat
 		strconv.Itoa(e.Characters), yes(e.Cited), documents, string(s.Date), string(s.By), yes(s.Oldest), yes(s.Later),
 		r.Place(s.Ref), strings.Join(shared, "\n[…]\n"),
 	}
-	return slices.Concat(row, r.csvReview(), []string{"", "", ""}, csvShare(r, s.Ref), csvWork(r, s.Ref))
+	return slices.Concat(row, r.csvReview(), []string{"", "", ""}, csvShare(r, s.Ref), csvWork(r, s.Ref),
+		[]string{csvKinds(e.Kinds), csvKinds(s.Kinds)})
+}
+
+// csvKinds returns kinds with their numbers of characters, or "" if all characters are of one kind.
+func csvKinds(kinds []concordat.KindCount) string {
+	var out []string
+	for _, k := range several(kinds) {
+		out = append(out, fmt.Sprintf("%s %d", k.Kind, k.Characters))
+	}
+	return strings.Join(out, "; ")
 }
 
 // csvWork returns the cells that are the same on every row of a source: its letter, other locations and addresses of its work, and the

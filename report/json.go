@@ -181,29 +181,31 @@ type (
 		Counts   bool            `json:"counts"`
 	}
 	jsonEvidence struct {
-		Number     string              `json:"number"`
-		Span       concordat.Span      `json:"span"`
-		Text       string              `json:"text"`
-		Kind       concordat.Kind      `json:"kind"`
-		Section    string              `json:"section,omitempty"`
-		Characters int                 `json:"characters"`
-		Cited      bool                `json:"cited,omitempty"`
-		Group      concordat.Group     `json:"group"`
-		Excluded   concordat.Exclusion `json:"excluded,omitempty"`
-		Why        string              `json:"why,omitempty"`
-		Sources    []jsonSource        `json:"sources"`
+		Number     string                `json:"number"`
+		Span       concordat.Span        `json:"span"`
+		Text       string                `json:"text"`
+		Kind       concordat.Kind        `json:"kind"`
+		Kinds      []concordat.KindCount `json:"kinds,omitempty"`
+		Section    string                `json:"section,omitempty"`
+		Characters int                   `json:"characters"`
+		Cited      bool                  `json:"cited,omitempty"`
+		Group      concordat.Group       `json:"group"`
+		Excluded   concordat.Exclusion   `json:"excluded,omitempty"`
+		Why        string                `json:"why,omitempty"`
+		Sources    []jsonSource          `json:"sources"`
 	}
 	jsonSource struct {
-		Site       concordat.SiteID     `json:"site"`
-		Library    concordat.LibraryID  `json:"library"`
-		Document   concordat.DocumentID `json:"document"`
-		Title      string               `json:"title"`
-		Here       concordat.Span       `json:"here"`
-		Span       *concordat.Span      `json:"span"`
-		Bytes      concordat.Span       `json:"span_bytes"`
-		Kind       concordat.Kind       `json:"kind"`
-		Similarity float64              `json:"similarity"`
-		Closeness  string               `json:"closeness"`
+		Site       concordat.SiteID      `json:"site"`
+		Library    concordat.LibraryID   `json:"library"`
+		Document   concordat.DocumentID  `json:"document"`
+		Title      string                `json:"title"`
+		Here       concordat.Span        `json:"here"`
+		Span       *concordat.Span       `json:"span"`
+		Bytes      concordat.Span        `json:"span_bytes"`
+		Kind       concordat.Kind        `json:"kind"`
+		Kinds      []concordat.KindCount `json:"kinds,omitempty"`
+		Similarity float64               `json:"similarity"`
+		Closeness  string                `json:"closeness"`
 		jsonAge
 		Documents int                 `json:"documents,omitempty"`
 		Excluded  concordat.Exclusion `json:"excluded,omitempty"`
@@ -378,14 +380,14 @@ func (r *Report) jsonScores() jsonScores {
 
 func (r *Report) jsonEvidence(count *Counter, i int) jsonEvidence {
 	e := r.Evidence[i]
-	j := jsonEvidence{Number: r.Number(i), Span: count.Points(e.Span), Text: e.Span.In(r.Submission.Text), Kind: e.Kind,
+	j := jsonEvidence{Number: r.Number(i), Span: count.Points(e.Span), Text: e.Span.In(r.Submission.Text), Kind: e.Kind, Kinds: several(e.Kinds),
 		Characters: e.Characters, Cited: e.Cited, Group: e.Group, Excluded: e.Excluded, Why: e.Why}
 	if e.Section >= 0 && e.Section < len(r.Sections) {
 		j.Section = r.Sections[e.Section].Name
 	}
 	for _, s := range e.Sources {
 		x := jsonSource{Site: s.Site, Library: s.Library, Document: s.Document, Title: s.Title, Here: count.Points(s.Here),
-			Span: points(s.Points), Bytes: s.Span, Kind: s.Kind, Similarity: round(s.Similarity),
+			Span: points(s.Points), Bytes: s.Span, Kind: s.Kind, Kinds: several(s.Kinds), Similarity: round(s.Similarity),
 			Closeness: r.Language.ClosenessOf(s.Kind, s.Similarity), jsonAge: ageJSON(s.Age), Excluded: s.Excluded}
 		x.Documents = s.Documents()
 		var texts []string
@@ -405,7 +407,15 @@ func (r *Report) jsonEvidence(count *Counter, i int) jsonEvidence {
 	return j
 }
 
-// points returns the span of a source in code points, or nil if only byte offsets are known.
+// several returns kinds if there are at least two.
+func several(kinds []concordat.KindCount) []concordat.KindCount {
+	if len(kinds) < 2 {
+		return nil
+	}
+	return kinds
+}
+
+// points returns the span of a source in code points, or nil if only its bytes are known.
 func points(known concordat.Span) *concordat.Span {
 	if known.Len() <= 0 {
 		return nil

@@ -273,7 +273,7 @@ func forms(t *testing.T, r *report.Report, words ...string) {
 	rows, err := csv.NewReader(strings.NewReader(table.String())).ReadAll()
 	last := rows[len(rows)-1]
 	if err != nil || last[0] != "L2" || last[3] != "lead" || last[4] != "no" ||
-		strings.Join(last[len(last)-10:len(last)-7], ",") != string(r.Leads[0].State)+",ada,read both" {
+		strings.Join(last[len(last)-12:len(last)-9], ",") != string(r.Leads[0].State)+",ada,read both" {
 		t.Errorf("CSV: %q, %v", last, err)
 	}
 }

@@ -80,7 +80,7 @@ func TestReviewIsInTheReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(strings.NewReader(table.String())).ReadAll()
-	if err != nil || len(rows) < 2 || strings.Join(rows[1][len(rows[1])-14:len(rows[1])-7], ",") != "suspected,ada,bo,no,,," {
+	if err != nil || len(rows) < 2 || strings.Join(rows[1][len(rows[1])-16:len(rows[1])-9], ",") != "suspected,ada,bo,no,,," {
 		t.Errorf("rows %q: %v", rows, err)
 	}
 	r.Review.Signed, r.Review.Stale = nil, true

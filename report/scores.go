@@ -125,7 +125,7 @@ func (b *builder) literalness(chains []*chain, covered spans) float64 {
 // stretches splits covered text by the strongest kind at each byte.
 func (b *builder) stretches(chains []*chain, covered spans) []Stretch {
 	var out []Stretch
-	sweep(b.claims(chains, func(p concordat.Passage) float64 { return -float64(strength(p.Kind)) }), func(s concordat.Span, best claim) {
+	sweep(b.claims(chains, byStrength), func(s concordat.Span, best claim) {
 		for _, x := range (spans{s}).and(covered) {
 			if n := len(out); n > 0 && out[n-1].End == x.Start && out[n-1].Kind == best.kind {
 				out[n-1].End = x.End
@@ -157,10 +157,15 @@ func (b *builder) claims(chains []*chain, rank func(concordat.Passage) float64) 
 			}
 		}
 	}
-	slices.SortFunc(out, func(x, y claim) int {
+	sortClaims(out)
+	return out
+}
+
+// sortClaims puts claims in order of their beginning.
+func sortClaims(cs []claim) {
+	slices.SortFunc(cs, func(x, y claim) int {
 		return cmp.Or(bySpan(x.Span, y.Span), -cmp.Compare(x.rank, y.rank), cmp.Compare(x.kind, y.kind))
 	})
-	return out
 }
 
 // claimHeap keeps the claim of highest rank on top; kinds break ties, so that input order never matters.

@@ -221,7 +221,7 @@ func (t textWriter) evidence(r *Report, count *Counter, i int, e concordat.Evide
 		if s.Excluded != "" && e.Excluded == "" {
 			note = t.notCounted(t.Exclusion(s.Excluded))
 		}
-		t.wrap("    <- ", t.Say("%s (%s): %s%s", s.Title, r.Place(s.Ref), t.KindAndCloseness(s.Kind, s.Similarity), note))
+		t.wrap("    <- ", t.Say("%s (%s): %s%s", s.Title, r.Place(s.Ref), SourceKind(t.Language, s), note))
 		t.wrap("       ", t.DateWords(s.Age))
 		if words := r.SourceWords(s.Ref); words != "" {
 			t.wrap("       ", words)

@@ -98,7 +98,27 @@ func (l Language) EvidenceKind(e concordat.Evidence) string {
 	case why != "":
 		return l.Say("legitimate quotation")
 	}
-	return l.Kind(e.Kind)
+	return kindsWords(l, e.Kind, e.Kinds)
+}
+
+// kindsWords returns the words for a kind. If the characters are divided among several kinds, the words name each with its number of them.
+func kindsWords(l Language, k concordat.Kind, divided []concordat.KindCount) string {
+	if len(divided) < 2 || divided[0].Kind != k {
+		return l.Kind(k)
+	}
+	each := make([]string, len(divided))
+	for i, d := range divided {
+		each[i] = l.Say("%s (%s)", l.Kind(d.Kind), l.Plural(d.Characters, "letter", "letters"))
+	}
+	return strings.Join(each, l.Say(", "))
+}
+
+// SourceKind returns the words for the kinds of a source's part of a passage and for how close the wording is.
+func SourceKind(l Language, s concordat.Source) string {
+	if len(s.Kinds) < 2 || s.Kinds[0].Kind != s.Kind {
+		return l.KindAndCloseness(s.Kind, s.Similarity)
+	}
+	return l.Say("%s, %s", kindsWords(l, s.Kind, s.Kinds), l.Closeness(min(s.Similarity, notIdentical)))
 }
 
 // shownWithout states how many passages are displayed without a score because they are shared wording or isolated, one line per reason.

@@ -124,7 +124,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	d.raw(` <span class="src" dir="auto">`)
 	d.text(name(s.Title, s.Ref))
 	d.raw(`</span> <span class="how">`)
-	d.text(d.in.KindAndCloseness(s.Kind, s.Similarity))
+	d.text(report.SourceKind(d.in, s))
 	if s.Excluded != "" && e.Excluded == "" {
 		d.say("; not counted: %s", d.in.Exclusion(s.Excluded))
 	}

@@ -92,7 +92,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	s := e.Sources[k]
 	d.room(60)
 	d.y += 3
-	how := d.in.KindAndCloseness(s.Kind, s.Similarity)
+	how := report.SourceKind(d.in, s)
 	if s.Excluded != "" && e.Excluded == "" {
 		how += d.in.Say("; not counted: %s", d.in.Exclusion(s.Excluded))
 	}

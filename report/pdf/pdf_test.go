@@ -162,6 +162,9 @@ func TestWording(t *testing.T) {
 			}
 			n := 0
 			for i, e := range rep.Evidence {
+				if head := report.English.EvidenceKind(e)[1:]; !stands(pages, kept(shown(head, lacks))) {
+					t.Errorf("passage %d: the file lacks the heading %q", i+1, head)
+				}
 				for _, s := range e.Sources {
 					for _, p := range s.Parts {
 						for _, side := range []string{p.Span.In(rep.Submission.Text), p.Text} {
