@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -39,14 +40,17 @@ const (
 	maxTitlePage  = 120 // maximum words on a title page; two Chinese characters count as one word
 	leastTitle    = 3   // minimum lines on a title page
 	maxTitleLine  = 22  // maximum words per line on a title page
+	maxTitleItem  = 6   // maximum words in a line that begins like a list item; anything longer is text
 	maxTitleAlone = 30  // maximum words of a lone title line above the first paragraph
 	leastRunning  = 3   // minimum repetitions of a running head
 	pageApart     = 600 // minimum bytes between repetitions
 	fewestRunning = 3   // minimum words in a running head
 	maxRunning    = 16  // maximum words in a running head
+	maxFooter     = 24  // maximum words in a footer with the marks of an imprint, which says who downloaded what and when
 	maxHeadRow    = 24  // maximum words in consecutive running heads; anything longer is duplicated text
 	maxImprint    = 45  // maximum words in a notice
 	maxKeywords   = 60  // maximum words in a line of keywords or codes
+	maxCodes      = 12  // maximum words in a line that begins with a classification code
 )
 
 // PartsApart returns the parts of a document that are not its author's prose, in text order without overlaps.
@@ -54,6 +58,7 @@ func PartsApart(text string) []Apart {
 	ls := lines(text)
 	out := titlePage(text, ls)
 	out = append(out, contentsPages(ls)...)
+	out = append(out, plainContents(ls)...)
 	out = append(out, listsApart(ls)...)
 	out = append(out, constantTables(ls)...)
 	out = append(out, runningHeads(ls)...)
@@ -115,6 +120,9 @@ func titlePage(text string, ls []line) []Apart {
 			last, count = last-1, count-1 // the first line of a paragraph
 			break
 		}
+		if words > maxTitleItem && listItem.MatchString(l.trimmed) {
+			break
+		}
 		if words > maxTitleLine || endsSentence(l.trimmed) && words > 4 || !titled(l.trimmed) {
 			break
 		}
@@ -136,6 +144,9 @@ func titlePage(text string, ls []line) []Apart {
 	}
 	return nil
 }
+
+// listItem matches the beginning of an item of a list, with the heading that PDF readers put on its line.
+var listItem = regexp.MustCompile(`^[^*•\n]{1,40}\s[*•]\s+\pL|^[*•▪●○–-]\s+\pL|^[0-9a-z]{1,2}\)\s`)
 
 // setApart reports whether a blank line and a paragraph of sentences follow line i.
 func setApart(ls []line, i int) bool {
@@ -171,15 +182,97 @@ var leader = regexp.MustCompile(`(?:\.{4,}|(?:\.\s){4,}|…{2,}|·{4,}|⋯{2,}|-
 // wordsForLeader is the maximum number of words per dotted leader in a table of contents that was joined into one line.
 const wordsForLeader = 15
 
+// Maximum words in a contents entry.
+const (
+	maxContentsEntry = 22
+	meanEntry        = 13 // on average, numbers included
+)
+
+// isEntry reports whether a line that ends in a page number could be an entry in a contents page.
+func isEntry(l string) bool { return isContentsEntry(strings.TrimRight(l, "0123456789ivxlc \t")) }
+
+// isContentsEntry reports whether the words before a page number could be a heading: they begin like one and contain no end of a sentence.
+// A page of prose with a number at the end of each line is not a contents page.
+func isContentsEntry(l string) bool {
+	at := strings.TrimRight(strings.TrimSpace(l), ".…·⋯-—－ \t\u00a0")
+	if measureWords(at) > maxContentsEntry || !titled(at) {
+		return false
+	}
+	return !sentenceInside.MatchString(at)
+}
+
+// sentenceInside matches the end of a sentence of several words, followed by another sentence.
+var sentenceInside = regexp.MustCompile(`(?:\PL\p{Ll}{2,}\PL+){3,}.*\p{Ll}{2,}[.!?]\s+\p{Lu}|\p{Han}{6,}[。！？]`)
+
 // entriesIn returns the number of contents entries in a line: one if it ends in a page number, or more if several entries were joined.
 func entriesIn(l string) int {
-	if n := len(leader.FindAllStringIndex(l, -1)); n > 0 && measureWords(l) <= wordsForLeader*n {
+	if at := leader.FindAllStringIndex(l, -1); len(at) > 0 && measureWords(l) <= wordsForLeader*len(at) {
+		n, from := 0, 0
+		for _, x := range at {
+			if isContentsEntry(l[from:x[0]]) {
+				n++
+			}
+			from = x[1]
+		}
+		if 2*n < len(at) {
+			return 0
+		}
 		return n
 	}
-	if isContentsLine(l) {
+	if isContentsLine(l) && isEntry(l) {
 		return 1
 	}
 	return 0
+}
+
+var (
+	// pageAtEnd matches a line that ends in a number with nothing to set it off, as contents pages often come out of PDFs.
+	pageAtEnd = regexp.MustCompile(`^(.*\pL.*\S)\s([0-9]{1,4})$`)
+	// subsection matches the number and title of a subsection.
+	subsection = regexp.MustCompile(`^[0-9]{1,2}(?:\.[0-9]{1,2})+\.?\s+\pL`)
+	// contentsTitle matches the heading of a contents page, folded as [heading] does.
+	contentsTitle = regexp.MustCompile(`^(?:table of )?contents$|^inhalt(?:sverzeichnis)?$|^gliederung$|^table des matières$|^sommaire$|^índice(?: general)?$|^sumário$|^(?:indice|sommario)$|^inhoud(?:sopgave)?$|^spis treści$|^оглавление$|^содержание$|^目\s?[录錄次]$|^目次$`)
+)
+
+// plainContents returns the runs of short lines that end in ascending page numbers with nothing to set them off. They must stand under the
+// heading of a contents page or include numbered subsections; table rows have neither.
+func plainContents(ls []line) []Apart {
+	var out []Apart
+	for i := 0; i < len(ls); i++ {
+		first, last, n, page, numbered, words := -1, i, 0, 0, 0, 0
+		k := i
+		for ; k < len(ls) && k-last <= 2; k++ { // an entry may be wrapped or set apart
+			m := pageAtEnd.FindStringSubmatch(ls[k].trimmed)
+			if m == nil || !isEntry(ls[k].trimmed) || endsSentence(m[1]) {
+				continue
+			}
+			at, _ := strconv.Atoi(m[2])
+			if at < page {
+				break
+			}
+			if first < 0 {
+				first = k
+			}
+			if subsection.MatchString(m[1]) {
+				numbered++
+			}
+			last, page, n, words = k, at, n+1, words+measureWords(m[0])
+		}
+		if first < 0 {
+			continue
+		}
+		from := first
+		for j := first - 1; j >= max(0, first-2); j-- {
+			if contentsTitle.MatchString(heading(ls[j].trimmed)) {
+				from = j
+			}
+		}
+		if n >= leastContents && words <= meanEntry*n && (from < first || n > leastContents && numbered >= 2) {
+			out = append(out, Apart{concordat.Span{Start: ls[from].Start, End: ls[last].End}, AsContents})
+		}
+		i = last
+	}
+	return out
 }
 
 // contentsPages returns the runs of contents lines, each with the heading of one to three words above it.
@@ -189,13 +282,13 @@ func contentsPages(ls []line) []Apart {
 		if entriesIn(ls[i].trimmed) == 0 {
 			continue
 		}
-		j, n := i, 0
+		j, n, words := i, 0, 0
 		for k := i; k < len(ls) && k-j <= 2; k++ { // an entry may be wrapped or set apart
 			if entries := entriesIn(ls[k].trimmed); entries > 0 {
-				j, n = k, n+entries
+				j, n, words = k, n+entries, words+measureWords(ls[k].trimmed)
 			}
 		}
-		if n >= leastContents {
+		if n >= leastContents && words <= meanEntry*n {
 			from := i
 			for k := i - 1; k >= max(0, i-2); k-- {
 				if w := measureWords(ls[k].trimmed); w > 0 {
@@ -217,7 +310,8 @@ func contentsPages(ls []line) []Apart {
 func runningHeads(ls []line) []Apart {
 	at := map[string][]int{}
 	for i, l := range ls {
-		if w := measureWords(l.trimmed); w < fewestRunning || w > maxRunning || len(l.trimmed) > 240 {
+		w := measureWords(l.trimmed)
+		if w < fewestRunning || w > maxFooter || len(l.trimmed) > 240 || w > maxRunning && !imprintMark.MatchString(l.trimmed) {
 			continue
 		}
 		key := lettersOnly(l.trimmed)
@@ -279,12 +373,30 @@ func wordsAlike(ls []line, i, j int) int {
 
 var (
 	// imprintMark matches the marks of an imprint: dates, addresses, copyright marks and publication numbers.
-	imprintMark = regexp.MustCompile(`(?i)©|\(c\)\s*[0-9]{4}|https?://\S+|\bwww\.\S+|\b[\w.-]+\.(?:org|com|net|edu|gov|info|eu|de|fr|es|it|nl|pl|ru|cn|br|pt|uk|at|ch)\b|[\w.+-]+@[\w-]+\.\w+|\b10\.[0-9]{4,9}/\S+|\bISS?[BN]N?\b|\barxiv:\S+|\b[0-9]{1,2}\.?\s\p{L}{3,10}\.?,?\s[0-9]{4}\b|\b\p{L}{3,10}\.?\s[0-9]{1,2},?\s[0-9]{4}\b|\b[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}\b|[0-9]{4}\s?年\s?[0-9]{1,2}\s?月(?:\s?[0-9]{1,2}\s?日)?|\bvol(?:ume|\.)\s?[0-9]+|\bno\.\s?[0-9]+`)
+	imprintMark = regexp.MustCompile(`(?i)©|\(c\)\s*[0-9]{4}|https?://\S+|\bwww\.\S+|\b[\w.-]+\.(?:org|com|net|edu|gov|info|eu|de|fr|es|it|nl|pl|ru|cn|br|pt|uk|at|ch)\b|[\w.+-]+@[\w-]+\.\w+|\b10\.[0-9]{4,9}/\S+|\bISS?[BN]N?\b|\barxiv:\S+|\b[0-9]{1,2}\.?\s\p{L}{3,10}\.?,?\s[0-9]{4}\b|\b\p{L}{3,10}\.?\s[0-9]{1,2}(?:,\s?|\s)[0-9]{4}\b|\b[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}\b|[0-9]{4}\s?年\s?[0-9]{1,2}\s?月(?:\s?[0-9]{1,2}\s?日)?|\bvol(?:ume|\.)\s?[0-9]+|\bno\.\s?[0-9]+`)
 	// filed matches a label for keywords or codes at the beginning of a line.
-	filed = regexp.MustCompile(`(?i)^\s*(?:\*\*|_)?(?:(?:additional\s+)?key\s?-?words(?:\s+and\s+phrases)?|index\s+terms|general\s+terms|categories(?:\s+and\s+subject\s+descriptors)?|subject\s+(?:descriptors|classification|headings)|ACM(?:\s+\w+)?\s+(?:classification|categories)|CCS\s+concepts|JEL(?:\s+\w+)*|PACS(?:\s+\w+)?|(?:AMS\s+)?MSC(?:\s+[0-9]{4})?|schl(?:ü|ue)sselw(?:ö|oe)rter|stichworte|schlagw(?:ö|oe)rter|mots[- ]cl(?:é|e)s|palabras\s+clave|palavras[- ]chave|parole\s+chiave|trefwoorden|sleutelwoorden|s(?:ł|l)owa\s+kluczowe|ключевые\s+слова|关\s*键\s*词|關\s*鍵\s*詞|キーワード|中图分类号|文献标识码|文章编号|분류|키워드|الكلمات المفتاحية)(?:\*\*|_)?\s*(?:[:：.—–-]|\n)`)
+	filed = regexp.MustCompile(`(?i)^\s*(?:\*\*|_)?(?:(?:additional\s+)?key\s?-?words(?:\s+and\s+phrases)?|index\s+terms|general\s+terms|categories(?:\s+and\s+subject\s+descriptors)?|subject\s+(?:descriptors|classification|headings)|ACM(?:\s+\w+)?\s+(?:classification|categories)|CCS\s+concepts|JEL(?:\s+\w+)*|PACS(?:\s+\w+)?|(?:AMS\s+)?MSC(?:\s+[0-9]{4})?|schl(?:ü|ue)sselw(?:ö|oe)rter|stichworte|schlagw(?:ö|oe)rter|schlagworte|mots[- ]cl(?:(?:é|e)s?|efs)|palabras\s+claves?|codes?\s+JEL|(?:classification|klasyfikacja|clasificación)\s+JEL|klíčová\s+slova|nyckelord|nøkkelord|avainsanat|anahtar\s+kelimeler|ключові\s+слова|palavras[- ]chave|parole\s+chiave|trefwoorden|sleutelwoorden|s(?:ł|l)owa\s+kluczowe|ключевые\s+слова|关\s*键\s*词|關\s*鍵\s*詞|キーワード|中图分类号|文献标识码|文章编号|분류|키워드|الكلمات المفتاحية)(?:\*\*|_)?\s*(?:[:：.—–-]|\n)`)
 	// codes matches classification codes: H.3.3, 03.65.Ud, 05C15, D12.
 	codes = regexp.MustCompile(`\b[A-Z]\.[0-9](?:\.[0-9]|\.m)?\b|\b[0-9]{2}\.[0-9]{2}\.[A-Za-z+-]{2}\b|\b[0-9]{2}[A-Z][0-9]{2}\b|\b[A-Z][0-9]{2}\b`)
 )
+
+// classCode matches a line that begins with a library classification code.
+var classCode = regexp.MustCompile(`^\s*(?:U(?:DC|DK)|CDU|DDC|УДК|ББК)\s*[:：]?\s*[0-9]`)
+
+// listsWords reports whether a line of keywords is a list rather than prose after their label. A line over maxContentsEntry words must have
+// a separator for every eight words and no sentence that follows another.
+func listsWords(p string, words int) bool {
+	if words <= maxContentsEntry {
+		return true
+	}
+	n := 0
+	for _, r := range p {
+		if strings.ContainsRune(",;·•|/–、，；\n", r) {
+			n++
+		}
+	}
+	return 8*n >= words && !sentenceInside.MatchString(p)
+}
 
 // imprintOrKeywords distinguishes publishers' notices and keyword lists from paragraphs. A notice has at least one mark for every dozen
 // words; a keyword list begins with a label or consists of codes.
@@ -293,7 +405,11 @@ func imprintOrKeywords(p string) (ApartAs, bool) {
 		return "", false
 	}
 	words := measureWords(p)
-	if words <= maxKeywords && (filed.MatchString(p) || 6*len(codes.FindAllStringIndex(p, 8)) >= words && strings.Count(p, ".") > 1) {
+	if words <= maxCodes && classCode.MatchString(p) {
+		return AsKeywords, true
+	}
+	coded := 6*len(codes.FindAllStringIndex(p, 8)) >= words && strings.Count(p, ".") > 1
+	if words <= maxKeywords && (filed.MatchString(p) && listsWords(p, words) || coded) {
 		return AsKeywords, true
 	}
 	if words > maxImprint || words < 4 || !titled(p) || !strings.ContainsAny(p, "0123456789@©") {

@@ -28,23 +28,29 @@ var (
 	sentenceEnd = regexp.MustCompile(`[.!?]\s+|[。！？]`)
 )
 
-// listsApart returns the parts of a document that list its own headings or abbreviations: runs of short lines that are not sentences.
+// listsApart returns the parts of a document that list its own headings or abbreviations: runs of short lines that are not sentences. A
+// list that only numbers its items, without chapters, subsections or a contents heading, is the author's text.
 func listsApart(ls []line) []Apart {
 	var out []Apart
 	for i := 0; i < len(ls); {
-		j, outline, abbrev := i, 0, 0
+		j, outline, abbrev, parts := i, 0, 0, 0
 		var last []int
 		for ; j < len(ls) && ls[j].trimmed != "" && measureWords(ls[j].trimmed) <= maxHeadingLine && !endsSentence(ls[j].trimmed); j++ {
 			if m := numbered.FindStringSubmatch(ls[j].trimmed); m != nil {
 				if number := numberOf(m[1]); number == nil || after(number, last) {
 					outline++
 					last = number
+					if len(number) != 1 {
+						parts++
+					}
 				}
+			} else if contentsTitle.MatchString(heading(ls[j].trimmed)) {
+				parts++
 			} else if abbreviated.MatchString(ls[j].trimmed) {
 				abbrev++
 			}
 		}
-		if n := j - i; outline >= leastContents && 2*outline >= n {
+		if n := j - i; outline >= leastContents && 2*outline >= n && parts > 0 {
 			out = append(out, Apart{concordat.Span{Start: ls[i].Start, End: ls[j-1].End}, AsContents})
 		} else if abbrev >= leastAbbrev && 2*abbrev >= n {
 			out = append(out, Apart{concordat.Span{Start: ls[i].Start, End: ls[j-1].End}, AsAbbreviations})

@@ -51,6 +51,8 @@ func TestListsApart(t *testing.T) {
 		"Run | Frequency\n1 | 29971.1\n2 | 66260.3\n3 | 60221.9\n4 | 98061.2",
 		"1 Sample A 3.41\n2 Sample B 3.52\n3 Sample C 3.77\n4 Sample D 3.90\n5 Sample E 4.02",
 		"ALPHA 0.31 0.42\nBETA 0.33 0.44\nGAMMA 0.35 0.46\nDELTA 0.37 0.48",
+		"1) measured the wheel at dawn\n2) asked the miller for his books\n3) counted the boats below the weir\n4) drew the bend of the river\n5) left",
+		"1. Das Rad am Morgen gemessen\n2. Den Müller nach seinen Büchern gefragt\n3. Die Boote unter dem Wehr gezählt\n4. Den Fluss gezeichnet",
 		"1 The wheel was measured at dawn by three people\n2 who did not know of one another and had no\n" +
 			"3 reason to agree on what they saw that day, but\n4 they did, to the width of a hand or less.",
 	} {

@@ -64,6 +64,7 @@ func Attributions(text string) []Attributed {
 		}
 	}
 	out = append(out, statements(text)...)
+	out = append(out, signedParagraphs(text)...)
 	out = append(out, authorLines(text, ps)...)
 	slices.SortFunc(out, func(x, y Attributed) int { return cmp.Or(bySpan(x.Span, y.Span), cmp.Compare(x.Why, y.Why)) })
 	end := 0
@@ -173,13 +174,13 @@ var signedVerse = regexp.MustCompile(`\n\s*(?:[(（][^()（）\n]{0,20}\p{Lu}[^(
 // at sites, folded by [heading].
 var statementHeading = regexp.MustCompile(`^(?:.{0,40}\b)?(?:declarations?(?: of (?:originality|authorship|interests?|competing interests|independent work|own work))?|affidavit|statement of (?:originality|authorship|own work)|(?:originality|authorship|own work|plagiarism|consent|ethics|copyright|confidentiality) (?:statement|declaration|notice|form)|informed consent|data availability(?: statement)?|availability of data.*|(?:conflicts? of|competing) interests?|copyright|licen[cs]e|disclaimer|privacy notice|` +
 	`(?:eidesstattliche |ehrenwörtliche |selbst(?:st)?ändigkeits|eigenständigkeits|einverständnis|einwilligungs|datenschutz|urheber|interessen)?erklärung(?: .{0,60})?|eidesstattliche versicherung|versicherung an eides statt|einwilligung(?: .{0,40})?|interessenkonflikte?|datenverfügbarkeit|datenschutzhinweise?|sperrvermerk|lizenz|haftungsausschluss|` +
-	`déclaration(?: .{0,60})?|attestation(?: .{0,60})?|engagement de non.plagiat|consentement(?: .{0,40})?|conflits? d.intérêts?|disponibilité des données|licence|mentions légales|` +
+	`déclaration(?: .{0,60})?|attestation(?: .{0,60})?|engagement de non.plagiat|consentement(?: .{0,40})?|protection des données(?: .{0,30})?|conflits? d.intérêts?|disponibilité des données|licence|mentions légales|` +
 	`declaración(?: .{0,60})?|consentimiento(?: .{0,40})?|conflictos? de intereses|disponibilidad de (?:los )?datos|licencia|aviso legal|` +
 	`declaração(?: .{0,60})?|termo de (?:responsabilidade|consentimento|autorização)(?: .{0,40})?|consentimento(?: .{0,40})?|conflitos? de interesses?|disponibilidade (?:de|dos) dados|licença|` +
-	`dichiarazione(?: .{0,60})?|consenso informato|informativa(?: .{0,40})?|conflitt[oi] (?:di|d.)\s?interess[ei]|disponibilità dei dati|licenza|` +
-	`(?:.{0,30})?verklaring(?: .{0,60})?|toestemming(?: .{0,40})?|belangenverstrengeling|beschikbaarheid van (?:de )?gegevens|licentie|` +
-	`oświadczeni[ea](?: .{0,60})?|zgoda(?: .{0,40})?|klauzula(?: .{0,40})?|konflikt interesów|dostępność danych|licencja)$|` +
-	`^(?:заявление|декларация|подтверждение|согласие|конфликт интересов|доступность данных|лицензия)(?: .{0,60})?$|` +
+	`dichiarazione(?: .{0,60})?|consenso informato|protezione dei dati(?: personali)?|informativa(?: .{0,40})?|conflitt[oi] (?:di|d.)\s?interess[ei]|disponibilità dei dati|licenza|` +
+	`(?:.{0,30})?verklaring(?: .{0,60})?|toestemming(?: .{0,40})?|gegevensbescherming|belangenverstrengeling|beschikbaarheid van (?:de )?gegevens|licentie|` +
+	`oświadczeni[ea](?: .{0,60})?|zgoda(?: .{0,40})?|ochrona danych(?: osobowych)?|klauzula(?: .{0,40})?|konflikt interesów|dostępność danych|licencja)$|` +
+	`^(?:заявление|декларация|подтверждение|(?:информированное )?согласие|защита (?:персональных )?данных|конфликт интересов|доступность данных|лицензия)(?: .{0,60})?$|` +
 	`^.{0,20}(?:声明|聲明|承诺书|承諾書|授权书|授權書|授权的说明|同意书|同意書|知情同意|利益冲突|数据可用性|许可协议|誓約書|宣誓書|선언문?|동의서|서약서)$`)
 
 // maxStatement is the maximum number of words in a statement; anything longer is the author's own text under such a heading.
@@ -227,6 +228,47 @@ func statements(text string) []Attributed {
 			if s := (concordat.Span{Start: ls[i].Start, End: ls[min(last, len(ls)-1)].End}); measureWords(s.In(text)) <= maxStatement {
 				out = append(out, Attributed{s, AsStatement})
 			}
+		}
+	}
+	return out
+}
+
+var (
+	// placeAndDate matches the last line of a signed text: a place, a comma and a date, or a date in Chinese.
+	placeAndDate = regexp.MustCompile(`^\p{Lu}[^,\n0-9]{1,40},[^,\n0-9]{0,12}\b[0-9]{1,2}\b[^\n0-9]{1,20}(?:[0-9]{1,2}[./-]\s?)?\b[12][0-9]{3}\b.{0,4}$|[12][0-9]{3}\s?年\s?[0-9]{1,2}\s?月\s?[0-9]{1,2}\s?日$`)
+	// lineToSign matches a line on which to write a place, a date or a name.
+	lineToSign = regexp.MustCompile(`_{5,}|\.{8,}|…{3,}|(?:\.\s){8,}`)
+)
+
+const (
+	leastSigned  = 12 // minimum words in a signed paragraph
+	maxSignature = 14 // maximum words in the line under it
+)
+
+// signedParagraphs returns paragraphs followed by a line with a place and a date, or a line to sign on: declarations without a heading,
+// in any language. One text alone proves nothing, since anyone can write a date under a page; both documents must have it.
+func signedParagraphs(text string) []Attributed {
+	var out []Attributed
+	ls := lines(text)
+	for i, l := range ls {
+		signed := placeAndDate.MatchString(l.trimmed) || lineToSign.MatchString(l.trimmed) && !isContentsLine(l.trimmed)
+		if l.trimmed == "" || !signed || measureWords(l.trimmed) > maxSignature {
+			continue
+		}
+		last := i - 1
+		for last >= 0 && ls[last].trimmed == "" {
+			last--
+		}
+		first := last
+		for first > 0 && ls[first-1].trimmed != "" {
+			first--
+		}
+		if last < 0 || !endsSentence(ls[last].trimmed) {
+			continue
+		}
+		s := concordat.Span{Start: ls[first].Start, End: l.End}
+		if n := measureWords(text[s.Start:ls[last].End]); n >= leastSigned && n <= maxStatement {
+			out = append(out, Attributed{s, AsStatement})
 		}
 	}
 	return out

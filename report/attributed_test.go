@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -27,6 +28,14 @@ func TestAttributions(t *testing.T) {
 		{report.AsQuotation, "“The owl of Minerva spreads its wings only with the falling of the dusk” (Hegel 1820, p. 23)."},
 		{report.AsStatement, "Dichiarazione di originalità\n\nIl sottoscritto dichiara che il presente lavoro è frutto del proprio impegno."},
 		{report.AsStatement, "Verklaring van eigen werk\n\nHierbij verklaar ik dat dit werkstuk door mij is geschreven en nergens eerder is ingeleverd."},
+		{report.AsStatement, "Déclaration sur l'honneur\n\nJe certifie que ce mémoire est le fruit de mon travail et que les sources y sont nommées."},
+		{report.AsStatement, "Ochrona danych osobowych\n\nDane uczestników zostały zapisane bez nazwisk i będą usunięte po obronie pracy."},
+		{report.AsStatement, "Информированное согласие\n\nУчастники были извещены о целях исследования и подписали бланк, который хранится у автора."},
+		{report.AsStatement, "Je certifie que ce mémoire est le fruit de mon seul travail et que toutes les sources y sont nommées.\n\nLyon, le 12 mai 2024"},
+		{report.AsStatement, "Il sottoscritto attesta che questo lavoro è proprio e che tutte le fonti usate vi sono indicate.\nMilano, 12/05/2024"},
+		{report.AsStatement, "Hierbij bevestig ik dat dit werkstuk van mijn hand is en dat alle bronnen erin worden genoemd.\n\nPlaats, datum: ...................."},
+		{report.AsStatement, "Ja, niżej podpisany, stwierdzam, że tę pracę napisałem sam i że wskazałem w niej wszystkie źródła.\n\n_________ podpis"},
+		{report.AsStatement, "Настоящим удостоверяю, что работа написана мной без чужой помощи и что все источники в ней названы.\n\nМосква, 12 мая 2024 г."},
 		{report.AsSkeleton, "int main(void) {\n    char line[80];\n    fgets(line, sizeof line, stdin);\n    /* TODO: count the words */\n    return 0;\n}"},
 		{report.AsSkeleton, "def area(shape):\n    # Bitte nicht ändern\n    check(shape)\n    return shape.width * shape.height"},
 		{report.AsSkeleton, "public int size() {\n    // 在此编写代码\n    throw new UnsupportedOperationException();\n}"},
@@ -51,6 +60,9 @@ func TestAttributions(t *testing.T) {
 		"The wheel is described at https://a.example.org/1, the weir at https://b.example.com/2, the lock at https://c.example.net/3 and " +
 			"the ferry at https://d.example.edu/4, and none of them says when it was built.",
 		"The photograph of the wheel is older than the wheel, as the museum says that has it (© 1931 Vargas), and so nobody believes it.",
+		"In the wheel's last year the miller went to Lyon, and on 12 May 2024 he came back with a lock for which nobody had a key.",
+		"The copyright of the drawings is older than the law that gave it, and those who drew the wheel had never heard of either of them.",
+		"Of the wheel nothing is left but a rim of iron and the two books in which the miller wrote what he ground.\n\nThe weir ........ 17",
 		"wall after wall was taken down,\nand of each the stones were\ncounted and carried to the\nriver by those who had built it",
 	} {
 		if all := report.Attributions(prose + own + "\n\n" + prose); len(all) > 0 {
@@ -121,6 +133,11 @@ func TestPartsApart(t *testing.T) {
 			t.Errorf("title %q: %v", title, got)
 		}
 	}
+	items := "What the wheel does\n* It turns the stones on which those who live below the weir grind what they have\n" +
+		"* It lifts the water to the fields of those who live above it in dry years\n* It wakes those who sleep too long in the house of the miller"
+	if got := report.PartsApart(items + "\n\n" + prose); len(got) == 1 && got[0].Len() > len(items)/2 {
+		t.Errorf("a list at the beginning: %v", got)
+	}
 	for _, own := range []string{"The mill stood at the bend of the river for as long as anybody could say.", "the wheel, and what was said of it"} {
 		if got := report.PartsApart(own + "\n\n" + prose); len(got) != 0 {
 			t.Errorf("%q: %v", own, got)
@@ -164,4 +181,76 @@ func FuzzAttributions(f *testing.F) {
 			end = x.End
 		}
 	})
+}
+
+// TestPartsApartOfPDF: what PDF readers make of contents pages, footers and codes, in two languages each, and prose dressed as such.
+func TestPartsApartOfPDF(t *testing.T) {
+	prose := strings.Repeat("The mill stood at the bend of the river for as long as anybody could say, and its wheel turned twice. ", 8)
+	other := strings.ReplaceAll(prose, "mill", "weir")
+	third := strings.ReplaceAll(prose, "mill", "lock")
+	for _, c := range []struct {
+		why  report.ApartAs
+		part string
+	}{
+		{report.AsContents, "Contents\nThe mill 3\nThe wheel and the weir 17\nThe river 40\nAppendix 88"},
+		{report.AsContents, "Inhaltsverzeichnis\n1 Die Mühle 3\n2 Das Rad und das Wehr 17\n3 Der Fluss 40\nAnhang 88"},
+		{report.AsContents, "1 Die Mühle 3\n1.1 Das Rad 4\n1.2 Das Wehr 9\n2 Der Fluss 17\n2.1 Das Ufer 18\n3 Die Stadt 40"},
+		{report.AsContents, "1 Le moulin 3\n1.1 La roue 4\n1.2 Le barrage 9\n2 La rivière 17\n2.1 La rive 18\n3 La ville 40"},
+		{report.AsKeywords, "УДК 621.22"},
+		{report.AsKeywords, "UDC 621.22(091)"},
+		{report.AsKeywords, "Schlagworte: Mühle, Rad, Fluss"},
+		{report.AsKeywords, "Codes JEL : D12, Q25"},
+	} {
+		text := prose + "\n\n" + c.part + "\n\n" + other
+		if got := report.PartsApart(text); len(got) != 1 || got[0].Why != c.why || got[0].In(text) != c.part {
+			t.Errorf("%s %q: %v", c.why, c.part, got)
+		}
+	}
+	for _, footer := range []string{
+		"Authorized licensed use limited to: University of Aldea. Downloaded on May 12,2020 at 10:11:12 UTC from Mill Xplore. Restrictions apply.",
+		"Bereitgestellt von der Universitätsbibliothek Aldea, angemeldet als Gast der Mühlen, heruntergeladen am 12.05.20 um 10:11 Uhr",
+	} {
+		pages := strings.Join([]string{prose, other, third, prose + "At last it stood still."}, "\n\n"+footer+"\n\n")
+		n := 0
+		for _, x := range report.PartsApart(pages) {
+			if strings.Contains(x.In(pages), footer[:20]) {
+				n++
+			}
+		}
+		if n != 3 {
+			t.Errorf("%d of 3 footers %q", n, footer)
+		}
+	}
+	page := "The fishermen of the eastern shore counted their boats in spring. They wrote the number on the wall of the house. " +
+		"Whoever bought a boat in summer paid for the paint. Whoever sold one left his line on the wall until the next spring. " +
+		"When the wall was full they built another house, which is why the street has eleven houses in which nobody ever lived. "
+	wrapped := strings.Split(strings.TrimSpace(page), " ")
+	dressed := func(end func(n int) string) string {
+		var b strings.Builder
+		for i := 0; i < len(wrapped); i += 9 {
+			b.WriteString(strings.Join(wrapped[i:min(len(wrapped), i+9)], " ") + end(i) + "\n")
+		}
+		return b.String()
+	}
+	table := "Year Mills\nAldea 12\nBirk 15\nCove 18\nDale 22\nErse 31"
+	for _, own := range []string{
+		dressed(func(n int) string { return fmt.Sprintf(" ........ %d", n+1) }),
+		dressed(func(n int) string { return fmt.Sprintf(" %d", n+1) }),
+		strings.ReplaceAll(page, ". ", " ........ 12\n"),
+		strings.ReplaceAll(page, ". ", " ........ 12 "),
+		"Contents\n" + dressed(func(n int) string { return fmt.Sprintf(" %d", n+1) }),
+		"Keywords: " + page[:300],
+		"Schlüsselwörter: " + page[:300],
+		"УДК 621.22 " + page[:300],
+		table,
+	} {
+		text := prose + "\n\n" + own + "\n\n" + other
+		n := 0
+		for _, x := range report.PartsApart(text) {
+			n += len(x.In(text))
+		}
+		if 4*n > len(own) {
+			t.Errorf("%d of %d bytes of %q are apart", n, len(own), own)
+		}
+	}
 }

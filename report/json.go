@@ -380,7 +380,8 @@ func (r *Report) jsonScores() jsonScores {
 
 func (r *Report) jsonEvidence(count *Counter, i int) jsonEvidence {
 	e := r.Evidence[i]
-	j := jsonEvidence{Number: r.Number(i), Span: count.Points(e.Span), Text: e.Span.In(r.Submission.Text), Kind: e.Kind, Kinds: several(e.Kinds),
+	j := jsonEvidence{Number: r.Number(i), Span: count.Points(e.Span), Text: e.Span.In(r.Submission.Text), Kind: e.Kind,
+		Kinds:      several(e.Kinds),
 		Characters: e.Characters, Cited: e.Cited, Group: e.Group, Excluded: e.Excluded, Why: e.Why}
 	if e.Section >= 0 && e.Section < len(r.Sections) {
 		j.Section = r.Sections[e.Section].Name

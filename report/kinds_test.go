@@ -44,7 +44,8 @@ func TestKindsOfPassage(t *testing.T) {
 		want  string
 	}{
 		"text": {WriteText, heading},
-		"csv":  {func(w io.Writer, r *Report) error { return WriteCSV(w, r, CSVOptions{}) }, fmt.Sprintf(`"verbatim %d; paraphrase %d"`, 4*of, 2*of)},
+		"csv": {func(w io.Writer, r *Report) error { return WriteCSV(w, r, CSVOptions{}) },
+			fmt.Sprintf(`"verbatim %d; paraphrase %d"`, 4*of, 2*of)},
 		"json": {WriteJSON, fmt.Sprintf(`"kinds": [ { "kind": "verbatim", "characters": %d }, { "kind": "paraphrase", "characters": %d } ]`, 4*of, 2*of)},
 	} {
 		var b bytes.Buffer
@@ -82,7 +83,7 @@ func TestKindsOfOneSource(t *testing.T) {
 	}
 }
 
-// TestKindsAddUp expects the letters of the kinds of all passages that count to be those that the passage, the drawing and the shares count.
+// TestKindsAddUp expects the letters of the kinds of all passages that count to be those that are drawn and count.
 func TestKindsAddUp(t *testing.T) {
 	eachRandom(t, 300, func(t *testing.T, rnd *rand.Rand) {
 		f := randomFindings(rnd)

@@ -241,7 +241,8 @@ func TestWorkInForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := rows[1][len(rows[1])-6:len(rows[1])-2], []string{"A", "journals/x", "https://doi.org/10.5072/x", "orcid"}; !slices.Equal(got, want) {
+	got, want := rows[1][len(rows[1])-6:len(rows[1])-2], []string{"A", "journals/x", "https://doi.org/10.5072/x", "orcid"}
+	if !slices.Equal(got, want) {
 		t.Errorf("CSV %q, want %q", got, want)
 	}
 	b.Reset()

@@ -11,8 +11,8 @@ import (
 	"concordat/report"
 )
 
-// TestNoticesOnBothSides: a publisher's notice and the names of people at one institution are not evidence if both documents have
-// them; a page to which one document added links, marks or capitals still is.
+// TestNoticesOnBothSides: a publisher's notice, the names of people at one institution and a signed paragraph are not evidence if both
+// documents have them; a page to which one document added links, marks, capitals or a date still is.
 func TestNoticesOnBothSides(t *testing.T) {
 	notice := func(n int) string {
 		return fmt.Sprintf("Vargas, et al. Mills %d, 295 (1999); the following resources for this article are available online "+
@@ -35,6 +35,10 @@ func TestNoticesOnBothSides(t *testing.T) {
 		}
 	}
 	written := strings.ReplaceAll(string(capitals), ". ", ",\n")
+	const signed = "Ce mémoire est le fruit de mon seul travail, et chaque phrase empruntée à autrui y porte le nom de celui qui l'a écrite. " +
+		"Aucune machine n'en a rédigé une partie, aucun tiers n'a été payé pour le relire, et nul jury ne l'a encore vu sous une autre forme. " +
+		"Si l'école le demande, les notes et les fichiers qui ont servi à le préparer lui seront remis dans les trente jours, et je sais " +
+		"que le diplôme peut être retiré si ce qui précède est faux."
 	own := func(n int) string {
 		return strings.Repeat(fmt.Sprintf("Somebody in place%d wrote of the lamps that burned all night in house%d. ", n, n), 12)
 	}
@@ -46,6 +50,9 @@ func TestNoticesOnBothSides(t *testing.T) {
 	}{
 		{"notice", notice(0), func(n int) string { return notice(n + 1) }, report.AsNotice},
 		{"names", names, func(int) string { return names }, report.AsAuthors},
+		{"signed", signed + "\n\nLyon, le 12 mai 2024", func(n int) string { return fmt.Sprintf("%s\n\nNantes, le %d juin 2023", signed, n) },
+			report.AsStatement},
+		{"a date under a copied page", page + "\n\nAldea, 12 May 2024", func(int) string { return page }, ""},
 		{"links in a copied page", linked, func(int) string { return page }, ""},
 		{"a mark above a copied page", marked, func(int) string { return page }, ""},
 		{"capitals in a copied page", written, func(int) string { return page }, ""},
@@ -73,11 +80,12 @@ func TestNoticesOnBothSides(t *testing.T) {
 	}
 }
 
-// spansOf returns the places of findings with a given reason; without a reason, those of notices and names.
+// spansOf returns the places of findings with a given reason; without a reason, those of notices, names and statements.
 func spansOf(found []report.Wording, why report.AttributedAs) []concordat.Span {
 	var out []concordat.Span
 	for _, f := range found {
-		if why == "" && slices.Contains([]string{string(report.AsNotice), string(report.AsAuthors)}, f.Why) || why != "" && f.Why == string(why) {
+		told := []string{string(report.AsNotice), string(report.AsAuthors), string(report.AsStatement)}
+		if why == "" && slices.Contains(told, f.Why) || why != "" && f.Why == string(why) {
 			out = append(out, f.Span)
 		}
 	}
