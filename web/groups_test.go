@@ -56,7 +56,7 @@ func TestGroupsOverTheText(t *testing.T) {
 	ada.wants(page, `id="group-uncited" name="action" value="exclude-group" aria-pressed="true"`)
 	ada.wants(page, `id="group-quoted_cited" name="action" value="include-group" aria-pressed="false"`)
 	ada.wants(page, "1 passage, not counted")
-	ada.wants(page, "1 passage does not count: quotations (1)")
+	ada.wants(page, "1 passage does not count: quotations and public wording (1)")
 	before := score()
 	page = post("include-group", "quoted_cited")
 	ada.wants(page, `id="group-quoted_cited" name="action" value="exclude-group" aria-pressed="true"`)

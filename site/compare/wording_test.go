@@ -174,7 +174,7 @@ func TestFormsAreShown(t *testing.T) {
 	}
 }
 
-// TestQuotedOnBothSides: wording that two documents quote as a law's is reported as a legitimate quotationand not compared; if
+// TestQuotedOnBothSides: wording that two documents quote as a law's is reported as a legitimate quotation and not compared; if
 // only one does, it counts as before.
 func TestQuotedOnBothSides(t *testing.T) {
 	const law = "Whoever keeps a boat on the river without a light shall pay for what is broken in the dark by it or by its oars."
