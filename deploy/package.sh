@@ -10,7 +10,9 @@ export VERSION ARCH
 
 $GO build -trimpath -ldflags='-s -w' -o bin/concordat ./cmd/concordat
 size=$(wc -c <bin/concordat)
-[ "$size" -le 70000000 ] || { echo "package: the program has $size bytes, at most 70000000 may be" >&2; exit 1; }
+# The aim is 70 MB, of which 16 are tables, fonts and PDFium; a program over 75 MB has grown by accident.
+[ "$size" -le 75000000 ] || { echo "package: the program has $size bytes, more than 75000000" >&2; exit 1; }
+[ "$size" -le 70000000 ] || echo "package: the program has $size bytes; the aim is 70000000"
 mkdir -p dist
 $NFPM package --config deploy/package/nfpm.yaml --packager deb --target dist/
 deb=dist/concordat_${VERSION}_$ARCH.deb
