@@ -11,25 +11,25 @@ import (
 const (
 	// maxUnmade bounds the failures that are remembered; the oldest goes first.
 	maxUnmade = 256
-	// lateAgain is after what time LibreOffice is tried again on a file on which it took too long: the machine may have been busy.
+	// lateAgain is how long a timeout is remembered; after it, LibreOffice is tried again, since the machine may have been busy.
 	lateAgain = time.Hour
 )
 
-// unmade remembers the files from which a LibreOffice could not make pages, so that nobody waits for the same failure again. The zero value
-// is empty. It is safe for concurrent use.
+// unmade remembers files that LibreOffice failed to convert, so that no one waits for the same failure again. The zero value is empty. It
+// is safe for concurrent use.
 type unmade struct {
 	mu    sync.Mutex // guards what follows
 	why   map[string]failedMaking
 	order []string // keys of why, oldest first
 }
 
-// failedMaking is why the pages of a file could not be made, and until when that holds; zero: for good.
+// failedMaking is why a file could not be converted, and how long that is remembered; zero means for good.
 type failedMaking struct {
 	err   error
 	until time.Time
 }
 
-// put remembers the failure of a file, if it says something about the file.
+// put remembers a failure if the file caused it.
 func (u *unmade) put(key string, err error, now time.Time) {
 	var bad *extract.Error
 	if !errors.As(err, &bad) {
@@ -54,7 +54,7 @@ func (u *unmade) put(key string, err error, now time.Time) {
 	}
 }
 
-// get returns why the pages of a file cannot be made, or nil if that is not known.
+// get returns why a file cannot be converted, or nil if no failure is known.
 func (u *unmade) get(key string, now time.Time) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

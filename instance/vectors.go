@@ -22,10 +22,10 @@ import (
 // VectorsName is the folder of a site with the index of its encoder's vectors.
 const VectorsName = "index.encoder"
 
-// Vectors returns the index of the encoder's vectors; nil: there is none, or none yet.
+// Vectors returns the index of the encoder's vectors, or nil if it does not exist yet or is not wanted.
 func Vectors(o *Instance) *encoded.Index { return o.vectors.Load() }
 
-// Changed receives after documents have been added or replaced.
+// Changed returns a channel that receives after documents are added or replaced.
 func Changed(o *Instance) <-chan struct{} { return o.changed }
 
 // spacePath returns the file with the space of the encoder in use.
@@ -34,16 +34,16 @@ func spacePath(o *Instance, recipe string) string {
 	return filepath.Join(o.Dir, VectorsName, "space-"+hex.EncodeToString(sum[:8]))
 }
 
-// wantsVectors reports whether the configuration in force and this process have an index of the encoder's vectors.
+// wantsVectors reports whether this process should have an index of the encoder's vectors under the configuration in force.
 func wantsVectors(o *Instance) bool {
 	return o.shard != nil && o.Now().Meaning.Index == config.IndexEncoder && o.Encoder() != nil
 }
 
-// OpenVectors opens the index of the encoder's vectors and lets checks search it, if the configuration wants one and FileVectors has begun
-// it. If none is wanted, it removes what there is, since deletions would not reach it.
+// OpenVectors opens the index of the encoder's vectors for checks to search, if the configuration wants one and FileVectors has created it.
+// If none is wanted, OpenVectors removes any that exists, since deletions would not reach it.
 func OpenVectors(o *Instance, log *slog.Logger) error {
 	if o.shard == nil {
-		return nil // another process has the index, or nobody needs it
+		return nil // another process has the index open, or it is not needed
 	}
 	o.opening.Lock()
 	defer o.opening.Unlock()
@@ -59,15 +59,15 @@ func OpenVectors(o *Instance, log *slog.Logger) error {
 	recipe := e.encoder.Recipe()
 	b, err := os.ReadFile(spacePath(o, recipe))
 	if errors.Is(err, fs.ErrNotExist) {
-		// What there may be is of another encoder.
+		// Any existing index belongs to another encoder.
 		return os.RemoveAll(filepath.Join(o.Dir, VectorsName))
 	}
 	if err != nil {
 		return err
 	}
 	space, err := meaning.DecodeSpace(b)
-	if err != nil { // it can be made again
-		log.Warn("the index of the encoder's vectors is made again", "reason", err)
+	if err != nil { // it can be rebuilt
+		log.Warn("the index of the encoder's vectors is rebuilt", "reason", err)
 		return os.RemoveAll(filepath.Join(o.Dir, VectorsName))
 	}
 	x, err := encoded.Open(filepath.Join(o.Dir, VectorsName, "00"),
@@ -98,10 +98,9 @@ const (
 	filedAtOnce   = 512 // sentences that are stored together
 )
 
-// FileVectors gives each document of the site its encoder's vectors, while the site is served, and removes those of documents that are
-// gone. It calls told with the numbers of documents done and to do. The first time for a model, it learns how to divide the model's vectors
-// into cells. After an interruption it continues with the remaining documents. It ends early, without an error, once the configuration
-// wants no such index.
+// FileVectors indexes the encoder's vectors of every document while the site is served, and removes those of deleted documents. It calls
+// told with the numbers of documents done and to do. For a new model, it first learns how to divide the model's vectors into cells. After
+// an interruption, it continues with the remaining documents. It returns nil early if the configuration no longer wants the index.
 func FileVectors(ctx context.Context, o *Instance, log *slog.Logger, told func(done, all int)) error {
 	if !wantsVectors(o) {
 		return nil
@@ -119,16 +118,16 @@ func FileVectors(ctx context.Context, o *Instance, log *slog.Logger, told func(d
 	}
 	x := o.vectors.Load()
 	if x == nil {
-		return nil // switched off meanwhile
+		return nil // switched off in the meantime
 	}
 	err := fileVectors(ctx, o, e, x, told)
 	if o.vectors.Load() != x {
-		return nil // another has taken its place, or none is wanted
+		return nil // it was replaced, or is no longer wanted
 	}
 	return err
 }
 
-// fileVectors does the work of FileVectors for an index that there is.
+// fileVectors does the work of FileVectors on an open index.
 func fileVectors(ctx context.Context, o *Instance, e Encoder, x *encoded.Index, told func(done, all int)) error {
 	x.Begin()
 	todo, gone, err := unfiled(ctx, o, x.Held())
@@ -153,7 +152,7 @@ func fileVectors(ctx context.Context, o *Instance, e Encoder, x *encoded.Index, 
 		}
 		d, err := o.Index.Document(ctx, r)
 		if errors.Is(err, concordat.ErrNotFound) {
-			continue // deleted since
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return err
@@ -190,8 +189,8 @@ func encodeAll(ctx context.Context, e Encoder, texts []string) ([][]float32, err
 	return out, nil
 }
 
-// beginVectors makes sure that there is an index for the model of the encoder: it learns the space of a new model, and starts again if the
-// encoder has another model under the same name.
+// beginVectors ensures that an index for the encoder's model is open: it learns the space of a new model, and starts over if the encoder
+// has a different model under the same name.
 func beginVectors(ctx context.Context, o *Instance, e Encoder, log *slog.Logger) error {
 	texts, err := fit.Sentences()
 	if err != nil {
@@ -205,7 +204,7 @@ func beginVectors(ctx context.Context, o *Instance, e Encoder, log *slog.Logger)
 		if x.Space().Recognises(vectors) {
 			return nil
 		}
-		log.Warn("the encoder has another model than before: the index of its vectors is made again", "model", e.Name())
+		log.Warn("the encoder has a new model: the index of its vectors is rebuilt", "model", e.Name())
 	}
 	vectors, err := encodeAll(ctx, e, texts)
 	if err != nil {
@@ -228,8 +227,8 @@ func beginVectors(ctx context.Context, o *Instance, e Encoder, log *slog.Logger)
 	return OpenVectors(o, log)
 }
 
-// unfiled returns the documents of the site whose vectors are not held, in order, and those held that are gone, or are of a library that is
-// not indexed by meaning. held has the hash of each document's text, and is changed.
+// unfiled returns, in order, the documents whose vectors are missing or outdated, and those in held that were deleted or belong to a
+// library that is not indexed by meaning. held maps documents to hashes of their text; unfiled modifies it.
 func unfiled(ctx context.Context, o *Instance, held map[concordat.Ref]string) (todo, gone []concordat.Ref, err error) {
 	const page = 1000
 	libraries, err := SortedLibraries(ctx, o.Store)

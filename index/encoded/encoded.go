@@ -1,9 +1,9 @@
 // Package encoded keeps the vectors of an encoder's model for the sentences of a site's documents, in an index of its own. The type to
 // start from is [Index].
 //
-// The index is derived from the documents: it may be lost, and is made again for another model. It finds documents by the cells of their
-// vectors, and ranks them by the vectors themselves, which it keeps with four bits a number. It holds no text, but a vector hints at its
-// sentence, so it is deleted with its document.
+// The index is derived from the documents, so it can be lost, and is rebuilt for another model. It finds documents by the cells of their
+// vectors and ranks them by the vectors themselves, stored with four bits per number. It contains no text; but since a vector hints at its
+// sentence, it is deleted with its document.
 package encoded
 
 import (
@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -28,7 +29,7 @@ type Options struct {
 	Space *meaning.Space
 	// Recipe identifies the encoder: everything that vectors depend on besides the texts.
 	Recipe string
-	Log    *slog.Logger // told of an index that is made again
+	Log    *slog.Logger // logs that an index is rebuilt; nil disables it
 }
 
 // Index keeps the vectors of documents. It is safe for concurrent use.
@@ -48,8 +49,8 @@ func (o *Options) Scheme() concordat.Scheme {
 	return concordat.Scheme("encoded@" + hex.EncodeToString(sum[:8]))
 }
 
-// Open opens the index in dir, or makes an empty one. One of another encoder, or a damaged one, is removed first: its content can be made
-// again. It fails with concordat.ErrLocked if another process holds it.
+// Open opens the index in dir, or creates an empty one. It first removes a damaged index, or one for another encoder, since its content
+// can be rebuilt. It fails with concordat.ErrLocked if another process has it open.
 func Open(dir string, o Options) (*Index, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -59,7 +60,7 @@ func Open(dir string, o Options) (*Index, error) {
 	var err error
 	x.shard, err = index.Open(dir, options)
 	if errors.Is(err, concordat.ErrScheme) || errors.Is(err, concordat.ErrCorrupt) {
-		o.Log.Warn("the index of the encoder's vectors is made again", "reason", err)
+		o.Log.Warn("the index of the encoder's vectors is rebuilt", "reason", err)
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, err
 		}
@@ -161,11 +162,7 @@ func (x *Index) Purge(ctx context.Context) error { return x.shard.Purge(ctx) }
 func (x *Index) Held() map[concordat.Ref]string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	out := make(map[concordat.Ref]string, len(x.held))
-	for r, hash := range x.held {
-		out[r] = hash
-	}
-	return out
+	return maps.Clone(x.held)
 }
 
 // Count returns the number of documents.

@@ -180,8 +180,8 @@ func (s *served) call(n coord.NodeID, method, path, media string, body io.Reader
 	return resp.StatusCode, b, err
 }
 
-// TestServed breaks sites as users have them, concordat serve with PostgreSQL and ZooKeeper, for two rounds or for as many as
-// CONCORDAT_FAULTS says.
+// TestServed breaks sites as users have them, concordat serve with PostgreSQL and ZooKeeper, for three rounds, or for
+// as many as CONCORDAT_FAULTS specifies.
 func TestServed(t *testing.T) {
 	if words := os.Getenv(insideEnv); words != "" {
 		insideServed(t, words)

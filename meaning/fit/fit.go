@@ -42,14 +42,16 @@ const (
 	mostModel  = 2048
 )
 
-// probes is the number of sentences by which a model is recognised: every so many of those that a space is learned from.
+// probes is the number of sentences that recognise a model, at equal steps among those from which its space was learned.
 const probes = 16
 
-// Probes returns the sentences by which a space made from texts recognises its model.
-func Probes(texts []string) []string {
-	var out []string
-	for i := range min(probes, len(texts)) {
-		out = append(out, texts[i*len(texts)/probes])
+// Probes returns the sentences by which a space learned from texts recognises its model.
+func Probes(texts []string) []string { return probesOf(texts) }
+
+func probesOf[T any](all []T) []T {
+	var out []T
+	for i := range min(probes, len(all)) {
+		out = append(out, all[i*len(all)/probes])
 	}
 	return out
 }
@@ -102,8 +104,8 @@ func Space(texts []string, vectors [][]float32) ([]byte, error) {
 		samples[i] = Sample{meaning.Reduced(axes, v), script[i] == 1}
 	}
 	var known []meaning.Vector
-	for i := range min(probes, len(texts)) {
-		known = append(known, samples[i*len(texts)/probes].Mean)
+	for _, s := range probesOf(samples) {
+		known = append(known, s.Mean)
 	}
 	return meaning.EncodeSpace(axes, known, Cells(samples, "Learned from sentences of package meaning/fit.")), nil
 }

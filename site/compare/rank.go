@@ -126,7 +126,7 @@ func foremostOf(stretches [][]scored, most int) []int {
 func (m *Comparer) byVectors(ctx context.Context, r *ranking, most Nomination, in vectorIndex) ([]*Candidate, error) {
 	found := r.stretches(most.Find.Stretch)
 	of := foremostOf(found, most.Find.All)
-	if len(of) > most.Keep.Stretch || in.places { // otherwise all of them have a place, and nobody asks where they are near
+	if len(of) > most.Keep.Stretch || in.places { // otherwise all of them have a place, and their nearest places are not needed
 		asked := map[int]map[int]bool{} // of each document, the sentences in whose stretches it was found
 		for _, d := range of {
 			asked[d] = map[int]bool{}
@@ -191,7 +191,7 @@ func (m *Comparer) nearest(ctx context.Context, r *ranking, of []int, asked map[
 	err := m.each(ctx, "meaning", candidates, NoProgress, func(ctx context.Context, i int) error {
 		directions, err := in.directions(ctx, candidates[i])
 		if errors.Is(err, concordat.ErrNotFound) {
-			return nil // deleted since
+			return nil // deleted in the meantime
 		}
 		if err != nil {
 			return err

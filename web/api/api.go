@@ -179,8 +179,8 @@ func (o operation) huma() huma.Operation {
 
 }
 
-// body is the output that all operations share whose output is a Body alone: huma compiles its handler, 20 KB, once for each pair of input
-// and output types.
+// body is the output type shared by all operations that return only a JSON body: huma's handler, 20 KB, is compiled once for each pair of
+// input and output types.
 type body struct{ Body any }
 
 // register adds an operation whose output O is a struct with a JSON Body and no other field; its errors become problems.

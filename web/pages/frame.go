@@ -12,11 +12,11 @@ import (
 	"concordat/web/message"
 )
 
-// Frame is the site around the pages of a subject. It is safe for concurrent use.
+// Frame connects the pages of a subject to the rest of the site. It is safe for concurrent use.
 type Frame interface {
-	// AddPage adds a page for people with one of the roles.
+	// AddPage adds a page for people who have one of the roles.
 	AddPage(pattern string, roles []store.Role, page Page)
-	// Show writes a page with a template and, as its title, a message.
+	// Show writes a page by its template; title is a message.
 	Show(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, template, title string, page any)
 	// Fail shows an error in the visitor's language.
 	Fail(rw http.ResponseWriter, r *http.Request, v *Visitor, err error)
@@ -27,7 +27,7 @@ type Frame interface {
 // Page answers a request of a visitor who may open the page.
 type Page = func(http.ResponseWriter, *http.Request, *Visitor)
 
-// Who may open a page.
+// The roles that can open a page.
 var (
 	Everyone       = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleSubmitter, store.RoleAuditor}
 	Checkers       = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleSubmitter}
@@ -87,18 +87,18 @@ func AdministrationFor(v *Visitor) Administration {
 	return Administration{v.Role == store.RoleAdministrator}
 }
 
-// ErrNoProcess is returned for what the process that serves the pages does not offer.
+// ErrNoProcess is returned if the process that serves the pages does not offer the requested information.
 var ErrNoProcess = fmt.Errorf("this process does not report that: %w", concordat.ErrNotFound)
 
-// Auditor records what changed nothing. It is safe for concurrent use.
+// Auditor records actions that change nothing. It is safe for concurrent use.
 type Auditor struct {
 	Store  *store.DB
 	Logger *slog.Logger
 }
 
-// Audit records an action that changed nothing, such as reading or a refusal. If the entry cannot be written, the page is shown all the
-// same, and the failure is logged. A change is recorded in its own transaction, by Change or through the entries that are passed to the
-// queues, the batches and the eraser. An action that changes something outside the store is recorded before it is done.
+// Audit records an action that changes nothing, for example reading or a refusal. If the entry cannot be written, the failure is logged and
+// the page is still shown. A change is recorded in its own transaction, by Change or by the entries passed to queues, batches and the
+// eraser. An action that changes something outside the store is recorded before it takes place.
 func (a Auditor) Audit(ctx context.Context, actor, action string, detail map[string]any) {
 	if detail == nil {
 		detail = map[string]any{} // so that JSON has {} and not null

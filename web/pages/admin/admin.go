@@ -197,6 +197,7 @@ func (w Admin) showHealth(rw http.ResponseWriter, r *http.Request, v *pages.Visi
 var TaskStates = []concordat.State{concordat.TaskRunning, concordat.TaskQueued, concordat.TaskFailed, concordat.TaskPartial,
 	concordat.TaskDone}
 
+// Storage returns the use of the disk and the index. It fails with pages.ErrNoProcess if this process cannot tell.
 func (w Admin) Storage(ctx context.Context) (Storage, error) {
 	if w.o.Machine == nil {
 		return Storage{}, pages.ErrNoProcess
@@ -217,6 +218,7 @@ func (w Admin) storagePage(rw http.ResponseWriter, r *http.Request, v *pages.Vis
 	w.frame.Show(rw, r, v, http.StatusOK, "admin_storage", "title.admin", p)
 }
 
+// Schemes returns the recipes of the fingerprints. It fails like Storage.
 func (w Admin) Schemes(ctx context.Context) (Schemes, error) {
 	if w.o.Machine == nil {
 		return Schemes{}, pages.ErrNoProcess

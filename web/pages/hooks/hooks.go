@@ -82,6 +82,7 @@ func (w Hooks) Update(ctx context.Context, v *pages.Visitor, h store.Hook) error
 	return pages.Change(ctx, w.o.Store, v.Name, "webhook_changed", detail, func(tx *store.DB) error { return tx.Webhooks.UpdateHook(ctx, h) })
 }
 
+// Rotate gives a webhook a new secret; the old one also signs for formerSecretTime.
 func (w Hooks) Rotate(ctx context.Context, v *pages.Visitor, id store.HookID) (store.Hook, error) {
 	var h store.Hook
 	err := pages.Change(ctx, w.o.Store, v.Name, "webhook_rotated", map[string]any{"webhook": id}, func(tx *store.DB) (err error) {
@@ -91,11 +92,13 @@ func (w Hooks) Rotate(ctx context.Context, v *pages.Visitor, id store.HookID) (s
 	return h, err
 }
 
+// Delete deletes a webhook and its deliveries.
 func (w Hooks) Delete(ctx context.Context, v *pages.Visitor, id store.HookID) error {
 	return pages.Change(ctx, w.o.Store, v.Name, "webhook_deleted", map[string]any{"webhook": id},
 		func(tx *store.DB) error { return tx.Webhooks.DeleteHook(ctx, id) })
 }
 
+// Replay sends deliveries again and returns how many.
 func (w Hooks) Replay(ctx context.Context, v *pages.Visitor, id store.HookID, r store.Replay) (int64, error) {
 	var n int64
 	detail := map[string]any{"webhook": id}
