@@ -242,6 +242,7 @@ var (
 
 const (
 	leastSigned  = 12 // minimum words in a signed paragraph
+	mostSigned   = 60 // a date does not explain a longer paragraph: letters and applications end with one too
 	maxSignature = 14 // maximum words in the line under it
 )
 
@@ -267,7 +268,7 @@ func signedParagraphs(text string) []Attributed {
 			continue
 		}
 		s := concordat.Span{Start: ls[first].Start, End: l.End}
-		if n := measureWords(text[s.Start:ls[last].End]); n >= leastSigned && n <= maxStatement {
+		if n := measureWords(text[s.Start:ls[last].End]); n >= leastSigned && n < mostSigned {
 			out = append(out, Attributed{s, AsStatement})
 		}
 	}

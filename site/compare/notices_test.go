@@ -12,7 +12,8 @@ import (
 )
 
 // TestNoticesOnBothSides: a publisher's notice, the names of people at one institution and a signed paragraph are not evidence if both
-// documents have them; a page to which one document added links, marks, capitals or a date still is.
+// documents have them; a page to which one document added links, marks, capitals or a date still is, and so is a long one that both
+// documents date.
 func TestNoticesOnBothSides(t *testing.T) {
 	notice := func(n int) string {
 		return fmt.Sprintf("Vargas, et al. Mills %d, 295 (1999); the following resources for this article are available online "+
@@ -36,9 +37,7 @@ func TestNoticesOnBothSides(t *testing.T) {
 	}
 	written := strings.ReplaceAll(string(capitals), ". ", ",\n")
 	const signed = "Ce mémoire est le fruit de mon seul travail, et chaque phrase empruntée à autrui y porte le nom de celui qui l'a écrite. " +
-		"Aucune machine n'en a rédigé une partie, aucun tiers n'a été payé pour le relire, et nul jury ne l'a encore vu sous une autre forme. " +
-		"Si l'école le demande, les notes et les fichiers qui ont servi à le préparer lui seront remis dans les trente jours, et je sais " +
-		"que le diplôme peut être retiré si ce qui précède est faux."
+		"Aucune machine n'en a rédigé une partie, aucun tiers n'a été payé pour le relire, et nul jury ne l'a encore vu sous une autre forme."
 	own := func(n int) string {
 		return strings.Repeat(fmt.Sprintf("Somebody in place%d wrote of the lamps that burned all night in house%d. ", n, n), 12)
 	}
@@ -52,6 +51,8 @@ func TestNoticesOnBothSides(t *testing.T) {
 		{"names", names, func(int) string { return names }, report.AsAuthors},
 		{"signed", signed + "\n\nLyon, le 12 mai 2024", func(n int) string { return fmt.Sprintf("%s\n\nNantes, le %d juin 2023", signed, n) },
 			report.AsStatement},
+		{"a copied page above two dates", page + "\n\nAldea, 12 May 2024",
+			func(n int) string { return fmt.Sprintf("%s\n\nBirk, %d June 2023", page, n) }, ""},
 		{"a date under a copied page", page + "\n\nAldea, 12 May 2024", func(int) string { return page }, ""},
 		{"links in a copied page", linked, func(int) string { return page }, ""},
 		{"a mark above a copied page", marked, func(int) string { return page }, ""},
