@@ -10,15 +10,15 @@ import (
 	"concordat/web/passwords"
 )
 
-// accountPages has the pages of a user's own account: sessions, tokens, and ways to sign in.
+// accountPages serves the pages of a user's own account: sessions, tokens, and ways to sign in.
 type accountPages struct{ *Web }
 
 type accountPage struct {
-	Name   string // name of the account, for the browser's password manager
+	Name   string // account name, for the browser's password manager
 	Tokens []tokenRow
 	Scopes []string
 	Secret string // shown once
-	// Sessions are the browsers that are signed in, including this one.
+	// Sessions lists the signed-in browsers, including this one.
 	Sessions []sessionRow
 	Problem  string
 	Changed  bool // the password was changed
@@ -148,7 +148,7 @@ func (w accountPages) changePassword(rw http.ResponseWriter, r *http.Request, v 
 		err = w.People.SetPassword(r.Context(), v.Name, hash, f.Get("tokens") == "revoke")
 	}
 	if err == nil {
-		err = w.signIn(rw, r, v.Name) // a new session: the old ones end with the old password
+		err = w.signIn(rw, r, v.Name) // start a new session, since changing the password ended the old ones
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)

@@ -18,22 +18,21 @@ import (
 // AddedFile is a file to be added to a library.
 type AddedFile struct {
 	Name   string               // name of the file
-	ID     concordat.DocumentID // id of its document or, for an archive, prefix of its members' names; empty: Name
-	Title  string               // empty: the file's own, or one made from its name
-	Author string               // empty: the file's own
-	Date   concordat.Date       // empty: the file's own
+	ID     concordat.DocumentID // document ID or, for an archive, prefix of its members' names; if empty, Name is used
+	Title  string               // if empty, the file's own title or one derived from its name
+	Author string               // if empty, the file's own
+	Date   concordat.Date       // if empty, the file's own
 }
 
 // AddedDocument is the outcome of adding one document of a file.
 type AddedDocument struct {
 	site.Ingested
-	Err error // why it was not added; nil: it was added
-	// LeftOut lists the files of the archive that were left out. It is set with the first document of the archive.
+	Err error // why it was not added; nil if it was added
+	// LeftOut lists the files of the archive that were skipped. It is set only with the archive's first document.
 	LeftOut concordat.LeftOut
 }
 
-// ReadAdded reads the form of add-documents and passes each file to be added to take, which reads as much of its content
-// as it wants.
+// ReadAdded reads the add-documents form and passes each file to take, which reads as much of the content as it needs.
 func ReadAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader) error) error {
 	room, files := pages.MaxForm, 0
 	var f AddedFile
@@ -66,8 +65,7 @@ func ReadAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 	}
 }
 
-// documentOf returns the identity of a document that is known only by its file name: unlike CleanName, it gives different names different
-// identities.
+// documentOf derives a document ID from a file name. Unlike CleanName, it gives different names different IDs.
 func documentOf(name string) concordat.DocumentID {
 	if name = path.Base("/" + strings.ReplaceAll(name, `\`, "/")); name == "/" {
 		return ""
@@ -75,7 +73,7 @@ func documentOf(name string) concordat.DocumentID {
 	return concordat.DocumentID(concordat.ShortName(concordat.EscapeName(name)))
 }
 
-// field reads a field of the form of add-documents; room is the number of bytes left for all fields.
+// field reads a field of the add-documents form; room is the number of bytes left for all fields.
 func (f *AddedFile) field(p *multipart.Part, room *int) error {
 	b, err := io.ReadAll(io.LimitReader(p, int64(*room)+1))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"concordat/web/pages/admin"
 )
 
-// adminPages has the pages about people, partners, tasks and deletions.
+// adminPages serves the pages for people, partners, tasks and deletions.
 type adminPages struct{ *Web }
 
 func (w adminPages) tasksRoutes() {
@@ -24,12 +24,12 @@ func (w adminPages) tasksRoutes() {
 type adminTasks struct {
 	pages.Administration
 	People pages.Names
-	State  concordat.State // state of the listed tasks; empty: any
-	Owner  string          // owner of the listed tasks; empty: any
+	State  concordat.State // state of the listed tasks; empty for any
+	Owner  string          // owner of the listed tasks; empty for any
 	States []concordat.State
 	Counts map[concordat.State]int
 	Rows   []adminTask
-	Older  string // address of the next page; empty: this is the last one
+	Older  string // address of the next page; empty on the last page
 	Busy   bool
 }
 
@@ -38,7 +38,7 @@ type adminTask struct {
 	Now progress
 }
 
-// OneState returns a filter for one state, or for any if it is empty.
+// OneState returns a filter for one state; an empty state selects all states.
 func OneState(s concordat.State) []concordat.State {
 	if s == "" {
 		return nil
@@ -50,7 +50,7 @@ func (w adminPages) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *V
 	q := r.URL.Query()
 	p := adminTasks{Administration: pages.AdministrationFor(v), States: admin.TaskStates,
 		State: concordat.State(q.Get("state")), Owner: q.Get("owner")}
-	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // an invalid value starts at the newest
+	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // an invalid value starts at the newest task
 	tasks, err := w.o.Store.Checks.FilterTasks(r.Context(), store.TaskFilter{States: OneState(p.State), Owner: p.Owner}, before, TaskPage)
 	if err == nil {
 		p.Counts, err = w.o.Store.Checks.TaskCounts(r.Context())

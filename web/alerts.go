@@ -21,24 +21,24 @@ func (w checkPages) alertRoutes() {
 	w.AddPage("POST /alerts/{number}", pages.Officers, w.changeAlert)
 }
 
-// alertsOnPage is how many alerts a page lists.
+// alertsOnPage is the number of alerts on a page.
 const alertsOnPage = 100
 
-// Alert is an alert as people see it.
+// Alert is an alert in the form shown to people.
 type Alert struct {
 	store.Alert
-	Name  string // of the partner that asks or has the document; empty: this site has both the document and the check
-	Check string // title of the check; empty: the check is a partner's
-	Place string // title of the library with the document
-	Same  string // why the document may be by the author of the check; empty: nothing indicates it, or this was not examined
+	Name  string // partner's name, if the partner has the check or the document; empty if this site has both
+	Check string // title of the check; empty if the check is a partner's
+	Place string // title of the library that contains the document
+	Same  string // why the check's author may have written the document; empty if nothing suggests it or it was not examined
 }
 
-// View returns the alert in the form that programs get.
+// View converts the alert to the form returned to programs.
 func (a Alert) View() view.Alert {
 	return view.OfAlert(a.Alert, map[concordat.SiteID]string{a.Partner: a.Name, a.Source.Site: a.Name})
 }
 
-// Told reports whether the alert is about a document of this site of which a partner was told for its check.
+// Told reports whether the alert records that a partner was notified of a document of this site.
 func (a Alert) Told() bool { return a.Side == store.AlertTold }
 
 // Named reports whether the document is named.
@@ -49,16 +49,16 @@ func (a Alert) IsRead() bool    { return !a.Read.At.IsZero() }
 func (a Alert) IsHandled() bool { return !a.Handled.At.IsZero() }
 
 type alertsPage struct {
-	Open   bool // only alerts that are not handled yet are listed
+	Open   bool // list only unhandled alerts
 	Alerts []Alert
-	Next   int64 // the number from which the next page continues; 0: this is the last one
-	// Watched are the checks for which later documents raise alerts, and People those who submitted them.
+	Next   int64 // number to pass as before to get the next page; 0 on the last page
+	// Watched lists the checks for which later documents raise alerts, and People lists their submitters.
 	Watched []WatchedCheck
 	People  pages.Names
 }
 
 func (w checkPages) alertsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an unparsable value starts at the latest
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an unparsable value starts at the latest alert
 	p := alertsPage{Open: r.URL.Query().Get("all") == ""}
 	var err error
 	if p.Alerts, p.Next, err = w.Alerts(r.Context(), store.AlertFilter{Open: p.Open}, max(before, 0), alertsOnPage); err != nil {
@@ -75,7 +75,7 @@ func (w checkPages) alertsPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	w.Show(rw, r, v, http.StatusOK, "alerts", "title.alerts", p)
 }
 
-// Alerts returns alerts before a number, the latest first, and the number before which to continue.
+// Alerts returns up to limit alerts with numbers below before, latest first, and the value of before for the next page.
 func (w checkPages) Alerts(ctx context.Context, f store.AlertFilter, before int64, limit int) (out []Alert, next int64, err error) {
 	all, err := w.o.Store.Alerts.FilterAlerts(ctx, f, before, limit)
 	if err != nil {
@@ -117,7 +117,7 @@ func (w checkPages) alert(ctx context.Context, a store.Alert, names pages.Names)
 	return one, nil
 }
 
-// unreadAlerts returns the number of alerts that nobody has read, up to alertsOnPage, or 0 for a visitor who may not review.
+// unreadAlerts returns the number of unread alerts, at most alertsOnPage, or 0 for a visitor who may not review.
 func (w *Web) unreadAlerts(ctx context.Context, v *Visitor) int {
 	if v == nil || !v.MayReview() {
 		return 0
@@ -131,8 +131,8 @@ func (w *Web) unreadAlerts(ctx context.Context, v *Visitor) int {
 
 type alertPage struct {
 	Alert
-	Passages []string // passages of the check's document, or of the document of this site of which a partner was told
-	Gone     bool     // passages cannot be shown: the text has changed or is not kept
+	Passages []string // passages of the check's document, or of this site's document about which a partner was notified
+	Gone     bool     // the passages cannot be shown because the text has changed or was not kept
 	People   pages.Names
 }
 
@@ -187,7 +187,7 @@ func (w checkPages) OneAlert(ctx context.Context, n int64) (alertPage, error) {
 	return p, nil
 }
 
-// alertText returns the text that the spans of an alert refer to. It fails with concordat.ErrNotFound if that text no longer exists.
+// alertText returns the text to which an alert's spans refer. It fails with concordat.ErrNotFound if that text no longer exists.
 func (w checkPages) alertText(ctx context.Context, a store.Alert) (string, error) {
 	if a.Side == store.AlertFound {
 		f, err := w.o.Site.Findings(ctx, a.Task)
@@ -209,7 +209,7 @@ func (w checkPages) alertText(ctx context.Context, a store.Alert) (string, error
 	return w.o.Site.DocumentText(ctx, a.Source)
 }
 
-// changeAlert marks an alert.
+// changeAlert marks an alert as read or handled.
 func (w checkPages) changeAlert(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	n, err := alertNumber(r.PathValue("number"))
 	if err == nil {

@@ -19,7 +19,7 @@ import (
 	"concordat/web/pages"
 )
 
-// batchPages has the pages of batches and repeated checks.
+// batchPages serves the pages of batches and scheduled rechecks.
 type batchPages struct{ *Web }
 
 func (w batchPages) batchesRoutes() {
@@ -44,7 +44,7 @@ func (w batchPages) batchesRoutes() {
 // errNoBatches is returned on a site without a batch queue.
 var errNoBatches = fmt.Errorf("batches: %w", concordat.ErrUnavailable)
 
-// OwnerOf returns the account whose checks and batches the visitor sees, or nil for everyone's.
+// OwnerOf returns the account whose checks and batches the visitor may see, or nil if the visitor may see all of them.
 func OwnerOf(v *Visitor) *string {
 	if v.SeesAll() {
 		return nil
@@ -61,7 +61,7 @@ type batchesPage struct {
 }
 
 func (w batchPages) batchesPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an invalid value starts at the newest
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an invalid value starts at the newest batch
 	bs, err := w.o.Store.Batches.Batches(r.Context(), OwnerOf(v), before, TaskPage)
 	var people pages.Names
 	if err == nil {
@@ -214,7 +214,7 @@ func (w batchPages) batchJob(ctx context.Context, u *Upload) (batch.Job, error) 
 	return j, nil
 }
 
-// chosen returns the partners in a form; each must be a partner that can be asked.
+// chosen returns the partners selected in a form, and an error if one of them cannot be asked.
 func (w batchPages) chosen(ctx context.Context, names []string, purpose string) ([]concordat.SiteID, error) {
 	j := site.Job{Purpose: purpose}
 	err := w.Checks.partnerWishes(ctx, &j, names)
@@ -224,19 +224,19 @@ func (w batchPages) chosen(ctx context.Context, names []string, purpose string) 
 	return j.Partners, err
 }
 
-// mayChangeBatch reports whether the visitor may cancel a batch or have it repeated.
+// mayChangeBatch reports whether the visitor may cancel a batch or schedule rechecks of it.
 func (w batchPages) mayChangeBatch(v *Visitor, b store.Batch) bool {
 	return v.Role != store.RoleAuditor && (b.Owner == v.Name || v.MayReview())
 }
 
-// batchResults is the findings of a batch.
+// batchResults contains the findings of a batch.
 type batchResults struct {
 	*batch.View
 	leads   *batch.ViewedLeads
 	wording []batch.WordingLine
 }
 
-// batchTables are the tables of a batch, by file name.
+// batchTables maps file names to the functions that write a batch's tables.
 var batchTables = map[string]func(*batchResults, http.ResponseWriter) error{
 	"pairs.csv":     func(b *batchResults, rw http.ResponseWriter) error { return b.WritePairs(rw) },
 	"documents.csv": func(b *batchResults, rw http.ResponseWriter) error { return b.WriteMembers(rw) },
@@ -258,7 +258,7 @@ func (w batchPages) batchTable(rw http.ResponseWriter, r *http.Request, v *Visit
 	case err != nil:
 	case batchTables[name] == nil:
 		err = fmt.Errorf("table %q: %w", name, concordat.ErrNotFound)
-	case !shows(see, SeeReport) && name != "documents.csv": // an empty table would say that nothing was found
+	case !shows(see, SeeReport) && name != "documents.csv": // an empty table would suggest that nothing was found
 		err = ErrNotShown
 	}
 	results := &batchResults{View: view, leads: &batch.ViewedLeads{}}
@@ -280,7 +280,7 @@ func (w batchPages) batchTable(rw http.ResponseWriter, r *http.Request, v *Visit
 	}
 }
 
-// pairOf returns the numbers of a pair's members from the path, which count from 1.
+// pairOf returns the indices of a pair's members from their numbers in the path, which start at 1.
 func pairOf(a, b string) (x, y int, err error) {
 	x, errX := strconv.Atoi(a)
 	y, errY := strconv.Atoi(b)
@@ -298,7 +298,7 @@ func (w batchPages) batchAgain(rw http.ResponseWriter, r *http.Request, v *Visit
 	w.changeBatch(rw, r, v, w.RepeatBatch)
 }
 
-// changeBatch changes a batch and shows it.
+// changeBatch changes a batch and redirects to its page, or back to the page of a pair.
 func (w batchPages) changeBatch(rw http.ResponseWriter, r *http.Request, v *Visitor,
 	do func(context.Context, *Visitor, store.Batch) error) {
 	b, err := w.VisibleBatch(r.Context(), v, r.PathValue("id"))
@@ -374,8 +374,8 @@ func (w batchPages) ApplyVerdict(ctx context.Context, v *Visitor, b store.Batch,
 		v.Note("batch_pair", map[string]any{"batch": b.ID, "a": x + 1, "b": y + 1, "verdict": verdict}))
 }
 
-// batchBeat is how often the events of a batch are read. They come from the store, so they continue after a restart and include
-// batches that a command is working on.
+// batchBeat is the interval at which a batch's events are read. They are read from the store, so they survive a restart and include
+// batches that a command is processing.
 const batchBeat = time.Second
 
 // batchEvents sends the progress of a batch until it ends.

@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// pairsOnPage is how many pairs a page of a batch lists.
+	// pairsOnPage is the number of pairs on a batch page.
 	pairsOnPage = 15
-	// chartPairs is the maximum number of pairs in a chart, and chartLeast the smallest share of a pair in a chart.
+	// chartPairs is the maximum number of pairs in a chart, and chartLeast is the minimum share of such a pair.
 	chartPairs = 50_000
 	chartLeast = 0.01
 )
 
-// memberName returns the name of a document of a batch for people: its title, or else its file name.
+// memberName returns the display name of a batch document: its title or, if it has none, its file name.
 func memberName(m *store.BatchMember) string {
 	name := m.Name
 	if i := strings.LastIndex(name, "!/"); i >= 0 {
@@ -36,7 +36,7 @@ func memberName(m *store.BatchMember) string {
 	return pages.Visible(cmp.Or(strings.TrimSpace(m.Title), path.Base(name)))
 }
 
-// memberBy returns a document's author and file, which distinguish two documents with the same title.
+// memberBy returns a document's author and file, which distinguish documents with the same title.
 func memberBy(m *store.BatchMember) string {
 	var parts []string
 	for _, one := range []string{m.Author, m.Group, cmp.Or(m.Timed.String(), string(m.Dated))} {
@@ -50,20 +50,20 @@ func memberBy(m *store.BatchMember) string {
 	return pages.Visible(strings.Join(parts, " · "))
 }
 
-// pairOrders are the sort orders of pairs: by the larger of the two shares, by the smaller, and by name.
+// pairOrders are the sort orders of pairs: by the larger share, by the smaller share, and by name.
 var pairOrders = []string{"share", "both", "name"}
 
-// pairFilter says which pairs of a batch are listed, and how. Addresses carry it to the page of a pair and back.
+// pairFilter selects and sorts the pairs of a batch. Addresses include it, so it is kept on the way to the page of a pair and back.
 type pairFilter struct {
 	Query string
 	Least string  // minimum share in per cent
 	least float64 // minimum share, 0 to 1
 	New   bool    // only undecided pairs
 	Order string  // one of pairOrders
-	Hide  bool    // numbers replace names
+	Hide  bool    // show numbers instead of names
 }
 
-// pairFilterOf reads a filter from q; values missing there are taken from the batch's settings.
+// pairFilterOf reads a filter from q; missing values are taken from the batch's settings.
 func pairFilterOf(q url.Values, v *batch.View) pairFilter {
 	f := pairFilter{Query: strings.TrimSpace(q.Get("q")), Least: q.Get("min"), New: q.Get("new") != "", Order: q.Get("sort"),
 		Hide: q.Get("hide") != ""}
@@ -85,7 +85,7 @@ func (f pairFilter) Encode() string { return f.values().Encode() }
 // Kept is Encode for templates.
 func (f pairFilter) Kept() template.URL { return template.URL(f.Encode()) }
 
-// Fields returns the hidden fields of a form that keeps the whole filter except the names.
+// Fields returns the hidden form fields that preserve the whole filter except the names.
 func (f pairFilter) Fields() url.Values {
 	v := f.values()
 	v.Del("hide")
@@ -108,7 +108,7 @@ func (f pairFilter) values() url.Values {
 	return v
 }
 
-// each calls do for every pair that the filter lists, in the filter's order.
+// each calls do for every pair that matches the filter, in the filter's order.
 func (f pairFilter) each(ctx context.Context, db *store.DB, v *batch.View, do func(batch.ViewedPair)) error {
 	words := strings.ToLower(f.Query)
 	names := make([]string, len(v.Members))
@@ -138,7 +138,7 @@ func (f pairFilter) each(ctx context.Context, db *store.DB, v *batch.View, do fu
 	return err
 }
 
-// hideNames replaces the names of a batch's documents with numbers, for readers who should not know whose documents they are.
+// hideNames replaces the names of a batch's documents with numbers, for readers who should not learn whose documents they are.
 func hideNames(l message.Language, v *batch.View) {
 	for i := range v.Members {
 		m := &v.Members[i]
@@ -152,13 +152,13 @@ type pairList struct {
 	pairFilter
 	Orders   []string
 	Rows     []shownPair
-	All      int // pairs that match the filter
+	All      int // number of pairs that match the filter
 	From, To int // numbers of the pairs on this page, from 1
 	Next     string
 	Last     string
 }
 
-// listPairs reads the page of pairs that q requests.
+// listPairs reads the page of pairs that q selects.
 func (w batchPages) listPairs(ctx context.Context, q url.Values, p *batchPage) error {
 	l := pairList{pairFilter: pairFilterOf(q, p.View), Orders: pairOrders}
 	n, err := strconv.Atoi(q.Get("pairs"))
@@ -188,7 +188,7 @@ func (w batchPages) listPairs(ctx context.Context, q url.Values, p *batchPage) e
 	return err
 }
 
-// chartDocument is a document in the data of charts.
+// chartDocument is a document in the chart data.
 type chartDocument struct {
 	Number  int               `json:"number"` // number in addresses, from 1
 	Title   string            `json:"title"`
@@ -199,16 +199,17 @@ type chartDocument struct {
 	Path    string            `json:"path,omitempty"` // path of its report
 }
 
-// charts is the data of a batch's charts.
+// charts contains the data for a batch's charts.
 type charts struct {
 	Documents []chartDocument `json:"documents"`
 	// Order lists the documents by cluster, largest first, and then by name.
 	Order []int `json:"order"`
-	// Pairs has for each pair the documents a and b, how much of a occurs in b and of b in a, and whether the pair counts.
+	// Pairs contains, for each pair, the documents a and b, the share of a found in b, the share of b found in a, and whether the pair
+	// counts.
 	Pairs [][5]any `json:"pairs"`
 }
 
-// batchCharts returns the data from which charts are drawn.
+// batchCharts answers with the chart data of a batch as JSON.
 func (w batchPages) batchCharts(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	view, err := w.PairsOf(r.Context(), v, r.PathValue("id"))
 	if err == nil && r.URL.Query().Get("hide") != "" {
@@ -230,7 +231,7 @@ func (w batchPages) batchCharts(rw http.ResponseWriter, r *http.Request, v *Visi
 		}
 		slices.SortStableFunc(out.Order, func(a, b int) int {
 			x, y := out.Documents[a].Cluster, out.Documents[b].Cluster
-			if x == 0 || y == 0 { // documents in no cluster come last
+			if x == 0 || y == 0 { // documents outside all clusters come last
 				return cmp.Compare(y, x)
 			}
 			return cmp.Compare(x, y)

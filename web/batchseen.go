@@ -9,11 +9,11 @@ import (
 	"concordat/store"
 )
 
-// seesMore lists the levels of access to findings, from nothing to everything.
+// seesMore lists the levels of access to findings, lowest first.
 var seesMore = []See{SeeNothing, SeeScore, SeeReport, SeeEverything}
 
-// batchSees returns how much of the findings among a batch's documents the visitor sees at present. It is the lowest level of any of their
-// reports, since a pair reveals something about both documents.
+// batchSees returns the visitor's current level of access to the findings among a batch's documents. It is the lowest level for any of
+// their reports, since a pair reveals something about both documents.
 func (w batchPages) batchSees(ctx context.Context, v *Visitor, members []store.BatchMember) (See, error) {
 	if v.SeesAll() {
 		return SeeEverything, nil
@@ -25,7 +25,7 @@ func (w batchPages) batchSees(ctx context.Context, v *Visitor, members []store.B
 	for _, m := range members {
 		switch {
 		case !m.Cause.IsZero():
-			continue // it has no report
+			continue // the document has no report
 		case m.Task == "":
 			return SeeNothing, nil
 		}
@@ -40,10 +40,10 @@ func (w batchPages) batchSees(ctx context.Context, v *Visitor, members []store.B
 	return least, nil
 }
 
-// shows reports whether a visitor at level s may see findings that require at least the given level.
+// shows reports whether level s permits findings that require at least level least.
 func shows(s, least See) bool { return slices.Index(seesMore, s) >= slices.Index(seesMore, least) }
 
-// SeenBatch returns the part of a batch's findings so far that the visitor may see, and the level.
+// SeenBatch returns the part of a batch's findings so far that the visitor may see, and the visitor's level.
 func (w batchPages) SeenBatch(ctx context.Context, v *Visitor, id string) (*batch.View, See, error) {
 	b, err := w.VisibleBatch(ctx, v, id)
 	if err != nil {
@@ -66,7 +66,7 @@ func (w batchPages) SeenBatch(ctx context.Context, v *Visitor, id string) (*batc
 	return view, s, nil
 }
 
-// PairsOf is SeenBatch for requests for pairs: it fails with ErrNotShown if they are not shown.
+// PairsOf is like SeenBatch, but fails with ErrNotShown if the visitor may not see pairs.
 func (w batchPages) PairsOf(ctx context.Context, v *Visitor, id string) (*batch.View, error) {
 	view, s, err := w.SeenBatch(ctx, v, id)
 	if err == nil && !shows(s, SeeReport) {
@@ -75,7 +75,7 @@ func (w batchPages) PairsOf(ctx context.Context, v *Visitor, id string) (*batch.
 	return view, err
 }
 
-// seesFresh reports whether the visitor may see which sources a repeated check or batch found for the first time.
+// seesFresh reports whether the visitor may see which sources a recheck found for the first time.
 func (w batchPages) seesFresh(ctx context.Context, v *Visitor, r store.Recheck) (bool, error) {
 	if v.SeesAll() {
 		return true, nil

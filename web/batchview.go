@@ -20,11 +20,11 @@ import (
 	"concordat/web/pages"
 )
 
-// Maximum numbers of rows that a batch's page shows at first; the tables contain all rows.
+// These constants bound the rows that a batch's page initially shows; the tables contain all rows.
 const (
 	batchShownClusters  = 50
-	batchShownMatrices  = 3   // clusters with matrix and picture
-	batchShownDocuments = 100 // rows of the table of documents
+	batchShownMatrices  = 3   // clusters shown with a matrix and a picture
+	batchShownDocuments = 100 // rows of the document table
 )
 
 type batchPage struct {
@@ -32,19 +32,19 @@ type batchPage struct {
 	MayCancel, MayReview, MayDelete bool
 	MoreClusters                    int
 	Shown                           []shownCluster
-	All                             *shownMatrix // of all documents; nil: there are too many
+	All                             *shownMatrix // matrix of all documents; nil if there are too many
 	List                            pairList
 	Charted                         bool // there are, or may be, pairs to chart
 	Least                           int  // threshold in per cent, for the slider
 	Documents                       []shownMember
-	Listed, Asked                   bool           // the table of documents is shown; it was requested
+	Listed, Asked                   bool           // whether the document table is shown, and whether it was requested
 	Rest                            bool           // one of the smaller clusters is open
 	Held                            []shownWording // wording that several documents share
-	Open                            []shownWording // those of Held that a person must decide about
+	Open                            []shownWording // entries of Held that a person must decide about
 	MoreHeld                        int
 	LeadRows                        []shownLead
 	LeadBar                         *leadBar
-	LeadKept                        url.Values // the filter of leads
+	LeadKept                        url.Values // the active filter of leads
 	FoundLeads, MoreLeads           int
 	Many                            []shownMany
 	Events                          []store.BatchEvent
@@ -53,14 +53,14 @@ type batchPage struct {
 	Recheck                         *store.Recheck
 	Today                           string
 	People                          pages.Names
-	Limited                         See      // the part of the findings that the visitor sees; empty: everything
-	Now                             progress // progress of a batch that has not ended
+	Limited                         See      // the visitor's level of access to the findings; empty for everything
+	Now                             progress // progress of an unfinished batch
 }
 
 // ShowsPairs reports whether the visitor may see which documents share wording.
 func (p *batchPage) ShowsPairs() bool { return p.Limited == "" || shows(p.Limited, SeeReport) }
 
-// ShowsShares reports whether the visitor may see the shares found.
+// ShowsShares reports whether the visitor may see the shares.
 func (p *batchPage) ShowsShares() bool { return p.Limited == "" || shows(p.Limited, SeeScore) }
 
 // Address returns the address of the page.
@@ -72,39 +72,39 @@ type shownMember struct {
 	Fresh   []batch.FreshSource
 }
 
-// Member returns the document itself, under the name that templates use.
+// Member returns the document under the name that templates use.
 func (m *shownMember) Member() *store.BatchMember { return &m.BatchMember }
 
 type shownPair struct {
 	batch.ViewedPair
 	First, Second *store.BatchMember
 	Cluster       int
-	Sections      []batch.SectionLine // sections because of which it is listed
+	Sections      []batch.SectionLine // shared sections that put it in the list
 }
 
 type shownCluster struct {
 	Number  int
 	Members []shownBelongs
-	Largest float64        // largest share of a pair with it
-	Words   []shownWording // wording that only its documents share
-	Bridges int            // counted pairs with documents of other clusters
+	Largest float64        // largest share of a pair within it
+	Words   []shownWording // wording found only in this cluster's documents
+	Bridges int            // counted pairs with documents in other clusters
 	Open    bool
 	Picture template.HTML
-	Matrix  *shownMatrix // with Picture; nil unless it was requested or the cluster is one of the largest
+	Matrix  *shownMatrix // set together with Picture; nil unless requested or the cluster is one of the largest
 }
 
-// shownBelongs is a document of a cluster.
+// shownBelongs is a document in a cluster.
 type shownBelongs struct {
 	*store.BatchMember
 	In batch.ClusterDocument
 }
 
-// shownMatrix is a table of shares; a nil cell was not measured.
+// shownMatrix is a table of shares; nil cells were not measured.
 type shownMatrix struct {
 	Label   string // unique on a page
 	Members []*store.BatchMember
 	Cells   [][]*float64
-	More    int // number of documents left out
+	More    int // number of omitted documents
 }
 
 func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
@@ -117,7 +117,7 @@ func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
 			if share, ok := v.Shares[[2]int{i, j}]; ok {
 				cell = &share
 			} else if i != j {
-				cell = new(float64) // compared, with nothing in common
+				cell = new(float64) // compared, but without common wording
 			}
 			row = append(row, cell)
 		}
@@ -126,15 +126,15 @@ func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
 	return m
 }
 
-// Named reports whether there are few enough documents for the heat map to name them, as the table of all pairs does.
+// Named reports whether the batch is small enough for the heat map, and the table of all pairs, to name the documents.
 func (p *batchPage) Named() bool { return len(p.Members) <= batch.MaxMatrix }
 
-// Large returns the number of clusters, largest first, that are open and show their pictures. The others are folded.
+// Large returns the number of largest clusters whose pictures are shown. The other clusters are collapsed.
 func (p *batchPage) Large() int { return batchShownMatrices }
 
 func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	q := r.URL.Query()
-	cluster, _ := strconv.Atoi(q.Get("cluster")) // an unparsable value gives 0, which is not a cluster
+	cluster, _ := strconv.Atoi(q.Get("cluster")) // an unparsable value gives 0, which is not a cluster number
 	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), message.LanguageOf(r), cluster, r.URL)
 	if err == nil {
 		p.People, err = w.Names(r.Context())
@@ -158,7 +158,7 @@ func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visito
 	w.Show(rw, r, v, http.StatusOK, "batch", "title.batch", p)
 }
 
-// viewBatch reads a batch for its page. The cluster with the given number, from 1, is shown with its matrix and chart, as are the largest
+// viewBatch prepares the page of a batch. The cluster with the given number, from 1, is shown with its matrix and chart, like the largest
 // clusters.
 func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l message.Language, cluster int,
 	at *url.URL) (*batchPage, error) {
@@ -202,7 +202,7 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 	if Ended(b.State) && !hidden {
 		p.Strays = batch.Strays(view.Job.Manifest, view.Members)
 	}
-	if p.Limited == "" && !hidden { // only officers may see what officers wrote, and it names documents
+	if p.Limited == "" && !hidden { // only officers may see what officers wrote, including names of documents
 		if p.Events, err = w.o.Store.Batches.BatchEvents(ctx, b.ID); err != nil {
 			return nil, err
 		}
@@ -216,7 +216,7 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 	return p, nil
 }
 
-// fill computes what the view shows.
+// fill computes the data that the page shows.
 func (p *batchPage) fill(l message.Language, cluster int) error {
 	details := p.Details()
 	p.MoreClusters = max(0, len(details)-batchShownClusters)
@@ -243,11 +243,11 @@ func (p *batchPage) fill(l message.Language, cluster int) error {
 	return nil
 }
 
-// clusterWords is the number of stretches of wording shown with a cluster.
+// clusterWords is the number of shared passages shown with a cluster.
 const clusterWords = 3
 
-// wordsOfClusters attaches to each cluster the counted wording that at least two of its documents share and no document of another cluster
-// contains.
+// wordsOfClusters assigns to each cluster the counted wording that at least two of its documents share and that no other cluster's
+// documents contain.
 func (p *batchPage) wordsOfClusters() {
 	for _, h := range p.Held {
 		of, several := 0, false
@@ -265,7 +265,7 @@ func (p *batchPage) wordsOfClusters() {
 	}
 }
 
-// shown returns a row of the table of pairs.
+// shown returns a row of the pair table.
 func (p *batchPage) shown(pair batch.ViewedPair) shownPair {
 	return shownPair{ViewedPair: pair, First: &p.Members[pair.A], Second: &p.Members[pair.B], Cluster: p.PairCluster(pair),
 		Sections: p.SectionsOf(pair)}
@@ -280,7 +280,7 @@ func showCluster(v *batch.View, n int, d batch.Cluster, l message.Language, whol
 	for _, x := range d.Pairs {
 		one.Largest = max(one.Largest, x.Share())
 	}
-	for _, i := range v.Clusters[n-1] { // in the order of the chart
+	for _, i := range v.Clusters[n-1] { // same order as the chart
 		one.Members = append(one.Members, shownBelongs{&v.Members[i], of[i]})
 	}
 	if !whole {
@@ -292,6 +292,6 @@ func showCluster(v *batch.View, n int, d batch.Cluster, l message.Language, whol
 	var b strings.Builder
 	nodes, links := v.Picture(n)
 	err := screen.WriteCluster(&b, l.Say("batch.picture", n, len(nodes)), nodes, links)
-	one.Picture = template.HTML(b.String()) // made by package screen, which escapes the texts
+	one.Picture = template.HTML(b.String()) // from package screen, which escapes texts
 	return one, err
 }

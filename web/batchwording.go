@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	batchShownWording = 50    // stretches that a page of a batch shows
-	wordingExcerpt    = 120   // code points of each stretch there
-	wordingWhole      = 20000 // code points of a stretch on its own page
-	wordingDocuments  = 500   // documents that the page of a stretch lists
+	batchShownWording = 50    // shared passages on a batch page
+	wordingExcerpt    = 120   // code points of each passage on the batch page
+	wordingWhole      = 20000 // code points of a passage on its own page
+	wordingDocuments  = 500   // documents listed on a passage's page
 )
 
-// shownWording is wording that several documents of a batch share.
+// shownWording is wording shared by several documents of a batch.
 type shownWording struct {
 	*batch.ViewedWording
 	Held    int
 	Text    string
-	Reads   string // what it reads like; empty: not like a form
+	Reads   string // what kind of form it resembles; empty if it does not resemble a form
 	Members []*store.BatchMember
-	More    int // number of documents left out
+	More    int // number of omitted documents
 }
 
 func (w batchPages) showWording(ctx context.Context, v *batch.View, all []batch.ViewedWording, runes int,
@@ -72,7 +72,7 @@ func (w batchPages) wordingOf(ctx context.Context, v *Visitor, id, n string) (*b
 	return view, one, err
 }
 
-// batchWordingPage shows wording that several documents of a batch share, and which documents these are.
+// batchWordingPage shows wording shared by several documents of a batch, and lists these documents.
 func (w batchPages) batchWordingPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	p := &wordingPage{MayReview: v.MayReview()}
 	view, one, err := w.wordingOf(r.Context(), v, r.PathValue("id"), r.PathValue("n"))
@@ -108,9 +108,9 @@ func (w batchPages) ApplyWording(ctx context.Context, v *Visitor, b store.Batch,
 }
 
 const (
-	batchShownLeads = 50  // leads that a page of a batch shows
-	batchShownMany  = 50  // groups of documents that say the same, shown there
-	leadExcerpt     = 160 // code points of each side of a lead there
+	batchShownLeads = 50  // leads on a batch page
+	batchShownMany  = 50  // groups of documents with similar content on a batch page
+	leadExcerpt     = 160 // code points of each side of a lead on a batch page
 )
 
 // shownLead is a lead between two documents of a batch.
@@ -119,17 +119,17 @@ type shownLead struct {
 	Number        int // number on the page, from 1
 	First, Second *store.BatchMember
 	Words         string // how the first document relates to the second
-	Likely        string // how likely the lead is; empty: not measured
-	Here, There   string // beginnings of both places; empty: the texts are not kept
+	Likely        string // how likely the lead is; empty if not measured
+	Here, There   string // beginnings of both texts; empty if the texts are not kept
 }
 
-// shownMany lists documents of a batch that say something similar.
+// shownMany is a group of batch documents with similar content.
 type shownMany struct {
-	Text    string // text of the first document; empty: it is not kept
+	Text    string // text of the first document; empty if it is not kept
 	Members []*store.BatchMember
 }
 
-// showLeads fills in the leads that the address of a page requests.
+// showLeads fills in the leads that match the filter in the page's address.
 func (w batchPages) showLeads(ctx context.Context, p *batchPage, l message.Language, at *url.URL) error {
 	leads, err := p.Leads(ctx, w.o.Store, w.o.Rules())
 	if err != nil {
@@ -191,7 +191,8 @@ func (w batchPages) decideBatchLead(rw http.ResponseWriter, r *http.Request, v *
 	})
 }
 
-// ApplyLead decides in both reports about the lead between two documents. Documents are given by number from 1, places in code points.
+// ApplyLead records a decision about a lead between two documents in both reports. Documents are identified by number, from 1, and spans
+// are in code points.
 func (w batchPages) ApplyLead(ctx context.Context, v *Visitor, b store.Batch, first, second string, at, there concordat.Span,
 	state report.LeadState, why string) error {
 	if state != report.LeadOpen && state != report.LeadCounted && state != report.LeadSetAside {

@@ -6,7 +6,7 @@ import (
 	"concordat/report/html"
 )
 
-// Board returns the summary for a committee, which takes the first two pages when the page of a report is printed.
+// Board returns the summary for a committee; in a printed report, it is the first two pages.
 func (p *checkPage) Board() template.HTML {
 	rep := *p.Report
 	rep.Review = nil

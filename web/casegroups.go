@@ -18,16 +18,16 @@ type caseGroup struct {
 	Title   string
 	Path    string // path of its page or, for an archive, of the list of its checks
 	Inside  string // path of the list of its checks
-	ByFlags string // as Inside, but with the most flags first
+	ByFlags string // like Inside, but with the most flags first
 	State   concordat.State
 	Cause   store.Cause
 	Archive bool
-	LeftOut concordat.LeftOut // files left out of an archive
+	LeftOut concordat.LeftOut // files skipped in an archive
 	// Figures reports whether the visitor may see figures from the reports.
 	Figures bool
 }
 
-// groups returns the batches and archives that are represented by tasks in a list, by task.
+// groups returns the batches and archives to which listed tasks belong, by task.
 func (w checkPages) groups(ctx context.Context, v *Visitor, f caseFilter, tasks []store.Task) (map[concordat.TaskID]*caseGroup, error) {
 	out := map[concordat.TaskID]*caseGroup{}
 	var batches, archives []string
@@ -57,7 +57,7 @@ func (w checkPages) groups(ctx context.Context, v *Visitor, f caseFilter, tasks 
 		}
 		g, err := w.batchGroup(ctx, v, f, t.Batch, sums[t.Batch])
 		switch {
-		case errors.Is(err, concordat.ErrNotFound): // separate checks that were submitted together
+		case errors.Is(err, concordat.ErrNotFound): // separate checks, submitted together
 		case err != nil:
 			return nil, err
 		default:
@@ -67,7 +67,7 @@ func (w checkPages) groups(ctx context.Context, v *Visitor, f caseFilter, tasks 
 	return out, nil
 }
 
-// groupOf returns the batch or archive with an identity, if the visitor may see it.
+// groupOf returns the batch or archive with the given ID, if the visitor may see it.
 func (w checkPages) groupOf(ctx context.Context, v *Visitor, f caseFilter) (*caseGroup, error) {
 	t, err := w.Visible(ctx, v, concordat.TaskID(f.In))
 	if err == nil && t.Cause.Code == store.CauseSplit {
@@ -85,7 +85,7 @@ func (w checkPages) groupOf(ctx context.Context, v *Visitor, f caseFilter) (*cas
 	return w.batchGroup(ctx, v, f, f.In, store.GroupSum{})
 }
 
-// inside returns the address of the checks of a group, with the view and the share selected in the list.
+// inside returns the address of the checks of a group, with the view and minimum share selected in the list.
 func (f caseFilter) inside(id string) string {
 	f.In, f.From = id, 0
 	return f.Path(0)

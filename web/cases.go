@@ -21,34 +21,33 @@ import (
 	"concordat/web/pages"
 )
 
-// caseFilter selects the checks that the list shows. Its links can be bookmarked and shared.
+// caseFilter selects the listed checks. Its links can be bookmarked and shared.
 type caseFilter struct {
 	View  string // one of caseViews
 	Query string
 	Mine  bool // only checks assigned to the visitor
 	Order store.TaskOrder
-	Least int    // minimum counted share in per cent; 0: any
-	In    string // batch or archive whose checks are listed; empty: the whole list
+	Least int    // minimum counted share in per cent; 0 for no minimum
+	In    string // batch or archive whose checks are listed; empty for the whole list
 	From  int    // index of the first row
-	// Figures reports whether the visitor may see all reports and so may sort and filter by their figures.
+	// Figures reports whether the visitor may see all reports and can therefore sort and filter by their figures.
 	Figures bool
 }
 
-// caseOrders are the orders of the list; the first applies if an address names none. ownOrders are the orders for visitors who may not see
-// all reports and so may not sort by their figures.
+// caseOrders are the sort orders of the list, the default first. ownOrders are the sort orders for visitors who may not see all reports
+// and therefore cannot sort by their figures.
 var (
 	caseOrders = []store.TaskOrder{"", store.TasksByShare, store.TasksByFlags, store.TasksByLeads, store.TasksByState, store.TasksByTitle}
 	ownOrders  = []store.TaskOrder{"", store.TasksByTitle}
 )
 
-// caseLeasts are the minimum shares to choose from, in per cent.
+// caseLeasts are the selectable minimum shares, in per cent.
 var caseLeasts = []int{1, 5, 10, 20, 30, 50}
 
-// Grouped reports whether each batch or archive is one row, that is, unless the list shows its checks or the
-// results of a search.
+// Grouped reports whether each batch or archive is one row: it is, unless the list shows a group's checks or search results.
 func (f caseFilter) Grouped() bool { return f.In == "" && f.Query == "" && !f.Mine }
 
-// Orders returns the orders to choose from.
+// Orders returns the selectable sort orders.
 func (f caseFilter) Orders() []store.TaskOrder {
 	if f.Figures {
 		return caseOrders
@@ -56,7 +55,7 @@ func (f caseFilter) Orders() []store.TaskOrder {
 	return ownOrders
 }
 
-// Leasts returns the minimum shares to choose from, or nil if the visitor may not filter by share.
+// Leasts returns the selectable minimum shares, or nil if the visitor may not filter by share.
 func (f caseFilter) Leasts() []int {
 	if f.Figures {
 		return caseLeasts
@@ -82,7 +81,7 @@ func caseFilterOf(q url.Values, v *Visitor) caseFilter {
 	if f.Least < 0 || f.Least > 100 {
 		f.Least = 0
 	}
-	f.From, _ = strconv.Atoi(q.Get("from")) // an unparsable value starts at the first
+	f.From, _ = strconv.Atoi(q.Get("from")) // an unparsable value starts at the first row
 	f.From = max(f.From, 0)
 	if !slices.Contains(f.Orders(), f.Order) {
 		f.Order = ""
@@ -96,7 +95,7 @@ func caseFilterOf(q url.Values, v *Visitor) caseFilter {
 	return f
 }
 
-// narrow restricts a filter to the tasks that f shows to the visitor.
+// narrow restricts a filter to the tasks that f selects for the visitor.
 func (f caseFilter) narrow(t *store.TaskFilter, v *Visitor) {
 	t.Query, t.Within, t.Heads, t.Least = f.Query, f.In, f.Grouped(), float64(f.Least)/100
 	if f.Mine {
@@ -112,7 +111,7 @@ func (f caseFilter) narrow(t *store.TaskFilter, v *Visitor) {
 	}
 }
 
-// Path returns the address of the list that f shows, starting at an index.
+// Path returns the address of the list selected by f, starting at an index.
 func (f caseFilter) Path(from int) string {
 	q := url.Values{}
 	if f.Order != "" {
@@ -142,7 +141,7 @@ func (f caseFilter) Path(from int) string {
 	return "/checks?" + q.Encode()
 }
 
-// Links returns the links to the views. Views of the review are for visitors who see everyone's checks.
+// Links returns the links to the views. Only visitors who may see everyone's checks get the review views.
 func (f caseFilter) Links(reviewer bool) (out []caseLink) {
 	for _, view := range caseViews {
 		if !reviewer && slices.Contains([]string{"new", "review", "decided", "signed"}, view) {
@@ -155,7 +154,7 @@ func (f caseFilter) Links(reviewer bool) (out []caseLink) {
 	return out
 }
 
-// reviewers returns the accounts that review checks, to which checks in the list can be assigned.
+// reviewers returns the accounts to which checks can be assigned for review.
 func (w *Web) reviewers(ctx context.Context) (out []string, err error) {
 	all, err := w.o.Store.People.Accounts(ctx)
 	for _, a := range all {
@@ -166,7 +165,7 @@ func (w *Web) reviewers(ctx context.Context) (out []string, err error) {
 	return out, err
 }
 
-// changeCases assigns the selected checks to someone, or sets the day when their decision is due: it changes all of them, or none if one
+// changeCases assigns the selected checks to a reviewer or sets the due date of their decisions. It changes all of them, or none if one
 // does not exist.
 func (w reportPages) changeCases(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	err := pages.ParseForm(rw, r)
@@ -209,7 +208,7 @@ func (w reportPages) changeCases(rw http.ResponseWriter, r *http.Request, v *Vis
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// caseNote returns the fields that a form sets: the reviewer, or the due date.
+// caseNote returns the fields that a form sets: either the reviewer or the due date.
 func (w reportPages) caseNote(ctx context.Context, v *Visitor, f url.Values) (store.Review, error) {
 	n := store.Review{At: w.o.Now(), By: v.Name}
 	switch f.Get("action") {
@@ -235,7 +234,7 @@ func (w reportPages) caseNote(ctx context.Context, v *Visitor, f url.Values) (st
 	return n, err
 }
 
-// AddingRule says when the submission of a case is added to a library, so that later submissions are compared with it.
+// AddingRule states when the submission of a case is added to a library, so that later submissions are compared with it.
 type AddingRule string
 
 // The rules for adding submissions.
@@ -245,23 +244,22 @@ const (
 	AddAfterVerdict AddingRule = "verdict" // after every verdict, and when an officer requests it
 )
 
-// Adding is the site's rule, with the library to which submissions are added unless another library is named. The library is created when
-// the first submission is added.
+// Adding is the site's rule, with the default library for added submissions. The library is created when the first submission is added.
 type Adding struct {
 	Rule    AddingRule
 	Library concordat.LibraryID
 }
 
-// allowed reports whether a submission may be added.
+// allowed reports whether submissions may be added.
 func (a Adding) allowed() bool { return a.Rule == AddOnRequest || a.Rule == AddAfterVerdict }
 
-// addedCase records, in a review, the library to which the submission of a case was added.
+// addedCase is a review entry that records the library to which a case's submission was added.
 type addedCase struct {
-	Library concordat.LibraryID `json:"library"`        // empty: it is in no library
+	Library concordat.LibraryID `json:"library"`        // empty if it is in no library
 	Task    concordat.TaskID    `json:"task,omitempty"` // task that adds it
 }
 
-// CaseState is the state of adding the submission of a case to a library.
+// CaseState is the state of adding a case's submission to a library.
 type CaseState string
 
 // The states of an addition.
@@ -272,20 +270,20 @@ const (
 	CaseFailed  CaseState = "failed"
 )
 
-// CaseLibrary says which library has the submission of a case.
+// CaseLibrary describes the library that contains the submission of a case.
 type CaseLibrary struct {
 	State    CaseState
-	Library  concordat.LibraryID // empty: none
+	Library  concordat.LibraryID // empty for none
 	Title    string              // title of the library
 	Document concordat.DocumentID
 	Cause    store.Cause // why the addition failed
 	// MayAdd reports whether the submission may be added: the site's rule allows it, and the text is kept.
 	MayAdd bool
-	// Choices are the libraries to which the submission may be added, starting with the default.
+	// Choices are the libraries to which the submission may be added, the default first.
 	Choices []store.Library
 }
 
-// caseOrigin returns the check with which a case began: t itself, unless it repeats another one.
+// caseOrigin returns the check with which a case began: t itself unless it is a recheck.
 func (w *Web) caseOrigin(ctx context.Context, t store.Task) (concordat.TaskID, error) {
 	var j site.Job
 	if len(t.Request) > 0 {
@@ -306,7 +304,7 @@ func (w *Web) caseOrigin(ctx context.Context, t store.Task) (concordat.TaskID, e
 	return batch.TaskOf(id, member, 1), nil
 }
 
-// CaseLibrary returns the library that has the submission of a case, whichever of its checks t is.
+// CaseLibrary returns the library that contains a case's submission; t can be any check of the case.
 func (w *Web) CaseLibrary(ctx context.Context, t store.Task, now *Review) (CaseLibrary, error) {
 	out := CaseLibrary{State: CaseOut}
 	origin, err := w.caseOrigin(ctx, t)
@@ -322,7 +320,7 @@ func (w *Web) CaseLibrary(ctx context.Context, t store.Task, now *Review) (CaseL
 	for _, l := range all {
 		titles[l.ID] = l.Title
 	}
-	if _, there := titles[now.Added.Library]; there { // otherwise the library is deleted, or there is none
+	if _, there := titles[now.Added.Library]; there { // otherwise there is no library, or it was deleted
 		if err := w.caseProgress(ctx, now.Added, &out); err != nil {
 			return out, err
 		}
@@ -402,7 +400,7 @@ func (w reportPages) AddCase(ctx context.Context, v *Visitor, t store.Task, lib 
 	return w.enqueueCase(ctx, v, t, lib, func(*store.DB) error { return nil })
 }
 
-// enqueueCase queues a task that adds the submission of a case to a library. also runs first, in the task's transaction.
+// enqueueCase queues a task that adds the submission of a case to a library, after running also in the same transaction.
 func (w reportPages) enqueueCase(ctx context.Context, v *Visitor, t store.Task, lib concordat.LibraryID, also func(*store.DB) error) error {
 	origin, err := w.caseOrigin(ctx, t)
 	if err != nil {
@@ -435,7 +433,7 @@ func (w reportPages) enqueueCase(ctx context.Context, v *Visitor, t store.Task, 
 	return err
 }
 
-// noteCase records in which library the submission of a case is, with an audit entry.
+// noteCase records the library that contains a case's submission, with an audit entry.
 func (w reportPages) noteCase(ctx context.Context, tx *store.DB, v *Visitor, id concordat.TaskID, in addedCase, action string,
 	detail map[string]any) error {
 	data, err := json.Marshal(in)
@@ -449,7 +447,7 @@ func (w reportPages) noteCase(ctx context.Context, tx *store.DB, v *Visitor, id 
 	return tx.Audit.Note(ctx, v.Name, action, detail)
 }
 
-// removedCase is the reason in the receipt of a document that was removed on the page of its case.
+// removedCase is the reason stated in the receipt when a document is removed on its case's page.
 const removedCase = "removed from the library at its case"
 
 // RemoveCase removes the submission of a case from the library to which it was added.
@@ -479,7 +477,7 @@ func (w reportPages) RemoveCase(ctx context.Context, v *Visitor, t store.Task) e
 	})
 }
 
-// cancelCase cancels a waiting addition. It refuses a running one, whose document may already be there.
+// cancelCase cancels a waiting addition. It does not cancel a running addition, since the document may already be in the library.
 func (w reportPages) cancelCase(ctx context.Context, v *Visitor, added addedCase, document concordat.DocumentID) error {
 	running := message.Conflict("case.running")
 	t, err := w.o.Store.Checks.Task(ctx, added.Task)
@@ -492,14 +490,14 @@ func (w reportPages) cancelCase(ctx context.Context, v *Visitor, added addedCase
 	if err != nil {
 		return err
 	}
-	// A worker may have claimed the task in the meantime.
+	// A worker may claim the task at the same time.
 	if t, err = w.o.Store.Checks.Task(ctx, added.Task); err == nil && t.Attempts > 0 {
 		return running
 	}
 	return err
 }
 
-// changeLibrary adds the submission of a case to a library, or removes it.
+// changeLibrary adds the submission of a case to a library or removes it.
 func (w reportPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, _, err := w.reviewForm(rw, r, v)
 	if err == nil && !HasReport(t) {

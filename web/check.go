@@ -18,8 +18,8 @@ import (
 	"concordat/web/pages/settings"
 )
 
-// purposesOf returns the purposes for which partners open libraries, each once, in order. any reports whether
-// some are open for every purpose.
+// purposesOf returns the purposes for which partners open libraries, sorted and without duplicates. any reports whether some libraries
+// are open for every purpose.
 func purposesOf(ps []Partner) (all []string, any bool) {
 	for _, p := range ps {
 		for _, l := range p.Libraries {
@@ -37,7 +37,7 @@ func purposesOf(ps []Partner) (all []string, any bool) {
 	return all, any
 }
 
-// anyPurpose stands for every purpose in the purposes for which a library is open.
+// anyPurpose represents all purposes in a library's list of purposes.
 const anyPurpose = "*"
 
 // opensFor reports whether a library of a partner is open for a purpose.
@@ -45,8 +45,8 @@ func opensFor(l concordat.OpenLibrary, purpose string) bool {
 	return len(l.Purposes) == 0 || slices.Contains(l.Purposes, anyPurpose) || slices.Contains(l.Purposes, purpose)
 }
 
-// checkPurpose refuses a purpose for which a partner opens none of the selected libraries, since the partner would report that only at the
-// end of the check. It skips partners that have not disclosed their libraries yet.
+// checkPurpose rejects a purpose for which no selected library of a partner is open. The partner would report this only at the end of the
+// check. It skips partners that have not disclosed their libraries yet.
 func checkPurpose(purpose string, asked []Partner) error {
 	for _, p := range asked {
 		if len(p.Libraries) == 0 || slices.ContainsFunc(p.Libraries, func(l concordat.OpenLibrary) bool { return opensFor(l, purpose) }) {
@@ -63,28 +63,28 @@ type newCheck struct {
 	Templates []string
 	Partners  []Partner
 	Problem   string
-	Faults    []fault // faults of the files, none of which was accepted
+	Faults    []fault // reasons why the files were rejected; none was accepted
 	MaxMiB    int64
 	MaxFiles  int
-	Batch     string // common name of files that are submitted together but one by one
+	Batch     string // common name of files that are submitted together, one request each
 	Rules     report.Rules
-	MayRule   bool // the visitor may set the rules
+	MayRule   bool // the visitor may choose the rules
 	Levels    []concordat.Show
 	Forwards  []string
-	Deadlines []int             // seconds
+	Deadlines []int             // in seconds
 	Purposes  []string          // purposes for which partners open libraries
 	AnyOther  bool              // some of them are open for every other purpose too
 	NoStore   bool              // the site's policy is to keep nothing
-	Meaning   *settings.Meaning // how rewritten text is found; nil: it is not known
-	// Administers reports whether the visitor may change that.
+	Meaning   *settings.Meaning // how rewritten text is found; nil if unknown
+	// Administers reports whether the visitor may change how rewritten text is found.
 	Administers bool
 	Detail      string // details of the problem
-	DetailIn    string // language of Detail, if it is not the page's
-	// Sent contains the values of a rejected form, which are shown again; nil: the form is new.
+	DetailIn    string // language of Detail, if it differs from the page's
+	// Sent contains the values of a rejected form, to show them again. It is nil for a new form.
 	Sent url.Values
 }
 
-// Field returns the value of a field: the value that was sent before or, without one, first.
+// Field returns the value sent in a field or, in a new form, first.
 func (n newCheck) Field(name, first string) string {
 	if n.Sent == nil {
 		return first
@@ -92,15 +92,15 @@ func (n newCheck) Field(name, first string) string {
 	return n.Sent.Get(name)
 }
 
-// RuleFields returns fields with the rules of the site, or with those that were sent before.
+// RuleFields returns fields with the rules that were sent or, in a new form, the site's rules.
 func (n newCheck) RuleFields() []ruleField { return ruleFields(n.Rules, n.Sent, nil) }
 
-// Chosen reports whether a box or an option of a field was chosen before.
+// Chosen reports whether a checkbox or option was selected when the form was sent.
 func (n newCheck) Chosen(name string, value any) bool {
 	return slices.Contains(n.Sent[name], fmt.Sprint(value))
 }
 
-// On reports whether a box is ticked, as it was sent before or, in a new form, as it is initially.
+// On reports whether a checkbox is ticked: as sent or, in a new form, its initial state.
 func (n newCheck) On(name string, first bool) bool {
 	if n.Sent == nil {
 		return first
@@ -108,15 +108,15 @@ func (n newCheck) On(name string, first bool) bool {
 	return n.Sent.Has(name)
 }
 
-// refused is a form that was not accepted.
+// refused describes a rejected form.
 type refused struct {
 	problem string // key of the message about the problem
-	err     error  // details, if the problem is with the input
+	err     error  // details, if the input is at fault
 	faults  []fault
 	sent    url.Values
 }
 
-// tell adds to the form a description of what was wrong with it.
+// tell adds an explanation of the rejection to the form.
 func (n *newCheck) tell(r refused, l message.Language) {
 	n.Problem, n.Faults, n.Sent = r.problem, r.faults, r.sent
 	if r.err != nil {
@@ -125,17 +125,17 @@ func (n *newCheck) tell(r refused, l message.Language) {
 	}
 }
 
-// fault is a file that was not accepted, and why.
+// fault is a rejected file with the reason.
 type fault struct {
 	Name  string
 	Cause store.Cause
 }
 
-// Values to choose from when partners are asked.
+// These are the options offered when partners are asked.
 var (
 	askLevels   = []concordat.Show{concordat.ShowMetadata, concordat.ShowCounts, concordat.ShowExists}
 	askForwards = []string{site.ForwardUnmatched, site.ForwardAll, site.ForwardNone}
-	// askDeadlines are the deadlines to choose from, in seconds; any whole number up to MaxDeadline is accepted.
+	// askDeadlines are the selectable deadlines in seconds; any whole number up to MaxDeadline is accepted.
 	askDeadlines = []int{60, 15, 300, 900}
 )
 
@@ -165,7 +165,7 @@ func (w checkPages) showNew(rw http.ResponseWriter, r *http.Request, v *Visitor,
 	w.Show(rw, r, v, code, "new", "title.new", p)
 }
 
-// CleanName returns the last part of a file's name without characters that could do harm where it is shown.
+// CleanName returns the last element of a file name without characters that could do harm when displayed.
 func CleanName(name string) string {
 	name = path.Base("/" + strings.ReplaceAll(strings.ToValidUTF8(name, "\ufffd"), `\`, "/"))
 	name = pages.Visible(strings.Map(func(r rune) rune {

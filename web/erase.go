@@ -17,7 +17,7 @@ import (
 	"concordat/web/pages"
 )
 
-// eraseRoutes adds the pages for permanent deletion and for the deletions so far.
+// eraseRoutes adds the pages for permanent deletion and the list of past deletions.
 func (w adminPages) eraseRoutes() {
 	w.AddPage("POST /checks/{id}/delete", pages.Officers, w.eraseCheck)
 	w.AddPage("POST /batches/{id}/delete", pages.Officers, w.eraseBatch)
@@ -42,7 +42,7 @@ type deletionsPage struct {
 }
 
 func (w adminPages) deletionsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an unparsable value starts at the newest
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an unparsable value starts at the newest deletion
 	p := deletionsPage{MayDelete: v.Role == store.RoleAdministrator && w.o.Eraser != nil}
 	rows, err := w.o.Store.Retention.Erasures(r.Context(), before, deletionsOnPage)
 	for _, e := range rows {
@@ -85,7 +85,7 @@ func (w adminPages) receiptFile(rw http.ResponseWriter, r *http.Request, v *Visi
 	_, _ = rw.Write(e.Receipt) // an error means that the browser has disconnected
 }
 
-// eraseCheck permanently deletes a check with its report.
+// eraseCheck permanently deletes a check and its report.
 func (w adminPages) eraseCheck(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	var receipt *retain.Receipt
 	t, err := w.task(r, v)
@@ -102,9 +102,9 @@ func (w adminPages) eraseCheck(rw http.ResponseWriter, r *http.Request, v *Visit
 	http.Redirect(rw, r, "/checks?deleted="+url.QueryEscape(receipt.ID), http.StatusSeeOther)
 }
 
-// deletedNow is the deletion that the address of a list names, as shown to the visitor who has just requested it.
+// deletedNow describes the deletion identified in a list's address to the visitor who has just requested it.
 type deletedNow struct {
-	ID    string // id of its receipt; empty: the visitor has not just deleted anything
+	ID    string // ID of its receipt; empty if the visitor has not just deleted anything
 	State store.ErasureState
 	// MayOpen reports whether the visitor may open the receipt.
 	MayOpen bool
@@ -117,7 +117,7 @@ func justDeleted(r *http.Request, w *Web, v *Visitor) (d deletedNow, err error) 
 	}
 	e, err := w.o.Store.Retention.Erasure(r.Context(), id)
 	if errors.Is(err, concordat.ErrNotFound) || err == nil && e.Actor != v.Name {
-		return d, nil // an address proves nothing by itself
+		return d, nil // an address alone proves nothing
 	}
 	return deletedNow{ID: e.ID, State: e.State, MayOpen: slices.Contains(pages.Overseers, v.Role)}, err
 }
@@ -138,7 +138,7 @@ func (w adminPages) batchAtWork(ctx context.Context, task concordat.TaskID) (str
 	return id, nil
 }
 
-// restBatch ensures that no process works on a batch that is to be deleted.
+// restBatch ensures that no process is working on a batch before it is deleted.
 func (w adminPages) restBatch(ctx context.Context, v *Visitor, id string) error {
 	b, err := w.Batches.VisibleBatch(ctx, v, id)
 	if err == nil && !Ended(b.State) {
@@ -150,7 +150,7 @@ func (w adminPages) restBatch(ctx context.Context, v *Visitor, id string) error 
 	return w.o.Batches.Await(ctx, id)
 }
 
-// eraseBatch permanently deletes a batch with the checks of its documents.
+// eraseBatch permanently deletes a batch and the checks of its documents.
 func (w adminPages) eraseBatch(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	var receipt *retain.Receipt
 	b, err := w.Batches.VisibleBatch(r.Context(), v, r.PathValue("id"))
@@ -184,10 +184,11 @@ func (w adminPages) eraseDocument(rw http.ResponseWriter, r *http.Request, v *Vi
 	http.Redirect(rw, r, "/deletions", http.StatusSeeOther)
 }
 
-// errNoEraser is returned on a site with pages that do not delete.
+// errNoEraser is returned on a site whose pages cannot delete.
 var errNoEraser = fmt.Errorf("deletion: %w: not here", concordat.ErrUnavailable)
 
-// eraseSome deletes documents of a library for an officer. Queries no longer find them; their bytes are removed soon.
+// eraseSome deletes documents of a library on behalf of an officer. Queries stop finding them immediately; their bytes are removed soon
+// afterwards.
 func (w adminPages) eraseSome(ctx context.Context, v *Visitor, reason string, lib concordat.LibraryID,
 	ids ...concordat.DocumentID) error {
 	if w.o.Eraser == nil {
@@ -204,7 +205,7 @@ func (w adminPages) eraseSome(ctx context.Context, v *Visitor, reason string, li
 	return err
 }
 
-// Erase deletes data for an authorised visitor: an officer may delete checks, an administrator documents.
+// Erase deletes data on behalf of an authorised visitor: officers can delete checks, and administrators can delete documents.
 func (w adminPages) Erase(ctx context.Context, v *Visitor, reason string, t retain.Target,
 	notes ...store.AuditNote) (*retain.Receipt, error) {
 	switch {
@@ -243,7 +244,7 @@ func (w adminPages) Erase(ctx context.Context, v *Visitor, reason string, t reta
 		w.cache.drop(id)
 	}
 	if errors.Is(err, concordat.ErrUnavailable) && r != nil && !r.Deleted.IsZero() {
-		return r, nil // no query finds it; a machine that is away removes the bytes when it is back, and the receipt then says so
+		return r, nil // queries no longer find it; an absent machine removes the bytes when it returns, and the receipt then records this
 	}
 	return r, err
 }

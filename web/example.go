@@ -18,25 +18,25 @@ import (
 )
 
 // examplePages offers a library and a thesis that copies from it, so that visitors can see a first report without documents of their own.
-// They are added together and deleted together.
+// The two are added and deleted together.
 type examplePages struct{ web *Web }
 
 const (
-	// exampleLibrary is the library that the example is added to.
+	// exampleLibrary is the ID of the example library.
 	exampleLibrary concordat.LibraryID = "example"
-	// exampleBatch names the checks of the example.
+	// exampleBatch is the batch name of the example's checks.
 	exampleBatch = "example"
-	// exampleReason is the reason in the receipts of its deletion.
+	// exampleReason is the reason stated in the receipts when the example is deleted.
 	exampleReason = "the example was removed"
 )
 
-// exampleState describes what the visitor may do about the example.
+// exampleState describes what the visitor may do with the example.
 type exampleState struct {
-	Offered bool // an administrator may add it
-	There   bool // it has been added, and an administrator may remove it
+	Offered bool // the visitor may add it
+	There   bool // it has been added, and the visitor may remove it
 }
 
-// State returns what the list of checks shows about the example; empty: there is no check.
+// State returns the example's state for the list of checks; empty is true if there are no checks.
 func (e examplePages) State(ctx context.Context, v *Visitor, empty bool) (out exampleState, err error) {
 	if v.Role != store.RoleAdministrator || e.web.o.Example == nil || e.web.o.AddFile == nil || e.web.o.Eraser == nil {
 		return out, nil
@@ -54,7 +54,7 @@ func (e examplePages) State(ctx context.Context, v *Visitor, empty bool) (out ex
 func (e examplePages) change(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	err := pages.ParseForm(rw, r)
 	to := "/checks"
-	ctx := context.WithoutCancel(r.Context()) // half an example is useless to a visitor who leaves the page
+	ctx := context.WithoutCancel(r.Context()) // finish even if the visitor leaves the page, since half an example is useless
 	switch {
 	case err != nil:
 	case r.PostForm.Get("action") == "remove":
@@ -120,7 +120,8 @@ func (e examplePages) add(ctx context.Context, v *Visitor) (concordat.TaskID, er
 	return ids[0], nil
 }
 
-// addFile adds a file of the example. In a text, the first line is the title; in a table, each row is a document with name, title and text.
+// addFile adds a file of the example. The first line of a text file is its title; each row of a table is a document with name, title and
+// text.
 func (e examplePages) addFile(ctx context.Context, name string, content []byte) error {
 	one := func(f AddedFile, text string) error {
 		docs, err := e.web.o.AddFile(ctx, exampleLibrary, f, strings.NewReader(text))
@@ -153,7 +154,7 @@ func (e examplePages) addFile(ctx context.Context, name string, content []byte) 
 	return one(f, string(content))
 }
 
-// remove deletes the library and its checks, with receipts.
+// remove deletes the library and its checks and issues receipts.
 func (e examplePages) remove(ctx context.Context, v *Visitor) error {
 	l, err := e.web.o.Store.Catalogue.Library(ctx, exampleLibrary)
 	if err != nil {

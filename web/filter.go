@@ -15,15 +15,15 @@ import (
 	"concordat/web/message"
 )
 
-// sourceOrders are the ways in which the sources of a report can be sorted.
+// sourceOrders are the sort orders of a report's sources.
 var sourceOrders = []string{"share", "date", "library", "title"}
 
-// sourceFilter says which sources of a report are listed, and how.
+// sourceFilter selects and sorts the sources of a report.
 type sourceFilter struct {
 	Query string
 	Order string // one of sourceOrders
-	Small bool   // sources under one percent are left out
-	Rest  bool   // list the sources that are folded away instead of the others; a query searches all
+	Small bool   // omit sources under one per cent
+	Rest  bool   // list the collapsed sources instead of the others; a query searches all
 }
 
 func sourceFilterOf(q url.Values) sourceFilter {
@@ -79,7 +79,7 @@ func (f sourceFilter) list(r *report.Report) []int {
 	return out
 }
 
-// datesOf returns the dates of those sources that have one.
+// datesOf returns the known dates of the sources.
 func datesOf(r *report.Report) map[concordat.Ref]concordat.Date {
 	out := map[concordat.Ref]concordat.Date{}
 	for _, e := range r.Evidence {
@@ -92,16 +92,16 @@ func datesOf(r *report.Report) map[concordat.Ref]concordat.Date {
 	return out
 }
 
-// sourceList is a part of a report's sources in the form in which a page lists them.
+// sourceList is the part of a report's sources that a page lists.
 type sourceList struct {
 	Task   concordat.TaskID
 	Filter sourceFilter
 	Items  template.HTML
-	Next   int    // index of the first source on the next page; 0: there is none
-	Words  string // words of the line under which they are folded
+	Next   int    // index of the first source on the next page; 0 on the last page
+	Words  string // caption of the collapsed list
 }
 
-// page returns the sources that the filter lists, starting at an index.
+// page returns the sources that match the filter, starting at an index.
 func (f sourceFilter) page(got *reading, from int, l html.Links) sourceList {
 	out := sourceList{Task: got.Report.Task, Filter: f}
 	all := f.list(got.Report)
@@ -115,7 +115,7 @@ func (f sourceFilter) page(got *reading, from int, l html.Links) sourceList {
 	return out
 }
 
-// rest returns the sources that are folded away below those that the filter lists. Its Words are empty if there are none.
+// rest returns the collapsed sources, which are listed below the others. Its Words are empty if there are no collapsed sources.
 func (f sourceFilter) rest(got *reading, l html.Links) sourceList {
 	if f.Rest || f.Query != "" {
 		return sourceList{}
@@ -128,7 +128,7 @@ func (f sourceFilter) rest(got *reading, l html.Links) sourceList {
 	return out
 }
 
-// The parameters of an address for a filter of leads.
+// The address parameters of a lead filter.
 const (
 	leadKind      = "lead-kind"
 	leadLanguages = "lead-languages"
@@ -136,10 +136,10 @@ const (
 	leadState     = "lead-state"
 )
 
-// leadNames are the names of a filter of leads in addresses and forms, in the order in which pages show them.
+// leadNames are the parameter names of a lead filter in addresses and forms, in display order.
 var leadNames = []string{leadState, leadKind, leadLanguages, leadLikely}
 
-// leadFilterOf reads a filter of leads; unparsable values filter nothing.
+// leadFilterOf parses a lead filter and ignores unparsable values.
 func leadFilterOf(q url.Values) (f report.LeadFilter) {
 	if k := report.LeadKind(q.Get(leadKind)); slices.Contains(report.LeadKinds(), k) {
 		f.Kind = k
@@ -156,7 +156,7 @@ func leadFilterOf(q url.Values) (f report.LeadFilter) {
 	return f
 }
 
-// maxLanguagePair is the maximum length of the languages in an address, in bytes.
+// maxLanguagePair is the maximum length of a language pair in an address, in bytes.
 const maxLanguagePair = 20
 
 // leadQuery is the inverse of leadFilterOf.
@@ -176,25 +176,25 @@ func leadQuery(f report.LeadFilter) url.Values {
 	return q
 }
 
-// leadBar offers the filters of leads as links, with the number of leads that each leaves.
+// leadBar offers lead filters as links, each with the number of leads that would remain.
 type leadBar struct {
 	Facets     []leadFacet
 	Shown, All int
 	Filtered   bool
 	Clear      string // address of the page without filters
-	Chosen     string // the filters in words
+	Chosen     string // description of the active filters
 }
 
-// leadFacet is one property by which leads can be filtered.
+// leadFacet is a property by which leads can be filtered.
 type leadFacet struct {
 	Name    string
 	Options []leadOption
 }
 
-// leadOption is one value of a facet. Its link selects it, or removes it.
+// leadOption is one value of a facet. Its link selects the value, or deselects it if it is active.
 type leadOption struct {
 	Label string
-	Count int // number of leads that it leaves, together with the other filters
+	Count int // number of leads that match this value and the other filters
 	On    bool
 	URL   string
 }
@@ -205,7 +205,7 @@ type filterable struct {
 	State report.LeadState
 }
 
-// newLeadBar offers filters of all leads at an address and keeps the address's other parameters. It does not offer filters that would leave
+// newLeadBar returns filters for all leads at an address and preserves the address's other parameters. It omits filters that would leave
 // all leads or none.
 func newLeadBar(l message.Language, all []filterable, f report.LeadFilter, at *url.URL) *leadBar {
 	b := &leadBar{All: len(all), Filtered: f != report.LeadFilter{}}
@@ -222,7 +222,7 @@ func newLeadBar(l message.Language, all []filterable, f report.LeadFilter, at *u
 		for _, name := range leadNames {
 			q.Del(name)
 		}
-		q.Del("changed") // a message about an action is shown once
+		q.Del("changed") // a message about an action is shown only once
 		for name, values := range leadQuery(f) {
 			q[name] = values
 		}
@@ -256,7 +256,7 @@ func newLeadBar(l message.Language, all []filterable, f report.LeadFilter, at *u
 		func(v string) report.LeadFilter { g := f; g.Languages = v; return g })
 	facet("likelihood", leadQuery(report.LeadFilter{Least: f.Least}).Get(leadLikely), likelihoods(),
 		func(v string) string { return l.Say("leads.likely", v) },
-		func(v string) report.LeadFilter { g := f; g.Least, _ = strconv.ParseFloat(v, 64); return g }) // none: any
+		func(v string) report.LeadFilter { g := f; g.Least, _ = strconv.ParseFloat(v, 64); return g }) // no value means any
 	b.Chosen = strings.Join(l.Report().LeadFilterWords(f), l.Report().Say(", "))
 	return b
 }
@@ -269,7 +269,7 @@ func texts[T ~string](all []T) (out []string) {
 	return out
 }
 
-// pairsOf returns the language pairs of leads, and a requested one, in order.
+// pairsOf returns the sorted language pairs of leads, including the requested pair.
 func pairsOf(all []filterable, asked string) (out []string) {
 	for _, x := range all {
 		out = append(out, report.LanguagePair(x.Languages))
@@ -288,7 +288,7 @@ func likelihoods() (out []string) {
 	return out
 }
 
-// filterLeads reads the filter of leads from the address of the page or of a part of it.
+// filterLeads reads the lead filter from the address of the page or of part of it.
 func (w reportPages) filterLeads(r *http.Request, p *checkPage) {
 	if len(p.Report.Leads) == 0 {
 		return
@@ -303,8 +303,8 @@ func (w reportPages) filterLeads(r *http.Request, p *checkPage) {
 	p.LeadBar = newLeadBar(message.LanguageOf(r), all, p.LeadFilter, &at)
 }
 
-// ShowsLead reports whether a lead passes the filter of the request.
+// ShowsLead reports whether a lead matches the filter of the request.
 func (p *checkPage) ShowsLead(l report.RuledLead) bool { return p.LeadFilter.Has(l.Lead, l.State) }
 
-// LeadQuery returns the filter of leads as part of an address.
+// LeadQuery returns the lead filter as part of an address.
 func (p *checkPage) LeadQuery() template.URL { return template.URL(leadQuery(p.LeadFilter).Encode()) }

@@ -13,8 +13,8 @@ import (
 	"concordat/web/bounds"
 )
 
-// guard answers with status 500 if the handling of a request panics, with a problem below the prefix of the API and with a page elsewhere,
-// and logs the panic once, with its stack. If an answer has begun, guard cuts it short, so that it is not mistaken for a complete one.
+// guard recovers from a panic in a request handler, logs it once with its stack, and answers with status 500: with a problem under the
+// API's prefix and with a page elsewhere. If the answer has begun, guard breaks it off so that it is not mistaken for a complete one.
 func (w *Web) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		t := &begunWriter{ResponseWriter: rw}
@@ -24,7 +24,7 @@ func (w *Web) guard(next http.Handler) http.Handler {
 				return
 			}
 			if err, ok := v.(error); ok && (errors.Is(err, http.ErrAbortHandler) || errors.As(err, new(*net.OpError))) {
-				panic(http.ErrAbortHandler) // the caller is gone, or was disconnected on purpose
+				panic(http.ErrAbortHandler) // the caller disconnected, or was disconnected on purpose
 			}
 			w.o.Logger.Error("panic", "route", w.Route(r), "value", bounds.Cut(fmt.Sprint(v), bounds.MaxEcho), "stack", string(debug.Stack()))
 			if w.o.Panicked != nil {
@@ -49,7 +49,7 @@ func (w *Web) answerFault(rw http.ResponseWriter, r *http.Request) {
 	w.Show(rw, r, nil, http.StatusInternalServerError, "error", "title.error", errorPage{Title: "title.error", Key: "error.fault"})
 }
 
-// begunWriter remembers whether an answer has begun. http.ResponseController finds the writer below it.
+// begunWriter records whether an answer has begun. http.ResponseController finds the writer below it.
 type begunWriter struct {
 	http.ResponseWriter
 	begun bool
@@ -65,7 +65,7 @@ func (b *begunWriter) Write(p []byte) (int, error) {
 	return b.ResponseWriter.Write(p)
 }
 
-// Unwrap lets http.ResponseController reach the writer below.
+// Unwrap lets http.ResponseController find the writer below.
 func (b *begunWriter) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
 // APIPrefix is the prefix of the API's paths.

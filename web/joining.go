@@ -16,20 +16,20 @@ import (
 	"concordat/web/pages"
 )
 
-// Joining makes a site a partner of others, for the pages of administration. by is the account that acts. An error with a method Why is one
-// that an administrator can fix; it is shown in the administrator's language. The functions are safe for concurrent use.
+// Joining connects the site with partners for the pages of administration. by is the acting account. An error with a method Why is one
+// that an administrator can fix; the page shows it in the administrator's language. The functions are safe for concurrent use.
 type Joining struct {
 	Standing func(ctx context.Context) (Standing, error)
 	// Cards returns the partners' own descriptions of themselves.
 	Cards func(ctx context.Context) (map[concordat.SiteID]PartnerCard, error)
-	// SetAddress sets the address at which partners reach this site, and starts to listen for partners if the site does not yet do so.
+	// SetAddress sets the address at which partners reach this site, and starts listening for partners if the site does not do so yet.
 	SetAddress func(ctx context.Context, by, address, listen string) error
 	Invite     func(ctx context.Context, by string, o InvitationOffer) (Invitation, error)
 	Redeem     func(ctx context.Context, by, invitation string) (concordat.SiteID, error)
-	// Confirm activates a partner if the given words are its six words.
+	// Confirm activates a partner if the given words match its six words.
 	Confirm func(ctx context.Context, by string, site concordat.SiteID, words string) error
 	Revoke  func(ctx context.Context, by string, site concordat.SiteID) error
-	// Reach tests the address of a partner, and Catalogue asks which libraries it opens.
+	// Reach tests a partner's address, and Catalogue asks which libraries the partner opens.
 	Reach     func(ctx context.Context, site concordat.SiteID) error
 	Catalogue func(ctx context.Context, site concordat.SiteID) error
 
@@ -40,32 +40,32 @@ type Joining struct {
 
 // Standing describes this site as partners see it.
 type Standing struct {
-	Site        concordat.SiteID // empty: the site has no keys
+	Site        concordat.SiteID // empty if the site has no keys
 	Addresses   []string         // addresses on its card
 	Listens     bool
-	Listen      string    // configured address at which it listens
-	Clustered   bool      // each machine reads its address from its configuration
-	Exported    time.Time // when the root key was written elsewhere; zero: never
+	Listen      string    // configured listening address
+	Clustered   bool      // each machine reads its address from its own configuration
+	Exported    time.Time // when the root key was exported; zero if never
 	WantsExport bool
 }
 
-// Reachable reports whether partners can reach the site, as far as the site knows.
+// Reachable reports whether, as far as the site knows, partners can reach it.
 func (s Standing) Reachable() bool { return s.Listens && len(s.Addresses) > 0 }
 
-// PartnerCard is a partner's own description of itself.
+// PartnerCard is a partner's description of itself.
 type PartnerCard struct {
 	Name      string
 	Addresses []string
 	Contact   string
 }
 
-// InvitationOffer says what an invitation opens.
+// InvitationOffer describes what an invitation opens.
 type InvitationOffer struct {
 	Note   string // the intended recipient
 	Grants []store.Grant
 }
 
-// Invitation is an invitation that was just made.
+// Invitation is a newly created invitation.
 type Invitation struct {
 	Text string
 	Ends time.Time
@@ -78,7 +78,7 @@ func (w adminPages) partnerRoutes() {
 	w.AddPage("POST /admin/partners/{site}", pages.Administrators, w.changePartner)
 }
 
-// joining returns the functions that join partners; it fails if the site has no such functions.
+// joining returns the functions for joining partners, or an error if the site has none.
 func (w *Web) joining() (*Joining, error) {
 	if w.o.Joining == nil {
 		return nil, pages.ErrNoProcess
@@ -86,13 +86,13 @@ func (w *Web) joining() (*Joining, error) {
 	return w.o.Joining, nil
 }
 
-// explained is an error that states its reason for an administrator.
+// explained is an error with a reason that is shown to administrators.
 type explained interface {
 	error
 	Why() string
 }
 
-// partnerProblem returns the message key for an error with a reason, and further details. The key is empty if the error has no reason.
+// partnerProblem returns the message key for an error with a reason, and details. The key is empty if the error has no reason.
 func partnerProblem(err error) (key, detail string) {
 	var e explained
 	if !errors.As(err, &e) {
@@ -105,7 +105,7 @@ func partnerProblem(err error) (key, detail string) {
 	return "partner.wrong." + e.Why(), detail
 }
 
-// unconfirmed returns how many partners wait for an administrator to compare the six words.
+// unconfirmed returns the number of partners whose six words an administrator has not compared yet.
 func (w *Web) unconfirmed(ctx context.Context, v *Visitor) int {
 	if v == nil || v.Role != store.RoleAdministrator {
 		return 0
@@ -123,13 +123,13 @@ func (w *Web) unconfirmed(ctx context.Context, v *Visitor) int {
 	return n
 }
 
-// namedMember is a site in a federation by its name.
+// namedMember is a member of a federation with its name.
 type namedMember struct {
 	Site concordat.SiteID
-	Name string // empty: this site
+	Name string // empty for this site
 }
 
-// namedFederation is a federation with the names of its members.
+// namedFederation is a federation with its members' names.
 type namedFederation struct {
 	Name    concordat.FederationID
 	Leader  namedMember
@@ -171,22 +171,22 @@ func (w adminPages) federations(ctx context.Context, own concordat.SiteID, rows 
 	return out, nil
 }
 
-// partnersPage is the list of partners with the guide for adding others.
+// partnersPage is the list of partners, with a guide for adding others.
 type partnersPage struct {
 	pages.Administration
 	Rows        []partnerRow
-	Standing    *Standing // nil: partners cannot be added on pages
+	Standing    *Standing // nil if partners cannot be added on pages
 	Federations []namedFederation
 	Open        []store.Invitation // invitations that can still be redeemed
 	Libraries   []store.Library
 	Levels      []concordat.Show
 
-	Made            *Invitation // invitation that was just made; shown once
+	Made            *Invitation // new invitation, shown only once
 	Problem, Detail string
-	Asked           url.Values // the rejected values, to be shown again
+	Asked           url.Values // rejected values, to be shown again
 }
 
-// Was returns the value that was sent in a field, or else the default.
+// Was returns the value that was sent in a field, or otherwise if there is none.
 func (p partnersPage) Was(name, otherwise string) string {
 	if p.Asked.Has(name) {
 		return p.Asked.Get(name)
@@ -236,7 +236,7 @@ func (w adminPages) showPartners(rw http.ResponseWriter, r *http.Request, v *Vis
 	w.Show(rw, r, v, code, "admin_partners", "title.admin", p)
 }
 
-// changePartners carries out a step of the guide.
+// changePartners performs a step of the guide.
 func (w adminPages) changePartners(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	j, err := w.joining()
 	if err == nil {
@@ -282,7 +282,7 @@ func (w adminPages) changePartners(rw http.ResponseWriter, r *http.Request, v *V
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// readOffer reads from a form what an invitation opens. The same rule applies to each library.
+// readOffer reads from a form what an invitation opens. One rule applies to all libraries.
 func readOffer(f url.Values) (InvitationOffer, error) {
 	o := InvitationOffer{Note: strings.TrimSpace(f.Get("note"))}
 	if len(o.Note) > maxNote {

@@ -15,11 +15,11 @@ import (
 	"concordat/store"
 )
 
-// knownTime is how long a browser stays known after a sign-in.
+// knownTime is how long a browser remains known after a sign-in.
 const knownTime = 90 * 24 * time.Hour
 
-// knownCookie returns the name of the cookie that shows that someone has signed in with this browser. It does not sign anyone in. It lets a
-// password from this browser be tried before those of strangers, and keeps strangers who guess from locking the account for this browser
+// knownCookie returns the name of the cookie that marks a browser in which someone has signed in. It does not sign anyone in. A password
+// from a known browser is tried before strangers' passwords, and strangers who guess passwords cannot lock the account for this browser
 // (OWASP, "Slow Down Online Guessing Attacks with Device Cookies").
 func (w *Web) knownCookie() string {
 	if w.o.Secure {
@@ -28,8 +28,9 @@ func (w *Web) knownCookie() string {
 	return "known"
 }
 
-// knownMark authenticates an account and a time with the account's password, so that it becomes invalid when the password changes. Its key
-// is the password's hash with a random salt, which does not otherwise leave the store, so the mark does not help in guessing the password.
+// knownMark computes a MAC of an account and a time. Its key depends on the account's password, so the mark becomes invalid when the
+// password changes. The key is derived from the salted hash of the password, which does not otherwise leave the store, so the mark does
+// not help to guess the password.
 func knownMark(a *store.Account, until int64) string {
 	key := sha256.Sum256([]byte("concordat known browser 1\x00" + a.Password))
 	mac := hmac.New(sha256.New, key[:])
@@ -37,7 +38,7 @@ func knownMark(a *store.Account, until int64) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// remember makes the browser known to an account that has a password.
+// remember marks the browser as known to an account that has a password.
 func (w *Web) remember(rw http.ResponseWriter, r *http.Request, account string) error {
 	a, err := w.o.Store.People.Account(r.Context(), account)
 	if err != nil || a.Password == "" {
@@ -49,7 +50,7 @@ func (w *Web) remember(rw http.ResponseWriter, r *http.Request, account string) 
 	return nil
 }
 
-// knownAs returns the mark that identifies the browser to the account; or "" if there is none.
+// knownAs returns the mark by which the account recognises the browser, or "" if there is none.
 func (w *Web) knownAs(ctx context.Context, r *http.Request, account string) (string, error) {
 	c, err := r.Cookie(w.knownCookie())
 	if err != nil {

@@ -21,56 +21,56 @@ import (
 	"concordat/web/pages"
 )
 
-// Layout is a run of pages of an original, with the places of passages on them.
+// Layout is a sequence of pages of an original, with the positions of passages on them.
 type Layout struct {
 	Pages  int   // number of pages of the original
-	Begins []int // page on which each span begins; 0: the span was not found with certainty and is not marked
+	Begins []int // page on which each span begins; 0 if it was not found with certainty and is therefore unmarked
 	Shown  []LaidOut
 }
 
-// LaidOut is one page without its picture.
+// LaidOut is a page without its image.
 type LaidOut struct {
 	Number        int
-	Width, Height float64 // size in points
+	Width, Height float64 // in points
 	Marks         []LaidOutMark
 }
 
-// LaidOutMark is a span, or a part of it, on a page.
+// LaidOutMark is a span, or part of it, on a page.
 type LaidOutMark struct {
 	Span   int // index of the span
 	Begins bool
-	Boxes  []Mark // one for each line, in order
+	Boxes  []Mark // one per line, in order
 }
 
-// leavesAtOnce is the number of pages of an original that one page shows.
+// leavesAtOnce is the number of original pages shown on one web page.
 const leavesAtOnce = 6
 
 // layoutPage is the submission in its original layout, for the template.
 type layoutPage struct {
 	Files    []laidOutFile
 	Sheet    template.HTML
-	Number   int // of the run of pages that is shown, from 1
+	Number   int // number of the web page, from 1
 	Runs     int
-	Original int      // pages of the original
-	Begins   string   // the run in which each passage begins, in order of number; 0: none
-	Unplaced []string // numbers of unmarked passages in this file, or of all if it is unknown which are in this file
-	Reason   string   // message key: why they are not marked
-	Problem  string   // message key: why no pages are shown; empty: they are
-	Missed   string   // the number of a passage that was not found
+	Original int      // number of pages of the original
+	Begins   string   // web page on which each passage begins, in order of number; 0 for none
+	Unplaced []string // numbers of unmarked passages in this file, or in the submission if their files are unknown
+	Reason   string   // message key explaining why they are not marked
+	Problem  string   // message key explaining why no pages are shown; empty if they are
+	Missed   string   // number of a requested passage that was not found
 
 	address string
-	begins  []int // run of each passage; 0: none
-	file    int   // number of the file, from 1; 0: there is only one
+	begins  []int // web page of each passage; 0 for none
+	file    int   // number of the file, from 1; 0 if there is only one
 }
 
 // laidOutFile is one of several files of a submission.
 type laidOutFile struct {
-	Number  int // from 1; 0: it has no pages
+	Number  int // from 1; 0 if the file has no pages
 	Name    string
 	Current bool
 }
 
-// Address returns the address of a run of pages, with a placeholder for its number if n is negative.
+// Address returns the address of web page n, or an address with a placeholder if n is negative.
 func (l *layoutPage) Address(n int) string {
 	number := "{n}"
 	if n >= 0 {
@@ -83,9 +83,9 @@ func (l *layoutPage) Address(n int) string {
 	return out
 }
 
-// mark returns the address of a passage's mark.
+// mark returns the address of the mark of passage i.
 func (l *layoutPage) mark(p *checkPage, i int) string {
-	if l.begins[i] == 0 { // it is in another file, or was not found
+	if l.begins[i] == 0 { // in another file, or not found
 		return cmp.Or(p.originalLink(i), "/checks/"+url.PathEscape(string(p.ID))+"/passages/"+p.Report.Number(i))
 	}
 	return l.Address(l.begins[i]) + "#m" + p.Report.Number(i)
@@ -147,7 +147,7 @@ func (w reportPages) layoutPage(rw http.ResponseWriter, r *http.Request, v *Visi
 	w.showReport(rw, r, v, p, got)
 }
 
-// layOut prepares the requested pages or, if k is not negative, those of the file with passage k.
+// layOut prepares the requested pages or, if k is not negative, the pages of the file that contains passage k.
 func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) error {
 	q := r.URL.Query()
 	l := &layoutPage{address: "/checks/" + string(p.ID) + "/pages", Number: 1, Runs: 1, begins: make([]int, len(p.Report.Evidence))}
@@ -157,7 +157,7 @@ func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) e
 		return nil
 	}
 	if n, err := strconv.Atoi(q.Get("page")); err == nil {
-		l.Number = max(n, 1) // an unparsable value starts at the first
+		l.Number = max(n, 1) // an unparsable value starts at the first page
 	}
 	at, err := fileAt(p.originals, q.Get("file"))
 	if err != nil {
@@ -181,7 +181,7 @@ func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) e
 		}
 	}
 	own := stretches(p.originals, rep)[at].own
-	spans := make([]concordat.Span, len(rep.Evidence)) // empty: it is not in this file
+	spans := make([]concordat.Span, len(rep.Evidence)) // empty for passages outside this file
 	for i, e := range rep.Evidence {
 		s := concordat.Span{Start: max(e.Span.Start, own.Start) - own.Start, End: min(e.Span.End, own.End) - own.Start}
 		if s.Start < s.End {
@@ -232,7 +232,7 @@ func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) e
 	return nil
 }
 
-// fileAt returns the index of the file with a number, or of the first file with pages if there is none.
+// fileAt returns the index of the file with the given number or, if there is none, of the first file with pages.
 func fileAt(parts []site.Part, number string) (int, error) {
 	if number == "" {
 		for i, p := range parts {
@@ -248,7 +248,8 @@ func fileAt(parts []site.Part, number string) (int, error) {
 	return n - 1, nil
 }
 
-// leafPicture sends the picture of a page. Following the number alone leads to the page with its neighbours.
+// leafPicture sends the image of a page. A browser that opens the address directly is redirected to the page that shows it with its
+// neighbours.
 func (w reportPages) leafPicture(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	name, picture := strings.CutSuffix(r.PathValue("n"), ".png")
 	n, err := strconv.Atoi(name)
@@ -291,14 +292,14 @@ func (w reportPages) leafPicture(rw http.ResponseWriter, r *http.Request, v *Vis
 	}
 }
 
-// noteOriginal records that someone looks at an original. It does so for each whole page, and at intervals for pictures.
+// noteOriginal records that someone viewed an original. It records each whole page, and images at intervals.
 func noteOriginal(ctx context.Context, w reportPages, v *Visitor, id concordat.TaskID, part bool) {
 	if !w.readsOn(id, "original "+v.Name) || !part {
 		w.Audit(ctx, v.Name, "original_read", map[string]any{"task": id})
 	}
 }
 
-// only returns the source with a letter if only its passages are marked, and otherwise nil.
+// only returns the source with the given letter if the page marks only that source's passages, and otherwise nil.
 func (p *checkPage) only(letter string) *report.RankedSource {
 	for i := range p.Report.Sources {
 		if s := &p.Report.Sources[i]; s.Letter() == letter {
@@ -308,5 +309,5 @@ func (p *checkPage) only(letter string) *report.RankedSource {
 	return nil
 }
 
-// MayLeaf reports whether the submission has pages to leaf through, or would have them.
+// MayLeaf reports whether the submission has pages to browse, or would have them.
 func (p *checkPage) MayLeaf() bool { return p.originals != nil || p.unpaged != PagesNone }

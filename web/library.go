@@ -19,10 +19,10 @@ import (
 	"concordat/web/pages"
 )
 
-// libraryPages has the pages of libraries.
+// libraryPages serves the library pages.
 type libraryPages struct{ *Web }
 
-// libraryRoutes adds the pages of libraries.
+// libraryRoutes adds the library pages.
 func (w libraryPages) libraryRoutes() {
 	w.AddPage("GET /libraries", pages.Everyone, w.librariesPage)
 	w.AddPage("POST /libraries", pages.Officers, w.makeLibrary)
@@ -35,7 +35,7 @@ func (w libraryPages) libraryRoutes() {
 	w.AddPage("POST /libraries/{id}/documents/delete", pages.Officers, w.deleteDocument)
 }
 
-// readers are the roles that may see which documents a library has.
+// readers are the roles that may see the documents of a library.
 var readers = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleAuditor}
 
 type librariesPage struct {
@@ -43,7 +43,7 @@ type librariesPage struct {
 	MayMake   bool
 	MayOpen   bool
 	Problem   string
-	Name      string // the rejected values, to be shown again
+	Name      string // rejected values, to be shown again
 	Title     string
 }
 
@@ -97,7 +97,7 @@ func (w libraryPages) CreateLibrary(ctx context.Context, v *Visitor, name, title
 
 func libraryPath(id concordat.LibraryID) string { return "/libraries/" + url.PathEscape(string(id)) }
 
-// additions returns the common name of the tasks that add to a library.
+// additions returns the batch name of tasks that add to a library.
 func additions(id concordat.LibraryID) string { return store.AddingBatch + string(id) }
 
 type libraryPage struct {
@@ -105,9 +105,9 @@ type libraryPage struct {
 	documentList
 	Path              string
 	Tasks             []addition // the latest additions
-	Failed            []addition // failed additions of the last day
+	Failed            []addition // additions that failed within the last day
 	Lately            additionCounts
-	Busy              bool // something is still being added
+	Busy              bool // an addition is in progress
 	MayAdd, MayChange bool
 	Problem           string
 	Faults            []fault
@@ -128,7 +128,7 @@ type librarySettings struct {
 	Problem   string
 }
 
-// Limits returns the fields of the limits of a share, in the order in which they are shown.
+// Limits returns the fields for a share's limits, in display order.
 func (librarySettings) Limits() []string {
 	return []string{"sentences", "burst", "disclosures", "documents", "characters", "opened", "units", "lead_cells",
 		"lead_sentences", "lead_documents"}
@@ -143,7 +143,7 @@ type addition struct {
 
 type libraryShare struct {
 	store.Share
-	Name string // of the partner
+	Name string // name of the partner
 }
 
 func (w libraryPages) library(ctx context.Context, r *http.Request) (store.Library, error) {
@@ -158,8 +158,8 @@ func (w libraryPages) showLibrary(rw http.ResponseWriter, r *http.Request, v *Vi
 	p := libraryPage{Problem: problem, Faults: faults, MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MaxFiles, MayAdd: v.MayReview(),
 		MayChange: v.Role == store.RoleAdministrator}
 	ctx := r.Context()
-	// Additions are read first, so that a document whose addition ends in between is already in the list. In the other order, the page
-	// might show neither the addition nor the document, and no reason to reload.
+	// Additions are read first, so that a document is already listed if its addition ends in between. In the opposite order, the page
+	// could show neither the addition nor the document, and would have no reason to reload.
 	p.ID = concordat.LibraryID(r.PathValue("id"))
 	err := w.readAdditions(ctx, r, v, &p)
 	if err == nil {
@@ -214,7 +214,7 @@ func (w libraryPages) readShares(ctx context.Context, p *librarySettings) (err e
 	return err
 }
 
-// addDocuments queues a task for each file that adds its documents to a library.
+// addDocuments queues, for each file, a task that adds its documents to a library.
 func (w libraryPages) addDocuments(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	l, err := w.library(r.Context(), r)
 	if err != nil {
@@ -233,7 +233,7 @@ func (w libraryPages) addDocuments(rw http.ResponseWriter, r *http.Request, v *V
 		}})
 }
 
-// deleteDocument deletes the selected documents, or none if one of them does not exist.
+// deleteDocument deletes the selected documents, or none if one does not exist.
 func (w libraryPages) deleteDocument(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	ctx := r.Context()
 	l, err := w.library(ctx, r)
@@ -261,7 +261,7 @@ func (w libraryPages) deleteDocument(rw http.ResponseWriter, r *http.Request, v 
 	http.Redirect(rw, r, libraryPath(l.ID), http.StatusSeeOther)
 }
 
-// changeLibrary changes the policy, the shares or the wordings of a library, or deletes it.
+// changeLibrary changes the policy, shares or wordings of a library, or deletes the library.
 func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	l, err := w.library(r.Context(), r)
 	if err == nil {
@@ -301,7 +301,7 @@ func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// changeWording saves a decision about wording of a library or, if the action is unword, deletes it.
+// changeWording saves a decision about a library's wording, or deletes the decision if the action is unword.
 func (w libraryPages) changeWording(ctx context.Context, v *Visitor, l store.Library, action string, t store.Template) error {
 	detail := map[string]any{"library": l.ID, "name": t.Name}
 	if t.Counts {
@@ -315,7 +315,7 @@ func (w libraryPages) changeWording(ctx context.Context, v *Visitor, l store.Lib
 	})
 }
 
-// DeleteLibrary deletes a library with its documents. The receipt of the deletion also names the library.
+// DeleteLibrary deletes a library and its documents. The receipt of the deletion also names the library.
 func (w libraryPages) DeleteLibrary(ctx context.Context, v *Visitor, l store.Library, reason string) error {
 	_, err := w.Admin.Erase(ctx, v, reason, retain.Target{Library: l.ID, Whole: true},
 		v.Note("library_delete", map[string]any{"library": l.ID, "documents": l.Documents}))

@@ -17,23 +17,23 @@ import (
 )
 
 const (
-	// documentPage is how many documents a page lists.
+	// documentPage is the number of documents on a page.
 	documentPage = 50
-	// additionsShown is the maximum number of latest additions, and of failed ones, that a page lists.
+	// additionsShown bounds the listed additions, and separately the listed failures.
 	additionsShown = 20
-	// additionsTime is how far back the summary of additions goes.
+	// additionsTime is the period that the summary of additions covers.
 	additionsTime = 24 * time.Hour
 )
 
-// documentOrders are the orders in which a page lists documents.
+// documentOrders are the sort orders of documents.
 var documentOrders = []store.DocumentOrder{store.ByDocumentID, store.ByDocumentTitle, store.ByAdded, store.BySentences}
 
-// documentList is a page of the documents of a library.
+// documentList is a page of a library's documents.
 type documentList struct {
 	Rows       []store.ListedDocument
 	Query      string
 	Order      store.DocumentOrder
-	All        int // documents that match the query
+	All        int // number of documents that match the query
 	Number     int // number of the page, from 1
 	Pages      int
 	From, To   int // numbers of the documents on this page, from 1
@@ -41,7 +41,7 @@ type documentList struct {
 	path       string
 }
 
-// Orders returns the orders that can be chosen.
+// Orders returns the selectable sort orders.
 func (documentList) Orders() []store.DocumentOrder { return documentOrders }
 
 // address returns the address of another page of the list.
@@ -62,7 +62,7 @@ func (l documentList) address(page int) string {
 	return l.path + "?" + q.Encode()
 }
 
-// listDocuments reads the page of documents that r requests. Unparsable values mean the first page in order of name.
+// listDocuments reads the page of documents requested by r. Unparsable values select the first page, sorted by name.
 func (w libraryPages) listDocuments(ctx context.Context, r *http.Request, lib concordat.LibraryID) (documentList, error) {
 	q := r.URL.Query()
 	l := documentList{Query: strings.TrimSpace(q.Get("q")), Order: store.DocumentOrder(q.Get("sort")), path: libraryPath(lib)}
@@ -98,17 +98,17 @@ func (w libraryPages) listDocuments(ctx context.Context, r *http.Request, lib co
 	return l, nil
 }
 
-// additionCounts counts the outcomes for the files of a day.
+// additionCounts counts the outcomes for the files of one day.
 type additionCounts struct {
-	Files                   int // number of files in all
+	Files                   int // number of files
 	Added, Replaced, Same   int // numbers of documents
-	Failed, Waiting, Faulty int // files that failed, or are still to be read; Faulty: members of archives that could not be read
+	Failed, Waiting, Faulty int // files that failed or are still to be read; Faulty counts unreadable members of archives
 }
 
-// Unread returns how many files and members of archives could not be read.
+// Unread returns the number of files and archive members that could not be read.
 func (c additionCounts) Unread() int { return c.Failed + c.Faulty }
 
-// Ended returns how many files have been read or have failed.
+// Ended returns the number of files that were read or failed.
 func (c additionCounts) Ended() int { return c.Files - c.Waiting }
 
 func (c *additionCounts) count(s store.TaskSum) {
@@ -128,7 +128,7 @@ func (c *additionCounts) count(s store.TaskSum) {
 	}
 }
 
-// countAdditions counts the files that were recently submitted for a library, and returns the latest files that failed.
+// countAdditions counts the files recently submitted to a library and returns the latest failures.
 func (w libraryPages) countAdditions(ctx context.Context, lib concordat.LibraryID) (sum additionCounts, failed []store.Task, err error) {
 	f := store.TaskFilter{Batch: additions(lib), From: w.o.Now().Add(-additionsTime)}
 	sums, err := w.o.Store.Checks.SumTasks(ctx, f)
@@ -145,15 +145,15 @@ func (w libraryPages) countAdditions(ctx context.Context, lib concordat.LibraryI
 	return sum, failed, err
 }
 
-// additionsPage lists the files that were submitted for a library.
+// additionsPage lists the files submitted to a library.
 type additionsPage struct {
 	People pages.Names
 	store.Library
 	Path   string
-	State  concordat.State // state of the listed additions; empty: any
+	State  concordat.State // state of the listed additions; empty for any
 	Tasks  []addition
 	Busy   bool
-	Older  string // address of the next page; empty: this is the last one
+	Older  string // address of the next page; empty on the last page
 	MayAdd bool
 }
 
@@ -169,7 +169,7 @@ func (w libraryPages) additionsPage(rw http.ResponseWriter, r *http.Request, v *
 		p.State = ""
 	}
 	p.Path = libraryPath(p.ID)
-	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // an unparsable value starts at the newest
+	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // an unparsable value starts at the newest addition
 	tasks, err := w.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{Batch: additions(p.ID), States: OneState(p.State)}, before, TaskPage)
 	if err == nil {
 		p.Tasks, p.Busy, err = w.shownAdditions(ctx, r, v, tasks)
@@ -191,7 +191,7 @@ func (w libraryPages) additionsPage(rw http.ResponseWriter, r *http.Request, v *
 	w.Show(rw, r, v, http.StatusOK, "additions", "title.library", p)
 }
 
-// shownAdditions prepares tasks that add to a library for a page; busy reports whether some have not ended.
+// shownAdditions prepares a library's addition tasks for display; busy reports whether some have not ended.
 func (w libraryPages) shownAdditions(ctx context.Context, r *http.Request, v *Visitor,
 	tasks []store.Task) (out []addition, busy bool, err error) {
 	way := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
@@ -209,7 +209,7 @@ func (w libraryPages) shownAdditions(ctx context.Context, r *http.Request, v *Vi
 	return out, busy, nil
 }
 
-// retryAdditions reads a failed file again or, if none is named, all of the last day.
+// retryAdditions retries one failed file or, if none is given, all failed files of the last day.
 func (w libraryPages) retryAdditions(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	ctx := r.Context()
 	l, err := w.library(ctx, r)
@@ -245,7 +245,7 @@ func (w libraryPages) oneAddition(ctx context.Context, lib concordat.LibraryID, 
 	return []store.Task{t}, err
 }
 
-// settingsPage shows the policy, the shares and the wordings of a library in forms.
+// settingsPage shows forms for the policy, shares and wordings of a library.
 func (w libraryPages) settingsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.showSettings(rw, r, v, http.StatusOK, "")
 }

@@ -23,44 +23,44 @@ import (
 	"concordat/store"
 )
 
-// PlatformOwner is the prefix of the owner of checks that came from a learning platform; no account has such a name.
+// PlatformOwner is the prefix of the owner of checks requested by a learning platform; no account name begins with it.
 const PlatformOwner = "lti:"
 
-// Login configures how people sign in. With the zero value, they sign in only with a password.
+// Login configures sign-in. With the zero value, people can sign in only with a password.
 type Login struct {
-	// AdministratorsOnly allows only administrators to sign in with a password.
+	// AdministratorsOnly restricts sign-in with a password to administrators.
 	AdministratorsOnly bool
 	Providers          []Provider
-	// Client sends requests to providers; nil: a client with bounds of its own.
+	// Client sends requests to providers; the default is a client with its own bounds.
 	Client *http.Client
 }
 
-// Provider is an OpenID Connect provider where people sign in. Issuer and ClientID are required.
+// Provider is an OpenID Connect provider through which people sign in. Issuer and ClientID are required.
 type Provider struct {
-	Name, Title            string // in addresses, and on the button
+	Name, Title            string // Name is used in addresses, Title on the button
 	Issuer                 string
 	ClientID, ClientSecret string // ClientSecret may be empty
 	Scopes                 []string
 	RoleClaim              string // dots lead into nested objects
 	Roles                  map[string]store.Role
-	DefaultRole            store.Role // for people whom Roles does not name; empty: rejected
-	AccountClaim           string     // names a new account
-	Create                 bool       // create an account at the first visit
+	DefaultRole            store.Role // for people without a role in Roles; if empty, they are rejected
+	AccountClaim           string     // claim with the name for a new account
+	Create                 bool       // create an account at the first sign-in
 	LinkVerified           bool       // link an account by the verified e-mail address, once
-	UpdateRole             bool       // update the role at every visit
+	UpdateRole             bool       // update the role at every sign-in
 	ClockSkew, MaxAge      time.Duration
 }
 
 const (
 	flowOIDC   = "oidc"
 	flowLogout = "oidc-logout"
-	// FlowTime is how long a sign-in at a provider may take.
+	// FlowTime is the maximum duration of a sign-in at a provider.
 	FlowTime = 15 * time.Minute
-	// SignTime bounds all requests to a provider for one visit.
+	// SignTime bounds all requests to a provider during one sign-in.
 	SignTime = 20 * time.Second
 )
 
-// oidcFlow is the state of a pending sign-in. Browser is a hash of the cookie: the browser that comes back must be the one that left;
+// oidcFlow is the state of a pending sign-in. Browser is a hash of the cookie. The browser that returns must be the one that left;
 // otherwise, a person could unknowingly be signed in as someone else (RFC 6749, section 10.12).
 type oidcFlow struct {
 	Provider, Nonce, Verifier, Next, Browser string
@@ -86,7 +86,7 @@ func HashText(s string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// browserCookie returns the secret that identifies a browser, creating one if it has none.
+// browserCookie returns the secret that identifies a browser, and creates one if necessary.
 func (w accountPages) browserCookie(rw http.ResponseWriter, r *http.Request, name string) string {
 	secret := rand.Text()
 	if c, err := r.Cookie(w.HostCookie(name)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
@@ -129,7 +129,7 @@ func (w accountPages) oidcBegin(rw http.ResponseWriter, r *http.Request) {
 	http.Redirect(rw, r, p.oauth(known, w.o.Base).AuthCodeURL(state, options...), http.StatusSeeOther)
 }
 
-// oidcBack handles a visitor who comes back from a provider.
+// oidcBack handles a visitor who returns from a provider.
 func (w accountPages) oidcBack(rw http.ResponseWriter, r *http.Request) {
 	p, err := w.provider(r.PathValue("provider"))
 	if err != nil {
@@ -162,7 +162,7 @@ func (w accountPages) oidcBack(rw http.ResponseWriter, r *http.Request) {
 	http.Redirect(rw, r, f.Next, http.StatusSeeOther)
 }
 
-// refuseLogin shows the sign-in page again, with a note on what went wrong; the rest is in the log.
+// refuseLogin shows the sign-in page again with a brief explanation; the details are in the log.
 func (w accountPages) refuseLogin(rw http.ResponseWriter, r *http.Request, p *provider, who *identity, err error) {
 	code, problem := http.StatusForbidden, "login.refused"
 	switch {
@@ -206,7 +206,7 @@ func (w accountPages) takeFlow(ctx context.Context, r *http.Request, p *provider
 
 func EqualText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// rememberLogout stores the data needed to sign out at the provider as well.
+// rememberLogout stores the data needed to sign out at the provider too.
 func (w accountPages) rememberLogout(ctx context.Context, rw http.ResponseWriter, p *provider, who *identity) error {
 	key := rand.Text()
 	data, err := json.Marshal(logoutFlow{p.Name, who.token})
@@ -223,8 +223,8 @@ func (w accountPages) rememberLogout(ctx context.Context, rw http.ResponseWriter
 
 type signedOut struct{ Provider, URL string }
 
-// afterLogout goes to the sign-in page or, for a visitor who came through a provider, shows a page with a link to sign out there too
-// (OpenID Connect RP-Initiated Logout 1.0). It is a link and not a redirection, since forms on this site may not lead to other sites.
+// afterLogout redirects to the sign-in page or, for a visitor who signed in through a provider, shows a page with a link to sign out
+// there too (OpenID Connect RP-Initiated Logout 1.0). It shows a link because forms on this site may not redirect to other sites.
 func (w accountPages) afterLogout(rw http.ResponseWriter, r *http.Request) {
 	c, err := r.Cookie(w.HostCookie("provider"))
 	if err != nil {
@@ -248,17 +248,17 @@ func (w accountPages) afterLogout(rw http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		end, err = p.endSession(ctx, f.Token, w.o.Base, w.o.Now())
 	}
-	if err != nil || end == "" { // signed out here anyway
+	if err != nil || end == "" { // the visitor is signed out here in any case
 		http.Redirect(rw, r, "/login", http.StatusSeeOther)
 		return
 	}
 	w.Show(rw, r, nil, http.StatusOK, "signedout", "title.signedout", signedOut{p.Title, end})
 }
 
-// providerLink is a button of the sign-in page.
+// providerLink is a button on the sign-in page.
 type providerLink struct{ Name, Title string }
 
-// signPage adds the other ways to sign in to the sign-in page.
+// signPage adds the other sign-in methods to the sign-in page.
 func (w accountPages) signPage(p signPage) signPage {
 	for _, one := range w.providers {
 		p.Providers = append(p.Providers, providerLink{one.Name, one.Title})
@@ -285,13 +285,13 @@ func (w accountPages) provider(name string) (*provider, error) {
 	return nil, fmt.Errorf("provider %q: %w", name, concordat.ErrNotFound)
 }
 
-// backURL returns where a provider sends people back. Each provider has its own address, so that an answer from one cannot pass for an
-// answer from another.
+// backURL returns the address to which a provider sends people back. Each provider has its own address, so that one provider's answer
+// cannot pass for another's.
 func (p *provider) backURL(base string) string {
 	return base + "/login/oidc/" + url.PathEscape(p.Name) + "/back"
 }
 
-// accountName makes a name for a new account from a provider's claims.
+// accountName derives a name for a new account from a provider's claims.
 func accountName(claim string, who *identity) string {
 	name := strings.Map(func(r rune) rune {
 		// Format characters (Cf) can reverse or hide neighbouring text on a page.

@@ -27,22 +27,22 @@ import (
 const (
 	// discoverTime is how long a discovery document is used before it is fetched again.
 	discoverTime = time.Hour
-	// retryTime is how long a provider that failed is not contacted again.
+	// retryTime is the wait before a failed provider is contacted again.
 	retryTime = 5 * time.Second
-	// maxAnswer bounds an answer of a provider, in bytes.
+	// maxAnswer is the maximum length of a provider's answer in bytes.
 	maxAnswer = 1 << 20
-	// maxToken bounds an identity token, in bytes.
+	// maxToken is the maximum length of an identity token in bytes.
 	maxToken = 64 << 10
 )
 
-// provider is a Provider with its discovery document. A provider that is down is tried again at the next sign-in; until then, nothing waits
-// for it.
+// provider is a Provider with its discovery document. An unavailable provider is tried again at the next sign-in; until then, nothing
+// waits for it.
 type provider struct {
 	Provider
 	client *http.Client
 	way    *way
 
-	mu     sync.Mutex // guards the rest, and lets one discovery run at a time
+	mu     sync.Mutex // guards the fields below and serialises discovery
 	known  *discovered
 	asked  time.Time
 	failed error
@@ -75,7 +75,7 @@ func newProviders(l Login) []*provider {
 	return out
 }
 
-// bounded is a transport that truncates answers that are too long.
+// bounded is a transport that truncates long answers.
 type bounded struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -107,7 +107,7 @@ func (p *provider) discover(ctx context.Context, now time.Time) (*discovered, er
 	switch {
 	case err == nil:
 		p.known, p.failed = d, nil
-	case p.known != nil: // it has worked before, so its earlier document is used until it answers again
+	case p.known != nil: // it worked before, so its earlier document is used until it answers again
 	default:
 		p.failed = err
 		return nil, err
@@ -164,14 +164,14 @@ func (p *provider) oauth(d *discovered, base string) *oauth2.Config {
 		Scopes: append([]string{oidc.ScopeOpenID}, p.Scopes...)}
 }
 
-// identity is a person's identity, as a provider states it.
+// identity is a person's identity as stated by a provider.
 type identity struct {
 	Issuer, Subject string
 	claims          map[string]any
 	token           string
 }
 
-// identify exchanges the code in an answer for an identity token and checks the token.
+// identify exchanges the code in an answer for an identity token and verifies the token.
 func (p *provider) identify(ctx context.Context, q url.Values, f oidcFlow, base string, now time.Time) (*identity, error) {
 	d, err := p.discover(ctx, now)
 	if err != nil {
@@ -204,7 +204,7 @@ func (p *provider) identify(ctx context.Context, q url.Values, f oidcFlow, base 
 	return who, p.more(ctx, d, t, who)
 }
 
-// check verifies an identity token (OpenID Connect Core 1.0, section 3.1.3.7): the library verifies the signature with an asymmetric
+// check verifies an identity token (OpenID Connect Core 1.0, section 3.1.3.7). The library verifies the signature with an asymmetric
 // algorithm, the issuer and the audience; check verifies times, authorised party and nonce.
 func (p *provider) check(ctx context.Context, d *discovered, raw, nonce string, now time.Time) (*identity, error) {
 	t, err := d.verifier.Verify(ctx, raw)
@@ -239,7 +239,7 @@ func (p *provider) check(ctx context.Context, d *discovered, raw, nonce string, 
 	return who, nil
 }
 
-// more asks the provider for claims that are not in the identity token.
+// more requests claims that are missing in the identity token from the provider.
 func (p *provider) more(ctx context.Context, d *discovered, t *oauth2.Token, who *identity) error {
 	wanted := []string{p.RoleClaim}
 	if p.Create {
@@ -303,10 +303,10 @@ func (who *identity) text(name string) string {
 	return ""
 }
 
-// strongest lists the roles from the strongest on; a person with several gets the first.
+// strongest lists the roles, strongest first; a person with several roles gets the first.
 var strongest = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleAuditor, store.RoleSubmitter}
 
-// role returns the role of a person, or an error that there is none.
+// role returns the role of a person, or an error if the person has none.
 func (p *provider) role(who *identity) (store.Role, bool) {
 	if p.RoleClaim != "" {
 		values := who.texts(p.RoleClaim)
@@ -319,7 +319,7 @@ func (p *provider) role(who *identity) (store.Role, bool) {
 	return p.DefaultRole, p.DefaultRole != ""
 }
 
-// accountOf returns the account of a person, creating or linking it if that is configured.
+// accountOf returns the account of a person; it creates or links the account if so configured.
 func (w accountPages) accountOf(ctx context.Context, p *provider, who *identity) (store.Account, error) {
 	i, err := w.o.Store.People.Identity(ctx, who.Issuer, who.Subject)
 	switch {
@@ -346,8 +346,8 @@ func (p *provider) person(who *identity) people.Person {
 	return people.Person{Provider: p.Name, Issuer: who.Issuer, Subject: who.Subject, Title: who.text("name"), Role: r}
 }
 
-// linkVerified links a person to the account whose name is the verified e-mail address, or fails with concordat.ErrNotFound. It
-// happens only once, since an address may later be given to another person.
+// linkVerified links a person to the account whose name is the verified e-mail address, or fails with concordat.ErrNotFound. It does so
+// only once, since an address can later be given to another person.
 func (w accountPages) linkVerified(ctx context.Context, p *provider, who *identity) (store.Account, error) {
 	email, verified := who.text("email"), who.claims["email_verified"]
 	if email == "" || verified != true {
@@ -362,7 +362,7 @@ func (w accountPages) newAccount(ctx context.Context, p *provider, who *identity
 		return store.Account{}, fmt.Errorf("%w: no role for subject %q of %s", concordat.ErrRefused, who.Subject, who.Issuer)
 	}
 	first := accountName(who.text(p.AccountClaim), who)
-	const tries = 100 // how many people can share one name
+	const tries = 100 // maximum number of people with the same name
 	for n := 1; n <= tries; n++ {
 		name := first
 		if n > 1 {
@@ -380,7 +380,7 @@ func (w accountPages) newAccount(ctx context.Context, p *provider, who *identity
 	return store.Account{}, fmt.Errorf("%w: account %s and %d like it are taken", concordat.ErrRefused, first, tries)
 }
 
-// endSession returns the address at which a person signs out at the provider, or "" if there is none.
+// endSession returns the provider's sign-out address for a person, or "" if there is none.
 func (p *provider) endSession(ctx context.Context, token, base string, now time.Time) (string, error) {
 	d, err := p.discover(ctx, now)
 	if err != nil || d.EndSession == "" {
@@ -398,15 +398,15 @@ func (p *provider) endSession(ctx context.Context, token, base string, now time.
 	return u.String(), nil
 }
 
-// way is the route of the connections to one provider. The administrator names the host of the issuer, and the environment names proxies;
-// these may be at any address. All other hosts are named by the provider and must be public, unless the issuer's discovery document, which
-// its certificate vouches for, has shown that it is in a network of the site itself. It is safe for concurrent use.
+// way controls the connections to one provider. The issuer's host comes from the administrator and proxies come from the environment;
+// these can be at any address. All other hosts come from the provider and must be public, unless the issuer's discovery document, fetched
+// over a verified connection, was served from a network of the site itself. It is safe for concurrent use.
 type way struct {
-	own    string // host of the issuer, with the port
+	own    string // the issuer's host and port
 	dialer net.Dialer
 
-	proxies sync.Map    // hosts of proxies, with the port
-	near    atomic.Bool // the latest connection to the issuer went to a private address
+	proxies sync.Map    // hosts and ports of proxies
+	near    atomic.Bool // the latest connection to the issuer was to a private address
 	inside  atomic.Bool // an answer came from there
 }
 
@@ -418,7 +418,7 @@ func newWay(issuer string) *way {
 	return w
 }
 
-// hostPort returns the host of an address with its port, for dialling.
+// hostPort returns the host and port of an address, for dialling.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -430,7 +430,7 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// transport returns a transport that takes this route.
+// transport returns a transport with these restrictions.
 func (w *way) transport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.Proxy = func(r *http.Request) (*url.URL, error) {

@@ -45,6 +45,6 @@ func Once[O any](ctx context.Context, w *Web, v *Visitor, key string, asked any,
 		b, err = json.Marshal(out)
 		kept = string(b)
 	}
-	// The answer is stored even if the caller is gone, since the caller will ask again.
+	// The answer is stored even if the caller has disconnected, since the caller will ask again.
 	return out, errors.Join(err, w.o.Store.People.EndOnce(context.WithoutCancel(ctx), v.Name, key, kept))
 }

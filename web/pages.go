@@ -15,51 +15,51 @@ import (
 	"concordat/store"
 )
 
-// Originals renders the pages of submitted files, each of which is identified by the hash of its content, as in store.Files, and the name
-// under which it was submitted.
+// Originals renders the pages of submitted files. A file is identified by the hash of its content, as in store.Files, and the name under
+// which it was submitted.
 type Originals interface {
-	// Paged returns whether the file is kept and has pages that can be shown or, if not, why.
+	// Paged returns whether the file is kept and has pages that can be shown and, if not, the reason.
 	Paged(ctx context.Context, file site.Part) Pages
-	// Find returns where a span of the file's text is on its pages, with its marks on page n only, or without marks if n is 0. Found is not
-	// Sure if the text on the page differs from the text that was read.
+	// Find returns the location of a span of the file's text, with its marks on page n only; if n is 0, it returns no marks. Found.Sure
+	// is false if the text on the page differs from the extracted text.
 	Find(ctx context.Context, file site.Part, text string, span concordat.Span, n int) (Found, error)
 	// Page returns page n, from 1, or concordat.ErrNotFound. It fails with concordat.ErrInvalid if the file has no readable pages.
 	Page(ctx context.Context, file site.Part, n int) (*OriginalPage, error)
-	// Layout returns up to n pages from number from, without their pictures, with the marks of spans of the file's text. It fails
-	// as Page does.
+	// Layout returns up to n pages from number from, without their images, with the marks of spans of the file's text. It fails under the
+	// same conditions as Page.
 	Layout(ctx context.Context, file site.Part, text string, spans []concordat.Span, from, n int) (*Layout, error)
 }
 
-// Pages tells whether a file has pages that can be shown.
+// Pages states whether a file has pages that can be shown.
 type Pages string
 
 // The values of Pages.
 const (
-	PagesNone       Pages = ""           // no: it is not kept, or has a format without pages
-	PagesShown      Pages = "shown"      // yes: its own, or those that LibreOffice makes from it
-	PagesNoOffice   Pages = "nooffice"   // LibreOffice would make them, but is not installed
-	PagesUnconfined Pages = "unconfined" // it would, but this system cannot confine it
+	PagesNone       Pages = ""           // no: it is not kept, or its format has no pages
+	PagesShown      Pages = "shown"      // yes: its own, or those that LibreOffice renders
+	PagesNoOffice   Pages = "nooffice"   // no: they require LibreOffice, which is not installed
+	PagesUnconfined Pages = "unconfined" // no: they require LibreOffice, which this system cannot confine
 )
 
 // Found is the location of a passage in its original.
 type Found struct {
-	Page  int  // page on which it begins, from 1; 0: none
-	Sure  bool // the letters there show that it is that passage
+	Page  int  // page on which it begins, from 1; 0 if not found
+	Sure  bool // the letters on the page match the passage
 	Marks []Mark
 }
 
-// Mark is a place on a page, in points from its upper left corner.
+// Mark is a rectangle on a page, in points from the upper left corner.
 type Mark struct{ X, Y, Width, Height float64 }
 
-// OriginalPage is one page as people see it.
+// OriginalPage is a page rendered for display.
 type OriginalPage struct {
 	Number, Pages int
-	Width, Height float64 // points
+	Width, Height float64 // in points
 	PNG           []byte
 }
 
-// originals returns the files of a submission, in order. File is empty if the file has no pages, because it was pasted text, has another
-// format, or is not kept. If none has pages, originals fails with concordat.ErrNotFound, and why says what is missing.
+// originals returns the files of a submission in order. File is empty for a file without pages: pasted text, another format, or a file
+// that was not kept. If no file has pages, originals fails with concordat.ErrNotFound, and why is the reason.
 func (w *Web) originals(ctx context.Context, t store.Task) (out []site.Part, why Pages, err error) {
 	var j site.Job
 	if w.o.Originals != nil && len(t.Request) > 0 && json.Unmarshal(t.Request, &j) == nil {
@@ -82,14 +82,14 @@ func (w *Web) originals(ctx context.Context, t store.Task) (out []site.Part, why
 	return nil, why, fmt.Errorf("original of %s: %w", t.ID, concordat.ErrNotFound)
 }
 
-// stretch is the place of a file's text in the text of a report.
+// stretch is the location of a file's text in the text of a report.
 type stretch struct {
 	whole concordat.Span // span including the name of the file
 	own   concordat.Span
 }
 
-// stretches returns where the text of each file of a submission is. The stretch is zero if that is not known, since the members of an
-// archive are not files of their own.
+// stretches returns the location of each file's text in the report. The stretch is zero if it is unknown, since the members of an archive
+// are not files of the submission.
 func stretches(parts []site.Part, rep *report.Report) []stretch {
 	out := make([]stretch, len(parts))
 	if len(parts) == 1 {
@@ -100,7 +100,7 @@ func stretches(parts []site.Part, rep *report.Report) []stretch {
 	for _, s := range rep.Sections {
 		name := s.Name + "\n\n"
 		if s.Span.End > len(rep.Submission.Text) || !strings.HasPrefix(s.Span.In(rep.Submission.Text), name) {
-			continue // a section of the text, not a file: the text of a file follows its name
+			continue // a section within a file: the text of a file follows its name
 		}
 		for i, p := range parts {
 			if p.Name == s.Name && out[i].whole.Len() == 0 {
@@ -112,8 +112,8 @@ func stretches(parts []site.Part, rep *report.Report) []stretch {
 	return out
 }
 
-// originalOf returns the index of the file of a submission in which a passage begins, and the file's stretch of the report's
-// text. ok is false if the file has no pages, or if it cannot be determined.
+// originalOf returns the index of the submitted file in which a passage begins, and the file's stretch of the report's text. ok is false
+// if the file has no pages or cannot be determined.
 func originalOf(parts []site.Part, rep *report.Report, passage concordat.Span) (file int, own concordat.Span, ok bool) {
 	for i, s := range stretches(parts, rep) {
 		if s.whole.Start <= passage.Start && passage.Start < s.whole.End {
@@ -123,7 +123,7 @@ func originalOf(parts []site.Part, rep *report.Report, passage concordat.Span) (
 	return 0, own, false
 }
 
-// originalLink returns the link to the passage with an index on the page of its original, or "" if there is none.
+// originalLink returns the link to passage i on the page of its original, or "" if there is none.
 func (p *checkPage) originalLink(i int) string {
 	if _, _, ok := originalOf(p.originals, p.Report, p.Report.Evidence[i].Span); !ok {
 		return ""
@@ -131,16 +131,16 @@ func (p *checkPage) originalLink(i int) string {
 	return "/checks/" + url.PathEscape(string(p.ID)) + "/pages?passage=" + p.Report.Number(i)
 }
 
-// shownPassage is a program's request for a page with a passage marked.
+// shownPassage is a program's request for a page with a marked passage.
 type shownPassage struct {
 	File    site.Part
 	own     concordat.Span // the file's part of the report's text
 	rep     *report.Report
-	passage int // index of the passage, from 1; 0: none
+	passage int // number of the passage, from 1; 0 for none
 }
 
-// ShownPassage returns what the visitor asks to see of a task: passage k, or "" for none. It records who has looked at the
-// original.
+// ShownPassage returns the part of a task that the visitor requests: passage k, or none if k is "". It records that the visitor viewed
+// the original.
 func (w *Web) ShownPassage(ctx context.Context, v *Visitor, id concordat.TaskID, k string, in report.Language) (s shownPassage, err error) {
 	t, err := w.Visible(ctx, v, id)
 	if err != nil {
@@ -169,7 +169,7 @@ func (w *Web) ShownPassage(ctx context.Context, v *Visitor, id concordat.TaskID,
 	return s, nil
 }
 
-// Find returns where the passage is, with its marks on page n; it returns zero if there is no passage.
+// Find returns the location of the passage, with its marks on page n, or the zero value if no passage was requested.
 func (w *Web) Find(ctx context.Context, s shownPassage, n int) (Found, error) {
 	if s.passage == 0 {
 		return Found{}, nil

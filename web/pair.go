@@ -16,33 +16,33 @@ import (
 	"concordat/web/message"
 )
 
-// pairPage is the data of the page on which two documents of a batch are compared and a decision about them is made.
+// pairPage is the data of the page that compares two documents of a batch and records a decision about them.
 type pairPage struct {
 	*batch.View
 	html.Comparison
 	First, Second pairSide
-	Pair          batch.ViewedPair // shares are those of First and Second; zero: they have nothing in common
-	Found         bool             // they have something in common
-	Whole         bool             // the whole texts are shown
+	Pair          batch.ViewedPair // with the shares of First and Second; zero if they have no common wording
+	Found         bool             // the documents have common wording
+	Whole         bool             // the complete texts are shown
 	Filter        pairFilter
-	At, All       int    // place of the pair in the filtered list, from 1; 0: it is not listed
-	Earlier       string // addresses of its neighbours in the list; empty: none
+	At, All       int    // position of the pair in the filtered list, from 1; 0 if it is not listed
+	Earlier       string // addresses of the neighbouring pairs in the list; empty for none
 	Later         string
 	Leads         template.HTML
 	Events        []store.BatchEvent // events about this pair, oldest first
 	MayReview     bool
 	Verdicts      []string
-	Before        int // place at which the previous part begins
+	Before        int // position at which the previous part begins
 }
 
 // pairSide is one document of a pair.
 type pairSide struct {
 	*store.BatchMember
-	Share   float64 // share of it that is also in the other
-	Verdict string  // message key for the verdict on its check; empty: not shown to the visitor
+	Share   float64 // share of the document that also occurs in the other
+	Verdict string  // message key for the verdict on its check; empty if not shown to the visitor
 }
 
-// pairForm is the data of the form for a verdict about one document of a pair.
+// pairForm is the data of the form for a verdict on one document of a pair.
 type pairForm struct {
 	pairSide
 	page  *pairPage
@@ -52,10 +52,10 @@ type pairForm struct {
 // Back returns the address to which the form returns.
 func (f pairForm) Back() string { return f.page.Back() }
 
-// Verdicts returns the verdicts to choose from.
+// Verdicts returns the selectable verdicts.
 func (f pairForm) Verdicts() []string { return f.page.Verdicts }
 
-// pairAddress matches the addresses to which a form of the page of a pair may return.
+// pairAddress matches the addresses to which a form on the page of a pair may return.
 var pairAddress = regexp.MustCompile(`^/batches/[a-z0-9-]+/pairs/[0-9]+/[0-9]+(\?[A-Za-z0-9=&%+._~-]*)?$`)
 
 // Address returns the address of the page, without its filter.
@@ -66,10 +66,10 @@ func (p *pairPage) Address() string {
 // Back returns the address with the filter, to which forms return.
 func (p *pairPage) Back() string { return p.Address() + "?" + p.Filter.Encode() }
 
-// wholePair is the size of both texts, in bytes, up to which they are shown completely.
+// wholePair is the maximum size of both texts, in bytes, for them to be shown completely.
 const wholePair = 400_000
 
-// batchPairPage shows two documents of a batch side by side, with what the first has in common with the second.
+// batchPairPage shows two documents of a batch side by side and marks what they have in common.
 func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	view, see, err := w.SeenBatch(r.Context(), v, r.PathValue("id"))
 	var x, y int
@@ -130,7 +130,7 @@ func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Vi
 	w.Show(rw, r, v, http.StatusOK, "pair", "title.pair", p)
 }
 
-// hideNamesIn replaces the names of the two documents of a pair with numbers in the report of the pair.
+// hideNamesIn replaces the names of a pair's two documents with numbers in the pair's report.
 func hideNamesIn(l message.Language, rep *report.Report, x, y int) {
 	first, second := l.Say("pairs.document", x+1), l.Say("pairs.document", y+1)
 	rep.Submission.Title, rep.Submission.ID = first, concordat.DocumentID(first)
@@ -194,7 +194,7 @@ func (w batchPages) aroundPair(ctx context.Context, p *pairPage) error {
 	if err != nil || p.At > 0 {
 		return err
 	}
-	p.Later = first // first of the list, to which the pair does not belong
+	p.Later = first // first pair of the list, since this pair is not in it
 	return p.EachPair(ctx, w.o.Store, 0, func(one batch.ViewedPair) bool {
 		if !same(one) {
 			return true
@@ -217,7 +217,7 @@ func (p *pairPage) decided(ctx context.Context, w batchPages) error {
 		side.Verdict = now.VerdictKey()
 	}
 	if p.Filter.Hide {
-		return nil // events name the documents
+		return nil // events contain the documents' names
 	}
 	all, err := w.o.Store.Batches.BatchEvents(ctx, p.ID)
 	for _, e := range all {
@@ -229,12 +229,12 @@ func (p *pairPage) decided(ctx context.Context, w batchPages) error {
 	return err
 }
 
-// comparePair prepares both texts, and the links from one to the other.
+// comparePair prepares both texts and the links between them.
 func (p *pairPage) comparePair(rep *report.Report, there, from string) {
 	rep.Submission.Title = memberName(p.First.BatchMember)
 	p.Whole = there != "" && len(rep.Submission.Text)+len(there) <= wholePair
 	o := html.CompareOptions{Text: there, Whole: p.Whole, Joined: true}
-	o.From, _ = strconv.Atoi(from) // an unparsable value starts at the first
+	o.From, _ = strconv.Atoi(from) // an unparsable value starts at the first part
 	for i := range rep.Sources {
 		rep.Sources[i].Title = memberName(p.Second.BatchMember)
 	}
@@ -254,7 +254,7 @@ func (p *pairPage) comparePair(rep *report.Report, there, from string) {
 	}
 }
 
-// decidePair decides whether a pair counts, or saves a comment on it.
+// decidePair saves a decision whether a pair counts, or a comment on it.
 func (w batchPages) decidePair(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.changeBatch(rw, r, v, func(ctx context.Context, v *Visitor, b store.Batch) error {
 		f := r.PostForm

@@ -15,7 +15,7 @@ import (
 	"concordat/web/pages"
 )
 
-// onePartnerPage is the page of a partner: what it was shown, and the next steps with it.
+// onePartnerPage is the page of a partner: what the partner was shown, and the next steps with it.
 type onePartnerPage struct {
 	pages.Administration
 	Partner     partnerRow
@@ -26,22 +26,22 @@ type onePartnerPage struct {
 	Joins       bool // partners can be added on pages
 	Federations []namedFederation
 	Opens       []concordat.OpenLibrary // libraries open to this site, as last announced
-	Told        bool                    // it has announced its libraries
+	Told        bool                    // the partner has announced its libraries
 	Libraries   []store.Library
 	Levels      []concordat.Show
 	People      pages.Names
-	Titles      map[concordat.DocumentID]string // titles of the documents that it was shown
+	Titles      map[concordat.DocumentID]string // titles of the documents shown to the partner
 
 	Problem, Detail string
 	Done            string // message key of the latest action
 }
 
-// Common returns the federations that both sites are in.
+// Common returns the federations to which both sites belong.
 func (p onePartnerPage) Common() []namedFederation {
 	return slices.DeleteFunc(slices.Clone(p.Federations), func(f namedFederation) bool { return !f.Has(p.Partner.Site) })
 }
 
-// ToAdd returns the federations of this site of which the partner is not a member yet.
+// ToAdd returns the federations of this site to which the partner does not belong yet.
 func (p onePartnerPage) ToAdd() []namedFederation {
 	return slices.DeleteFunc(slices.Clone(p.Federations), func(f namedFederation) bool { return !f.Led || f.Has(p.Partner.Site) })
 }
@@ -80,7 +80,7 @@ func (w adminPages) showPartner(rw http.ResponseWriter, r *http.Request, v *Visi
 		d := p.Exposure.Documents[i]
 		var row store.DocumentRow
 		if row, err = w.o.Store.Catalogue.DocumentRow(ctx, d.Library, d.Document); errors.Is(err, concordat.ErrNotFound) {
-			err = nil // deleted since
+			err = nil // deleted in the meantime
 		}
 		p.Titles[d.Document] = pages.Visible(row.Title)
 	}
@@ -91,7 +91,7 @@ func (w adminPages) showPartner(rw http.ResponseWriter, r *http.Request, v *Visi
 	w.Show(rw, r, v, code, "admin_partner", "title.admin", p)
 }
 
-// readJoining reads the data that the next steps with a partner need.
+// readJoining reads the data for the next steps with a partner.
 func (w adminPages) readJoining(ctx context.Context, p *onePartnerPage, rows []partnerRow) error {
 	j, none := w.joining()
 	if none != nil {
@@ -117,7 +117,7 @@ func (w adminPages) readJoining(ctx context.Context, p *onePartnerPage, rows []p
 	return err
 }
 
-// changePartner takes the next step with a partner.
+// changePartner performs the next step with a partner.
 func (w adminPages) changePartner(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	j, err := w.joining()
 	if err == nil {
@@ -145,7 +145,7 @@ func (w adminPages) changePartner(rw http.ResponseWriter, r *http.Request, v *Vi
 	}
 }
 
-// doPartner carries out the action of a form, and returns the message key for the outcome, or "" if the page shows the outcome.
+// doPartner performs the action of a form and returns the message key for the outcome, or "" if the page shows the outcome.
 func (w adminPages) doPartner(ctx context.Context, v *Visitor, j *Joining, site concordat.SiteID, f url.Values) (done string, err error) {
 	name := concordat.FederationID(strings.TrimSpace(f.Get("federation")))
 	switch action := f.Get("action"); action {
@@ -163,7 +163,7 @@ func (w adminPages) doPartner(ctx context.Context, v *Visitor, j *Joining, site 
 		if err := j.JoinFederation(ctx, v.Name, name, site); err != nil {
 			return "", err
 		}
-		if err := j.Catalogue(ctx, site); err != nil { // the page has a button for it
+		if err := j.Catalogue(ctx, site); err != nil { // the page has a button to try again
 			w.o.Logger.Info("libraries of a partner", "site", site, "error", err)
 		}
 		return "", nil
@@ -183,8 +183,8 @@ func (w adminPages) doPartner(ctx context.Context, v *Visitor, j *Joining, site 
 type partnerRow struct {
 	store.Partner
 	Card  PartnerCard
-	Title string // title that it gives itself, or that it was given here
-	Asked int    // texts of this site about which it was asked
+	Title string // title from the partner, or assigned to it here
+	Asked int    // number of texts of this site about which the partner asked
 }
 
 func (w adminPages) AdminPartners(ctx context.Context) ([]partnerRow, error) {
@@ -225,5 +225,5 @@ func (w adminPages) AdminPartners(ctx context.Context) ([]partnerRow, error) {
 	return out, nil
 }
 
-// showingsShown is how many single showings a page lists.
+// showingsShown is the maximum number of individual showings on a page.
 const showingsShown = 100

@@ -14,10 +14,10 @@ import (
 type peoplePage struct {
 	Accounts []store.Account
 	Roles    []store.Role
-	Link     string // to be given to the person; shown once
+	Link     string // to be given to the person; shown only once
 	For      string
 	Problem  string
-	Asked    store.Account // the rejected values, to be shown again
+	Asked    store.Account // rejected values, to be shown again
 }
 
 func (w adminPages) peoplePage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -34,7 +34,7 @@ func (w adminPages) showPeople(rw http.ResponseWriter, r *http.Request, v *Visit
 	w.Show(rw, r, v, code, "people", "title.people", p)
 }
 
-// addPerson creates an account without a password and shows the link with which the person chooses one.
+// addPerson creates an account without a password and shows the link with which the person sets one.
 func (w adminPages) addPerson(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	if err := pages.ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, v, err)
@@ -56,16 +56,16 @@ func (w adminPages) addPerson(rw http.ResponseWriter, r *http.Request, v *Visito
 	}
 }
 
-// showLink shows a new link for choosing a password.
+// showLink shows a new link for setting a password.
 func (w adminPages) showLink(rw http.ResponseWriter, r *http.Request, v *Visitor, name string, link people.Link) {
 	w.showPeople(rw, r, v, http.StatusOK, peoplePage{Link: w.addressOf(r) + JoinPath(link), For: name})
 }
 
-// JoinPath returns the path of the page behind a link to choose a password.
+// JoinPath returns the path in a link for setting a password.
 func JoinPath(l people.Link) string { return "/join?key=" + l.Key }
 
-// addressOf returns the address at which people reach the site: the configured address if it is an https address, and otherwise the address
-// of the request, since the listening address may not be reachable.
+// addressOf returns the address at which people reach the site: the configured address if it uses https, and otherwise the address in the
+// request, since the listening address may not be reachable.
 func (w adminPages) addressOf(r *http.Request) string {
 	switch {
 	case !w.o.Secure:
@@ -76,7 +76,7 @@ func (w adminPages) addressOf(r *http.Request) string {
 	return "https://" + r.Host
 }
 
-// changePerson disables or enables an account, changes its role, or makes a new link for choosing a password.
+// changePerson disables or enables an account, changes its role, or creates a new link for setting a password.
 func (w adminPages) changePerson(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	if err := pages.ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, v, err)

@@ -17,7 +17,7 @@ type place struct {
 	also  []string // paths of pages that belong to it but are not below it
 }
 
-// places are the pages of the main navigation: those for daily work, and the entry to administration.
+// places are the pages in the main navigation: those for daily work, and the entry page of administration.
 var places = []place{
 	{"/checks", "title.checks", pages.Everyone, nil},
 	{"/checks/new", "title.new", pages.Checkers, nil},
@@ -28,8 +28,7 @@ var places = []place{
 	{"/admin", "title.admin", pages.Overseers, []string{"/people", "/deletions", "/platforms"}},
 }
 
-// adminPlaces are the pages of administration, in the order of their navigation: first the pages about people and their work, then those
-// about the machine.
+// adminPlaces are the administration pages in display order: first those about people and their work, then those about the machine.
 var adminPlaces = []place{
 	{"/admin", "admin.health", pages.Overseers, nil},
 	{"/admin/tasks", "admin.tasks", pages.Overseers, nil},
@@ -46,14 +45,14 @@ var adminPlaces = []place{
 	{"/admin/settings", "admin.settings", pages.Overseers, nil},
 }
 
-// shownPlace is a place as a page shows it. Current is the value of aria-current (WAI-ARIA 1.2): "page" for the page itself, "true" for a
-// page above it, and otherwise empty.
+// shownPlace is a navigation entry on a page. Current is the value of aria-current (WAI-ARIA 1.2): "page" for the page itself, "true" for
+// a page above it, and otherwise empty.
 type shownPlace struct{ Path, Title, Current string }
 
 // Places returns the pages of the main navigation that the visitor may open.
 func (f frame) Places() []shownPlace { return f.shown(places) }
 
-// Sub returns the pages of administration if the current page is one of them, and otherwise none.
+// Sub returns the administration pages if the current page is one of them, and otherwise nil.
 func (f frame) Sub() []shownPlace {
 	if i := holder(places, f.Path); f.Visitor == nil || i < 0 || places[i].Path != "/admin" {
 		return nil
@@ -61,8 +60,8 @@ func (f frame) Sub() []shownPlace {
 	return f.shown(adminPlaces)
 }
 
-// idlePlaces returns the paths of administration pages without content: the cluster page of a site of one machine, and the schemes page of
-// a site that only has its own scheme.
+// idlePlaces returns the paths of administration pages without content: the cluster page on a site of one machine, and the schemes page
+// on a site with only its own scheme.
 func idlePlaces(ctx context.Context, w *Web, v *Visitor, path string) (out []string) {
 	if i := holder(places, path); v == nil || i < 0 || places[i].Path != "/admin" {
 		return nil
@@ -97,7 +96,7 @@ func (f frame) shown(all []place) (out []shownPlace) {
 	return out
 }
 
-// holder returns the index of the place to which a path belongs, that is, the nearest place above it, or -1 if there is none.
+// holder returns the index of the nearest place at or above a path, or -1 if there is none.
 func holder(all []place, path string) int {
 	best, length := -1, 0
 	for i, p := range all {

@@ -14,25 +14,25 @@ import (
 	"concordat/web/limit"
 )
 
-// Policy configures who may use the pages, how much, and what submitters see. With the zero value, administrators create accounts, there
+// Policy configures who can use the pages, how much, and what submitters see. With the zero value, administrators create accounts, there
 // are no limits, and submitters see their own reports.
 type Policy struct {
-	// Public allows everyone to create an account.
+	// Public allows anyone to create an account.
 	Public bool
-	// Proxies are the proxies that are trusted to name a caller's address.
+	// Proxies are the proxies trusted to state a caller's address.
 	Proxies     []netip.Prefix
-	SessionIdle time.Duration // an unused session ends after this time; 0: 2 h
-	See         See           // what submitters see of their own reports; empty: everything
-	From        From          // when they begin to see it; empty: when the check is done
-	Accounts    people.Policy // quotas, and how many people may create accounts themselves
-	Calls       int           // calls of the API per minute with one token; 0: 600
-	NoStore     bool          // submissions are not kept once their reports are made
+	SessionIdle time.Duration // an unused session ends after this time; the default is 2 h
+	See         See           // what submitters see of their own reports; the default is everything
+	From        From          // when they begin to see it; the default is when the check is done
+	Accounts    people.Policy // quotas, and how many people can create accounts themselves
+	Calls       int           // API calls per minute with one token; the default is 600
+	NoStore     bool          // submissions are not kept once their reports are complete
 }
 
-// See is the part of the reports about their own documents that submitters see.
+// See is the part of their own reports that submitters see.
 type See string
 
-// What submitters see.
+// The levels of access for submitters.
 const (
 	SeeEverything See = "everything"
 	SeeReport     See = "report" // the report without other people's wording
@@ -40,10 +40,10 @@ const (
 	SeeNothing    See = "nothing"
 )
 
-// From is the moment at which submitters begin to see their reports.
+// From is the event after which submitters see their reports.
 type From string
 
-// The moments.
+// The events.
 const (
 	FromDone    From = "done"    // the check is done
 	FromVerdict From = "verdict" // an officer has given a verdict
@@ -57,8 +57,8 @@ func (p *Policy) fill() {
 	p.Calls = cmp.Or(p.Calls, 600)
 }
 
-// Address returns the address of a request's client: the peer of the connection, or the address that trusted proxies name. An IPv6 address
-// is reduced to its /64 network, which one customer shares.
+// Address returns the client address of a request: the peer of the connection, or the address stated by trusted proxies. It reduces an
+// IPv6 address to its /64 network, which one customer shares.
 func (w *Web) Address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -68,7 +68,7 @@ func (w *Web) Address(r *http.Request) string {
 	if err != nil {
 		return "unknown"
 	}
-	// The header is read from the right, since text from the caller is to the left of the proxies' additions.
+	// The header is read from the right because the proxies append to text from the caller.
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(hops) - 1; i >= 0 && w.trusted(at); i-- {
 		next, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
@@ -80,20 +80,20 @@ func (w *Web) Address(r *http.Request) string {
 	return limit.Network(at)
 }
 
-// Listener returns l with at most this many connections at a time; see limit.Listener.
+// Listener returns l with at most most connections at a time; see limit.Listener.
 func (w *Web) Listener(l net.Listener, most int) net.Listener {
 	return limit.NewListener(l, most, w.o.Logger, w.trusted)
 }
 
-// Server returns a server of h, which is w or wraps it, with time limits; see limit.Server. It must be served on the
-// listener that Listener returns.
+// Server returns a server for h, which is w or wraps it, with time limits; see limit.Server. It must be used with the listener that
+// Listener returns.
 func (w *Web) Server(h http.Handler) *http.Server { return limit.Server(h, w.requestTime) }
 
 func (w *Web) trusted(a netip.Addr) bool {
 	return slices.ContainsFunc(w.o.Policy.Proxies, func(p netip.Prefix) bool { return p.Contains(a.Unmap()) || p.Contains(a) })
 }
 
-// Sees returns the part of a report with this review that the visitor may see today.
+// Sees returns the part of a report with this review that the visitor may currently see.
 func (w *Web) Sees(v *Visitor, now *Review) See {
 	if v.SeesAll() {
 		return SeeEverything
@@ -105,7 +105,7 @@ func (w *Web) Sees(v *Visitor, now *Review) See {
 	return p.See
 }
 
-// seen returns the part of a report that the visitor sees, or nil if the visitor sees nothing.
+// seen returns the visible part of a report, or nil if nothing is visible.
 func seen(rep *report.Report, s See) *report.Report {
 	switch s {
 	case SeeReport:

@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// heartBeat is how often something is sent on a silent connection to keep it open.
+	// heartBeat is the interval at which something is sent on a silent connection to keep it open.
 	heartBeat = 15 * time.Second
-	// QueueBeat is how often the place of a waiting check is looked up for a visitor who watches it.
+	// QueueBeat is how often the queue position of a watched check is updated.
 	QueueBeat = 3 * time.Second
 )
 
-// progress is the progress of a check, in the form for pages and for events.
+// progress is the progress of a check, in the form used for pages and events.
 type progress struct {
 	State    concordat.State   `json:"state"`
-	Words    string            `json:"words"` // the stage, or why it waits
+	Words    string            `json:"words"` // the current stage, or why the check waits
 	Done     int               `json:"done"`
-	Total    int               `json:"total"` // 0: not known
+	Total    int               `json:"total"` // 0 if unknown
 	Partners []partnerProgress `json:"partners,omitempty"`
-	Finally  bool              `json:"finally"` // it has ended, and the page must be reloaded
+	Finally  bool              `json:"finally"` // the check has ended, and the page must be reloaded
 }
 
 // partnerProgress is the progress of one partner.
@@ -39,16 +39,16 @@ type partnerProgress struct {
 	Words string            `json:"words"`
 }
 
-// onItsWay prepares the progress of a check that has not ended, as people see it.
+// onItsWay prepares the progress of an unfinished check for display.
 type onItsWay struct {
 	w *Web
 	v *Visitor
 	l message.Language
-	// names of partners, read when the first is needed.
+	// names of partners, read on first use
 	names map[concordat.SiteID]string
 }
 
-// now returns the progress of a task: the progress in the store, updated with the latest event from its worker.
+// now returns the progress of a task: the stored progress, updated with the latest event from its worker.
 func (o *onItsWay) now(ctx context.Context, t store.Task) (progress, error) {
 	p := progress{State: t.State}
 	switch {
@@ -65,7 +65,7 @@ func (o *onItsWay) now(ctx context.Context, t store.Task) (progress, error) {
 	return p, nil
 }
 
-// progressOf puts an event of a running check into words.
+// progressOf describes an event of a running check.
 func (o *onItsWay) progressOf(ctx context.Context, t store.Task, e site.Event) progress {
 	p := progress{State: e.State, Done: e.Done, Total: e.Total, Words: o.stage(e.Progress)}
 	if t.Attempts > 1 {
@@ -81,7 +81,7 @@ func (o *onItsWay) progressOf(ctx context.Context, t store.Task, e site.Event) p
 	return p
 }
 
-// units are the units in which stages count. Stages without a unit only begin and end.
+// units are the units in which stages count. Stages without a unit have no progress between start and end.
 var units = map[string]string{"match": "unit.sentences", "search": "unit.windows", "align": "unit.documents",
 	"partner": "unit.partners", site.StageAdd: "unit.documents"}
 
@@ -93,7 +93,7 @@ func (o *onItsWay) stage(p site.Progress) string {
 	return words
 }
 
-// name returns the name of a partner for people.
+// name returns the display name of a partner.
 func (o *onItsWay) name(ctx context.Context, id concordat.SiteID) string {
 	if o.names == nil {
 		o.names = map[concordat.SiteID]string{}
@@ -111,7 +111,7 @@ func (o *onItsWay) name(ctx context.Context, id concordat.SiteID) string {
 	return string(id)
 }
 
-// waits states the place of a queued check and why it does not start yet.
+// waits describes the place of a queued check and why it has not started.
 func (o *onItsWay) waits(ctx context.Context, t store.Task) (string, error) {
 	queued, running, err := o.w.o.Store.Checks.Ahead(ctx, t)
 	if err != nil {
@@ -134,7 +134,7 @@ func (o *onItsWay) waits(ctx context.Context, t store.Task) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// busy names the checks that the workers are doing. Checks that the visitor may not see are only counted.
+// busy lists the checks in progress. It only counts checks that the visitor may not see.
 func (o *onItsWay) busy(ctx context.Context, running []concordat.TaskID) string {
 	var out []string
 	others := 0
@@ -167,7 +167,7 @@ func (w checkPages) events(rw http.ResponseWriter, r *http.Request, v *Visitor) 
 	defer stop()
 	o := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
 	w.follow(rw, r, v, events, QueueBeat, func(ctx context.Context) (progress, error) {
-		// Read the store, since an event may have happened before watching began.
+		// Read the store because an event may have happened before watching began.
 		t, err := w.o.Store.Checks.Task(ctx, t.ID)
 		switch {
 		case err != nil:
@@ -179,9 +179,9 @@ func (w checkPages) events(rw http.ResponseWriter, r *http.Request, v *Visitor) 
 	})
 }
 
-// follow sends the result of now, at every event and at intervals, until now says that it was the last one or fails because its subject was
-// deleted, or until the reader is gone (HTML living standard, server-sent events). The number of streams of an account is bounded, and
-// EndStreams ends all streams.
+// follow sends the result of now at every event and at intervals. It stops when now reports the last result or fails because its subject
+// was deleted, or when the reader disconnects (HTML living standard, server-sent events). The number of streams of an account is bounded,
+// and EndStreams ends all streams.
 func (w checkPages) follow(rw http.ResponseWriter, r *http.Request, v *Visitor, events <-chan site.Event, every time.Duration,
 	now func(context.Context) (progress, error)) {
 	over, leave, err := w.OpenStream(v)
@@ -192,7 +192,7 @@ func (w checkPages) follow(rw http.ResponseWriter, r *http.Request, v *Visitor, 
 	defer leave()
 	s := stream{rw: rw, c: http.NewResponseController(rw)}
 	if err := s.c.SetWriteDeadline(time.Time{}); err != nil {
-		w.o.Logger.Debug("events", "error", err) // for example a test recorder, which has no deadline
+		w.o.Logger.Debug("events", "error", err) // a test recorder, for example, has no deadline
 	}
 	rw.Header().Set("Content-Type", "text/event-stream")
 	beat := time.NewTicker(heartBeat)
@@ -219,14 +219,14 @@ func (w checkPages) follow(rw http.ResponseWriter, r *http.Request, v *Visitor, 
 	}
 }
 
-// stream is an answer that is sent in parts.
+// stream is an answer sent in parts.
 type stream struct {
 	rw   http.ResponseWriter
 	c    *http.ResponseController
 	last string
 }
 
-// send sends p unless it repeats what was sent last. It reports whether the reader is still there.
+// send sends p unless it equals the previous one. It reports whether the reader is still connected.
 func (s *stream) send(p progress) bool {
 	b, err := json.Marshal(p)
 	if err != nil {
@@ -240,7 +240,7 @@ func (s *stream) send(p progress) bool {
 	return err == nil && s.c.Flush() == nil
 }
 
-// alive sends a comment that keeps the connection alive, and reports whether the reader is still there.
+// alive sends a comment to keep the connection open, and reports whether the reader is still connected.
 func (s *stream) alive() bool {
 	_, err := fmt.Fprint(s.rw, ": still here\n\n")
 	return err == nil && s.c.Flush() == nil

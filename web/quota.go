@@ -15,7 +15,7 @@ import (
 	"concordat/web/pages"
 )
 
-// mayUpload refuses a visitor whose quota is used up, before anything is read, and otherwise limits how much is read to the daily limit.
+// mayUpload rejects a visitor whose quota is exhausted before anything is read, and otherwise limits the request body to the daily limit.
 func (w *Web) mayUpload(rw http.ResponseWriter, r *http.Request, v *Visitor) error {
 	if err := w.People.MayUpload(r.Context(), v.Account, v.Address); err != nil {
 		return err
@@ -26,8 +26,8 @@ func (w *Web) mayUpload(rw http.ResponseWriter, r *http.Request, v *Visitor) err
 	return nil
 }
 
-// ReadUpload reads a submission if the visitor's quota is not used up. Files that are read but not used are also charged, since they take
-// disk space until they are removed.
+// ReadUpload reads a submission if the visitor's quota is not exhausted. Files that are read but not used are also charged, since they
+// occupy disk space until they are removed.
 func (w *Web) ReadUpload(rw http.ResponseWriter, r *http.Request, v *Visitor) (*Upload, error) {
 	if err := w.mayUpload(rw, r, v); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (w *Web) Lose(ctx context.Context, v *Visitor, u *Upload) {
 	}
 }
 
-// Admit charges the account of a task for the bytes that were read. It is for site.QueueOptions.
+// Admit charges the account of a task for the bytes that were read. It is intended for site.QueueOptions.
 func (w *Web) Admit(ctx context.Context, t store.Task, _ site.Job, items []site.Item) error {
 	var n int64
 	for _, i := range items {
@@ -59,7 +59,7 @@ func (w *Web) Admit(ctx context.Context, t store.Task, _ site.Job, items []site.
 	return w.People.Admit(ctx, t.Owner, len(items), n)
 }
 
-// Limits converts an error into status 429 with a time to retry; or returns nil if the error is not about a limit.
+// Limits converts an error about a limit to status 429 with a time to retry. It returns nil for other errors.
 func Limits(l message.Language, now time.Time, err error) (key, detail string, retry time.Duration, ok bool) {
 	var many *limit.TooMany
 	var open *people.TooManyOpen

@@ -26,7 +26,7 @@ import (
 	"concordat/web/static"
 )
 
-// reportPages has the pages on which a report is read, its rules are changed and it is reviewed.
+// reportPages serves the pages for reading a report, changing its rules and reviewing it.
 type reportPages struct{ *Web }
 
 func (w reportPages) readingRoutes() {
@@ -41,58 +41,58 @@ func (w reportPages) readingRoutes() {
 // fewSources is the number of ranked sources on a page.
 const fewSources = 25
 
-// sinceShown is the number of alerts about its check on a page of a report.
+// sinceShown is the number of alerts about its check shown with a report.
 const sinceShown = 10
 
-// checkPage is the data of a page about one check. Only the page of a report sets fields other than row.
+// checkPage is the data of a page about one check. Only the report page sets fields other than row.
 type checkPage struct {
 	row
-	Report    *report.Report // nil: there is no report, or not yet
+	Report    *report.Report // nil if there is no report yet
 	Review    *Review
 	MayReview bool
 	MayDelete bool
 	Decides   bool // the visitor may decide for all checks of a library
-	Limited   See  // part of the report that the visitor sees; empty: everything
+	Limited   See  // part of the report that the visitor sees; empty for everything
 	Me        string
 	People    pages.Names
 	Verdicts  []string
-	InLibrary *CaseLibrary // nil: not shown to the visitor
+	InLibrary *CaseLibrary // nil if not shown to the visitor
 	// The parts of the report.
 	Result, Flags, Map, Legend, Text, Short, Leads, Coverage, Method template.HTML
 
-	Uncounted template.HTML // the passages that are folded away
+	Uncounted template.HTML // the collapsed passages
 
 	Sources    sourceList
-	Rest       sourceList // sources that are folded away
+	Rest       sourceList // the collapsed sources
 	SourceFrom int        // index of the first of Sources
 	Filter     sourceFilter
 	LeadFilter report.LeadFilter
-	LeadBar    *leadBar // nil: leads were not requested
+	LeadBar    *leadBar // nil if leads were not requested
 	Orders     []string
-	Layout     *layoutPage // nil: the page shows the text
+	Layout     *layoutPage // nil if the page shows the text
 	Page       int         // page of the text, from 1
 	Pages      int
-	First      string               // number of the first passage on the page of the text; empty: none follows
+	First      string               // number of the first passage on the page of the text; empty if no passage follows
 	Numbers    string               // numbers of all passages, in text order
 	Walk       string               // numbers of the passages that the reader steps through
-	Only       *report.RankedSource // the only source whose passages are marked; nil: all are
-	Told       []notice             // what the visitor has just done
-	Since      []Alert              // later documents that match a watched check, the latest first
+	Only       *report.RankedSource // the only source whose passages are marked; nil if all are
+	Told       []notice             // the visitor's latest actions
+	Since      []Alert              // later documents that match a watched check, latest first
 	MoreSince  bool                 // there are more later documents
 
-	Number         string // number of the passage that the page shows; empty: all are shown
-	Earlier, Later string // numbers of its neighbours; empty: none
+	Number         string // number of the passage that the page shows; empty if it shows all
+	Earlier, Later string // numbers of the neighbouring passages; empty for none
 	Passage        template.HTML
-	Of             int         // number of all passages
+	Of             int         // total number of passages
 	TextPage       int         // page of the text with the passage, from 1
-	originals      []site.Part // originals of the submission; nil: none has pages
+	originals      []site.Part // originals of the submission; nil if none has pages
 	unpaged        Pages       // why no original has pages
 	Comparison
 
-	Now progress // progress of a check that has not ended
+	Now progress // progress of an unfinished check
 }
 
-// Silent returns the names of the sites with incomplete answers, each once.
+// Silent returns the names of the sites with incomplete answers, without duplicates.
 func (p *checkPage) Silent() string {
 	var names []string
 	for _, c := range p.Report.Consulted {
@@ -111,22 +111,22 @@ func (p *checkPage) Address() string {
 	return "/checks/" + string(p.ID)
 }
 
-// Comparison is the submission next to one source.
+// Comparison shows the submission next to one source.
 type Comparison struct {
 	html.Comparison
 	Source report.RankedSource
 	Place  string
 	Rank   int
-	Whole  bool          // the source's whole text is shown, not just passages of it
-	Before int           // place at which the previous part begins
+	Whole  bool          // the source's whole text is shown, not only passages
+	Before int           // position at which the previous part begins
 	Shown  concordat.Ref // the text that is shown; a source's work can have several texts
 	Others []otherText   // texts that contain other passages
 }
 
-// otherText is a further text of a source's work.
+// otherText is another text of a source's work.
 type otherText struct{ Place, URL string }
 
-// reader prepares a page about the report of the request's check.
+// reader prepares a page about the report of the requested check.
 func (w reportPages) reader(r *http.Request, v *Visitor, part bool) (*checkPage, *reading, error) {
 	t, err := w.task(r, v)
 	if err == nil && !HasReport(t) {
@@ -176,7 +176,7 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		p, got, err = w.readTask(r, v, t, false)
 	}
 	if errors.Is(err, ErrNotShown) {
-		err = nil // the page shows it
+		err = nil // the page shows the error
 	}
 	if err == nil && !Ended(t.State) {
 		p.Now, err = (&onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}).now(r.Context(), t)
@@ -192,7 +192,7 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	w.Show(rw, r, v, http.StatusOK, "check", "title.check", p)
 }
 
-// showReport shows a whole report, either with its text or in the layout of the original.
+// showReport shows a whole report, either with its text or in the original layout.
 func (w reportPages) showReport(rw http.ResponseWriter, r *http.Request, v *Visitor, p *checkPage, got *reading) {
 	if err := fill(w, r, v, p, got); err != nil {
 		w.Fail(rw, r, v, err)
@@ -201,7 +201,7 @@ func (w reportPages) showReport(rw http.ResponseWriter, r *http.Request, v *Visi
 	w.Show(rw, r, v, http.StatusOK, "check", "title.check", p)
 }
 
-// sameAuthors marks the documents in alerts that may be by an author of the submission.
+// sameAuthors marks alerts whose document may be by an author of the submission.
 func sameAuthors(ctx context.Context, w *Web, r *report.Report, alerts []Alert) error {
 	if len(r.Authors) == 0 {
 		return nil
@@ -221,7 +221,7 @@ func sameAuthors(ctx context.Context, w *Web, r *report.Report, alerts []Alert) 
 func fill(w reportPages, r *http.Request, v *Visitor, p *checkPage, got *reading) (err error) {
 	q := r.URL.Query()
 	if n, err := strconv.Atoi(q.Get("page")); err == nil && p.Layout == nil {
-		p.Page = min(max(n, 1), p.Pages) // an unparsable value starts at the first
+		p.Page = min(max(n, 1), p.Pages) // an unparsable value starts at the first page
 	}
 	if p.MayReview {
 		var next int64
@@ -272,7 +272,7 @@ func fill(w reportPages, r *http.Request, v *Visitor, p *checkPage, got *reading
 	return nil
 }
 
-// RuleFields returns the rules in force as fields of the form that changes them.
+// RuleFields returns the current rules as fields of the form that changes them.
 func (p *checkPage) RuleFields() []ruleField {
 	var sections []string
 	for _, s := range p.Report.Sections {
@@ -340,7 +340,7 @@ type sourceTools struct {
 type partnerLeadTools struct {
 	Task concordat.TaskID
 	report.PartnerLead
-	State  string // state of the request for its places
+	State  string // the request's state on its passages
 	MayAsk bool
 }
 
@@ -359,12 +359,12 @@ type passageTools struct {
 	MayReview bool
 	MayAsk    bool
 	Asked     []askedFor
-	Original  string // link to it on the page of its original; empty: there is none
+	Original  string // link to it on the page of its original; empty for none
 	Deciding  *decidingWording
-	Counted   bool // someone decided that it, or a part of it, counts although many documents share it
+	Counted   bool // someone decided that it, or part of it, counts although many documents share it
 }
 
-// decidingWording is undecided wording with the libraries that have documents with it, for a visitor who may decide for a library.
+// decidingWording is undecided wording with the libraries that contain it, for a visitor who may decide for a library.
 type decidingWording struct {
 	Name, Text string
 	Libraries  []decidingLibrary
@@ -375,7 +375,7 @@ type decidingLibrary struct {
 	Title string
 }
 
-// decidedName is the maximum length of the name of such wording, in bytes.
+// decidedName is the maximum length of the name of decided wording, in bytes.
 const decidedName = 60
 
 // deciding returns the undecided wording of a passage, or nil if the visitor may not decide about it.
@@ -391,7 +391,7 @@ func (p *checkPage) deciding(e concordat.Evidence) *decidingWording {
 	}
 	one := r.Wording[at]
 	d := &decidingWording{Text: one.Span.In(r.Submission.Text)}
-	sum := sha256.Sum256([]byte(d.Text)) // different wording with the same beginning gets a different name
+	sum := sha256.Sum256([]byte(d.Text)) // so that different wording with the same beginning gets a different name
 	d.Name = fmt.Sprintf("%s (%x)", bounds.Cut(strings.Join(strings.Fields(d.Text), " "), decidedName), sum[:3])
 	for _, h := range one.Holders {
 		if h.Site == r.Names.Site && !slices.ContainsFunc(d.Libraries, func(l decidingLibrary) bool { return l.ID == h.Library }) {
@@ -404,13 +404,13 @@ func (p *checkPage) deciding(e concordat.Evidence) *decidingWording {
 	return d
 }
 
-// MayCount reports whether the passage counts only if someone decides that it does.
+// MayCount reports whether the passage counts only if someone decides so.
 func (p passageTools) MayCount() bool {
 	return slices.Contains([]concordat.Exclusion{concordat.ExcludedCommon, concordat.ExcludedForm, concordat.ExcludedSentence,
 		concordat.ExcludedUndecided, concordat.ExcludedQuote, concordat.ExcludedGroup}, p.Evidence.Excluded)
 }
 
-// Partners returns the partners that can be asked about the passage, since documents of theirs are sources of it.
+// Partners returns the partners that can be asked about the passage because their documents are sources of it.
 func (p passageTools) Partners() (out []askedFor) {
 	for _, a := range p.Asked {
 		if a.CanAsk {
@@ -444,7 +444,8 @@ func (w reportPages) piece(in message.Language, name string, data any) template.
 	return template.HTML(b.String())
 }
 
-// refQuery returns the parameters that name a document in an address. It does not use the document's rank, which changes with the rules.
+// refQuery returns the parameters that identify a document in an address. It does not use the document's rank, which changes with the
+// rules.
 func refQuery(ref concordat.Ref) url.Values {
 	return url.Values{"site": {string(ref.Site)}, "library": {string(ref.Library)}, "document": {string(ref.Document)}}
 }
@@ -454,7 +455,7 @@ func refOf(f url.Values) concordat.Ref {
 		Document: concordat.DocumentID(f.Get("document"))}
 }
 
-// part writes a piece that is inserted into an open page.
+// part writes a fragment to be inserted into an open page.
 func part(rw http.ResponseWriter, r *http.Request, markup template.HTML) {
 	static.Send(rw, r, http.StatusOK, []byte(markup))
 }
@@ -468,7 +469,7 @@ func numbered(r *http.Request, name string, most int) (int, error) {
 	return n, nil
 }
 
-// textPart writes a page of the text for an open page.
+// textPart writes a page of the text as a fragment for an open page.
 func (w reportPages) textPart(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	p, got, err := w.reader(r, v, true)
 	n := 0
@@ -483,7 +484,7 @@ func (w reportPages) textPart(rw http.ResponseWriter, r *http.Request, v *Visito
 	part(rw, r, got.view.Text(n-1, w.links(message.LanguageOf(r), p)))
 }
 
-// sourcesPage lists the ranked sources, or those with some words in their title or location.
+// sourcesPage lists the ranked sources, or those whose title or location contains the given words.
 func (w reportPages) sourcesPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	p, got, err := w.reader(r, v, true)
 	if err != nil {
@@ -492,7 +493,7 @@ func (w reportPages) sourcesPage(rw http.ResponseWriter, r *http.Request, v *Vis
 	}
 	q := r.URL.Query()
 	l := w.links(message.LanguageOf(r), p)
-	from, _ := strconv.Atoi(q.Get("from")) // an unparsable value starts at the first
+	from, _ := strconv.Atoi(q.Get("from")) // an unparsable value starts at the first source
 	p.SourceFrom, p.Filter = max(from, 0), sourceFilterOf(q)
 	p.Sources = p.Filter.page(got, p.SourceFrom, l)
 	if p.SourceFrom == 0 {
@@ -553,7 +554,7 @@ func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *Vis
 		w.Fail(rw, r, v, err)
 		return
 	}
-	from, _ := strconv.Atoi(q.Get("from")) // an unparsable value starts at the first
+	from, _ := strconv.Atoi(q.Get("from")) // an unparsable value starts at the first part
 	if e := got.Report.Numbered(q.Get("passage")); e >= 0 {
 		from = got.view.PlaceOf(i, e) / html.ComparePlaces * html.ComparePlaces
 	}
@@ -564,8 +565,8 @@ func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *Vis
 	w.Show(rw, r, v, http.StatusOK, "compare", "title.compare", p)
 }
 
-// walked returns the indices of the passages that the reader steps through: those that are not folded away, or all passages if every one is
-// folded away.
+// walked returns the indices of the passages that the reader steps through: those that are not collapsed or, if all are collapsed, all
+// passages.
 func walked(r *report.Report) (out []int) {
 	var all []int
 	for i, e := range r.Evidence {
@@ -580,7 +581,7 @@ func walked(r *report.Report) (out []int) {
 	return out
 }
 
-// around returns the numbers of the passages before and after passage k that the reader steps to; or "" if there is none.
+// around returns the numbers of the passages before and after passage k to which the reader steps, or "" for none.
 func around(r *report.Report, k int) (earlier, later string) {
 	for _, i := range walked(r) {
 		if i < k {
@@ -598,7 +599,7 @@ func (p checkPage) Base() string {
 	return "/checks/" + string(p.ID) + "/compare?" + refQuery(p.Shown).Encode()
 }
 
-// otherTexts returns the texts of a source's work that have passages, except for the text shown.
+// otherTexts returns the texts of a source's work that contain passages, except the one shown.
 func (p *checkPage) otherTexts(source report.RankedSource, shown concordat.Ref) (out []otherText) {
 	for _, ref := range source.AllPlaces() {
 		holds := slices.ContainsFunc(source.Evidence, func(e int) bool {
@@ -611,7 +612,7 @@ func (p *checkPage) otherTexts(source report.RankedSource, shown concordat.Ref) 
 	return out
 }
 
-// sourceText returns the text of a source of this site for visitors who see all checks; others see the passages in the report.
+// sourceText returns the text of a source of this site to visitors who see all checks; others see only the passages in the report.
 func (w reportPages) sourceText(ctx context.Context, v *Visitor, ref concordat.Ref) (string, error) {
 	if !v.SeesAll() {
 		return "", nil
@@ -619,7 +620,7 @@ func (w reportPages) sourceText(ctx context.Context, v *Visitor, ref concordat.R
 	return w.o.Site.DocumentText(ctx, ref)
 }
 
-// plainPDF writes the pages of a report, unsigned.
+// plainPDF writes a report as an unsigned PDF.
 func plainPDF(_ context.Context, w io.Writer, rep *report.Report, _ bool) error {
 	b, err := pdf.Write(rep, pdf.Options{})
 	if err == nil {
@@ -628,7 +629,7 @@ func plainPDF(_ context.Context, w io.Writer, rep *report.Report, _ bool) error 
 	return err
 }
 
-// pdfWriter sets the type of the answer with the first byte, so that an earlier error can still be reported.
+// pdfWriter sets the content type with the first byte, so that an earlier error can still be reported.
 type pdfWriter struct{ http.ResponseWriter }
 
 func (w pdfWriter) Write(b []byte) (int, error) {

@@ -21,7 +21,7 @@ func (w batchPages) recheckRoutes() {
 	w.AddPage("POST /rechecks", pages.Checkers, w.setRecheck)
 }
 
-// shownRecheck is a recheck in the form that people and programs see.
+// shownRecheck is a recheck in the form shown to people and programs.
 type shownRecheck struct {
 	store.Recheck
 	Title string
@@ -31,7 +31,7 @@ type shownRecheck struct {
 	Withheld bool
 }
 
-// Rechecks returns the re-checks that the visitor may see.
+// Rechecks returns the rechecks that the visitor may see.
 func (w batchPages) Rechecks(ctx context.Context, v *Visitor) ([]shownRecheck, error) {
 	all, err := w.o.Store.Alerts.Rechecks(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func (w batchPages) Rechecks(ctx context.Context, v *Visitor) ([]shownRecheck, e
 			one.New, one.Withheld = nil, true
 		}
 		if errors.Is(err, concordat.ErrNotFound) {
-			continue // deleted since
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return nil, err
@@ -69,7 +69,7 @@ func (w batchPages) Rechecks(ctx context.Context, v *Visitor) ([]shownRecheck, e
 			}
 		}
 		if errors.Is(err, concordat.ErrNotFound) {
-			continue // deleted since
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return nil, err
@@ -81,7 +81,7 @@ func (w batchPages) Rechecks(ctx context.Context, v *Visitor) ([]shownRecheck, e
 
 type rechecksPage struct {
 	Rechecks []shownRecheck
-	Check    *store.Task // the check that the form is about
+	Check    *store.Task // the check that the form concerns
 	Now      *store.Recheck
 	Today    string
 	People   pages.Names
@@ -143,7 +143,7 @@ func (w batchPages) setRecheck(rw http.ResponseWriter, r *http.Request, v *Visit
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// mayRecheck returns nil if the visitor may have the check or batch repeated.
+// mayRecheck returns nil if the visitor may schedule rechecks of the check or batch.
 func (w batchPages) mayRecheck(ctx context.Context, v *Visitor, kind, target string) error {
 	if w.o.Batches == nil {
 		return errNoBatches
@@ -171,8 +171,8 @@ func (w batchPages) mayRecheck(ctx context.Context, v *Visitor, kind, target str
 	return nil
 }
 
-// PutRecheck schedules a re-check every given number of days. The first is on the given day or, if that is empty, after that number of
-// days.
+// PutRecheck schedules a recheck at an interval in days. The first takes place on the given day or, if the day is empty, after one
+// interval.
 func (w batchPages) PutRecheck(ctx context.Context, v *Visitor, kind, target string, every int, on string) error {
 	if err := w.mayRecheck(ctx, v, kind, target); err != nil {
 		return err
@@ -211,8 +211,7 @@ func (w batchPages) DropRecheck(ctx context.Context, v *Visitor, kind, target st
 	})
 }
 
-// plan schedules a re-check of a submission if the configuration says so. The submission is valid without it, so a failure is
-// only logged.
+// plan schedules a recheck of a submission if so configured. The submission is valid without it, so a failure is only logged.
 func (w batchPages) plan(ctx context.Context, tx *store.DB, v *Visitor, kind, target string) error {
 	if w.o.AgainDays == nil || w.o.Batches == nil {
 		return nil

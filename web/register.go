@@ -22,11 +22,11 @@ func (w accountPages) registerRoutes() {
 
 type registerPage struct {
 	Name, Problem string
-	Key           string // the link with which a password is chosen; shown once
+	Key           string // link for setting a password; shown only once
 	Account       string
 }
 
-// closed returns an error if the site is not public, so that visitors cannot create accounts.
+// closed reports whether visitors cannot create accounts because the site is not public; if so, it answers with an error.
 func (w accountPages) closed(rw http.ResponseWriter, r *http.Request) bool {
 	if !w.o.Policy.Public {
 		w.Fail(rw, r, nil, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
@@ -40,8 +40,8 @@ func (w accountPages) registerPage(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// register creates an account for anyone, and shows the link for choosing its password once. A name is free again if no password is chosen
-// within an hour.
+// register creates an account for anyone and shows, only once, the link for setting its password. If no password is set within an hour,
+// the name becomes available again.
 func (w accountPages) register(rw http.ResponseWriter, r *http.Request) {
 	if w.closed(rw, r) {
 		return

@@ -14,23 +14,23 @@ import (
 	"concordat/report/html"
 )
 
-// Bounds of the cache, which is needed because a visitor who reads a report requests its parts one after the other.
+// Bounds on the cache. It is needed because a browser requests the parts of a report one after another.
 const (
 	cacheBytes = 192 << 20 // approximate bytes of findings
-	// cacheViews is how many combinations of rules and language are kept for a task.
+	// cacheViews is the number of combinations of rules and language kept for a task.
 	cacheViews = 4
-	// readAgain is how long after recording a reader the same reader is not recorded again.
+	// readAgain is the minimum time between two records of the same reader.
 	readAgain = 10 * time.Minute
-	// redactTime is how long findings are kept without checking again what may be seen of their sources: an embargo or a
-	// deletion changes no revision.
+	// redactTime is how long findings are kept before their sources' visibility is checked again, since an embargo or a deletion does not
+	// change the revision.
 	redactTime = time.Minute
 )
 
-// reportCache keeps the findings of recently read reports, and the reports made of them. Its results are shared and must not be changed. It
-// is safe for concurrent use.
+// reportCache keeps the findings of recently read reports and the reports generated from them. Its results are shared and must not be
+// changed. It is safe for concurrent use.
 type reportCache struct {
 	mu      sync.Mutex
-	entries []*cachedReport // guarded by mu; the most recently used at the end
+	entries []*cachedReport // guarded by mu; the most recently used last
 	bytes   int             // bytes of all entries; guarded by mu
 	most    int             // maximum number of bytes
 }
@@ -40,16 +40,16 @@ type cachedReport struct {
 	task  concordat.TaskID
 	bytes int // guarded by the cache's mu
 
-	mu       sync.Mutex // guards the rest; held while findings are read, so that they are read once
+	mu       sync.Mutex // guards the fields below; held while findings are read, so that they are read only once
 	revision int64
 	read     time.Time // when findings were read
 	findings *report.Findings
 	prepared *report.Prepared // report prepared from findings
-	views    []*reading       // the most recently used at the end
+	views    []*reading       // the most recently used last
 	readers  map[string]time.Time
 }
 
-// reading is a report in one language, as one kind of reader sees it.
+// reading is a report in one language for one kind of reader.
 type reading struct {
 	rules    string // rules in JSON, and what the reader may see
 	language report.Language
@@ -85,7 +85,7 @@ func (s *reportCache) resize(b *cachedReport, bytes int) {
 	s.trim()
 }
 
-// trim enforces the bounds. s.mu is held.
+// trim enforces the bounds. The caller holds s.mu.
 func (s *reportCache) trim() {
 	for len(s.entries) > 0 && (s.bytes > s.most || len(s.entries) > maxCached) {
 		s.bytes -= s.entries[0].bytes
@@ -93,10 +93,10 @@ func (s *reportCache) trim() {
 	}
 }
 
-// maxCached bounds the entries of a cache, whatever their size.
+// maxCached bounds the number of entries in a cache, regardless of their size.
 const maxCached = 64
 
-// weight returns roughly the memory that findings take, in bytes.
+// weight returns the approximate memory used by findings, in bytes.
 func weight(f *report.Findings) int {
 	n := len(f.Submission.Text) + 1<<12
 	for i := range f.Passages {
@@ -109,10 +109,10 @@ func weight(f *report.Findings) int {
 			n += 128 + len(p.Text)
 		}
 	}
-	return 2 * n // includes the reports made from them
+	return 2 * n // includes the reports generated from them
 }
 
-// Reading returns the report of a task under rules, limited to what a reader may see and prepared to be shown in parts.
+// Reading returns the report of a task under the given rules, limited to what a reader may see and prepared for display in parts.
 func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules report.Rules, in report.Language, see See) (*reading, error) {
 	if see == SeeNothing {
 		return nil, fmt.Errorf("report of %s: %w", id, ErrNotShown)
@@ -148,8 +148,8 @@ func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules rep
 	return got, nil
 }
 
-// hasText reports whether the text of an ended check is still kept. If the report is being read, the answer is in the cache, and no
-// findings are unpacked.
+// hasText reports whether the text of an ended check is still kept. While the report is being read, the answer comes from the cache
+// without unpacking findings.
 func (w *Web) hasText(ctx context.Context, id concordat.TaskID) (bool, error) {
 	revision, err := w.o.Store.Checks.FindingsRevision(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -164,7 +164,7 @@ func (w *Web) hasText(ctx context.Context, id concordat.TaskID) (bool, error) {
 	return w.o.Site.HasText(ctx, id)
 }
 
-// hasText reports whether findings of this revision have their text; known is false if the findings are not in the cache.
+// hasText reports whether findings of this revision include their text; known is false if the findings are not in the cache.
 func (s *reportCache) hasText(id concordat.TaskID, revision int64) (text, known bool) {
 	s.mu.Lock()
 	i := slices.IndexFunc(s.entries, func(b *cachedReport) bool { return b.task == id })
@@ -182,7 +182,7 @@ func (s *reportCache) hasText(id concordat.TaskID, revision int64) (text, known 
 	return b.findings.TextKept(), true
 }
 
-// view returns the cached view for the given rules and language. The key includes the rules, what may be seen, and the names.
+// view returns the cached view for the given rules and language. The key includes the rules, the reader's level of access, and the names.
 func (b *cachedReport) view(key string, in report.Language, rules report.Rules, see See, names report.Names) *reading {
 	var same *report.Report
 	for i, v := range b.views {
@@ -223,14 +223,14 @@ func (w reportPages) readsOn(id concordat.TaskID, name string) bool {
 	return false
 }
 
-// NoteRead records that someone reads a report. It does so for each whole page, and at intervals for parts of a page.
+// NoteRead records that someone reads a report. It records each whole page, and parts of a page at intervals.
 func (w reportPages) NoteRead(ctx context.Context, v *Visitor, id concordat.TaskID, part bool) {
 	if !w.readsOn(id, v.Name) || !part {
 		w.Audit(ctx, v.Name, "report_read", map[string]any{"task": id})
 	}
 }
 
-// drop forgets a task whose report was deleted.
+// drop removes a task whose report was deleted.
 func (s *reportCache) drop(id concordat.TaskID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,18 +29,18 @@ func (w checkPages) requestRoutes() {
 }
 
 const (
-	// requestsOnPage is how many requests a page lists.
+	// requestsOnPage is the number of requests on a page.
 	requestsOnPage = 100
-	// askTime is how long a partner may take to answer a waiting visitor.
+	// askTime is the time limit for a partner's answer while a visitor waits.
 	askTime = time.Minute
 )
 
-// Request is a request for passages, as people see it.
+// Request is a request for passages in the form shown to people.
 type Request struct {
 	store.Disclosure
 	Name  string // name of the partner
-	Title string // title of the document, if it is this site's
-	// Purpose is the purpose of the partner's check, as the partner stated it.
+	Title string // title of the document, if it belongs to this site
+	// Purpose is the purpose of the partner's check as stated by the partner.
 	Purpose string
 	Task    concordat.TaskID
 	Check   string // title of Task
@@ -48,17 +48,17 @@ type Request struct {
 	Decider string // name of the person who decided
 }
 
-// In reports whether a partner asks this site.
+// In reports whether the request is from a partner.
 func (r Request) In() bool { return r.Direction == store.DisclosureIn }
 
 type requestsPage struct {
 	State    string
 	States   []string
 	Requests []Request
-	Next     string // the request from which to continue; empty: this is the last page
+	Next     string // ID after which the next page begins; empty on the last page
 }
 
-// requestStates are the states of a request, in the order in which a request passes through them.
+// requestStates are the states of a request in order.
 var requestStates = []string{concordat.DisclosurePending, concordat.DisclosureGranted, concordat.DisclosureRefused,
 	concordat.DisclosureExpired, concordat.DisclosureWithdrawn}
 
@@ -75,8 +75,8 @@ func (w checkPages) requestsPage(rw http.ResponseWriter, r *http.Request, v *Vis
 	w.Show(rw, r, v, http.StatusOK, "requests", "title.requests", requestsPage{state, requestStates, all, next})
 }
 
-// Requests returns requests for passages in both directions, latest first, starting after the one with the given ID, and the ID from which
-// to continue.
+// Requests returns requests for passages in both directions, latest first, starting after the given ID, and the ID after which the next
+// page begins.
 func (w checkPages) Requests(ctx context.Context, state, after string, limit int) (out []Request, next string, err error) {
 	ds, next, err := w.o.Answers.Requests.DisclosuresAfter(ctx, state, after, limit)
 	if err != nil {
@@ -96,7 +96,7 @@ func (w checkPages) Requests(ctx context.Context, state, after string, limit int
 	return out, next, nil
 }
 
-// waiting returns the number of partners' requests on which the visitor may decide, up to requestsOnPage.
+// waiting returns the number of partners' requests on which the visitor may decide, at most requestsOnPage.
 func (w *Web) waiting(ctx context.Context, v *Visitor) int {
 	if v == nil || !v.MayReview() || w.o.Answers == nil {
 		return 0
@@ -138,7 +138,7 @@ func (w checkPages) request(ctx context.Context, d store.Disclosure, names pages
 	}
 	one.Task = asked.Task
 	t, err := w.o.Store.Checks.Task(ctx, asked.Task)
-	if err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted since
+	if err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted in the meantime
 		return one, err
 	}
 	one.Check = pages.Visible(t.Title)
@@ -225,12 +225,12 @@ func (w checkPages) DecideRequest(ctx context.Context, v *Visitor, id, action, w
 type askedFor struct {
 	Site   concordat.SiteID
 	Title  string
-	CanAsk bool // its place is known and it is not in a mirror
+	CanAsk bool // its location is known and it is not in a mirror
 	Mirror bool
-	Asks   []report.Disclosure // requests for this passage, oldest first, with their current state
+	Asks   []report.Disclosure // requests for this passage, oldest first, in their current state
 }
 
-// asked returns the documents of partners that match text within a span of the submission.
+// asked returns the partners' documents that match text within a span of the submission.
 func asked(r *report.Report, at concordat.Span, now time.Time) []askedFor {
 	var out []askedFor
 	for _, e := range r.Evidence {
@@ -261,12 +261,12 @@ func asked(r *report.Report, at concordat.Span, now time.Time) []askedFor {
 	return out
 }
 
-// Waits reports whether a request is not decided yet.
+// Waits reports whether a request is still undecided.
 func (a askedFor) Waits() bool {
 	return slices.ContainsFunc(a.Asks, func(d report.Disclosure) bool { return d.State == concordat.DisclosurePending })
 }
 
-// ask asks the partners that hold the sources of a passage to show more of it, or asks for the state of earlier requests.
+// ask asks the partners that have the sources of a passage to show more of it, or requests the state of earlier requests.
 func (w checkPages) ask(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, err := w.task(r, v)
 	if err == nil {
@@ -298,14 +298,14 @@ func (w checkPages) ask(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 // passageNumber matches the results of report.Report.Number.
 var passageNumber = regexp.MustCompile(`^[0-9]{1,9}[a-z]{0,4}$`)
 
-// AskPassages names the passages to request from partners.
+// AskPassages identifies the passages to request from partners.
 type AskPassages struct {
 	At              concordat.Span   // span of the submission
-	Lead            string           // number of a partner's possible lead, whose places are requested; empty: passages at At
-	Partner         concordat.SiteID // empty: all partners that have sources
+	Lead            string           // number of a partner's possible lead whose passages are requested; empty to request passages at At
+	Partner         concordat.SiteID // empty for all partners with sources
 	Level           concordat.Show   // ShowOverlap or ShowPassage
-	Reason, Contact string           // needed for ShowPassage, about which a person decides
-	Refresh         bool             // only ask again about pending requests
+	Reason, Contact string           // required for ShowPassage, about which a person decides
+	Refresh         bool             // only update the state of pending requests
 }
 
 // AskFor sends the requests and returns their states.
@@ -321,7 +321,7 @@ func (w checkPages) AskFor(ctx context.Context, v *Visitor, t store.Task, a AskP
 		return nil, message.Invalid("wrong.action", a.Level)
 	case a.Level == concordat.ShowPassage && (a.Reason == "" || a.Contact == ""):
 		return nil, message.Invalid("wrong.ask")
-	case len(a.Reason) > 4<<10 || len(a.Contact) > 4<<10: // the bounds that partners apply
+	case len(a.Reason) > 4<<10 || len(a.Contact) > 4<<10: // the bounds enforced by partners
 		return nil, message.Invalid("wrong.ask")
 	}
 	f, err := w.o.Site.Findings(ctx, t.ID)
@@ -358,7 +358,7 @@ func (w checkPages) askOne(ctx context.Context, v *Visitor, t store.Task, partne
 	passages []int) ([]report.Disclosure, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	// The audit entry comes first, since the partner keeps the request.
+	// The audit entry is written first because the partner keeps the request.
 	err := w.o.Store.Audit.Note(ctx, v.Name, "passages_asked", map[string]any{"task": t.ID, "site": partner, "level": a.Level,
 		"passages": len(passages)})
 	if err != nil {
@@ -376,7 +376,7 @@ func (w checkPages) askOne(ctx context.Context, v *Visitor, t store.Task, partne
 	return w.o.Asks.Reveal(ctx, t.ID, request, passages...)
 }
 
-// refresh asks again about pending requests.
+// refresh updates the state of pending requests.
 func (w checkPages) refresh(ctx context.Context, v *Visitor, t store.Task, f *report.Findings) ([]report.Disclosure, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()

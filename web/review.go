@@ -20,13 +20,14 @@ import (
 	"concordat/web/pages"
 )
 
-// The verdicts of officers.
+// The verdicts that officers can give.
 var verdicts = []string{"clear", "discuss", "suspected"}
 
-// maxNote bounds a comment or a reason, in bytes.
+// maxNote is the maximum length of a comment or a reason in bytes.
 const maxNote = 10_000
 
-// checkReason returns a reason without the space around it. It fails if a required reason is empty or the reason is longer than maxNote.
+// checkReason returns a reason without surrounding white space. It fails if a required reason is empty or the reason is longer than
+// maxNote.
 func checkReason(text string, needed bool) (string, error) {
 	if text = strings.TrimSpace(text); needed && text == "" || len(text) > maxNote {
 		return "", message.Invalid("wrong.reason", maxNote)
@@ -37,40 +38,40 @@ func checkReason(text string, needed bool) (string, error) {
 // Review contains people's decisions about a check.
 type Review struct {
 	Notes   []store.Review // comments, verdicts and sign-offs, oldest first
-	Rules   report.Rules   // rules in force
-	Changes int            // number of changes of the rules
-	Latest  int            // number of the latest note or change; 0: none
-	Log     []change       // changes of the rules, oldest first
-	// Verdict is the latest verdict, if any. Signed are its sign-offs.
+	Rules   report.Rules   // current rules
+	Changes int            // number of rule changes
+	Latest  int            // number of the latest note or change; 0 if there are none
+	Log     []change       // rule changes, oldest first
+	// Verdict is the latest verdict, if any. Signed contains its sign-offs.
 	Verdict *store.Review
 	Signed  []report.SignedOff
-	// Assigned is the reviewer, and Due the day when the decision is due; empty: not set.
+	// Assigned is the reviewer, and Due is the day when the decision is due; each is empty if not set.
 	Assigned, Due string
 	// Touched reports whether someone at the site has made a decision about the check.
 	Touched bool
-	// Edited has the times at which comments were changed, by comment number.
+	// Edited contains the times at which comments were changed, by comment number.
 	Edited map[int]time.Time
 	// Handling lists the changes of reviewer, due date, library and comments, oldest first.
 	Handling []store.Review
-	// Added is where the submission was added; zero: it was not added, or was removed again.
+	// Added is the library to which the submission was added; it is zero if the submission is in none.
 	Added addedCase
 	// Stale reports whether the rules have changed since the verdict.
 	Stale bool
 }
 
-// change is one change of the rules.
+// change is a change of the rules.
 type change struct {
 	Seq           int // number of the note that stores it
 	At            time.Time
 	By            string
 	Action        string // for example exclude-source
-	Subject       string // its subject; may be empty
+	Subject       string // what it changed; can be empty
 	Undone        bool
 	Mine          bool // made by the reader
 	before, after report.Rules
 }
 
-// reviewOf reads the decisions about the task of this ID.
+// reviewOf reads the decisions about the task with this ID.
 func (w *Web) reviewOf(ctx context.Context, id concordat.TaskID) (*Review, error) {
 	t, err := w.o.Store.Checks.Task(ctx, id)
 	if err != nil {
@@ -91,7 +92,7 @@ func (w *Web) Review(ctx context.Context, t store.Task) (*Review, error) {
 		return nil, err
 	}
 	out := &Review{Rules: first, Edited: map[int]time.Time{}}
-	var then report.Rules // the rules when the verdict was given
+	var then report.Rules // the rules at the time of the verdict
 	for i := range all {
 		r := &all[i]
 		out.Latest = r.Seq
@@ -138,7 +139,7 @@ func (w *Web) Review(ctx context.Context, t store.Task) (*Review, error) {
 		case store.ReviewVerdict:
 			out.Verdict, out.Signed, then = r, nil, out.Rules
 		case store.ReviewSignOff:
-			// Two people may have written at the same time, so a sign-off counts only if it is by someone else and for this verdict.
+			// Two people may write at the same time, so a sign-off counts only if it is by someone else and for this verdict.
 			if out.Verdict != nil && r.By != out.Verdict.By && signs(r.Data, out.Verdict.Seq) {
 				out.Signed = append(out.Signed, report.SignedOff{By: r.By, At: r.At})
 			}
@@ -147,7 +148,7 @@ func (w *Web) Review(ctx context.Context, t store.Task) (*Review, error) {
 	}
 	if out.Verdict != nil {
 		now := out.Rules
-		then.NotOwnWork, now.NotOwnWork = nil, nil // these rules change no figure
+		then.NotOwnWork, now.NotOwnWork = nil, nil // these rules do not affect any figure
 		a, err := json.Marshal(then)
 		b, err2 := json.Marshal(now)
 		if err = errors.Join(err, err2); err != nil {
@@ -179,8 +180,8 @@ func (r *Review) MayUndo() bool {
 	return slices.ContainsFunc(r.Log, func(c change) bool { return c.Mine && c.MayUndo() })
 }
 
-// signs reports whether a sign-off is for the verdict with the given number. Sign-offs by early versions name no verdict and are for the
-// latest one.
+// signs reports whether a sign-off is for the verdict with the given number. Sign-offs by early versions contain no number and apply to
+// the latest verdict.
 func signs(data json.RawMessage, verdict int) bool {
 	var n *int
 	return json.Unmarshal(data, &n) != nil || n == nil || *n == verdict
@@ -195,7 +196,7 @@ func (r *Review) Code() string {
 	return v
 }
 
-// Stage returns the state of the review of a check with a report.
+// Stage returns the review state of a check with a report.
 func (r *Review) Stage() store.CaseStage {
 	switch {
 	case r.Verdict != nil && len(r.Signed) > 0:
@@ -208,7 +209,7 @@ func (r *Review) Stage() store.CaseStage {
 	return store.StageNew
 }
 
-// inReport returns the part of the review that a report shows, or nil if there is no verdict.
+// inReport returns the part of the review included in a report, or nil if there is no verdict.
 func (r *Review) inReport() *report.Review {
 	if r.Verdict == nil {
 		return nil
@@ -216,7 +217,7 @@ func (r *Review) inReport() *report.Review {
 	return &report.Review{Verdict: r.Code(), Reason: r.Verdict.Text, By: r.Verdict.By, At: r.Verdict.At, Signed: r.Signed, Stale: r.Stale}
 }
 
-// MaySign reports whether a person can sign off the latest verdict.
+// MaySign reports whether a person may sign off the latest verdict.
 func (r *Review) MaySign(name string) bool {
 	return r.Verdict != nil && r.Verdict.By != name && !slices.ContainsFunc(r.Signed, func(s report.SignedOff) bool { return s.By == name })
 }
@@ -224,7 +225,7 @@ func (r *Review) MaySign(name string) bool {
 // HasExcludedTemplates reports whether these rules contain template wording.
 func (r *Review) HasExcludedTemplates() bool { return len(r.Rules.ExcludeTemplate) > 0 }
 
-// VerdictKey returns the key of the message for the latest verdict.
+// VerdictKey returns the message key for the latest verdict.
 func (r *Review) VerdictKey() string {
 	if v := r.Code(); v != "" {
 		return "verdict." + v
@@ -232,7 +233,7 @@ func (r *Review) VerdictKey() string {
 	return "verdict.none"
 }
 
-// reviewForm reads a form about a task that the visitor may see, and the decisions about it so far.
+// reviewForm parses a form about a task visible to the visitor, and reads the decisions about it so far.
 func (w reportPages) reviewForm(rw http.ResponseWriter, r *http.Request, v *Visitor) (store.Task, *Review, error) {
 	t, err := w.task(r, v)
 	if err == nil {
@@ -245,7 +246,7 @@ func (w reportPages) reviewForm(rw http.ResponseWriter, r *http.Request, v *Visi
 	return t, now, err
 }
 
-// FormerRules returns the rules before the latest change that was not itself undone.
+// FormerRules returns the rules before the latest change that has not been undone.
 func (w reportPages) FormerRules(ctx context.Context, t store.Task) (report.Rules, error) {
 	all, err := w.o.Store.Checks.Reviews(ctx, t.ID)
 	if err != nil {
@@ -331,7 +332,7 @@ func (w reportPages) KeepNote(ctx context.Context, v *Visitor, t store.Task, now
 	return n, err
 }
 
-// ChangeComment changes a comment of the visitor's own, or deletes it if the text is empty.
+// ChangeComment changes one of the visitor's comments, or deletes it if the text is empty.
 func (w reportPages) ChangeComment(ctx context.Context, v *Visitor, t store.Task, number int, text string) error {
 	text = strings.TrimSpace(text)
 	if len(text) > maxNote {
@@ -347,8 +348,8 @@ func (w reportPages) ChangeComment(ctx context.Context, v *Visitor, t store.Task
 	})
 }
 
-// AppendRules saves new rules of a task if the rules have been changed exactly the given number of times; store.AnyRules means any number.
-// subject names the subject of the change and may be empty.
+// AppendRules saves new rules of a task if the rules have been changed exactly the given number of times; store.AnyRules means any
+// number. subject describes what was changed and can be empty.
 func (w reportPages) AppendRules(ctx context.Context, v *Visitor, id concordat.TaskID, rules report.Rules, action, subject string,
 	changes int) error {
 	if err := rules.Validate(); err != nil {

@@ -15,7 +15,7 @@ import (
 	"concordat/web/message"
 )
 
-// Bounds of template wording given with the rules of one report.
+// Bounds on template wording in the rules of one report.
 const (
 	maxTemplates     = 20
 	maxTemplateBytes = 200 << 10
@@ -39,7 +39,7 @@ func (w reportPages) changeRules(rw http.ResponseWriter, r *http.Request, v *Vis
 	http.Redirect(rw, r, w.afterRules(r, t, rules, seq), http.StatusSeeOther)
 }
 
-// ApplyRules applies a form to the rules in force and saves the result.
+// ApplyRules applies a form to the current rules and saves the result.
 func (w reportPages) ApplyRules(ctx context.Context, v *Visitor, t store.Task, now *Review, f url.Values) (report.Rules, error) {
 	rules, subject, err := w.NewRules(ctx, v, t.ID, now.Rules, f)
 	if err == nil {
@@ -48,7 +48,7 @@ func (w reportPages) ApplyRules(ctx context.Context, v *Visitor, t store.Task, n
 	return rules, err
 }
 
-// shortened returns s, cut to the length allowed in the audit entry of a change.
+// shortened cuts s to the maximum length for the audit entry of a change.
 func shortened(s string) string {
 	if runes := []rune(s); len(runes) > 200 {
 		return string(runes[:200]) + "…"
@@ -56,8 +56,8 @@ func shortened(s string) string {
 	return s
 }
 
-// afterRules returns the address of the page on which the rules were changed, at the place of the change. seq is the number of the change,
-// which the page then describes.
+// afterRules returns the address of the page on which the rules were changed, at the location of the change. seq is the number of the
+// change that the page then describes.
 func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rules, seq int) string {
 	to := url.URL{Path: "/checks/" + string(t.ID)}
 	f := r.PostForm
@@ -68,7 +68,7 @@ func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rule
 	to.RawQuery = q.Encode()
 	switch at := f.Get("at"); at {
 	case "passage", "text", "pages":
-		// Rules split and join passages, but the place stays the same.
+		// Rules split and join passages, but the location stays the same.
 		start, err := strconv.Atoi(f.Get("start"))
 		got, err2 := w.Reading(r.Context(), t.ID, rules, message.LanguageOf(r).Report(), SeeEverything)
 		if err == nil && err2 == nil {
@@ -100,7 +100,7 @@ func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rule
 	return to.String()
 }
 
-// NewRules applies the form f to the rules in force. It returns the new rules and the subject of the change.
+// NewRules applies form f to the current rules. It returns the new rules and a description of what was changed.
 func (w reportPages) NewRules(ctx context.Context, v *Visitor, id concordat.TaskID, rules report.Rules,
 	f url.Values) (report.Rules, string, error) {
 	ref := refOf(f)
@@ -149,7 +149,7 @@ func (w reportPages) NewRules(ctx context.Context, v *Visitor, id concordat.Task
 		rules.ExcludeTemplate = nil
 		return rules, "", nil
 	case "undo":
-		seq, _ := strconv.Atoi(f.Get("change")) // without a number, the latest
+		seq, _ := strconv.Atoi(f.Get("change")) // without a number, the latest change
 		return w.undoOwn(ctx, v, id, seq)
 	default:
 		return rules, "", fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
@@ -167,7 +167,7 @@ func without(refs, some []concordat.Ref) []concordat.Ref {
 	return slices.DeleteFunc(slices.Clone(refs), func(one concordat.Ref) bool { return slices.Contains(some, one) })
 }
 
-// placesOf returns the documents that are texts of the same work as a source: a rule can name any of them.
+// placesOf returns the documents that are texts of the same work as a source; a rule can refer to any of them.
 func placesOf(ctx context.Context, w reportPages, id concordat.TaskID, rules report.Rules, ref concordat.Ref) ([]concordat.Ref, error) {
 	got, err := w.Reading(ctx, id, rules, report.English, SeeEverything)
 	if err != nil {
@@ -179,25 +179,25 @@ func placesOf(ctx context.Context, w reportPages, id concordat.TaskID, rules rep
 	return []concordat.Ref{ref}, nil
 }
 
-// ruleField is a rule for a whole report as a field of a form.
+// ruleField is a form field for a rule about a whole report.
 type ruleField struct {
-	Name, Label string // name of the field, and message key of its label
+	Name, Label string // field name, also the message key of its label
 	Kind        string // box, words, texts, number or percent
-	On          bool   // state of a box
+	On          bool   // state of a checkbox
 	Value       string // value of a number
 	Least, Most string
-	Hint        string // for a number: the value that applies if the field is empty
+	Hint        string // for a number: the value used if the field is empty
 	Options     []ruleOption
 }
 
-// ruleOption is a possible value of a list.
+// ruleOption is an option in a list.
 type ruleOption struct {
 	Value string
 	On    bool
 }
 
-// ticked returns the name of the field in which a tick means that something counts. Rules that exclude something have a field of their own
-// for this, so that every tick in a form has the same meaning.
+// ticked returns the name of the field in which a tick means that something counts. Rules that exclude something have their own field
+// name for this, so that every tick in a form has the same meaning.
 func ticked(r report.Rule) string {
 	if rest, ok := strings.CutPrefix(r.Name, "exclude_"); ok {
 		return "counts_" + rest
@@ -205,8 +205,8 @@ func ticked(r report.Rule) string {
 	return r.Name
 }
 
-// ruleFields returns the rules of report.RuleTable as fields of a form: boxes, lists, then numbers. A tick means that something counts. The
-// fields show the rules or, if sent is not nil, the values that were sent before. Sections are those of the report; a form without a report
+// ruleFields returns the rules of report.RuleTable as form fields: checkboxes, lists, then numbers. A tick means that something counts.
+// The fields show the rules or, if sent is not nil, the values sent before. Sections are the report's sections; a form without a report
 // has no such list.
 func ruleFields(rules report.Rules, sent url.Values, sections []string) []ruleField {
 	var boxes, lists, numbers []ruleField
@@ -266,7 +266,7 @@ func ruleFields(rules report.Rules, sent url.Values, sections []string) []ruleFi
 	return slices.Concat(boxes, lists, numbers)
 }
 
-// readRules reads the rules for a whole report from a form of ruleFields. A number that is missing in the form stays as it is.
+// readRules reads the rules for a whole report from a form made by ruleFields. A number missing from the form remains unchanged.
 func readRules(rules report.Rules, f url.Values) (report.Rules, error) {
 	for _, r := range report.RuleTable() {
 		text := f.Get(r.Name)
@@ -307,8 +307,8 @@ func readRules(rules report.Rules, f url.Values) (report.Rules, error) {
 	return rules, nil
 }
 
-// chosen returns the values of a list in a form. The form's list begins with an empty value; without it, the
-// list stays as it is.
+// chosen returns the values of a list in a form. A list in a form begins with an empty value; if that is missing, the list remains
+// unchanged.
 func chosen[T ~string](f url.Values, name string, before []T) (out []T) {
 	if !f.Has(name) {
 		return before
@@ -321,15 +321,15 @@ func chosen[T ~string](f url.Values, name string, before []T) (out []T) {
 	return out
 }
 
-// boxed reports whether a box of a form is ticked; an empty field of the same name shows that the form has the box.
+// boxed reports whether a checkbox is ticked; an empty field of the same name shows that the form contains the checkbox.
 func boxed(f url.Values, name string) bool {
 	return slices.ContainsFunc(f[name], func(s string) bool { return s != "" })
 }
 
-// offered is the suffix of the name of a field with a value that a list in a form offers.
+// offered is the suffix of the names of fields that contain the options of a list.
 const offered = ".of"
 
-// unticked returns the values that a list in a form offers without a tick, and earlier values that it does not offer.
+// unticked returns the options of a list that were offered but not ticked, and earlier values that were not offered.
 func unticked[T ~string](f url.Values, name string, before []T) []T {
 	if !f.Has(name) {
 		return before
@@ -348,8 +348,7 @@ func unticked[T ~string](f url.Values, name string, before []T) []T {
 	return out
 }
 
-// RuleForm returns the form from which readRules reads the rules for a whole report; a rule that need not apply is omitted if its value is
-// 0.
+// RuleForm returns the form from which readRules reads the rules for a whole report; an optional rule is omitted if its value is 0.
 func RuleForm(rules report.Rules) url.Values {
 	f := url.Values{}
 	for _, r := range report.RuleTable() {
@@ -379,7 +378,7 @@ func RuleForm(rules report.Rules) url.Values {
 	return f
 }
 
-// spanOf reads the place of a passage from a form.
+// spanOf reads the span of a passage from a form.
 func spanOf(f url.Values) (s concordat.Span, err error) {
 	if s.Start, err = strconv.Atoi(f.Get("start")); err == nil {
 		s.End, err = strconv.Atoi(f.Get("end"))
@@ -413,7 +412,7 @@ func (w reportPages) passageRules(v *Visitor, rules report.Rules, f url.Values) 
 	return rules, place + ": " + why, nil
 }
 
-// wordingRules makes a stretch of shared wording count, or stop counting.
+// wordingRules makes shared wording count, or stop counting.
 func (w reportPages) wordingRules(v *Visitor, rules report.Rules, f url.Values) (report.Rules, string, error) {
 	s, err := spanOf(f)
 	if err != nil {
@@ -432,7 +431,7 @@ func (w reportPages) wordingRules(v *Visitor, rules report.Rules, f url.Values) 
 	return rules, place + ": " + why, nil
 }
 
-// leadRules records a decision about a lead: that it counts, that it is not a lead, or neither.
+// leadRules records a decision about a lead: it counts, it is not a lead, or undecided.
 func (w reportPages) leadRules(ctx context.Context, v *Visitor, id concordat.TaskID, rules report.Rules,
 	f url.Values) (report.Rules, string, error) {
 	at, err := spanOf(f)

@@ -12,26 +12,26 @@ import (
 	"concordat/store"
 )
 
-// scoreTime bounds how long one list recomputes scores after a change of rules, for example the site's. The list reloads itself to get the
+// scoreTime bounds how long one list recomputes scores after rules change, for example the site's. The list then reloads to get the
 // remaining scores.
 const scoreTime = 200 * time.Millisecond
 
-// ShownScore is the score of a report as a list shows it.
+// ShownScore is the score of a report in a list.
 type ShownScore struct {
-	Share    *float64 // share that counts; nil: the fields below say why it is missing
+	Share    *float64 // share that counts; if nil, the fields below state why it is missing
 	Unasked  bool     // it is missing because nothing was compared
-	Withheld bool     // the policy does not show the share to the visitor
-	Later    bool     // the share is not computed yet
-	Flags    int      // kinds of flags that may hide something; 0: none, or not shown to the visitor
-	Leads    int      // leads in the report; 0: none, not looked for, or not shown to the visitor
-	Verdict  string   // message key of the latest verdict; empty: none, or not shown to the visitor
-	// Stage is the state of its review, Assigned the reviewer, and Due the due date; empty: not set, or not shown to the visitor.
+	Withheld bool     // the policy hides the share from the visitor
+	Later    bool     // the share has not been computed yet
+	Flags    int      // kinds of flags that may indicate concealment; 0 if none, or not shown to the visitor
+	Leads    int      // leads in the report; 0 if none, not searched for, or not shown to the visitor
+	Verdict  string   // message key of the latest verdict; empty if none, or not shown to the visitor
+	// Stage is the review state, Assigned is the reviewer, and Due is the due date; each is empty if not set or not shown to the visitor.
 	Stage         store.CaseStage
 	Assigned, Due string
 	Late          bool // the due date has passed without a verdict
 }
 
-// Scores returns the scores of those checks that have a report.
+// Scores returns the scores of the checks that have a report.
 func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task) (map[concordat.TaskID]ShownScore, error) {
 	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t store.Task) bool { return !HasReport(t) })
 	ids := make([]concordat.TaskID, len(tasks))
@@ -48,7 +48,7 @@ func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task)
 		id := t.ID
 		now, err := w.Review(ctx, t)
 		if errors.Is(err, concordat.ErrNotFound) {
-			continue // deleted since
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return nil, err
@@ -77,7 +77,7 @@ func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task)
 			}
 		}
 		if errors.Is(err, concordat.ErrNotFound) {
-			continue // deleted since
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return nil, err
@@ -93,7 +93,7 @@ func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task)
 	return out, nil
 }
 
-// score computes the score of a check, and stores it for the next list.
+// score computes the score of a check and stores it for the next list.
 func (w reportPages) score(ctx context.Context, id concordat.TaskID, rules report.Rules, digest string) (store.Score, error) {
 	f, revision, err := w.o.Site.FindingsAt(ctx, id)
 	if err != nil {
@@ -103,7 +103,7 @@ func (w reportPages) score(ctx context.Context, id concordat.TaskID, rules repor
 	return s, w.o.Store.Checks.PutScore(ctx, id, s)
 }
 
-// rescore computes the score of a check under rules that were just set, from the report that its page shows next. Lists would also compute
+// rescore computes the score of a check under newly set rules, from the report that its page shows next. A list would otherwise compute
 // the score, so a failure is only logged.
 func rescore(ctx context.Context, w reportPages, id concordat.TaskID, rules report.Rules) {
 	revision, err := w.o.Store.Checks.FindingsRevision(ctx, id)
@@ -118,7 +118,7 @@ func rescore(ctx context.Context, w reportPages, id concordat.TaskID, rules repo
 	if err == nil {
 		err = w.o.Store.Checks.PutScore(ctx, id, site.ScoreOf(got.Report, revision, digest))
 	}
-	if err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted in between, or without findings
+	if err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted in the meantime, or without findings
 		w.o.Logger.Error("score", "task", id, "error", err)
 	}
 }

@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// maxName bounds the account name of a sign-in, in bytes.
+	// maxName is the maximum length of an account name at sign-in, in bytes.
 	maxName = 512
 )
 
@@ -39,13 +39,13 @@ func (w *Web) cookie() string {
 }
 
 var (
-	// errSignedOut rejects a form of a visitor who is not, or no longer, signed in.
+	// errSignedOut rejects a form from a visitor who is not signed in, or no longer.
 	errSignedOut = fmt.Errorf("no one has signed in: %w", concordat.ErrRefused)
 	// errLink rejects a used or expired link.
 	errLink = fmt.Errorf("the link was used, or is too old: %w", concordat.ErrNotFound)
 )
 
-// as returns a handler of a page for signed-in people with one of the roles.
+// as returns a page handler for signed-in people with one of the roles.
 func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Request, *Visitor)) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		v, err := w.visitor(r)
@@ -72,7 +72,7 @@ func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Reques
 	}
 }
 
-// signInFirst tells a page's script that the session has ended, and where to sign in.
+// signInFirst tells a page's script that the session has ended and where to sign in again.
 func (w *Web) signInFirst(rw http.ResponseWriter, r *http.Request) {
 	_, _ = io.CopyN(io.Discard, r.Body, w.o.MaxUpload) // a browser reads the answer only after it has sent everything
 	rw.Header().Set("Content-Type", "application/json")
@@ -100,7 +100,7 @@ func (w *Web) visitor(r *http.Request) (*Visitor, error) {
 	return &Visitor{Account: a, Session: store.SecretID(c.Value), Address: w.Address(r)}, nil
 }
 
-// signIn begins a session, ends the browser's former one, and makes the browser known.
+// signIn begins a session, ends the browser's former session, and marks the browser as known.
 func (w *Web) signIn(rw http.ResponseWriter, r *http.Request, account string, notes ...store.AuditNote) error {
 	former := ""
 	if c, err := r.Cookie(w.cookie()); err == nil {
@@ -126,10 +126,10 @@ type signPage struct {
 	Next, Key, Name, Title, Problem string
 	Site                            string // title of the site; if NamesSite is set, the form asks for it
 	NamesSite                       bool
-	Public                          bool // people can create accounts
+	Public                          bool // people can create accounts themselves
 
-	Providers      []providerLink // providers at which people can sign in
-	Administrators bool           // only they may use a password
+	Providers      []providerLink // providers through which people can sign in
+	Administrators bool           // only administrators may use a password
 }
 
 func (w *Web) loginPage(rw http.ResponseWriter, r *http.Request) {
@@ -146,7 +146,7 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 		w.Show(rw, r, nil, code, "login", "title.login", w.Accounts.signPage(signPage{Next: next, Name: name, Problem: problem}))
 	}
 	address := w.Address(r)
-	if len(name) > maxName { // no account has such a name, and it is not recorded, not even in the audit
+	if len(name) > maxName { // no account has such a name, and it is not recorded anywhere, including the audit
 		if try, wait := w.throttle.Begin("", address); wait == 0 {
 			try.Failed()
 		}
@@ -183,8 +183,8 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 	http.Redirect(rw, r, local(next), http.StatusSeeOther)
 }
 
-// tryPassword reports whether the password is right for the account, and counts the try if it is not. It fails with a *tooMany error if too
-// many passwords were wrong, and with a *busy error if too many are being tried.
+// tryPassword reports whether the password is correct for the account, and counts the try if it is not. It fails with a *limit.TooMany
+// error if too many passwords were wrong, and with a *limit.Busy error if too many are being tried.
 func (w *Web) tryPassword(r *http.Request, name, address, password string) (bool, error) {
 	mark, err := w.knownAs(r.Context(), r, name)
 	if err != nil {
@@ -215,8 +215,8 @@ func (w *Web) tryPassword(r *http.Request, name, address, password string) (bool
 	return ok, err
 }
 
-// problemOfTry returns the message key and the status for a password that was not tried, and sets when to try again. The key is empty if
-// the password was tried.
+// problemOfTry returns the message key and the status for a password that was not tried, and sets the Retry-After header. The key is
+// empty if the password was tried.
 func problemOfTry(rw http.ResponseWriter, err error) (key string, code int) {
 	var many *limit.TooMany
 	var busy *limit.Busy
@@ -231,7 +231,7 @@ func problemOfTry(rw http.ResponseWriter, err error) (key string, code int) {
 	return "", 0
 }
 
-// authentic reports whether the password is right for the account. It takes as long for an unknown name.
+// authentic reports whether the password is correct for the account. It takes the same time for an unknown name.
 func (w *Web) authentic(ctx context.Context, rank int, name, password string) (bool, error) {
 	a, err := w.o.Store.People.Account(ctx, name)
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
@@ -244,7 +244,7 @@ func (w *Web) authentic(ctx context.Context, rank int, name, password string) (b
 	return ok && err == nil && !a.Disabled && a.Password != "", err2
 }
 
-// local returns the path to open after sign-in, which is always on this site, whatever the link says.
+// local returns the path to open after sign-in; it is always a path on this site, whatever next contains.
 func local(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") ||
@@ -278,7 +278,7 @@ func (w *Web) firstPage(rw http.ResponseWriter, r *http.Request) {
 // titleKey is the setting of the site's title.
 const titleKey = "site.title"
 
-// namingSite sets whether the first page asks for the title of the site, and adds the title that was entered.
+// namingSite sets whether the first page asks for the site's title, and adds the title that was entered.
 func (w *Web) namingSite(p signPage) signPage {
 	if w.o.Settings == nil {
 		return p
@@ -304,7 +304,7 @@ func (w *Web) first(rw http.ResponseWriter, r *http.Request) {
 	if err == nil && p.NamesSite && p.Site != "" && p.Site != w.o.Title() {
 		note := store.AuditNote{Actor: a.Name, Action: "settings_changed", Detail: map[string]any{titleKey: p.Site}}
 		if err := w.o.Settings.Set(r.Context(), []settings.Setting{{Key: titleKey, Value: p.Site}}, note); err != nil {
-			w.o.Logger.Error("title of the site", "error", err) // the account exists: the settings page changes it
+			w.o.Logger.Error("title of the site", "error", err) // the account exists, and the settings page can change the title
 		}
 	}
 	w.joined(rw, r, a.Name, err)
@@ -333,7 +333,7 @@ func (w *Web) join(rw http.ResponseWriter, r *http.Request) {
 	w.joined(rw, r, a.Name, err)
 }
 
-// ofLink returns an error that says that the link does not work, if its token does not exist.
+// ofLink converts the error for a missing token to an error about the link.
 func ofLink(err error) error {
 	if errors.Is(err, concordat.ErrNotFound) {
 		return errLink
@@ -341,7 +341,7 @@ func ofLink(err error) error {
 	return err
 }
 
-// hashFor hashes a password if the link works. Otherwise nothing is hashed, since hashing is expensive.
+// hashFor hashes a password if the link is valid. Otherwise it hashes nothing, since hashing is expensive.
 func (w *Web) hashFor(r *http.Request, key string, purpose store.Purpose, password string) (string, error) {
 	if _, err := w.o.Store.People.Token(r.Context(), key, purpose); err != nil {
 		return "", ofLink(err)
@@ -349,7 +349,7 @@ func (w *Web) hashFor(r *http.Request, key string, purpose store.Purpose, passwo
 	return w.hashing.Hash(r.Context(), password)
 }
 
-// choose reads the form for choosing a password, and shows it again if something is wrong with it.
+// choose reads the form for setting a password, and shows it again if it contains an error.
 func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named bool) (p signPage, password string, ok bool) {
 	if err := pages.ParseForm(rw, r); err != nil {
 		w.Fail(rw, r, nil, err)
@@ -384,7 +384,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named
 	return p, password, p.Problem == ""
 }
 
-// joined signs in a visitor whose password was set, unless err says that it was not.
+// joined signs in a visitor whose password was set if err is nil, and otherwise shows the error.
 func (w *Web) joined(rw http.ResponseWriter, r *http.Request, name string, err error) {
 	if err == nil {
 		err = w.signIn(rw, r, name)

@@ -15,7 +15,7 @@ import (
 	"concordat/web/message"
 )
 
-// shareLimits returns the numbers of a rule by the names of their fields.
+// shareLimits returns pointers to the numeric limits of a rule, by field name.
 func shareLimits(r *store.ShareRule) map[string]*int {
 	return map[string]*int{"sentences": &r.Limits.Sentences, "burst": &r.Limits.Burst, "disclosures": &r.Limits.Disclosures,
 		"documents": &r.Limits.Documents, "characters": &r.Limits.Characters, "opened": &r.Limits.Opened,
@@ -23,8 +23,8 @@ func shareLimits(r *store.ShareRule) map[string]*int {
 		"lead_cells": &r.Limits.LeadCells, "lead_sentences": &r.Limits.LeadSentences, "lead_documents": &r.Limits.LeadDocuments}
 }
 
-// shareLibrary opens a library to a partner, or changes how much the partner is shown. Fields that are empty in the form keep their values
-// from an earlier share.
+// shareLibrary opens a library to a partner, or changes how much the partner is shown. Empty fields of the form keep their values from an
+// earlier share.
 func (w libraryPages) shareLibrary(ctx context.Context, v *Visitor, l store.Library, f url.Values) error {
 	id := concordat.SiteID(f.Get("partner"))
 	x, err := w.o.Store.Answers.Share(ctx, l.ID, id)
@@ -41,7 +41,7 @@ func (w libraryPages) shareLibrary(ctx context.Context, v *Visitor, l store.Libr
 	return err
 }
 
-// PutShare saves a share with a known partner, and returns it.
+// PutShare saves a share with a known partner and returns it.
 func (w libraryPages) PutShare(ctx context.Context, v *Visitor, x store.Share) (store.Share, error) {
 	if known, err := w.Knows(ctx, x.Partner); err != nil {
 		return x, err

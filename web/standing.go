@@ -22,11 +22,11 @@ type WatchedCheck struct {
 	Task     concordat.TaskID
 	Title    string
 	Owner    string
-	Since    time.Time          // zero: only partners watch it
+	Since    time.Time          // zero if only partners watch it
 	Partners []concordat.SiteID // partners that also watch it
 }
 
-// Watched returns the checks that are watched, the latest first.
+// Watched returns the watched checks, latest first.
 func (s standingPages) Watched(ctx context.Context) ([]WatchedCheck, error) {
 	here, err := s.web.o.Store.Alerts.StandingTasks(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s standingPages) Watched(ctx context.Context) ([]WatchedCheck, error) {
 	for _, id := range here {
 		t, err := s.web.o.Store.Checks.Task(ctx, id)
 		if errors.Is(err, concordat.ErrNotFound) {
-			continue // deleted since
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return nil, err
@@ -74,7 +74,7 @@ func (s standingPages) IsWatched(ctx context.Context, id concordat.TaskID) (bool
 	return slices.ContainsFunc(asks, func(a store.Ask) bool { return a.Standing }), err
 }
 
-// Watch compares documents that come to this site from now on with an ended check.
+// Watch starts comparing new documents of this site with an ended check.
 func (s standingPages) Watch(ctx context.Context, v *Visitor, t store.Task) error {
 	if !HasReport(t) {
 		return message.Conflict("watch.noreport")

@@ -19,11 +19,10 @@ type refusal struct {
 	is     func(error) bool
 	status int
 	kind   string // kind of the API's problem: the end of its type, which is stable
-	key    string // key of the page's message
+	key    string // message key of the page
 }
 
-// refusals lists the errors that callers can do something about. The first match counts, so an error that wraps another comes before the
-// other.
+// refusals lists the errors that callers can act on. The first match applies, so an error that wraps another comes before it.
 var refusals = []refusal{
 	{wraps(ErrNoToken), http.StatusUnauthorized, "token", "error.signed"},
 	{wraps(ErrMethod), http.StatusMethodNotAllowed, "method", "error.absent"},
@@ -52,7 +51,7 @@ var refusals = []refusal{
 // ourFault is the answer to all other errors.
 var ourFault = refusal{nil, http.StatusInternalServerError, kindFault, "error.fault"}
 
-// kindFault is the kind of ourFault; callers are told nothing else.
+// kindFault is the kind of ourFault; callers learn nothing more.
 const kindFault = "fault"
 
 func wraps(target error) func(error) bool {
@@ -86,7 +85,7 @@ var (
 	ErrCondition = errors.New("the request needs If-Match with the ETag of what it changes")
 )
 
-// ProblemOf describes an error in the form of RFC 9457, according to the table in status.go. Types are stable.
+// ProblemOf describes an error in the form of RFC 9457, according to refusals. Types are stable.
 func ProblemOf(err error) *huma.ErrorModel {
 	of := refusalOf(err)
 	m := &huma.ErrorModel{Type: bounds.ProblemPrefix + of.kind, Title: http.StatusText(of.status), Status: of.status}

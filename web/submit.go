@@ -21,23 +21,23 @@ import (
 	"concordat/web/message"
 )
 
-// uploadHandler handles the files of an upload: it checks them or adds them to a library.
+// uploadHandler processes the files of an upload: it checks them or adds them to a library.
 type uploadHandler struct {
 	hand func(ctx context.Context, v *Visitor, u *Upload) ([]concordat.TaskID, error)
-	// show shows the form again with a description of what was wrong. done shows the page that follows several files.
+	// show shows the form again and explains the rejection. done shows the page that follows the upload of several files.
 	show func(was refused)
 	done string
 }
 
-// submit accepts files or a text and makes a check of each.
+// submit accepts files or a text and queues a check of each.
 func (w checkPages) submit(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.take(rw, r, v, uploadHandler{hand: w.HandIn, done: "/checks", show: func(was refused) {
 		w.showNew(rw, r, v, http.StatusBadRequest, was)
 	}})
 }
 
-// take reads a submission; the files are on disk before anything is answered. A script that submits file by file asks for JSON, and sends
-// an Idempotency-Key with each.
+// take reads a submission; the files are on disk before it answers. A script that submits files one by one asks for JSON and sends an
+// Idempotency-Key with each.
 func (w checkPages) take(rw http.ResponseWriter, r *http.Request, v *Visitor, t uploadHandler) {
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
 		w.takeScript(rw, r, v, t)
@@ -95,13 +95,13 @@ func (e *untakenError) faults() (out []fault) {
 	return out
 }
 
-// handed is the answer to a script that submits.
+// handed is the answer to a submitting script.
 type handed struct {
 	Checks   []handedCheck `json:"checks,omitempty"`
 	Rejected []handedFault `json:"rejected,omitempty"`
-	Problem  string        `json:"problem,omitempty"` // problem with the whole request, in words
+	Problem  string        `json:"problem,omitempty"` // description of a problem with the whole request
 	Retry    bool          `json:"retry,omitempty"`   // trying again may succeed
-	SignIn   string        `json:"signin,omitempty"`  // address at which to sign in, if the session has ended
+	SignIn   string        `json:"signin,omitempty"`  // sign-in address, if the session has ended
 }
 
 type handedCheck struct {
@@ -114,7 +114,7 @@ type handedFault struct {
 	Why  string `json:"why"` // reason, with advice
 }
 
-// takeScript does what take does for a script: it accepts each key once and answers in JSON.
+// takeScript is like take for a script: it accepts each key once and answers in JSON.
 func (w checkPages) takeScript(rw http.ResponseWriter, r *http.Request, v *Visitor, t uploadHandler) {
 	u, err := w.ReadUpload(rw, r, v)
 	var answer *handed
@@ -172,7 +172,7 @@ func (w checkPages) handScript(ctx context.Context, v *Visitor, u *Upload, by up
 	return out, nil
 }
 
-// HandIn queues a check of each file and text. A rejected file becomes a failed check if another one was accepted.
+// HandIn queues a check of each file and text. A rejected file becomes a failed check if another file was accepted.
 func (w checkPages) HandIn(ctx context.Context, v *Visitor, u *Upload) ([]concordat.TaskID, error) {
 	jobs := u.Jobs
 	if text := u.Field("text"); strings.TrimSpace(text) != "" {
@@ -222,7 +222,7 @@ func together(jobs []site.Job, title string) (site.Job, error) {
 	return out, nil
 }
 
-// checkJobs rejects a submission if none of it was accepted.
+// checkJobs rejects a submission if no part of it was accepted.
 func checkJobs(jobs []site.Job) error {
 	switch {
 	case len(jobs) == 0:
@@ -279,10 +279,10 @@ func filesOf(parts []site.Part) (out []string) {
 	return out
 }
 
-// batchName matches the batch names that pages are given.
+// batchName matches the batch names assigned to pages.
 var batchName = regexp.MustCompile(`^[a-z2-7]{26}$`)
 
-// wishes reads the options for checks from a form.
+// wishes reads the check options from a form.
 func (w checkPages) wishes(ctx context.Context, v *Visitor, u *Upload) (site.Job, error) {
 	j := site.Job{Template: u.Field("template"), Purpose: strings.TrimSpace(u.Field("purpose")), Forward: u.Field("forward"),
 		Level: concordat.Show(u.Field("level")), Short: u.Field("short") != "", NoStore: w.o.Policy.NoStore || u.Field("no_store") != "",
@@ -319,13 +319,13 @@ func (w checkPages) wishes(ctx context.Context, v *Visitor, u *Upload) (site.Job
 	return j, w.ruleWishes(ctx, v, &j, u.Fields)
 }
 
-// IsTemplate reports whether this name of a section template is valid in a form. Empty means the libraries' own template, and "none" means
-// none.
+// IsTemplate reports whether a form may name this section template. Empty means the libraries' own template, and "none" means no
+// template.
 func (w checkPages) IsTemplate(name string) bool {
 	return name == "" || name == "none" || slices.Contains(w.o.Templates(), name)
 }
 
-// partnerWishes reads the partners in a form, given as SITE or SITE/LIBRARY. Each must be a partner that can be asked.
+// partnerWishes reads the selected partners from a form, given as SITE or SITE/LIBRARY. Each must be a partner that can be asked.
 func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -362,7 +362,7 @@ func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []stri
 		}
 	}
 	var whom []Partner
-	for _, p := range all { // in a fixed order, so that the same form is always refused with the same words
+	for _, p := range all { // in a fixed order, so that the same form always produces the same error
 		if of := asked[p.Site]; of != nil {
 			whom = append(whom, *of)
 		}
@@ -401,7 +401,7 @@ func (w checkPages) ruleWishes(ctx context.Context, v *Visitor, j *site.Job, f u
 	return rules.Validate()
 }
 
-// firstRules returns the initial rules of a task's report: those chosen at submission, or else those of its batch or of the site.
+// firstRules returns the initial rules of a task's report: those chosen at submission, or otherwise those of its batch or of the site.
 func (w checkPages) firstRules(ctx context.Context, t store.Task) (report.Rules, error) {
 	return site.FirstRules(ctx, w.o.Store, t, w.o.Rules())
 }

@@ -22,10 +22,10 @@ import (
 	"concordat/web/pages/settings"
 )
 
-// checkPages has the pages for submitting, following a check and asking partners for passages.
+// checkPages serves the pages for submitting, following a check and asking partners for passages.
 type checkPages struct{ *Web }
 
-// TaskPage is how many checks a page of the list shows.
+// TaskPage is the number of checks on a page of the list.
 const TaskPage = 50
 
 // row is a check in the list.
@@ -34,21 +34,21 @@ type row struct {
 	Queued, Running int // numbers of checks queued and running before it
 	MayCancel       bool
 	LeftOut         concordat.LeftOut
-	File            string     // name as submitted, if that is not the title; empty: pasted text, or not known
+	File            string     // name as submitted, if it differs from the title; empty for pasted text or if unknown
 	Score           ShownScore // score in a list; zero if there is no report
 	HasReport       bool
 	Watched         bool       // later documents are compared with it; set for one check, not in a list
-	Group           *caseGroup // the batch or archive of the row; nil: the row is a check
+	Group           *caseGroup // the batch or archive of the row; nil if the row is a check
 }
 
 type checksPage struct {
 	Rows             []row
-	Newer, Older     string     // addresses of the pages before and after; empty: none
-	First, Last, All int        // numbers of the first and last row, from 1, and of all rows that pass the filter
-	Of               *caseGroup // group whose checks are listed; nil: all checks are
+	Newer, Older     string     // addresses of the previous and next pages; empty for none
+	First, Last, All int        // numbers of the first and last row, from 1, and of all rows that match the filter
+	Of               *caseGroup // group whose checks are listed; nil if all checks are listed
 	Filter           caseFilter
 	Views            []caseLink
-	Reviewers        []string // accounts that checks can be assigned to; nil: the visitor does not review
+	Reviewers        []string // accounts to which checks can be assigned; nil if the visitor does not review
 	People           pages.Names
 	List             string // the query of the list, to which forms return
 	Busy             bool   // some checks have not ended
@@ -57,15 +57,16 @@ type checksPage struct {
 	MayAdd bool
 	// MayCheck reports whether the visitor may submit.
 	MayCheck bool
-	// These are for a site without checks: a library to begin with, empty if there is none, and the number of documents in all libraries.
+	// On a site without checks, Library is a library to begin with, empty if there is none, and Documents is the number of documents in
+	// all libraries.
 	Library   concordat.LibraryID
 	Documents int
 	Example   exampleState
-	Meaning   *settings.Meaning // for a site without checks and an administrator; nil: it is not known
+	Meaning   *settings.Meaning // set on a site without checks for an administrator; nil if unknown
 }
 
 func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	f := store.TaskFilter{Without: store.AddingBatch} // pages of libraries list these
+	f := store.TaskFilter{Without: store.AddingBatch} // library pages list these
 	if !v.SeesAll() {
 		f.Owner = v.Name
 	}
@@ -73,7 +74,7 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	show.narrow(&f, v)
 	tasks, all, err := w.o.Store.Checks.ListTasks(r.Context(), f, show.Order, show.From, TaskPage)
 	list := r.URL.Query()
-	list.Del("deleted") // the message is shown once
+	list.Del("deleted") // the message is shown only once
 	p := checksPage{MayCheck: v.Role != store.RoleAuditor, MayAdd: v.MayReview(), Filter: show,
 		Views: show.Links(v.SeesAll()), List: list.Encode()}
 	if err == nil && v.MayReview() {
@@ -153,8 +154,8 @@ func (w checkPages) row(ctx context.Context, v *Visitor, t store.Task) (row, err
 	return one, nil
 }
 
-// FileName returns the name under which the file of a check was submitted, within its archive if it came in one; or "" if it was pasted
-// text or is not known.
+// FileName returns the name under which the file of a check was submitted, including its path within an archive, or "" for pasted text or
+// if unknown.
 func FileName(t store.Task) string {
 	var j site.Job
 	if len(t.Request) == 0 || json.Unmarshal(t.Request, &j) != nil || j.Name == "text" {
@@ -170,7 +171,7 @@ func FileName(t store.Task) string {
 	return pages.Visible(j.Name)
 }
 
-// seenLeftOut returns the files that were left out, with visible names.
+// seenLeftOut returns the skipped files, with visible names.
 func seenLeftOut(out concordat.LeftOut) concordat.LeftOut {
 	seen := concordat.LeftOut{Count: out.Count}
 	for _, name := range out.Names {
@@ -179,10 +180,10 @@ func seenLeftOut(out concordat.LeftOut) concordat.LeftOut {
 	return seen
 }
 
-// seenName is visible for templates, and accepts names of any type.
+// seenName is pages.Visible for templates; it accepts names of any type.
 func seenName(name any) string { return pages.Visible(fmt.Sprint(name)) }
 
-// shareBar returns the length of a bar for a share, 0 to 1. Its number is next to it.
+// shareBar returns a bar whose length shows a share, 0 to 1. Its number is next to it.
 func shareBar(share float64) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg class="sharebar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect width="%.1f" height="10"/></svg>`,
 		100*min(1, max(0, share))))
@@ -193,7 +194,7 @@ func (w *Web) mayChange(v *Visitor, t store.Task) bool {
 	return t.Owner == v.Name || v.Role == store.RoleAdministrator || v.Role == store.RoleOfficer
 }
 
-// task returns the task of the request if the visitor may see it; for other visitors it does not exist.
+// task returns the requested task if the visitor may see it; to other visitors it appears not to exist.
 func (w *Web) task(r *http.Request, v *Visitor) (store.Task, error) {
 	return w.Visible(r.Context(), v, concordat.TaskID(r.PathValue("id")))
 }
@@ -206,7 +207,7 @@ func (w *Web) Visible(ctx context.Context, v *Visitor, id concordat.TaskID) (sto
 	return t, err
 }
 
-// HasReport reports whether a check has ended with findings: an archive has none, since it is split into other checks.
+// HasReport reports whether a check has ended with findings. An archive has none because it is split into other checks.
 func HasReport(t store.Task) bool {
 	return (t.State == concordat.TaskDone || t.State == concordat.TaskPartial) && t.Cause.IsZero()
 }
@@ -214,7 +215,7 @@ func HasReport(t store.Task) bool {
 // ErrNotShown means that the site's policy does not show this report to submitters, or not yet.
 var ErrNotShown = fmt.Errorf("%w: the policy of the site does not show this report, or not yet", concordat.ErrRefused)
 
-// CurrentReport returns the report under the rules in force, with the decisions about it, and records who has read it.
+// CurrentReport returns the report under the current rules, with the decisions about it, and records the reader.
 func (w *Web) CurrentReport(ctx context.Context, v *Visitor, t store.Task, in report.Language) (*report.Report, error) {
 	if !HasReport(t) {
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
@@ -278,7 +279,7 @@ func (w reportPages) reportPage(rw http.ResponseWriter, r *http.Request, v *Visi
 	}
 }
 
-// ReportPolicy returns the Content-Security-Policy of a report's page: its own style and script, and no frame around it.
+// ReportPolicy returns the Content-Security-Policy of a report page: it allows the report's own style and script, and no frame around it.
 func ReportPolicy() string { return html.Policy() + "; frame-ancestors 'none'" }
 
 // ReportHTML and ReportCSV write a report as a self-contained file, signed if the site has keys.
@@ -290,7 +291,7 @@ func (w *Web) ReportCSV(to io.Writer, rep *report.Report, o report.CSVOptions) e
 	return w.o.ReportFile(to, formCSV, func(to io.Writer) error { return report.WriteCSV(to, rep, o) })
 }
 
-// Attachment sets the file name of a download (RFC 6266, section 4), which is not the name of the reported document.
+// Attachment sets the file name of a download (RFC 6266, section 4); it does not contain the name of the reported document.
 func Attachment(t store.Task, ending string) string {
 	return "attachment; filename*=UTF-8''" + url.PathEscape(CleanName(t.Title)+".report."+ending)
 }

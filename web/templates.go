@@ -29,8 +29,8 @@ var assets = sync.OnceValues(func() (static.Files, error) {
 	return static.New(map[string][]byte{"report.css": []byte(html.Style + html.LeafStyle), "lines.js": []byte(html.LinesScript)})
 })
 
-// parsed reads the page templates, each with the frame around it, once for each language. Sites in one process share them, since parsing
-// takes a fifth of a second.
+// parsed parses the page templates, each with the frame around it, once for each language. Sites in one process share them because
+// parsing takes a fifth of a second.
 var parsed = sync.OnceValues(func() (map[message.Language]map[string]*template.Template, error) {
 	files, err := assets()
 	if err != nil {

@@ -19,8 +19,9 @@ import (
 	"concordat/web/pages"
 )
 
-// undone returns the rules in force with one change undone and later changes kept. before and after are the rules before and after that
-// change. A rule that has changed again keeps its current value; in lists only the entries that the change added or removed are touched.
+// undone returns the current rules with one change undone and later changes kept. before and after are the rules before and after that
+// change. A rule that was changed again keeps its current value; in lists, only the entries that the change added or removed are
+// affected.
 func undone(before, after, now report.Rules) (report.Rules, error) {
 	var maps [3]map[string]json.RawMessage
 	for i, r := range []report.Rules{before, after, now} {
@@ -61,7 +62,7 @@ func undone(before, after, now report.Rules) (report.Rules, error) {
 	return out, json.Unmarshal(all, &out)
 }
 
-// undoneList does what undone does for one list. It returns false if the values are not lists.
+// undoneList is undone for one list. It returns false if the values are not lists.
 func undoneList(before, after, now json.RawMessage) (json.RawMessage, bool) {
 	var lists [3][]json.RawMessage
 	for i, raw := range []json.RawMessage{before, after, now} {
@@ -87,8 +88,8 @@ func undoneList(before, after, now json.RawMessage) (json.RawMessage, bool) {
 	return raw, err == nil
 }
 
-// undoOwn returns the rules without one change of the visitor's own, and the change itself. If seq is 0, it is the latest change that is
-// not undone. Other people's changes stay.
+// undoOwn returns the rules without one change of the visitor's own, and the change itself. If seq is 0, the change is the latest that
+// has not been undone. Other people's changes are kept.
 func (w reportPages) undoOwn(ctx context.Context, v *Visitor, id concordat.TaskID, seq int) (report.Rules, string, error) {
 	now, err := w.reviewOf(ctx, id)
 	if err != nil {
@@ -107,7 +108,7 @@ func (w reportPages) undoOwn(ctx context.Context, v *Visitor, id concordat.TaskI
 // MayUndo reports whether the author of the change can undo it.
 func (c change) MayUndo() bool { return c.Action != "undo" && !c.Undone }
 
-// undoes returns the number of the change that an undo undoes; or 0 for an undo of an older kind, which names none.
+// undoes returns the number of the undone change, or 0 if an older version recorded the undo without a number.
 func (c change) undoes() int {
 	if c.Action != "undo" {
 		return 0
@@ -120,18 +121,18 @@ func (c change) undoes() int {
 // notice describes an action on a check.
 type notice struct {
 	Task     concordat.TaskID
-	By       string // name of the person who acted; empty: the visitor
-	Key      string // key of the message
+	By       string // name of the person who acted; empty for the visitor
+	Key      string // message key
 	Subject  string
-	Was, Now *float64 // scores before and after; nil: not measured, or not changed
-	Undo     int      // the change that the visitor can undo; 0: none
+	Was, Now *float64 // scores before and after; nil if not measured or not changed
+	Undo     int      // the change that the visitor can undo; 0 for none
 	Remove   bool     // the visitor can remove the submission from the library again
 }
 
-// notices are the messages of a page.
+// notices are the messages on a page.
 type notices struct {
 	Told   []notice
-	Latest int // number of the latest note or change included; 0: not stated
+	Latest int // number of the latest note or change included; 0 if not stated
 	People pages.Names
 }
 
@@ -169,7 +170,7 @@ func (w reportPages) tell(ctx context.Context, v *Visitor, id concordat.TaskID, 
 	return one
 }
 
-// subjectOf names the subject of a change as people know it: a source by its letter and title, a passage by its number.
+// subjectOf returns the display name of what was changed: the letter and title of a source, or the number of a passage.
 func subjectOf(rep *report.Report, action, subject string) string {
 	if strings.HasSuffix(action, "source") || strings.HasSuffix(action, "own-work") {
 		for _, s := range rep.Sources {
@@ -234,7 +235,7 @@ func tellHandling(v *Visitor, id concordat.TaskID, n store.Review) notice {
 	return one
 }
 
-// changesPart reports what others did to a check since the visitor's page was made, as a piece of a page.
+// changesPart writes, as a page fragment, what others have done to a check since the visitor's page was rendered.
 func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	p, _, err := w.reader(r, v, true)
 	if err != nil {
@@ -268,18 +269,18 @@ func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *Vis
 	part(rw, r, out)
 }
 
-// noted is a note in the form that pages show.
+// noted is a note in the form shown on pages.
 type noted struct {
 	store.Review
 	Task    concordat.TaskID
-	Passage string    // number of the passage that it is about; empty: the whole report
-	Edited  time.Time // zero: it was not edited
-	Who     string    // the name of its author
-	Own     bool      // a comment of the visitor, who can change it
-	Where   string    // its place on the page, to which the form returns; empty: among all notes
+	Passage string    // number of the passage that the note concerns; empty for the whole report
+	Edited  time.Time // zero if it was not edited
+	Who     string    // name of its author
+	Own     bool      // the visitor's own comment, which the visitor can change
+	Where   string    // its location on the page, to which the form returns; empty among all notes
 }
 
-// passageOf returns the span that a comment is about, which is empty for the whole report.
+// passageOf returns the span that a comment concerns; it is empty for the whole report.
 func passageOf(n store.Review) concordat.Span {
 	var at struct{ Start, End int }
 	if n.Kind != store.ReviewComment || json.Unmarshal(n.Data, &at) != nil {
@@ -288,7 +289,7 @@ func passageOf(n store.Review) concordat.Span {
 	return concordat.Span{Start: at.Start, End: at.End}
 }
 
-// PassageOf returns the number of the passage that a comment is about. It returns "" if the comment is about the whole report, if the
+// PassageOf returns the number of the passage that a comment concerns. It returns "" if the comment concerns the whole report, if the
 // passage does not exist under the report's rules, or if rep is nil.
 func PassageOf(n store.Review, rep *report.Report) string {
 	at := passageOf(n)
@@ -298,13 +299,13 @@ func PassageOf(n store.Review, rep *report.Report) string {
 	return rep.NumberAt(at)
 }
 
-// noted returns the note in the form that pages show.
+// noted returns the note in the form shown on pages.
 func (p *checkPage) noted(n store.Review) noted {
 	return noted{Review: n, Task: p.ID, Who: p.People.Of(n.By), Edited: p.Review.Edited[n.Seq],
 		Own: p.MayReview && n.Kind == store.ReviewComment && n.By == p.Me}
 }
 
-// Noted returns the notes, oldest first, with the passages that they are about.
+// Noted returns the notes, oldest first, with the passages that they concern.
 func (p *checkPage) Noted() []noted {
 	var out []noted
 	for _, n := range p.Review.Notes {

@@ -18,7 +18,7 @@ import (
 
 // Upload is the content of a submitted form.
 type Upload struct {
-	Jobs   []site.Job // one for each file; Fault is set if the file was not accepted
+	Jobs   []site.Job // one per file; Fault is set if the file was not accepted
 	Fields map[string][]string
 	bytes  int64 // bytes of the files
 }
@@ -30,8 +30,8 @@ func (u *Upload) Field(name string) string {
 	return ""
 }
 
-// Read reads the form as it arrives: files are written to disk and never kept completely in memory. After an error it continues reading, up
-// to the size of one file, since a browser reads the answer only after it has sent everything.
+// Read reads the form while it arrives: files are written to disk and never kept completely in memory. After an error it continues
+// reading, up to the size of one file, since a browser reads the answer only after it has sent everything.
 func (w checkPages) Read(rw http.ResponseWriter, r *http.Request) (*Upload, error) {
 	limit.Unhurried(rw, r)
 	u, err := w.readForm(rw, r)
@@ -113,10 +113,10 @@ func (r *roomReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// namelessFile is the name of a file without a name.
+// namelessFile is the name given to a file without a name.
 const namelessFile = "document"
 
-// readFile stores one file. A rejected file does not hold back the others.
+// readFile stores one file. A rejected file does not prevent others from being accepted.
 func (w checkPages) readFile(r *http.Request, p *multipart.Part, u *Upload) error {
 	name, content := CleanName(p.FileName()), bufio.NewReader(p)
 	if name == "" {

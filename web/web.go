@@ -38,74 +38,74 @@ import (
 	"concordat/web/static"
 )
 
-// Options configure the pages. All but Partners, MaxUpload, Logger and Now are required.
+// Options configures the pages. All fields except Partners, MaxUpload, Logger and Now are required.
 type Options struct {
 	Site      *site.Site
 	Answers   *siteanswer.Answerer // answers partners
 	Asks      *ask.Asker           // asks partners
-	Title     func() string        // current title of the site, for people
+	Title     func() string        // current title of the site
 	Store     *store.DB
 	Queue     *site.Queue
 	Files     *store.Files
 	Rules     func() report.Rules // rules of new reports
 	Templates func() []string     // names of section templates
-	// ReportJSON writes a report in JSON, signed or not. If it fails, it has written nothing or the reader is gone. nil: report.WriteJSON
-	// is used.
+	// ReportJSON writes a report in JSON, signed or unsigned. If it fails, it has written nothing or the reader has disconnected. The
+	// default is report.WriteJSON.
 	ReportJSON func(io.Writer, *report.Report) error
-	// ReportFile writes a report in HTML or CSV with the function write, and a signature if the site has keys. nil: only write is called.
+	// ReportFile writes a report in HTML or CSV using write, and signs it if the site has keys. By default, only write is called.
 	ReportFile func(w io.Writer, form ReportForm, write func(io.Writer) error) error
-	// ReportPDF writes a report as a PDF, signed or not, with or without the comments of those who review it. If it fails, it has written
-	// nothing or the reader is gone. nil: only the pages are written.
+	// ReportPDF writes a report as a PDF, signed or unsigned, with or without reviewers' comments. If it fails, it has written nothing or
+	// the reader has disconnected. By default, an unsigned PDF is written.
 	ReportPDF func(ctx context.Context, w io.Writer, rep *report.Report, comments bool) error
-	// Originals renders the pages of submitted files; nil: they are not shown.
+	// Originals renders the pages of submitted files; if nil, they are not shown.
 	Originals Originals
-	// Partners returns the sites that a check can ask; nil: there are none.
+	// Partners returns the sites that a check can ask; if nil, there are none.
 	Partners func(ctx context.Context) ([]Partner, error)
-	// Example has documents to add to a new site in library/, and a thesis to check against them in submission/; nil: no example is
+	// Example contains documents for a new site in library/ and a thesis to check against them in submission/; if nil, no example is
 	// offered.
 	Example fs.FS
-	// AddFile adds the documents of one file to a library and reports the result for each; nil: no documents can be added here. An error is
-	// about the whole file, and may be caused by the file's content.
+	// AddFile adds the documents of one file to a library and reports the result for each; if nil, no documents can be added here. An
+	// error concerns the whole file and may be caused by its content.
 	AddFile func(ctx context.Context, lib concordat.LibraryID, f AddedFile, content io.Reader) ([]AddedDocument, error)
-	// HookNetworks are private networks that webhooks may reach.
+	// HookNetworks are the private networks that webhooks may reach.
 	HookNetworks []netip.Prefix
-	// Harvest reads sources of documents; nil: no sources can be added here.
+	// Harvest reads sources of documents; if nil, no sources can be added here.
 	Harvest *fetch.Client
 
-	// Room, if not nil, is called before files are accepted and again after every MiB, so that each of several uploads at once exceeds the
+	// Room, if not nil, is called before files are accepted and after every MiB, so that each of several concurrent uploads exceeds the
 	// limit by at most that much. An error, for example concordat.ErrDiskFull, rejects the files.
 	Room     func() error
-	Machine  admin.Machine           // the process and its folder; nil: the pages of administration show less
-	Keystore admin.Keystore          // the site's signing keys; nil: the pages show none
-	Nodes    admin.Nodes             // the machines of the site; nil: the site has one machine
-	Settings settings.Control        // nil: the pages show no settings
-	Meaning  settings.MeaningControl // nil: how rewritten text is found is changed by commands
-	Joining  *Joining                // nil: partners are added by commands
-	// Batches runs batches of documents and scheduled re-checks; nil: there are none.
+	Machine  admin.Machine           // the process and its folder; if nil, the administration pages show less
+	Keystore admin.Keystore          // the site's signing keys; if nil, the pages show none
+	Nodes    admin.Nodes             // the machines of the site; nil on a site of one machine
+	Settings settings.Control        // if nil, the pages show no settings
+	Meaning  settings.MeaningControl // if nil, commands change how rewritten text is found
+	Joining  *Joining                // if nil, partners are added by commands
+	// Batches runs batches of documents and scheduled rechecks; if nil, there are none.
 	Batches *batch.Queue
-	// Adding returns when submissions are added to a library, and to which library; nil: never.
+	// Adding returns when and to which library submissions are added; if nil, they are not added.
 	Adding func() Adding
-	// AgainDays is the number of days after which submissions are checked again; nil or 0: only if scheduled.
+	// AgainDays is the number of days after which submissions are checked again; if nil or 0, only on schedule.
 	AgainDays func() int
-	// Partner connects to a partner to request passages; nil: no partner can be asked.
+	// Partner connects to a partner to request passages; if nil, no partner can be asked.
 	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
 	Policy    Policy           // who may do what, and how much
-	Eraser    *retain.Eraser   // deletes permanently; nil: the pages do not delete
+	Eraser    *retain.Eraser   // deletes permanently; if nil, the pages do not delete
 	CaseTerms retain.CaseTerms // how long after decisions in shared cases documents are deleted
-	MaxUpload int64            // bytes of one file; 0: 256 MiB
+	MaxUpload int64            // bytes of one file; the default is 256 MiB
 	Base      string           // public address of the site, without a trailing slash; for Login.Providers and LTI
 	Login     Login            // how people sign in, besides with a password
-	Hashing   passwords.Cost   // the cost of hashing a password; zero: the default of a site
+	Hashing   passwords.Cost   // the cost of hashing a password; the default is that of a site
 	Secure    bool             // people reach the site over https, and cookies are bound to it
-	Logger    *slog.Logger     // nil: nothing is logged
-	Panicked  func()           // called after each recovered panic of a request; nil: they are only logged
-	Now       func() time.Time // nil: time.Now
+	Logger    *slog.Logger     // if nil, nothing is logged
+	Panicked  func()           // called after each recovered panic of a request; if nil, panics are only logged
+	Now       func() time.Time // the default is time.Now
 }
 
-// ReportForm names a form of a report: html or csv.
+// ReportForm is the format of a report file: html or csv.
 type ReportForm string
 
-// The forms of Options.ReportFile.
+// The formats for Options.ReportFile.
 const (
 	formHTML ReportForm = "html"
 	formCSV  ReportForm = "csv"
@@ -115,10 +115,10 @@ const (
 type Partner struct {
 	Site      concordat.SiteID
 	Name      string
-	Libraries []concordat.OpenLibrary // as it last announced; nil: it has not announced any yet
+	Libraries []concordat.OpenLibrary // as last announced; nil if the partner has not announced any
 }
 
-// Web makes the pages. It is safe for concurrent use.
+// Web serves the pages. It is safe for concurrent use.
 type Web struct {
 	pages.Auditor
 	o        Options
@@ -126,9 +126,9 @@ type Web struct {
 	Mux      *http.ServeMux
 	handler  http.Handler
 	throttle limit.Throttle
-	hashing  *passwords.Hasher // of passwords
-	Calls    limit.Limiter     // limit of API calls in a minute, by token or address
-	streams  limit.Streams     // events that are being followed
+	hashing  *passwords.Hasher // hashes passwords
+	Calls    limit.Limiter     // limits API calls per minute, by token or address
+	streams  limit.Streams     // open event streams
 	access   []access
 	over     chan struct{} // closed when streams must end
 	endOnce  sync.Once
@@ -137,7 +137,7 @@ type Web struct {
 
 	requestTime time.Duration // time limit of a request without files from a known caller
 
-	// Handlers by subject. Each has this Web, which provides everything that they share and, as fields, the other handlers.
+	// Handlers by subject. Each refers to this Web, which provides everything that they share and, as fields, the other handlers.
 	Admin    adminPages
 	Reports  reportPages
 	Batches  batchPages
@@ -153,21 +153,21 @@ type Web struct {
 	Cases    cases.Cases
 
 	People *people.Registry // accounts, sessions, tokens and quotas
-	// providers are where people sign in.
+	// providers are the OpenID Connect providers.
 	providers []*provider
 	// protection rejects forms from pages of other sites.
 	protection *http.CrossOriginProtection
 	platforms  bool // learning platforms use the site
 }
 
-// Visitor is a person who has signed in, or a program.
+// Visitor is a signed-in person or a program.
 type Visitor = pages.Visitor
 
 var _ pages.Frame = (*Web)(nil)
 
 const (
 	defaultUpload = 256 << 20
-	// MaxFiles bounds the files of one request.
+	// MaxFiles is the maximum number of files in one request.
 	MaxFiles = 1000
 )
 
@@ -216,14 +216,14 @@ func New(o Options) (*Web, error) {
 	w.People = people.New(people.Options{Store: o.Store, Now: o.Now, Policy: w.o.Policy.Accounts})
 	w.providers = newProviders(o.Login)
 	w.routes()
-	// Requests from pages of other sites that would change something here are rejected because of their origin.
+	// Requests for changes from pages of other sites are rejected because of their origin.
 	w.protection = http.NewCrossOriginProtection()
 	w.handler = w.Headers(w.guard(w.protection.Handler(w.Mux)))
 	return w, nil
 }
 
 // UsePlatforms adds links to the pages about learning platforms, and accepts forms of other sites at the given patterns: platforms send
-// people there, and the signature of each request is checked. It is called before the first request.
+// people there, and the signature of each request is verified. It must be called before the first request.
 func (w *Web) UsePlatforms(foreign ...string) {
 	w.platforms = true
 	for _, pattern := range foreign {
@@ -231,24 +231,24 @@ func (w *Web) UsePlatforms(foreign ...string) {
 	}
 }
 
-// Options returns the options of the site, with defaults filled in.
+// Options returns the options of the site, including defaults.
 func (w *Web) Options() *Options { return &w.o }
 
 // ServeHTTP answers one request.
 func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.handler.ServeHTTP(rw, r) }
 
-// Route returns the pattern of the page or call that answers the request, for example GET /checks/{id}: there are few patterns, so requests
-// can be counted by pattern. It is empty if there is none.
+// Route returns the pattern of the page or call that handles the request, for example GET /checks/{id}. There are few patterns, so
+// requests can be counted by pattern. It returns "" if there is none.
 func (w *Web) Route(r *http.Request) string {
 	_, pattern := w.Mux.Handler(r)
 	return pattern
 }
 
-// EndStreams ends continuing answers, for example the progress of checks, when a server shuts down. Browsers then ask again and find its
+// EndStreams ends continuous answers, for example the progress of checks, when a server shuts down. Browsers then reconnect to its
 // successor.
 func (w *Web) EndStreams() { w.endOnce.Do(func() { close(w.over) }) }
 
-// OpenStream lets the visitor follow events. They end when over is closed; call leave when following ends.
+// OpenStream lets the visitor follow events. The events end when over is closed; the caller must call leave when it stops following.
 func (w *Web) OpenStream(v *Visitor) (over <-chan struct{}, leave func(), err error) {
 	if err := w.streams.Enter(v.Name); err != nil {
 		return nil, nil, err
@@ -256,8 +256,8 @@ func (w *Web) OpenStream(v *Visitor) (over <-chan struct{}, leave func(), err er
 	return w.over, func() { w.streams.Leave(v.Name) }, nil
 }
 
-// FirstLink returns the path of a page that creates the first administrator. The page works once, for a day. The path is empty if there is
-// already an account.
+// FirstLink returns the path of a page that creates the first administrator. The page works once and for one day. The path is empty if an
+// account already exists.
 func (w *Web) FirstLink(ctx context.Context) (string, error) {
 	link, err := w.People.FirstLink(ctx)
 	if err != nil || link.Key == "" {
@@ -323,7 +323,7 @@ func (w *Web) routes() {
 	}))
 }
 
-// robots tells web crawlers to stay away: nothing here is public.
+// robots tells web crawlers to stay away because nothing here is public.
 func robots(rw http.ResponseWriter, _ *http.Request) {
 	rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = rw.Write([]byte("User-agent: *\nDisallow: /\n"))
@@ -347,8 +347,7 @@ func (w *Web) Names(ctx context.Context) (pages.Names, error) {
 	return pages.Names{Names: n}, err
 }
 
-// AddPage adds a page for people with one of the roles, and records the page and the roles for the test that tries every role at every
-// page.
+// AddPage adds a page for people with one of the roles, and records both for the test that tries every role on every page.
 func (w *Web) AddPage(pattern string, roles []store.Role, page pages.Page) {
 	w.access = append(w.access, access{pattern, roles})
 	w.Mux.HandleFunc(pattern, w.as(roles, page))
@@ -360,7 +359,7 @@ type access struct {
 	roles   []store.Role
 }
 
-// ContentPolicy is the Content-Security-Policy of a page: resources of the site itself, and nothing inline.
+// ContentPolicy is the Content-Security-Policy of a page: it allows resources of the site itself and nothing inline.
 const ContentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // Headers sets the headers of every answer, including those of other handlers at the same address.
@@ -378,7 +377,7 @@ func (w *Web) Headers(next http.Handler) http.Handler {
 		if !strings.HasPrefix(r.URL.Path, "/static/") {
 			h.Set("Cache-Control", "no-store")
 		}
-		if r.URL.Path == "/" || r.URL.Path == "/login" { // Linked Data Notifications, section 3.1: senders look for the inbox there
+		if r.URL.Path == "/" || r.URL.Path == "/login" { // senders look for the inbox there (Linked Data Notifications, section 3.1)
 			h.Set("Link", "<"+w.o.Base+APIPrefix+`/inbox>; rel="http://www.w3.org/ns/ldp#inbox"`)
 		}
 		next.ServeHTTP(rw, r)
@@ -389,19 +388,19 @@ func (w *Web) Headers(next http.Handler) http.Handler {
 type frame struct {
 	Language message.Language
 	Site     string
-	Title    string // key of a message
+	Title    string // message key
 	Path     string
 	Next     string   // address at which the page can be reloaded, for example in another language
-	Visitor  *Visitor // nil: the visitor has not signed in
+	Visitor  *Visitor // nil if the visitor has not signed in
 	LTI      bool     // learning platforms are used
-	Idle     []string // places that the navigation leaves out
+	Idle     []string // places omitted from the navigation
 	Waiting  int      // number of partners' requests that wait for a decision here
 	Pending  int      // number of partners that an administrator has to confirm
 	Unread   int      // number of unread alerts
 	Page     any
 }
 
-// Others returns the other languages of the page.
+// Others returns the languages other than the page's.
 func (f frame) Others() []message.Language {
 	return slices.DeleteFunc(message.Languages(), func(l message.Language) bool { return l == f.Language })
 }
@@ -420,7 +419,7 @@ func (w *Web) Show(rw http.ResponseWriter, r *http.Request, v *Visitor, code int
 	static.Send(rw, r, code, b.Bytes())
 }
 
-// rereadAt returns the address at which the page that answers r can be reloaded.
+// rereadAt returns the address at which the answer to r can be reloaded.
 func rereadAt(r *http.Request) string {
 	if r.Method == http.MethodGet {
 		return r.URL.RequestURI()
@@ -428,14 +427,14 @@ func rereadAt(r *http.Request) string {
 	return r.URL.Path
 }
 
-// errorPage says what went wrong, with the message keys Title and Key and with Detail, which is in the language In or, if In is empty, in
-// the language of the page.
+// errorPage describes an error with the message keys Title and Key and with Detail, which is in language In or, if In is empty, in the
+// language of the page.
 type errorPage struct {
 	Title, Key, Detail, In string
 	SignedIn               bool
 }
 
-// Fail shows an error in the visitor's language. Details that only an administrator can use are logged.
+// Fail shows an error in the visitor's language. It logs details that only an administrator can use.
 func (w *Web) Fail(rw http.ResponseWriter, r *http.Request, v *Visitor, err error) {
 	code, key, detail := w.faultOf(rw, r, err)
 	w.o.Logger.Info("refused", "path", r.URL.Path, "status", code, "error", err)
@@ -447,8 +446,8 @@ func (w *Web) Fail(rw http.ResponseWriter, r *http.Request, v *Visitor, err erro
 	w.Show(rw, r, v, code, "error", title, page)
 }
 
-// faultOf returns the status of an answer to err, the key of its message, and further details; it sets the headers that belong
-// to the status.
+// faultOf returns the status of an answer to err, the key of its message, and further details; it sets the headers that belong to the
+// status.
 func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code int, key, detail string) {
 	of := refusalOf(err)
 	code, key = of.status, of.key
@@ -467,7 +466,7 @@ func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code 
 	}
 	switch code {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusConflict:
-		if errors.Is(err, concordat.ErrInvalid) { // the form is wrong, for example because it names something that does not exist
+		if errors.Is(err, concordat.ErrInvalid) { // the form is wrong, for example because it refers to something that does not exist
 			key = "error.invalid"
 			detail, _ = message.LanguageOf(r).Reason(err)
 		}
@@ -475,7 +474,7 @@ func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code 
 	return code, key, detail
 }
 
-// day formats a date for a form; the zero time becomes empty.
+// day formats a date for a form; it returns "" for the zero time.
 func day(t time.Time) string {
 	if t.IsZero() {
 		return ""

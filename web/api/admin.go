@@ -20,10 +20,10 @@ import (
 	"concordat/web/pages/settings"
 )
 
-// adminAPI has the operations of the HTTP API for people, libraries, webhooks, platforms, deletions and the site itself.
+// adminAPI serves the API operations for people, libraries, webhooks, platforms, deletions and the site itself.
 type adminAPI struct{ api api }
 
-// apiOfAdmin adds operations for what the pages of administration and of libraries do.
+// apiOfAdmin adds the operations that correspond to the administration and library pages.
 func (w adminAPI) apiOfAdmin(a huma.API) {
 	get := func(id, path, summary string) operation {
 		return operation{id: id, method: http.MethodGet, path: "/admin" + path, summary: summary, scope: scopeRead, roles: pages.Overseers}
@@ -53,7 +53,7 @@ func (w adminAPI) apiOfAdmin(a huma.API) {
 		w.apiDeleteLibrary)
 }
 
-// apiMay returns the caller if the caller has one of the roles.
+// apiMay returns the caller if it has one of the roles, and otherwise an error.
 func apiMay(ctx context.Context, roles ...store.Role) (*pages.Visitor, error) {
 	v := visitorOf(ctx)
 	for _, r := range roles {
@@ -64,10 +64,10 @@ func apiMay(ctx context.Context, roles ...store.Role) (*pages.Visitor, error) {
 	return nil, fmt.Errorf("%w: the role of the account does not allow this", concordat.ErrRefused)
 }
 
-// answer is the body of an answer.
+// answer is a response with a JSON body.
 type answer[T any] struct{ Body T }
 
-// apiTell returns the result of f if the caller is an overseer.
+// apiTell returns the result of f if the caller may oversee the site.
 func apiTell[T any](ctx context.Context, w *web.Web, f func(context.Context) (T, error)) (*answer[T], error) {
 	if _, err := apiMay(ctx, pages.Overseers...); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (w adminAPI) apiStorage(ctx context.Context, _ *struct{}) (*answer[admin.St
 	return apiTell(ctx, w.api.Web, w.api.Web.State.Storage)
 }
 
-// apiScheme is Schemes in the form that the API returns.
+// apiScheme is the API form of Schemes.
 type apiScheme struct {
 	Recipe string                  `json:"recipe"`
 	Scheme concordat.Scheme        `json:"scheme" doc:"With its digest"`
@@ -126,7 +126,7 @@ func (w adminAPI) apiSettings(ctx context.Context, _ *struct{}) (*answer[apiSett
 	})
 }
 
-// meaningAPI has the operations on how rewritten text is found.
+// meaningAPI serves the operations that configure how rewritten text is found.
 type meaningAPI adminAPI
 
 func (w meaningAPI) tell(ctx context.Context, _ *struct{}) (*answer[settings.Meaning], error) {
@@ -315,7 +315,7 @@ func (w adminAPI) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*st
 	return nil, err
 }
 
-// apiOfCluster adds the operation that shows what the page of the cluster shows.
+// apiOfCluster adds the operation that returns the data of the cluster page.
 func (w adminAPI) apiOfCluster(a huma.API) {
 	register(w.api, a, operation{id: "get-cluster", method: http.MethodGet, path: "/admin/cluster",
 		summary: "Machines of this site and their shards", scope: scopeRead, roles: pages.Overseers},

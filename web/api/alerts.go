@@ -16,7 +16,7 @@ import (
 	"concordat/web/pages"
 )
 
-// apiOfAlerts adds the operations on alerts of later documents.
+// apiOfAlerts adds the operations on alerts.
 func (w api) apiOfAlerts(a huma.API) {
 	register(w, a, operation{id: "list-alerts", method: http.MethodGet, path: "/alerts",
 		summary: "Later documents that match watched checks, latest first", scope: scopeRead, roles: pages.Officers,

@@ -26,11 +26,11 @@ import (
 	"concordat/web/platforms"
 )
 
-// api contains the operations of the HTTP API for checks, reports, batches and requests.
+// api serves the API operations for checks, reports, batches and requests.
 type api struct {
 	Web   *web.Web
-	tool  *platforms.Tool // nil: the site serves no learning platforms
-	inbox *inbox.Inbox    // nil: the site accepts no notifications
+	tool  *platforms.Tool // nil if the site serves no learning platforms
+	inbox *inbox.Inbox    // nil if the site accepts no notifications
 }
 
 // Scopes of tokens, by the names that operations use.
@@ -48,7 +48,7 @@ const (
 	scopeSettings  = people.ScopeSettings
 )
 
-// apiVersion is the version of the interface, not of the program.
+// apiVersion is the version of the API, not of the program.
 const apiVersion = "1.1.0"
 
 type (
@@ -75,7 +75,7 @@ func Add(site *web.Web, tool *platforms.Tool, in *inbox.Inbox) {
 	admin := adminAPI{w}
 	c := huma.DefaultConfig("Concordat", apiVersion)
 	c.Info.Description = apiWords
-	c.CreateHooks = nil // no $schema links: they would be built from the Host header
+	c.CreateHooks = nil // omit $schema links, which would be built from the Host header
 	c.DocsPath, c.SchemasPath, c.OpenAPIPath = "", "", ""
 	c.Transformers = append(c.Transformers, bounds.Named)
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}}
@@ -120,12 +120,11 @@ func Add(site *web.Web, tool *platforms.Tool, in *inbox.Inbox) {
 	apiOfInbox(w, a)
 	w.apiOfReviews(a)
 	w.Web.Mux.HandleFunc(web.APIPrefix+"/", w.noOperation)
-	// This comes last: it describes everything registered before.
+	// This comes last because it describes everything registered before it.
 	w.describe(a)
 }
 
-// noOperation answers a request for which there is no operation: with a problem, and with the methods that the path allows (RFC
-// 9110, section 15.5.6).
+// noOperation answers a request that matches no operation with a problem and the methods that the path allows (RFC 9110, section 15.5.6).
 func (w api) noOperation(rw http.ResponseWriter, r *http.Request) {
 	var methods []string
 	for _, m := range []string{http.MethodGet, http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodDelete} {
@@ -141,22 +140,22 @@ func (w api) noOperation(rw http.ResponseWriter, r *http.Request) {
 	w.problem(rw, web.ErrMethod)
 }
 
-// operation describes one operation of the OpenAPI document; requests are validated against it.
+// operation describes one operation of the OpenAPI document, against which requests are validated.
 type operation struct {
 	id, method, path, summary string
 	text                      string // description, longer than the summary
 	scope                     string
 	roles                     []store.Role
-	status                    int // status of success; 0: 200
-	body                      int // largest JSON body in bytes; 0: bounds.MaxBody
-	// needs lists alternatives for a JSON body whose fields depend on one another. The body must satisfy at least one of them; if needs is
-	// nil, the fields are independent. Handlers enforce the needs, and the document states them.
+	status                    int // status of a successful answer; the default is 200
+	body                      int // largest JSON body in bytes; the default is bounds.MaxBody
+	// needs lists alternative schemas for a JSON body whose fields depend on each other. The body must satisfy at least one of them; if
+	// needs is nil, the fields are independent. Handlers enforce these schemas, and the OpenAPI document includes them.
 	needs []*huma.Schema
 }
 
 const rolesKey = "roles"
 
-// huma returns the operation in the form that huma expects.
+// huma converts the operation to huma's type.
 func (o operation) huma() huma.Operation {
 	var roles []string
 	for _, r := range o.roles {
@@ -175,22 +174,22 @@ func (o operation) huma() huma.Operation {
 	}
 	return huma.Operation{OperationID: o.id, Method: o.method, Path: web.APIPrefix + o.path, Summary: o.summary, Description: text,
 		Security: scope(o.scope), DefaultStatus: o.status, Metadata: map[string]any{rolesKey: o.roles},
-		MaxBodyBytes: int64(cmp.Or(o.body, bounds.MaxBody)), BodyReadTimeout: -1, Extensions: extra} // it is read before huma gets it
+		MaxBodyBytes: int64(cmp.Or(o.body, bounds.MaxBody)), BodyReadTimeout: -1, Extensions: extra} // read before huma gets the body
 
 }
 
-// body is the output type shared by all operations that return only a JSON body: huma's handler, 20 KB, is compiled once for each pair of
-// input and output types.
+// body is the output type of all operations that return only a JSON body: sharing it saves code, since huma's 20 KB handler is compiled
+// for each pair of input and output types.
 type body struct{ Body any }
 
-// register adds an operation whose output O is a struct with a JSON Body and no other field; its errors become problems.
+// register adds an operation whose output O is a struct with a JSON Body and no other fields, and converts its errors to problems.
 func register[I, O any](w api, a huma.API, o operation, do func(context.Context, *I) (*O, error)) {
 	of := reflect.TypeFor[O]()
 	field, ok := of.FieldByName("Body")
 	if !ok || of.NumField() > 1 || reflect.PointerTo(field.Type).Implements(reflect.TypeFor[huma.ContentTypeFilter]()) {
 		panic(fmt.Sprintf("%s: %v is not a JSON body alone", o.id, of))
 	}
-	hint := o.id + "Response" // as huma names the schema
+	hint := o.id + "Response" // the name that huma gives the schema
 	if of.Name() != "" {
 		hint = of.Name() + field.Name
 	}
@@ -206,12 +205,12 @@ func register[I, O any](w api, a huma.API, o operation, do func(context.Context,
 	})
 }
 
-// registerEmpty adds an operation that answers without a body.
+// registerEmpty adds an operation whose answer has no body.
 func registerEmpty[I any](w api, a huma.API, o operation, do func(context.Context, *I) (*struct{}, error)) {
 	registerAs(w, a, o, o.huma(), do)
 }
 
-// registerWhole adds an operation whose output has headers, or a content type other than JSON's.
+// registerWhole adds an operation whose output sets headers or a content type other than JSON.
 func registerWhole[I, O any](w api, a huma.API, o operation, do func(context.Context, *I) (*O, error)) {
 	registerAs(w, a, o, o.huma(), do)
 }
@@ -237,17 +236,17 @@ func registerAs[I, O any](w api, a huma.API, o operation, described huma.Operati
 				p.Schema.Pattern = lists[i].Pattern() // enforced by List.Read
 			}
 		case p.Name == "If-Match":
-			p.Required = true // without it the answer is 428, which huma does not support
+			p.Required = true // a request without it gets status 428, which huma does not support
 		}
 	}
 }
 
-// need is one of the needs of an operation: the fields are present, and texts among them contain more than white space. A field for which
-// values are listed has one of them.
+// need returns a schema that requires the given fields; required texts must contain more than white space. A field with listed values
+// must have one of them.
 func need(values map[string]any, fields ...string) *huma.Schema {
 	out := &huma.Schema{Properties: map[string]*huma.Schema{}, Required: fields}
 	for _, f := range fields {
-		out.Properties[f] = &huma.Schema{Pattern: `\S`} // the pattern applies to texts only
+		out.Properties[f] = &huma.Schema{Pattern: `\S`} // the pattern applies only to texts
 	}
 	for f, v := range values {
 		out.Properties[f], out.Required = &huma.Schema{Enum: []any{v}}, append(out.Required, f)
@@ -255,7 +254,8 @@ func need(values map[string]any, fields ...string) *huma.Schema {
 	return out
 }
 
-// addresses declares that these fields of a body, if given, are public addresses. A site may allow others.
+// addresses returns schemas that require these fields of a body, if present, to be public addresses. A site can be configured to allow
+// other addresses.
 func addresses(fields ...string) []*huma.Schema {
 	out := &huma.Schema{Properties: map[string]*huma.Schema{}}
 	for _, f := range fields {
@@ -284,8 +284,8 @@ func operationOf(p *huma.PathItem, method string) *huma.Operation {
 	return nil
 }
 
-// stream adds an operation that huma cannot handle because it reads or writes a stream. It is described by hand, and a test compares the
-// description with its behaviour.
+// stream adds an operation that huma cannot handle because it reads or writes a stream. Its description is written by hand, and a test
+// compares it with the operation's behaviour.
 func (w api) stream(a huma.API, o operation, describe func(*huma.Operation), do func(http.ResponseWriter, *http.Request,
 	*pages.Visitor) error) {
 	op := o.huma()
@@ -311,7 +311,7 @@ func (w api) stream(a huma.API, o operation, describe func(*huma.Operation), do 
 	})
 }
 
-// allowed reports whether the caller's role may use an operation; one that names no role is open to all.
+// allowed returns an error if the operation is restricted to roles that the caller does not have.
 func allowed(v *pages.Visitor, o *huma.Operation) error {
 	roles, ok := o.Metadata[rolesKey].([]store.Role)
 	if ok && !slices.Contains(roles, v.Role) {
@@ -341,8 +341,8 @@ func (w api) caller(r *http.Request, scope string) (*pages.Visitor, error) {
 // callerToken is like caller, and also returns the token.
 func (w api) callerToken(r *http.Request, scope string) (*pages.Visitor, store.Token, error) {
 	address := w.Web.Address(r)
-	// The token is looked up first, by its hash, so that a caller with a valid token does not wait because of strangers at the same
-	// address.
+	// The token is looked up by its hash before anything is counted, so strangers at the same address do not slow down a caller with a
+	// valid token.
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	inAddress := !ok && scope == scopeInbox && r.Method == http.MethodPost && r.URL.Query().Get("key") != ""
 	if inAddress {
@@ -372,7 +372,7 @@ func (w api) callerToken(r *http.Request, scope string) (*pages.Visitor, store.T
 		return nil, t, web.ErrNoToken
 	case !slices.Contains(t.Scopes, scope):
 		return nil, t, fmt.Errorf("%w: the token does not have the scope %q", concordat.ErrRefused, scope)
-	case inAddress && len(t.Scopes) > 1: // others may log addresses and so the token
+	case inAddress && len(t.Scopes) > 1: // other servers may log addresses and thus the token
 		return nil, t, fmt.Errorf("%w: a token in an address must have the scope %q alone", concordat.ErrRefused, scope)
 	case scope == scopeCheck && a.Role == store.RoleAuditor:
 		return nil, t, fmt.Errorf("%w: auditors cannot submit documents", concordat.ErrRefused)
@@ -394,7 +394,7 @@ func (w api) problem(rw http.ResponseWriter, err error) {
 	bounds.WriteProblem(rw, m)
 }
 
-// model wraps ProblemOf; failures of the site or of its database are also logged.
+// model returns ProblemOf(err), and logs failures of the site or its database.
 func (w api) model(err error) *huma.ErrorModel {
 	m := web.ProblemOf(err)
 	if m.Status == http.StatusInternalServerError || errors.Is(err, store.ErrNoAnswer) {
@@ -403,7 +403,7 @@ func (w api) model(err error) *huma.ErrorModel {
 	return m
 }
 
-// humaError returns an error in the form that huma expects.
+// humaError converts an error to huma's type.
 func (w api) humaError(err error) error {
 	if err == nil {
 		return nil
@@ -416,11 +416,11 @@ func visitorOf(ctx context.Context) *pages.Visitor {
 	return v
 }
 
-// The lists that are returned in pages, by operation. A cursor says where the next page begins: it has the number or name of the last
-// entry, or the number of entries before.
+// These are the paginated lists, by operation. A cursor marks the beginning of the next page by the number or name of the last entry, or
+// by the number of entries before it.
 var (
 	listOfChecks     = bounds.NewList("list-checks", bounds.Number)
-	listOfEvidence   = bounds.NewList("list-evidence", bounds.Number, bounds.Number, bounds.Number) // revision of rules, findings, entries
+	listOfEvidence   = bounds.NewList("list-evidence", bounds.Number, bounds.Number, bounds.Number) // numbers of rules, findings, entries
 	listOfNotes      = bounds.NewList("list-notes", bounds.Number)
 	listOfRules      = bounds.NewList("list-rules", bounds.Number)
 	listOfBatches    = bounds.NewList("list-batches", bounds.Number)

@@ -274,7 +274,7 @@ func (w api) apiDropRecheck(ctx context.Context, in *apiRecheckPath) (*struct{},
 	return nil, w.Web.Batches.DropRecheck(ctx, visitorOf(ctx), in.Kind, in.Target)
 }
 
-// apiSubmitBatch accepts the form of submitBatch, once for each Idempotency-Key.
+// apiSubmitBatch accepts a submitBatch form, once for each Idempotency-Key.
 func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
 	u, err := w.Web.ReadUpload(rw, r, v)
 	if err != nil {
@@ -299,7 +299,7 @@ func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *pages.Vi
 	}
 	rw.Header().Set("Content-Type", "application/json")
 	rw.WriteHeader(http.StatusAccepted)
-	_ = json.NewEncoder(rw).Encode(answer) // a disconnected caller repeats the request with its key
+	_ = json.NewEncoder(rw).Encode(answer) // a disconnected caller can repeat the request with its key
 	return nil
 }
 

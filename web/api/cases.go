@@ -14,10 +14,10 @@ import (
 	"concordat/web/pages/cases"
 )
 
-// casesAPI has the operations for cases that this site shares with partners.
+// casesAPI serves the operations on cases shared with partners.
 type casesAPI struct{ cases cases.Cases }
 
-// apiOfCases adds the operations for shared cases.
+// apiOfCases adds the operations on shared cases.
 func apiOfCases(w api, a huma.API) {
 	c := casesAPI{w.Web.Cases}
 	register(w, a, operation{id: "list-cases", method: http.MethodGet, path: "/cases",

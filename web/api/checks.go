@@ -69,7 +69,7 @@ func (w api) apiOfChecks(a huma.API) {
 var eventSchema = &huma.Schema{Type: "object", Required: []string{"data"}, Properties: map[string]*huma.Schema{
 	"data": {Type: "string", Description: "A CheckEvent in JSON"}}}
 
-// submitForm is a form with a file, or a text, or both.
+// submitForm is a form with a file, a text, or both.
 var submitForm = &huma.Schema{AllOf: []*huma.Schema{submitFields,
 	{AnyOf: []*huma.Schema{{Required: []string{"file"}}, {Required: []string{"text"}}}}}}
 
@@ -97,7 +97,7 @@ var submitFields = &huma.Schema{Type: "object", AdditionalProperties: false, Pro
 	"no_store": {Type: "string", Description: "Not empty: text and original are deleted once the report is made"},
 }}
 
-// filesOf returns the field of a form for files.
+// filesOf returns a form field for files.
 func filesOf(what string) *huma.Schema {
 	one := 1
 	return &huma.Schema{Type: "array", MinItems: &one, Items: &huma.Schema{Type: "string", Format: "binary", MinLength: &one},
@@ -119,7 +119,7 @@ func (w api) apiTask(ctx context.Context, t store.Task) (view.Check, error) {
 	return view.OfCheck(ctx, w.Web.Options().Store, t, web.FileName(t))
 }
 
-// moment returns a time that may be absent.
+// moment returns nil for the zero time, and otherwise a pointer to t.
 func moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -211,7 +211,7 @@ func (w api) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput,
 	return w.apiCheck(ctx, in)
 }
 
-// apiSubmit accepts the form of submit, once for each Idempotency-Key.
+// apiSubmit accepts a submit form, once for each Idempotency-Key.
 func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
 	u, err := w.Web.ReadUpload(rw, r, v)
 	if err != nil {
@@ -226,7 +226,7 @@ func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *pages.Visitor
 	}
 	rw.Header().Set("Content-Type", "application/json")
 	rw.WriteHeader(http.StatusAccepted)
-	_ = json.NewEncoder(rw).Encode(out) // a disconnected caller repeats the request with its key
+	_ = json.NewEncoder(rw).Encode(out) // a disconnected caller can repeat the request with its key
 	return nil
 }
 
@@ -250,7 +250,7 @@ func (w api) submitBody(ctx context.Context, v *pages.Visitor, u *web.Upload) (*
 	return out, nil
 }
 
-// KeyInput makes an operation repeatable.
+// KeyInput is the input that makes an operation repeatable.
 type KeyInput struct {
 	Key string `header:"Idempotency-Key" maxLength:"255" doc:"The same key with the same request within a day gives the same answer, and does nothing again"`
 }
@@ -287,7 +287,7 @@ func (w api) apiReport(rw http.ResponseWriter, r *http.Request, v *pages.Visitor
 	return nil
 }
 
-// apiEvent is one event of a check in the form that programs read.
+// apiEvent is an event of a check in the API's form.
 type apiEvent struct {
 	State   concordat.State `json:"state" enum:"queued,running,done,partial,failed"`
 	Stage   string          `json:"stage,omitempty" doc:"What is being done while it runs"`
@@ -297,8 +297,8 @@ type apiEvent struct {
 	Finally bool            `json:"finally,omitempty" doc:"It has ended: this is the last event"`
 }
 
-// apiEvents sends the events of a check until it ends (HTML living standard, server-sent events). Streams are limited in number and end as
-// in follow.
+// apiEvents sends the events of a check until it ends (HTML living standard, server-sent events). The number of streams is limited, and
+// they end under the same conditions as in follow.
 func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
 	ctx := r.Context()
 	t, err := w.Web.Visible(ctx, v, concordat.TaskID(r.PathValue("id")))
@@ -314,7 +314,7 @@ func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *pages.Visitor
 	defer stop()
 	c := http.NewResponseController(rw)
 	if err := c.SetWriteDeadline(time.Time{}); err != nil {
-		w.Web.Options().Logger.Debug("events", "error", err) // for example a test recorder, which has no deadline
+		w.Web.Options().Logger.Debug("events", "error", err) // a test recorder, for example, has no deadline
 	}
 	rw.Header().Set("Content-Type", "text/event-stream")
 	send := func(e apiEvent) bool {
@@ -324,12 +324,12 @@ func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *pages.Visitor
 		}
 		return err == nil && c.Flush() == nil && !e.Finally
 	}
-	beat := time.NewTicker(web.QueueBeat) // another process, whose events do not arrive here, may be working on it
+	beat := time.NewTicker(web.QueueBeat) // the check may run in another process, whose events do not arrive here
 	defer beat.Stop()
 	for {
-		// Read the store, since an event may have happened before watching began.
+		// Read the store because an event may have happened before watching began.
 		if t, err = w.Web.Options().Store.Checks.Task(ctx, t.ID); err != nil {
-			return nil // deleted, or the caller is gone: the stream has begun, so there is no error to send
+			return nil // the check was deleted or the caller disconnected; no error can be sent because the stream has begun
 		}
 		one, err := w.apiTask(ctx, t)
 		now := apiEvent{State: t.State, Ahead: one.Ahead, Finally: web.Ended(t.State)}
@@ -364,7 +364,7 @@ type evidenceItem json.RawMessage
 // MarshalJSON returns the item unchanged.
 func (e evidenceItem) MarshalJSON() ([]byte, error) { return e, nil }
 
-// Schema returns the schema of the report.
+// Schema returns the schema of a passage in a report.
 func (evidenceItem) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Ref: "#/components/schemas/ReportEvidence"}
 }

@@ -1,4 +1,4 @@
-// Package api is the site's HTTP interface for programs: the operations of the API, checked against the OpenAPI document that is made from
-// them. The operations themselves run in package web, in the code that pages use too. Open api.go first; api has the operations for checks,
-// reports, batches and requests; adminAPI has all others.
+// Package api is the site's HTTP interface for programs. It serves the API's operations and validates requests against the OpenAPI
+// document generated from them. The operations are implemented in package web, in code that the pages share. Start with api.go; api
+// serves checks, reports, batches and requests, and adminAPI serves everything else.
 package api

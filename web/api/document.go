@@ -14,18 +14,18 @@ import (
 	"concordat/web"
 )
 
-// schemaOf returns a reference to the schema of T, which is noted in the document.
+// schemaOf returns a reference to the schema of T and adds the schema to the document.
 func schemaOf[T any](a huma.API) *huma.Schema {
 	t := reflect.TypeFor[T]()
 	return a.OpenAPI().Components.Schemas.Schema(t, true, t.Name())
 }
 
-// describe serves the OpenAPI document of the registered operations, which is made at the first request.
+// describe serves the OpenAPI document of the registered operations, which is generated at the first request.
 func (w api) describe(a huma.API) {
 	made := sync.OnceValue(func() []byte {
 		b, err := document(a)
 		if err != nil {
-			panic(fmt.Sprintf("the OpenAPI document: %v", err)) // the document is compiled in, so it cannot be wrong at run time
+			panic(fmt.Sprintf("the OpenAPI document: %v", err)) // the document is compiled in, so it cannot become invalid at run time
 		}
 		return b
 	})
@@ -36,7 +36,7 @@ func (w api) describe(a huma.API) {
 	})
 }
 
-// document returns the OpenAPI document with the schema of reports among its components.
+// document returns the OpenAPI document, with the report schema among its components.
 func document(a huma.API) ([]byte, error) {
 	b, err := json.Marshal(a.OpenAPI())
 	if err != nil {
@@ -46,7 +46,7 @@ func document(a huma.API) ([]byte, error) {
 	if err := json.Unmarshal(b, &doc); err != nil {
 		return nil, err
 	}
-	// References in the report's schema point to definitions in the schema, which become components of the document.
+	// Definitions in the report schema become components of the document, and references are changed accordingly.
 	var rep map[string]any
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(report.Schema), `"#/$defs/`, `"#/$defs/report_`)), &rep); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func document(a huma.API) ([]byte, error) {
 	return json.MarshalIndent(doc, "", " ")
 }
 
-// componentOf returns the component name of a definition in the report's schema.
+// componentOf returns the component name of a definition in the report schema.
 func componentOf(def string) string {
 	out := "Report"
 	for _, word := range strings.Split(def, "_") {
@@ -79,7 +79,7 @@ func componentOf(def string) string {
 	return out
 }
 
-// moved rewrites the references within a schema of reports to point to components.
+// moved changes the references within a report schema so that they point to components.
 func moved(s any) any {
 	switch s := s.(type) {
 	case map[string]any:

@@ -16,10 +16,10 @@ import (
 	"concordat/web/pages/harvests"
 )
 
-// harvestAPI has the operations for sources from which documents are harvested.
+// harvestAPI serves the operations on harvesting sources.
 type harvestAPI struct{ sources harvests.Harvests }
 
-// apiOfHarvest adds the operations for sources from which documents are harvested.
+// apiOfHarvest adds the operations on harvesting sources.
 func apiOfHarvest(w api, a huma.API) {
 	h := harvestAPI{w.Web.Harvests}
 	do := func(id, method, path, summary string, roles []store.Role, status int) operation {

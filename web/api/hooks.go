@@ -47,7 +47,7 @@ func (w adminAPI) apiOfHooks(a huma.API) {
 		"Ended deliveries in the given range; dead ones if no state is given.", http.StatusAccepted), w.apiReplay)
 }
 
-// apiWebhook is a webhook in the form that programs get.
+// apiWebhook is a webhook in the API's form.
 type apiWebhook struct {
 	ID      store.HookID      `json:"id"`
 	Account string            `json:"account"`
@@ -119,7 +119,7 @@ func (w adminAPI) apiMakeHook(ctx context.Context, in *apiMakeHookInput) (*apiWe
 	return &apiWebhookOutput{webhookOf(h, true)}, nil
 }
 
-// HookInput names a webhook.
+// HookInput is the input that identifies a webhook.
 type HookInput struct {
 	ID string `path:"id"`
 }
@@ -204,7 +204,7 @@ func (w adminAPI) apiPingHook(ctx context.Context, in *HookInput) (*apiReplayedO
 	return out, err
 }
 
-// apiDeliveryItem is a delivery in the form that programs get.
+// apiDeliveryItem is a delivery in the API's form.
 type apiDeliveryItem struct {
 	Seq      int64               `json:"seq"`
 	Event    string              `json:"event" doc:"webhook-id of all its attempts"`
@@ -273,13 +273,13 @@ type apiAttempt struct {
 	Cause   string    `json:"cause,omitempty"`
 }
 
-// apiSent is the body of a delivery that was sent.
+// apiSent is the body of a sent delivery.
 type apiSent json.RawMessage
 
 // MarshalJSON returns the body unchanged.
 func (s apiSent) MarshalJSON() ([]byte, error) { return s, nil }
 
-// Schema returns the schema of every event.
+// Schema returns the common schema of all events.
 func (apiSent) Schema(huma.Registry) *huma.Schema {
 	none := 0.0
 	count := &huma.Schema{Type: "integer", Minimum: &none}

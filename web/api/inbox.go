@@ -16,7 +16,7 @@ import (
 	"concordat/web/pages"
 )
 
-// inboxAPI has the operations of the inbox for notifications of other programs.
+// inboxAPI serves the operations of the inbox for notifications from other programs.
 type inboxAPI struct{ w api }
 
 // apiOfInbox adds the operations of the inbox, if the site has one.
@@ -106,13 +106,13 @@ type notificationInput struct {
 	ID string `path:"id" maxLength:"64"`
 }
 
-// notification is a notification as received.
+// notification is a notification in the form in which it was received.
 type notification json.RawMessage
 
 // MarshalJSON returns the notification unchanged.
 func (n notification) MarshalJSON() ([]byte, error) { return n, nil }
 
-// Schema returns the schema of an object.
+// Schema returns a schema that accepts any object.
 func (notification) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: "object", AdditionalProperties: true}
 }

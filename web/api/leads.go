@@ -9,7 +9,7 @@ import (
 	"concordat/report"
 )
 
-// LeadsInput chooses leads.
+// LeadsInput is the input that selects leads.
 type LeadsInput struct {
 	State      report.LeadState `query:"state" enum:"open,counted,set_aside" doc:"Only those of this state; absent: all"`
 	Kind       report.LeadKind  `query:"kind" enum:"rewording,summary,translation" doc:"Only those of this kind; absent: all"`
@@ -32,18 +32,18 @@ type leadItem json.RawMessage
 // MarshalJSON returns the item unchanged.
 func (l leadItem) MarshalJSON() ([]byte, error) { return l, nil }
 
-// Schema returns the schema of the report.
+// Schema returns the schema of a lead in a report.
 func (leadItem) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Ref: "#/components/schemas/ReportLead"}
 }
 
-// partnerLeadItem is a partner's document that may say the same, in the JSON form of reports.
+// partnerLeadItem is a partner's document that may say the same thing in other words, in the JSON form of reports.
 type partnerLeadItem json.RawMessage
 
 // MarshalJSON returns the item unchanged.
 func (l partnerLeadItem) MarshalJSON() ([]byte, error) { return l, nil }
 
-// Schema returns the schema of the report.
+// Schema returns the schema of a partner's lead in a report.
 func (partnerLeadItem) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Ref: "#/components/schemas/ReportPartnerLead"}
 }

@@ -22,7 +22,7 @@ import (
 	"concordat/web/pages"
 )
 
-// keepers may read libraries and add to them.
+// keepers can read libraries and add documents to them.
 var (
 	keepers = pages.Officers
 	lookers = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleAuditor}
@@ -92,7 +92,7 @@ func (w adminAPI) apiOneLibrary(ctx context.Context, in *apiLibraryInput) (*apiL
 	return &apiLibraryOutput{view.OfLibrary(l)}, err
 }
 
-// apiDocument is a document of a library in the form that programs get.
+// apiDocument is a library document in the API's form.
 type apiDocument struct {
 	ID         concordat.DocumentID `json:"id"`
 	Title      string               `json:"title"`
@@ -227,7 +227,7 @@ type apiAddedBody struct {
 	LeftOut   *concordat.LeftOut `json:"left_out,omitempty" doc:"Lock and system files of archives that were not read, such as .DS_Store; absent: none"`
 }
 
-// apiAdd adds files to a library as they arrive.
+// apiAdd adds files to a library while they are being received.
 func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
 	l, err := w.api.Web.Options().Store.Catalogue.Library(r.Context(), concordat.LibraryID(r.PathValue("id")))
 	if err != nil {
@@ -249,15 +249,15 @@ func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *pages.Visit
 		return err
 	}
 	rw.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(rw).Encode(out) // a disconnected caller can repeat the request, which changes nothing
+	_ = json.NewEncoder(rw).Encode(out) // a disconnected caller can safely repeat the request, since repeating changes nothing
 	return nil
 }
 
 func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, lib concordat.LibraryID, f web.AddedFile,
 	content io.Reader,
 	out *apiAddedBody) error {
-	// The audit entry comes first, since several transactions may add the documents of one file. Audit entries are kept forever, and a
-	// document's name may be a person's, so the entry has the hash that receipts use.
+	// The audit entry is written first because the documents of one file may be added in several transactions. It contains the hash that
+	// receipts use instead of the document's name, because audit entries are kept forever and the name may be a person's.
 	if err := w.api.Web.Options().Store.Audit.Note(r.Context(), v.Name, "documents_added", map[string]any{"library": lib,
 		"name": retain.DocumentName(lib, f.ID)}); err != nil {
 		return err

@@ -42,7 +42,7 @@ type apiNotesOutput struct {
 	}
 }
 
-// noteOf returns a note in the form that programs get; now is the review to which it belongs.
+// noteOf returns a note in the API's form; now is the review that contains it.
 func noteOf(r store.Review, now *web.Review, rep *report.Report) (apiNote, error) {
 	out := apiNote{Seq: r.Seq, At: r.At, By: r.By, Kind: string(r.Kind), Text: r.Text, Edited: now.Edited[r.Seq],
 		Passage: web.PassageOf(r, rep)}
@@ -54,12 +54,12 @@ func noteOf(r store.Review, now *web.Review, rep *report.Report) (apiNote, error
 	return out, nil
 }
 
-// isNote reports whether a review is a note rather than a change of the rules or of the handling of the case.
+// isNote reports whether a review entry is a note rather than a change of the rules or of the handling of the case.
 func isNote(k store.ReviewKind) bool {
 	return k == store.ReviewComment || k == store.ReviewVerdict || k == store.ReviewSignOff
 }
 
-// reviews returns a page of the reviews of a check: those of the rules, or all others.
+// reviews returns a page of the review entries of a check: either its rule changes or all others.
 func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []store.Review, next string, err error) {
 	t, err := w.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
 	if err != nil {
@@ -158,7 +158,7 @@ type apiVerdictOutput struct {
 	}
 }
 
-// signers returns those who agree with the current verdict.
+// signers returns the people who agreed with the current verdict.
 func signers(r *web.Review) (out []string) {
 	for _, s := range r.Signed {
 		out = append(out, s.By)
@@ -202,7 +202,7 @@ func (w api) apiAddComment(ctx context.Context, in *apiCommentInput) (*apiOneNot
 	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewComment)}, "text": {in.Body.Text}}, in.Body.Passage)
 }
 
-// passageAt returns the place of the passage with a number, under the current rules.
+// passageAt returns the span of the passage with the given number under the current rules.
 func (w api) passageAt(ctx context.Context, v *pages.Visitor, t store.Task, number string) (concordat.Span, error) {
 	absent := fmt.Errorf("passage %s of %s: %w", number, t.ID, concordat.ErrNotFound)
 	if !web.HasReport(t) {
@@ -219,7 +219,7 @@ func (w api) passageAt(ctx context.Context, v *pages.Visitor, t store.Task, numb
 	return rep.Evidence[i].Span, nil
 }
 
-// noted returns the review of a check, and its report under the current rules; which is nil if it has none.
+// noted returns the review of a check and its report under the current rules. The report is nil if the check has none.
 func (w api) noted(ctx context.Context, id string) (*web.Review, *report.Report, error) {
 	t, err := w.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(id))
 	if err != nil {
@@ -301,7 +301,7 @@ func (w api) apiSignOff(ctx context.Context, in *apiSignOffInput) (*apiOneNoteOu
 	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewSignOff)}}, "")
 }
 
-// apiAddNote adds a note from a form; passage is the number of the passage that the note is about.
+// apiAddNote adds a note from a form; passage is the number of the passage that it concerns.
 func (w api) apiAddNote(ctx context.Context, id, key string, f url.Values, passage string) (*apiOneNoteOutput, error) {
 	v := visitorOf(ctx)
 	return web.Once(ctx, w.Web, v, key, []any{"note", id, f, passage}, func() (*apiOneNoteOutput, error) {

@@ -12,7 +12,7 @@ import (
 	"concordat/web/pages"
 )
 
-// apiOfPages adds the operations for pages of originals.
+// apiOfPages adds the operations on pages of originals.
 func (w api) apiOfPages(a huma.API) {
 	register(w, a, operation{id: "get-page", method: http.MethodGet, path: "/checks/{id}/pages/{page}",
 		summary: "A page of what was handed in, with a passage marked",
@@ -39,7 +39,7 @@ type apiPageOutput struct {
 	}
 }
 
-// apiMark is a place in points from the upper left corner of the page.
+// apiMark is a rectangle on a page, in points from the upper left corner.
 type apiMark struct {
 	X      float64 `json:"x"`
 	Y      float64 `json:"y"`

@@ -90,7 +90,7 @@ func linkOutput(a store.Account, l people.Link) *apiPersonLinkOutput {
 	return &apiPersonLinkOutput{apiPersonLink{personOf(a), web.JoinPath(l), l.Expires}}
 }
 
-// PersonInput names an account.
+// PersonInput is the input that identifies an account.
 type PersonInput struct {
 	Name string `path:"name"`
 }
@@ -182,7 +182,7 @@ func (w adminAPI) apiTokens(ctx context.Context, in *bounds.PageInput) (*apiToke
 	out.Body.Tokens = []apiToken{}
 	for i, t := range tokens {
 		if at := t.Made.UnixMicro(); in.Cursor != "" && (at > made || at == made && string(ids[i]) <= after) {
-			continue // on the earlier pages
+			continue // already listed on an earlier page
 		}
 		if n := len(out.Body.Tokens); n == in.Limit {
 			last := out.Body.Tokens[n-1]

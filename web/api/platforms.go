@@ -12,7 +12,7 @@ import (
 	"concordat/web/pages"
 )
 
-// apiOfLTI adds the operations for learning platforms, if the site serves any.
+// apiOfLTI adds the operations on learning platforms, if the site serves any.
 func (w adminAPI) apiOfLTI(a huma.API) {
 	if w.api.tool == nil {
 		return

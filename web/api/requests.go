@@ -13,7 +13,7 @@ import (
 	"concordat/web/pages"
 )
 
-// apiOfRequests adds the operations for requests for passages between sites.
+// apiOfRequests adds the operations on requests for passages.
 func (w api) apiOfRequests(a huma.API) {
 	register(w, a, operation{id: "list-requests", method: http.MethodGet, path: "/requests",
 		summary: "Requests for passages, from partners and to them, latest first", scope: scopeRead, roles: pages.Officers}, w.apiRequests)

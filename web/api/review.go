@@ -20,7 +20,7 @@ import (
 	"concordat/web/pages"
 )
 
-// apiOfReviews adds the operations for decisions about a report.
+// apiOfReviews adds the operations on report reviews.
 func (w api) apiOfReviews(a huma.API) {
 	register(w, a, operation{id: "get-review", method: http.MethodGet, path: "/checks/{id}/review",
 		summary: "Verdict, comments and changes of the rules of a report", scope: scopeRead, roles: pages.Everyone}, w.apiReview)
@@ -43,10 +43,10 @@ func (w api) apiOfReviews(a huma.API) {
 		status: http.StatusNoContent}, w.apiRemoveCase)
 }
 
-// sourceActions are the actions of change-rules on a source.
+// sourceActions are the actions of change-rules that concern a source.
 var sourceActions = []string{"exclude-source", "include-source", "own-work", "not-own-work", "dismiss-own-work"}
 
-// rulesNeeds returns one schema for each action of change-rules, with the fields that the action needs.
+// rulesNeeds returns, for each action of change-rules, a schema of the fields that it needs.
 func rulesNeeds() []*huma.Schema {
 	var out []*huma.Schema
 	for _, action := range []string{"set", "undo", "include-passage", "uncount-wording", "template-passage", "clear-templates"} {
@@ -133,7 +133,7 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 	return out, nil
 }
 
-// apiReviewed returns a task with a report that a program reviews.
+// apiReviewed returns a check for a program to review.
 func (w api) apiReviewed(ctx context.Context, id string) (*pages.Visitor, store.Task, *web.Review, error) {
 	v := visitorOf(ctx)
 	t, err := w.Web.Visible(ctx, v, concordat.TaskID(id))
@@ -160,13 +160,13 @@ type apiRulesInput struct {
 	}
 }
 
-// ruleSettings are the rules for a whole report, as the action set accepts them.
+// ruleSettings are the rules for a whole report, in the form that the action set accepts.
 type ruleSettings struct {
 	report.Rules
 	CountCommon bool `json:"count_common,omitempty"`
 }
 
-// TransformSchema makes the rules of report.RuleTable optional.
+// TransformSchema makes the properties from report.RuleTable optional.
 func (ruleSettings) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	all := map[string]*huma.Schema{}
 	for _, r := range report.RuleTable() {
@@ -180,7 +180,7 @@ func (ruleSettings) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schem
 	return s
 }
 
-// form converts the input to the page's form. text is the text of the submission.
+// form converts the input to the form that the page sends. text is the text of the submission.
 func (in *apiRulesInput) form(text string) url.Values {
 	b, f := in.Body, web.RuleForm(in.Body.Set.Rules)
 	span := report.NewCounter(text).Bytes(concordat.Span{Start: b.Start, End: b.End})

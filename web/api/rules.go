@@ -124,7 +124,7 @@ func (w api) apiGetRules(ctx context.Context, in *apiCheckInput) (*apiRulesOutpu
 	return &apiRulesOutput{etag(r.now.Changes), apiRulesBody{r.now.Changes, r.now.Rules.InPoints(r.count)}}, nil
 }
 
-// ConditionInput names the revision of the rules that the caller has seen.
+// ConditionInput is the input with the revision of the rules that the caller last read.
 type ConditionInput struct {
 	ID      string `path:"id"`
 	IfMatch string `header:"If-Match" pattern:"^\"[0-9]{1,18}\"$" doc:"ETag of what is changed"`
@@ -210,7 +210,7 @@ type apiExcludeInput struct {
 	}
 }
 
-// maxRuleTries bounds how often a change is retried when others interfere.
+// maxRuleTries is the maximum number of attempts to change rules that others are changing at the same time.
 const maxRuleTries = 10
 
 func (w api) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOutput, error) {
@@ -239,7 +239,7 @@ func (w api) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOutp
 	})
 }
 
-// place sets the place of a passage in a form.
+// place writes a passage's span to the form.
 func (r *reviewed) place(f url.Values, s concordat.Span) error {
 	at := r.count.Bytes(s)
 	if at.Len() <= 0 {
@@ -250,8 +250,7 @@ func (r *reviewed) place(f url.Values, s concordat.Span) error {
 	return nil
 }
 
-// reviseRules applies the page's form, which fill fills in, to the current rules. It retries if someone else has changed the rules in
-// between.
+// reviseRules applies a page form, prepared by fill, to the current rules. It retries if someone else changes the rules in the meantime.
 func (w api) reviseRules(ctx context.Context, v *pages.Visitor, id string, fill func(*reviewed, url.Values) error) (*apiRulesOutput,
 	error) {
 	for tries := 1; ; tries++ {

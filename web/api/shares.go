@@ -14,7 +14,7 @@ import (
 	"concordat/web/pages"
 )
 
-// apiOfShares adds the operations on the partners for which a library is open.
+// apiOfShares adds the operations on a library's shares with partners.
 func (w adminAPI) apiOfShares(a huma.API) {
 	register(w.api, a, operation{id: "list-shares", method: http.MethodGet, path: "/libraries/{id}/shares",
 		summary: "To which partners a library is open, in order of site", scope: scopeDocuments, roles: pages.Administrators}, w.apiShares)
@@ -31,7 +31,7 @@ type apiShareInput struct {
 	Partner string `path:"partner"`
 }
 
-// These fields are repeated here because fields of an embedded unexported type are not described.
+// These fields are repeated here because huma does not describe fields of embedded unexported types.
 type apiPutShareInput struct {
 	ID      string `path:"id"`
 	Partner string `path:"partner"`

@@ -17,25 +17,25 @@ import (
 	"concordat"
 )
 
-// Bounds of a JSON body. The largest body that an operation can use, rules with 1,000 passages, has 13,000 values in six levels.
+// Bounds on a JSON body. The largest body that an operation can use, rules with 1,000 passages, has 13,000 values in six levels.
 const (
-	MaxBody       = 64 << 10 // bytes of a body, unless the operation needs more
-	maxDepth      = 16       // nesting of objects and arrays
+	MaxBody       = 64 << 10 // bytes of a body, unless the operation allows more
+	maxDepth      = 16       // nesting depth of objects and arrays
 	maxObjectKeys = 1000     // keys of one object
 	maxValues     = 30_000   // objects, arrays and scalars
 	maxNumber     = 64       // characters of a number
 
-	// Sizes for operations that need more than MaxBody.
-	WordsBody = 128 << 10 // words of 10,000 characters, each written as an escape
-	ListsBody = 1 << 20   // lists of 1,000 names or passages, or the wording of a template
+	// These are the body sizes of operations that need more than MaxBody.
+	WordsBody = 128 << 10 // texts of 10,000 characters, each written as an escape
+	ListsBody = 1 << 20   // lists of 1,000 names or passages, or a template's wording
 )
 
-// ErrSlow refuses a request whose body arrives too slowly.
+// ErrSlow rejects a request whose body arrives too slowly.
 var ErrSlow = errors.New("the body of the request came too slowly")
 
-// Body reads the body of a request to an operation and refuses a body that would cost more than its size justifies. The validator reports
-// each fault separately, so its input must be small. It also refuses null where the schema does not allow it. Requests to operations
-// without a JSON body pass.
+// Body reads the body of a request to an operation and rejects a body that would cost more to process than its size justifies. The
+// validator reports each fault separately, so its input must be small. Body also rejects null where the schema does not allow it. It
+// accepts requests to operations without a JSON body.
 func Body(rw http.ResponseWriter, r *http.Request, op *huma.Operation, schemas huma.Registry) error {
 	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
 		return nil
@@ -56,7 +56,7 @@ func Body(rw http.ResponseWriter, r *http.Request, op *huma.Operation, schemas h
 	r.Body = io.NopCloser(bytes.NewReader(b))
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && media != "application/json" &&
 		!strings.HasSuffix(media, "+json") {
-		return nil // it is refused without being read
+		return nil // rejected without being read
 	}
 	if err := checkJSON(b); err != nil {
 		return err
@@ -64,15 +64,16 @@ func Body(rw http.ResponseWriter, r *http.Request, op *huma.Operation, schemas h
 	return noNulls(b, op.RequestBody.Content["application/json"].Schema, schemas)
 }
 
-// container is an object or array that is still open.
+// container is an unclosed object or array.
 type container struct {
-	keys map[string]bool // keys so far; nil: it is an array
-	key  bool            // the next token is a key
+	keys map[string]bool // keys so far; nil for an array
+	key  bool            // the next token must be a key
 }
 
-// checkJSON returns an error that wraps concordat.ErrInvalid if b exceeds the bounds of a JSON body or repeats a key of an object. Keys
-// that differ only in case are the same key, since the decoder accepts either for a field (RFC 8259, section 4, leaves open which one would
-// count). It accepts bytes that are not JSON, since the decoder describes their faults better. It takes time and memory linear in b.
+// checkJSON returns an error that wraps concordat.ErrInvalid if b exceeds the bounds on a JSON body or repeats a key within an object.
+// Keys that differ only in case count as the same key, since the decoder accepts either for a field (RFC 8259, section 4, leaves open
+// which value wins). It accepts bytes that are not JSON, since the decoder reports their faults better. Its time and memory are linear in
+// the length of b.
 func checkJSON(b []byte) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
@@ -120,7 +121,7 @@ func checkJSON(b []byte) error {
 	}
 }
 
-// add notes a key of an object.
+// add records a key of an object.
 func (c *container) add(t json.Token) error {
 	name, _ := t.(string) // the decoder accepts nothing else as a key
 	folded := strings.ToLower(name)
@@ -134,11 +135,11 @@ func (c *container) add(t json.Token) error {
 	return nil
 }
 
-// Distinct is an array of distinct values. To find equal values, the validator would use a map and panic, because a map cannot hold objects
-// and arrays as keys. Here the values are decoded into their type before they are compared.
+// Distinct is an array of distinct values. To find equal values, the validator would use them as map keys and panic on objects and
+// arrays. Distinct decodes the values into their type before comparing them.
 type Distinct[T comparable] []T
 
-// Schema returns the schema of the array. uniqueItems is stated but not passed to the validator.
+// Schema returns the schema of the array. It declares uniqueItems in the document but hides it from the validator.
 func (Distinct[T]) Schema(r huma.Registry) *huma.Schema {
 	s := huma.SchemaFromType(r, reflect.TypeFor[[]T]())
 	s.Extensions = map[string]any{"uniqueItems": true}
@@ -146,7 +147,7 @@ func (Distinct[T]) Schema(r huma.Registry) *huma.Schema {
 	return s
 }
 
-// UnmarshalJSON refuses a value that occurs twice.
+// UnmarshalJSON rejects repeated values.
 func (d *Distinct[T]) UnmarshalJSON(b []byte) error {
 	var all []T
 	if err := json.Unmarshal(b, &all); err != nil {

@@ -12,27 +12,27 @@ import (
 	"concordat"
 )
 
-// maxCursor is the maximum length of a cursor in bytes. A cursor may contain the id of a document.
+// maxCursor is the maximum length of a cursor in bytes. A cursor can contain a document ID.
 const maxCursor = 4 << 10
 
-// List is a list that is returned in pages. A cursor consists of the name of the list and, after dots, the parts that say where to
-// continue. Each part is a number of at most 18 digits or a text in base64url (RFC 4648, section 5). Cursors are opaque to callers and
-// grant no rights.
+// List is a list returned in pages. A cursor consists of the list's name followed by dot-separated parts that state where to continue.
+// Each part is a number of at most 18 digits or a text in base64url (RFC 4648, section 5). Cursors are opaque to callers and grant no
+// rights.
 type List struct {
 	name    string
 	pattern *regexp.Regexp
 }
 
-// Part is the kind of a part of a cursor.
+// Part is the type of one part of a cursor.
 type Part string
 
-// The kinds of parts.
+// The types of parts.
 const (
 	Number Part = `[0-9]{1,18}`
 	Text   Part = `(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-][AQgw]|[A-Za-z0-9_-]{2}[AEIMQUYcgkosw048])?`
 )
 
-// NewList returns a list with cursors that have the given parts. The name consists of letters and hyphens.
+// NewList returns a list whose cursors have the given parts. The name consists of letters and hyphens.
 func NewList(name string, parts ...Part) List {
 	pattern := name
 	for _, p := range parts {
@@ -47,7 +47,7 @@ func (l List) Name() string { return l.name }
 // Pattern returns the regular expression that every cursor of the list matches, including the empty one.
 func (l List) Pattern() string { return l.pattern.String() }
 
-// Cursor returns a cursor of the list that continues at the given parts, which are strings or numbers from 0 to 10^18 - 1.
+// Cursor returns a cursor that continues the list at the given parts, which are strings or numbers from 0 to 10^18 - 1.
 func (l List) Cursor(at ...any) string {
 	c := l.name
 	for _, a := range at {
@@ -68,8 +68,8 @@ func isText(a any) bool {
 	return true
 }
 
-// Read reads a cursor of the list into at, which are pointers for the values given to Cursor: *int, *int64 and *string. An empty cursor
-// leaves the values unchanged. It fails with concordat.ErrInvalid for anything that does not match the list's pattern.
+// Read parses a cursor of the list into at: pointers of type *int, *int64 or *string, one for each value passed to Cursor. An empty
+// cursor leaves the values unchanged. Read returns concordat.ErrInvalid for a cursor that does not match the list's pattern.
 func (l List) Read(cursor string, at ...any) error {
 	if cursor == "" {
 		return nil
@@ -95,23 +95,23 @@ func readPart(part string, into any) (err error) {
 	case *string:
 		var b []byte
 		b, err = base64.RawURLEncoding.Strict().DecodeString(part)
-		*into = strings.ReplaceAll(strings.ToValidUTF8(string(b), "\uFFFD"), "\x00", "") // in the form that databases expect
+		*into = strings.ReplaceAll(strings.ToValidUTF8(string(b), "\uFFFD"), "\x00", "") // databases require valid UTF-8 without NUL
 	default:
 		panic(fmt.Sprintf("a part of a cursor of type %T", into))
 	}
 	return err
 }
 
-// PageInput asks for one page of a list. It and the other inputs that operations share are exported because huma reads only fields of
+// PageInput is the input that requests one page of a list. It and other shared inputs are exported because huma reads only fields of
 // exported types.
 type PageInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Maximum number of entries in the page"`
 	Cursor string `query:"cursor" maxLength:"4096" doc:"next of the previous page; empty: the first page"`
 }
 
-// PageOf returns the page that in requests from a list in memory, and the cursor of the next page, which is empty after the last page.
-// Entries must be in ascending order of key, and no two may have the same key. The list's cursors contain the key as a text. The list is
-// not changed.
+// PageOf returns the requested page of a list in memory and the cursor of the next page, which is empty after the last page. Entries must
+// be sorted by key in ascending order, and keys must be unique. The list's cursors contain the key as text. PageOf does not change the
+// list.
 func PageOf[T any, K ~string](in *PageInput, list List, all []T, key func(T) K) (page []T, next string, err error) {
 	var after string
 	if err := list.Read(in.Cursor, &after); err != nil {

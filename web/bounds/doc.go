@@ -1,3 +1,3 @@
-// Package bounds limits what a request to the API may cost and what its answer may echo: JSON bodies, cursors of lists, and the problems
-// that describe what was refused. It depends on no operation. Open body.go first.
+// Package bounds limits the cost of requests to the API and how much of a request an answer repeats. It covers JSON bodies, cursors of
+// lists, and problem descriptions. It is independent of the operations. Start with body.go.
 package bounds

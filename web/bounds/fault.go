@@ -10,14 +10,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Bounds of a problem. A problem repeats only a part of the refused request, so that an answer does not grow with the request.
+// Bounds on a problem. A problem repeats only part of the rejected request, so the answer does not grow with the request.
 const (
 	maxFaults = 20   // faults listed for one request
-	MaxEcho   = 200  // bytes of one value, or of its place
-	maxDetail = 2000 // bytes of the sentence that describes the fault
+	MaxEcho   = 200  // bytes of a value or of its location
+	maxDetail = 2000 // bytes of the sentence that describes a fault
 )
 
-// Named gives a type to the problems that huma finds itself, and bounds all problems.
+// Named sets the type of problems that huma detects, and bounds all problems.
 func Named(_ huma.Context, _ string, v any) (any, error) {
 	m, ok := v.(*huma.ErrorModel)
 	if !ok {
@@ -36,8 +36,7 @@ func Named(_ huma.Context, _ string, v any) (any, error) {
 	return Brief(m), nil
 }
 
-// Brief bounds a problem, in place: the first faults are listed, with scalars only, and text from the request is
-// shortened.
+// Brief shortens a problem in place: it keeps the first faults, omits values other than scalars, and truncates text from the request.
 func Brief(m *huma.ErrorModel) *huma.ErrorModel {
 	m.Detail = words(m.Detail, maxDetail)
 	if n := len(m.Errors); n > maxFaults {
@@ -52,7 +51,7 @@ func Brief(m *huma.ErrorModel) *huma.ErrorModel {
 	return m
 }
 
-// scalar returns a faulty value in the form in which an error message shows it, or nil for an object or array.
+// scalar returns a faulty value in the form shown in an error message, or nil for an object or array.
 func scalar(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -65,10 +64,10 @@ func scalar(v any) any {
 	return nil
 }
 
-// long matches the parts of a message that may come from a request: quotations, and long text without spaces.
+// long matches the parts of a message that can come from a request: quotations and text without spaces.
 var long = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\S+`)
 
-// words shortens a sentence to most bytes, and the quotations in it to MaxEcho.
+// words shortens a sentence to at most most bytes, and quotations within it to MaxEcho.
 func words(s string, most int) string {
 	if len(s) <= MaxEcho {
 		return s
@@ -76,7 +75,7 @@ func words(s string, most int) string {
 	return Cut(long.ReplaceAllStringFunc(s, func(w string) string { return Cut(w, MaxEcho) }), most)
 }
 
-// Cut shortens s to at most most bytes, at the end of a character; … marks that text is missing.
+// Cut shortens s to at most most bytes at a character boundary and marks the cut with an ellipsis.
 func Cut(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -89,12 +88,12 @@ func Cut(s string, most int) string {
 	return s[:n] + mark
 }
 
-// ProblemPrefix is the prefix of the type of a problem.
+// ProblemPrefix is the prefix of problem types.
 const ProblemPrefix = "urn:concordat:problem:"
 
 // WriteProblem answers with a problem.
 func WriteProblem(rw http.ResponseWriter, m *huma.ErrorModel) {
 	rw.Header().Set("Content-Type", "application/problem+json")
 	rw.WriteHeader(m.Status)
-	_ = json.NewEncoder(rw).Encode(m) // an error means that the caller is gone
+	_ = json.NewEncoder(rw).Encode(m) // an error means that the caller has disconnected
 }

@@ -16,14 +16,14 @@ import (
 	"concordat"
 )
 
-// number is a number in JSON with a fraction or an exponent.
+// number is a JSON number with a fraction or an exponent.
 var number = regexp.MustCompile(`^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?`)
 
-// integers rewrites the integers in a JSON body without fractions and exponents: 1.0 is an integer in JSON Schema
-// (2020-12, validation, section 6.1.1), but the decoder rejects it. A body that is not JSON stays as it is.
+// integers removes fractions and exponents from integers in a JSON body. JSON Schema considers 1.0 an integer (2020-12, validation,
+// section 6.1.1), but the decoder rejects it. A body that is not JSON is returned unchanged.
 func integers(b []byte) []byte {
 	out := make([]byte, 0, len(b))
-	text := false // within a string
+	text := false // inside a string
 	for i := 0; i < len(b); {
 		c := b[i]
 		switch {
@@ -53,8 +53,8 @@ func integers(b []byte) []byte {
 	return out
 }
 
-// Query refuses a query parameter without a value if its schema requires a value, because huma treats the parameter as absent. The error
-// wraps concordat.ErrInvalid.
+// Query rejects an empty query parameter if its schema requires a value, because huma treats the parameter as absent. The error wraps
+// concordat.ErrInvalid.
 func Query(r *http.Request, op *huma.Operation) error {
 	given := r.URL.Query()
 	for _, p := range op.Parameters {
@@ -70,7 +70,7 @@ func Query(r *http.Request, op *huma.Operation) error {
 func takesEmpty(s *huma.Schema) bool {
 	switch {
 	case s.Type == huma.TypeArray:
-		return s.Items == nil || takesEmpty(s.Items) // an empty parameter is one empty item, since an empty array is left out
+		return s.Items == nil || takesEmpty(s.Items) // an empty parameter is one empty item, since an empty array is omitted
 	case s.Type != huma.TypeString || s.Format != "" || s.MinLength != nil && *s.MinLength > 0:
 		return false
 	case len(s.Enum) > 0 && !slices.Contains(s.Enum, any("")):
@@ -82,8 +82,8 @@ func takesEmpty(s *huma.Schema) bool {
 	return true
 }
 
-// nulls refuses null for a property if the schema does not allow null, because huma treats the property as absent. at is the place of v in
-// the body. The error wraps concordat.ErrInvalid.
+// nulls rejects null for a property whose schema does not allow it, because huma treats the property as absent. at is the location of v
+// in the body. The error wraps concordat.ErrInvalid.
 func nulls(schemas huma.Registry, s *huma.Schema, v any, at string) error {
 	for s != nil && s.Ref != "" {
 		s = schemas.SchemaFromRef(s.Ref)
@@ -117,7 +117,7 @@ func nulls(schemas huma.Registry, s *huma.Schema, v any, at string) error {
 	return nil
 }
 
-// property returns a property in the way the decoder finds it: by its name in upper or lower case.
+// property finds a property as the decoder does, ignoring the case of its name.
 func property(v map[string]any, name string) (any, bool) {
 	if item, ok := v[name]; ok {
 		return item, true
@@ -137,7 +137,8 @@ func nullable(schemas huma.Registry, s *huma.Schema) bool {
 	return s == nil || s.Nullable || s.Type == "" // a schema without a type allows any value
 }
 
-// noNulls applies nulls to a body that is within the bounds. A body that is not JSON passes, since the decoder describes the fault better.
+// noNulls applies nulls to a body that is within the bounds. It accepts a body that is not JSON, since the decoder reports the fault
+// better.
 func noNulls(b []byte, s *huma.Schema, schemas huma.Registry) error {
 	if !bytes.Contains(b, []byte("null")) {
 		return nil

@@ -27,19 +27,19 @@ const (
 	actionUnprocessable = "coar-notify:UnprocessableNotification"
 )
 
-// contexts are the namespaces of a notification. The first and one of the other two are required.
+// contexts are the namespaces of a notification. The first namespace and one of the other two are required.
 var contexts = []string{"https://www.w3.org/ns/activitystreams", "https://coar-notify.net", "https://purl.org/coar/notify"}
 
 const (
-	maxTypes = 20   // types of one thing
+	maxTypes = 20   // types of one object
 	maxURI   = 2000 // bytes of an address
-	maxWords = 1000 // bytes of a text that a sender wrote
+	maxWords = 1000 // bytes of a text written by a sender
 )
 
-// list is a value that may be written alone or in an array.
+// list is a JSON value that is written either alone or in an array.
 type list []string
 
-// UnmarshalJSON reads both forms; values that are not text are left out.
+// UnmarshalJSON accepts both forms and drops values that are not text.
 func (l *list) UnmarshalJSON(b []byte) error {
 	*l = nil
 	var raw any
@@ -67,7 +67,7 @@ func (l list) has(name string) bool {
 	})
 }
 
-// thing is something that an activity names, either by its address alone or with properties.
+// thing is an object of an activity, given either by its address alone or with properties.
 type thing struct {
 	ID    string `json:"id"`
 	Type  list   `json:"type,omitempty"`
@@ -76,13 +76,13 @@ type thing struct {
 	Items things `json:"ietf:item,omitzero"`
 }
 
-// things are one thing or several.
+// things is a list of things, written as one thing or as an array.
 type things []thing
 
-// plainThing is a thing without methods, for decoding.
+// plainThing is thing without its methods, for decoding.
 type plainThing thing
 
-// UnmarshalJSON reads an address, or an object.
+// UnmarshalJSON accepts an address or an object.
 func (t *thing) UnmarshalJSON(b []byte) error {
 	*t = thing{}
 	if bytes.HasPrefix(bytes.TrimSpace(b), []byte(`"`)) {
@@ -91,7 +91,7 @@ func (t *thing) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*plainThing)(t))
 }
 
-// UnmarshalJSON reads one thing, or an array of them.
+// UnmarshalJSON accepts one thing or an array of things.
 func (t *things) UnmarshalJSON(b []byte) error {
 	*t = nil
 	if bytes.HasPrefix(bytes.TrimSpace(b), []byte(`[`)) {
@@ -106,7 +106,7 @@ func (t *things) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// activity has the properties of a notification that the site reads.
+// activity contains the properties of a notification that the site reads.
 type activity struct {
 	Context   list   `json:"@context"`
 	ID        string `json:"id"`
@@ -118,7 +118,7 @@ type activity struct {
 	Summary   string `json:"summary,omitempty"`
 }
 
-// parse reads a notification. If a property that the protocol always requires is missing, parse returns an error that wraps
+// parse parses a notification. If a property that the protocol always requires is missing, parse returns an error that wraps
 // concordat.ErrInvalid and names the property.
 func parse(b []byte) (activity, error) {
 	var a activity
@@ -157,8 +157,8 @@ func isWeb(s string) bool {
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && len(s) <= maxURI
 }
 
-// below reports whether an address is one of the origins of a token, or below one, that is, has the same scheme, host and port and a path
-// that begins with all segments of the origin's path.
+// below reports whether an address is within one of a token's origins: it has the same scheme, host and port, and its path begins with
+// all segments of the origin's path.
 func below(address string, origins []string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil || strings.Contains(u.Path, "/../") || strings.HasSuffix(u.Path, "/..") {
@@ -176,11 +176,11 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s[:maxWords], "")
 }
 
-// without returns the notification without its @context, which is the form in which answers repeat it.
+// without returns the notification without its @context, as repeated in answers.
 func without(body []byte) json.RawMessage {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(body, &all); err != nil {
-		return json.RawMessage(`{}`) // it was parsed before it was stored
+		return json.RawMessage(`{}`) // it was parsed successfully before it was stored
 	}
 	delete(all, "@context")
 	b, err := json.Marshal(all)

@@ -20,19 +20,19 @@ import (
 
 // Options configures the inbox.
 type Options struct {
-	// Poll is how often the state of checks and answers is read; 0: 2 s.
+	// Poll is the interval at which checks and answers are polled; the default is 2 s.
 	Poll time.Duration
-	// Retry is how long to wait before the first retry after a failure; each further wait is three times as long. 0: 10 s.
+	// Retry is the wait before the first retry after a failure; each further wait is three times as long. The default is 10 s.
 	Retry time.Duration
-	// Keep is how long an answer is retried; 0: store.AnswersKept.
+	// Keep is how long an answer is retried; the default is store.AnswersKept.
 	Keep time.Duration
 }
 
-// Retention is how long a notification is kept, with its answers; an unfinished one is kept longer, unless its account is
+// Retention is how long a notification and its answers are kept. An unfinished notification is kept longer unless its account is
 // disabled.
 const Retention = 30 * 24 * time.Hour
 
-// Path is the path of the inbox below the address of the site.
+// Path is the path of the inbox on the site.
 const Path = web.APIPrefix + "/inbox"
 
 // Inbox accepts notifications and answers them. It is safe for concurrent use.
@@ -42,7 +42,7 @@ type Inbox struct {
 	wake chan struct{} // receives a value when a notification arrives
 }
 
-// New adds the page of the inbox to a site, and returns the inbox.
+// New adds the inbox page to a site and returns the inbox.
 func New(w *web.Web, o Options) *Inbox {
 	if o.Poll == 0 {
 		o.Poll = 2 * time.Second
@@ -59,9 +59,9 @@ func New(w *web.Web, o Options) *Inbox {
 	return d
 }
 
-// Receive accepts a notification that came with a token of the account v, and returns it in its stored form. A repeated notification is not
-// stored again. Receive fails with concordat.ErrInvalid if the notification does not follow the protocol, and with concordat.ErrRefused if
-// the token does not list its origin. A notification that the site cannot act on is accepted, and the answer says so.
+// Receive accepts a notification sent with a token of account v, and returns the stored notification. It stores a repeated notification
+// only once. Receive fails with concordat.ErrInvalid if the notification does not follow the protocol, and with concordat.ErrRefused if
+// the token does not list its origin. A notification that the site cannot act on is accepted, and the answer states this.
 func (d *Inbox) Receive(ctx context.Context, v *pages.Visitor, origins []string, body []byte) (store.Notification, error) {
 	now := d.w.Options().Now()
 	n := store.Notification{ID: strings.ToLower(rand.Text()), Account: v.Name, Body: body, State: store.NotificationNoted, Due: now, Made: now}
@@ -85,8 +85,8 @@ func (d *Inbox) Receive(ctx context.Context, v *pages.Visitor, origins []string,
 		}
 		n.State = store.NotificationFetching
 		answers = []store.NotificationAnswer{d.answer(n, typeTentativeAccept, "The text will be fetched and checked.")}
-	case a.Type.has(typeUndo): // decided below, together with the change
-	case a.Type.has(typeFlag): // never answered: two programs could answer each other for ever
+	case a.Type.has(typeUndo): // decided below, in the transaction of the change
+	case a.Type.has(typeFlag): // never answered, or two programs could keep answering each other
 		n.Cause = cut(a.Summary)
 	case slices.ContainsFunc([]string{typeAccept, typeReject, typeTentativeAccept, typeTentativeReject}, a.Type.has):
 		n.Cause = cut(a.Summary)
@@ -99,7 +99,7 @@ func (d *Inbox) Receive(ctx context.Context, v *pages.Visitor, origins []string,
 	}
 	var kept, undone store.Notification
 	err = d.w.Options().Store.Atomic(ctx, func(tx *store.DB) error {
-		n, answers := n, answers // this may run several times
+		n, answers := n, answers // this function may run several times
 		var fresh bool
 		var err error
 		if undone = (store.Notification{}); a.Type.has(typeUndo) {
@@ -127,17 +127,17 @@ func (d *Inbox) Receive(ctx context.Context, v *pages.Visitor, origins []string,
 		}
 		return tx.Audit.Notes(ctx, v.Note("notification", map[string]any{"id": n.ID, "type": n.Kind, "origin": n.Origin, "state": n.State}))
 	})
-	if err == nil && undone.Task != "" && undone.State == store.NotificationWithdrawn { // an earlier attempt to stop it may have failed
+	if err == nil && undone.Task != "" && undone.State == store.NotificationWithdrawn { // an earlier attempt to cancel it may have failed
 		err = d.stop(ctx, v.Name, undone.Task)
 	}
 	select {
 	case d.wake <- struct{}{}:
-	default: // it will be examined soon anyway
+	default: // a wake-up is already pending
 	}
 	return kept, err
 }
 
-// undo returns the request that a notification withdraws or has already withdrawn, or the reason why it withdraws none.
+// undo returns the request that a notification withdraws, even if already withdrawn, or the reason why it withdraws none.
 func (d *Inbox) undo(ctx context.Context, tx *store.DB, v *pages.Visitor, a activity) (store.Notification, string, error) {
 	of := a.Object.ID
 	n, err := tx.Notifications.NotificationOf(ctx, v.Name, of)
@@ -152,7 +152,7 @@ func (d *Inbox) undo(ctx context.Context, tx *store.DB, v *pages.Visitor, a acti
 	return store.Notification{}, "The request has ended and can no longer be withdrawn.", nil
 }
 
-// stop cancels a check that no one is waiting for any longer; a check that has ended stays.
+// stop cancels the check of a withdrawn request; it does nothing if the check has ended.
 func (d *Inbox) stop(ctx context.Context, account string, id concordat.TaskID) error {
 	err := d.w.Options().Queue.Cancel(ctx, id, store.Cause{Code: store.CauseCancelled, Who: account},
 		store.AuditNote{Actor: account, Action: "check_cancelled", Detail: map[string]any{"task": id}})
@@ -162,7 +162,7 @@ func (d *Inbox) stop(ctx context.Context, account string, id concordat.TaskID) e
 	return err
 }
 
-// Replay sends abandoned answers once more and returns their number, at least one. If none was abandoned, the error says so.
+// Replay resends abandoned answers and returns their number, at least one. It returns an error if there are none.
 func (d *Inbox) Replay(ctx context.Context, who, id string) (n int64, err error) {
 	err = pages.Change(ctx, d.w.Options().Store, who, "notification_replayed", map[string]any{"id": id}, func(tx *store.DB) error {
 		if _, err := tx.Notifications.Notification(ctx, id); err != nil {
@@ -177,7 +177,7 @@ func (d *Inbox) Replay(ctx context.Context, who, id string) (n int64, err error)
 	return n, err
 }
 
-// party is the site, or the sender, in a notification.
+// party is the site or the sender in a notification.
 type party struct {
 	ID    string `json:"id"`
 	Name  string `json:"name,omitempty"`
@@ -185,7 +185,7 @@ type party struct {
 	Inbox string `json:"inbox,omitempty"`
 }
 
-// outgoing is a notification that the site sends.
+// outgoing is a notification to be sent by the site.
 type outgoing struct {
 	Context   []string        `json:"@context"`
 	ID        string          `json:"id"`
@@ -199,8 +199,8 @@ type outgoing struct {
 	Summary   string          `json:"summary,omitempty"`
 }
 
-// answer makes an answer to a notification: Accept, Reject and TentativeAccept repeat the notification, Announce names its check, and Flag
-// says why the notification was of no use.
+// answer creates an answer to a notification: Accept, Reject and TentativeAccept repeat the notification, Announce identifies its check,
+// and Flag states why the notification was rejected.
 func (d *Inbox) answer(n store.Notification, kind, summary string) store.NotificationAnswer {
 	base := d.w.Options().Base
 	now := d.w.Options().Now()
@@ -221,7 +221,7 @@ func (d *Inbox) answer(n store.Notification, kind, summary string) store.Notific
 	return store.NotificationAnswer{ID: o.ID, Notification: n.ID, Kind: kind, Body: encoded(o), Due: now, Until: now.Add(d.o.Keep), Made: now}
 }
 
-// aboutOf returns the object of a request in its sender's description.
+// aboutOf returns the object of a request as its sender described it.
 func aboutOf(n store.Notification) json.RawMessage {
 	var all struct {
 		Object json.RawMessage `json:"object"`
@@ -232,7 +232,7 @@ func aboutOf(n store.Notification) json.RawMessage {
 	return all.Object
 }
 
-// encoded encodes a value that can be encoded.
+// encoded encodes a value for which encoding cannot fail.
 func encoded(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {

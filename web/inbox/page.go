@@ -9,7 +9,7 @@ import (
 	"concordat/web/pages"
 )
 
-// shown is how many notifications one page shows.
+// shown is the number of notifications on a page.
 const shown = 100
 
 // row is a notification with its answers.
@@ -21,9 +21,9 @@ type row struct {
 
 type inboxPage struct {
 	Rows      []row
-	Address   string // address of the inbox; empty: the site has no inbox
+	Address   string // address of the inbox; empty if the site has no inbox
 	MayChange bool
-	Next      int64 // Seq before which the next page begins; 0: there is none
+	Next      int64 // Seq below which the next page begins; 0 on the last page
 }
 
 func (d *Inbox) page(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
@@ -31,7 +31,7 @@ func (d *Inbox) page(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) 
 	if base := d.w.Options().Base; base != "" {
 		p.Address = base + Path
 	}
-	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an unparsable value starts at the newest
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an unparsable value starts at the newest notification
 	all, err := d.w.Options().Store.Notifications.ListNotifications(r.Context(), "", before, shown+1)
 	if len(all) > shown {
 		all = all[:shown]
@@ -55,7 +55,7 @@ func (d *Inbox) page(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) 
 	d.w.Show(rw, r, v, http.StatusOK, "admin_inbox", "admin.inbox", p)
 }
 
-// change resends answers that were given up.
+// change resends abandoned answers.
 func (d *Inbox) change(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	err := pages.ParseForm(rw, r)
 	if err == nil {

@@ -25,11 +25,11 @@ import (
 const (
 	maxHTML   = 4 << 20 // bytes of a page
 	maxSets   = 3       // link sets of a page
-	maxTried  = 5       // texts named by a page that are tried
+	maxTried  = 5       // number of texts tried per page
 	acceptAny = "application/pdf, */*;q=0.5"
 )
 
-// textsOf returns the addresses where the text of a request may be: those that the request names, then the page of the work.
+// textsOf returns the possible addresses of the text: those in the request, followed by the page of the work.
 func textsOf(a activity) (out []thing) {
 	for _, t := range append(a.Object.Items, a.Object) {
 		if isWeb(t.ID) {
@@ -39,20 +39,20 @@ func textsOf(a activity) (out []thing) {
 	return out
 }
 
-// refusedError says why the site cannot check a text; trying again does not help.
+// refusedError states why the site cannot check a text; retrying cannot help.
 type refusedError struct{ words string }
 
 func (e *refusedError) Error() string { return e.words }
 
 func refuse(format string, args ...any) error { return &refusedError{fmt.Sprintf(format, args...)} }
 
-// fetchError says why a text could not be fetched; trying again may help.
+// fetchError states why a text could not be fetched; retrying can help.
 type fetchError struct{ cause error }
 
 func (e *fetchError) Error() string { return fmt.Sprintf("%v: %v", concordat.ErrUnavailable, e.cause) }
 func (e *fetchError) Unwrap() error { return e.cause }
 
-// text fetches the text of a request and stores it. An error that is a *refusedError is final.
+// text fetches the text of a request and stores it. A *refusedError is final.
 func (d *Inbox) text(ctx context.Context, n store.Notification, a activity) (j site.Job, size int64, err error) {
 	return d.first(textsOf(a), func(t thing) (site.Job, int64, error) { return d.at(ctx, n, t.ID, t.Media, true) })
 }
@@ -73,7 +73,7 @@ func (d *Inbox) first(all []thing, at func(thing) (site.Job, int64, error)) (sit
 	return site.Job{}, 0, refuse("%s", cut(strings.Join(reasons, " ")))
 }
 
-// at fetches a text from an address, or from an address that the page there names.
+// at fetches a text from an address, or from an address given on the page there.
 func (d *Inbox) at(ctx context.Context, n store.Notification, address, media string, pages bool) (j site.Job, size int64, err error) {
 	r, err := d.open(ctx, n, address, acceptAny)
 	if err != nil {
@@ -98,10 +98,10 @@ func (d *Inbox) at(ctx context.Context, n store.Notification, address, media str
 
 func isPage(media string) bool { return media == "text/html" || media == "application/xhtml+xml" }
 
-// items returns the texts that a page names (Signposting, link sets, citation_pdf_url), and closes it.
+// items returns the texts that a page links to (Signposting, link sets, citation_pdf_url), and closes the page.
 func (d *Inbox) items(ctx context.Context, n store.Notification, r *fetch.Response) (out []thing, err error) {
 	found := landing.Page(r.URL, r.Header.Values("Link"), io.LimitReader(r.Body, maxHTML))
-	_ = r.Body.Close() // read as far as it could be
+	_ = r.Body.Close() // nothing more is read from it
 	for _, set := range found.Sets[:min(len(found.Sets), maxSets)] {
 		s, err := d.open(ctx, n, set.URL, "application/linkset+json, application/linkset")
 		if final := (*refusedError)(nil); errors.As(err, &final) {
@@ -111,7 +111,7 @@ func (d *Inbox) items(ctx context.Context, n store.Notification, r *fetch.Respon
 			return nil, err
 		}
 		more, err := landing.Set(s.URL, s.Type, s.Body, r.URL.String())
-		_ = s.Body.Close() // read as far as it could be
+		_ = s.Body.Close() // nothing more is read from it
 		if err == nil {
 			found.Texts = append(found.Texts, more.Texts...)
 		}
@@ -122,7 +122,7 @@ func (d *Inbox) items(ctx context.Context, n store.Notification, r *fetch.Respon
 	return out, nil
 }
 
-// open opens an address. robots.txt does not apply to the host of the sender, since the sender requests the transfer.
+// open requests an address. robots.txt is ignored for the sender's host, since the sender requested the transfer.
 func (d *Inbox) open(ctx context.Context, n store.Notification, address, accept string) (*fetch.Response, error) {
 	r, err := d.w.Options().Harvest.Open(ctx, address, fetch.Want{Accept: accept, Most: d.w.Options().MaxUpload,
 		Protocol: sameHost(address, n.Origin)})
@@ -146,9 +146,9 @@ func sameHost(a, b string) bool {
 	return err1 == nil && err2 == nil && x.Scheme == y.Scheme && x.Host == y.Host
 }
 
-// keep stores the file in an answer. The file counts as a text if the server, its name or the sender says so.
+// keep stores the file in a response. The file is accepted as a text if the server, its name or the sender identifies it as one.
 func (d *Inbox) keep(ctx context.Context, r *fetch.Response, stated string) (j site.Job, size int64, err error) {
-	defer func() { _ = r.Body.Close() }() // read to its end, or abandoned
+	defer func() { _ = r.Body.Close() }() // read to the end or abandoned
 	media := cmp.Or(r.Type, stated)
 	if !oai.IsText(media, "") && oai.IsText(stated, "") {
 		media = stated
@@ -167,7 +167,7 @@ func (d *Inbox) keep(ctx context.Context, r *fetch.Response, stated string) (j s
 		return j, 0, refuse("%s is larger than the site takes.", r.URL)
 	case errors.Is(err, concordat.ErrDiskFull):
 		return j, 0, err
-	case err != nil: // the connection broke
+	case err != nil: // the connection was interrupted
 		return j, 0, &fetchError{fmt.Errorf("%s: %w", r.URL, err)}
 	case size == 0:
 		return j, 0, refuse("%s is empty.", r.URL)

@@ -20,11 +20,11 @@ import (
 
 const (
 	workers = 2
-	// lease is how long one step may take. A step interrupted by a crash is repeated after that time.
+	// lease is the maximum duration of one step. A step interrupted by a crash is repeated afterwards.
 	lease = 12 * time.Minute
-	// fetchTime bounds the transfer of one text, including the pages that lead to it.
+	// fetchTime bounds the transfer of one text, including the pages leading to it.
 	fetchTime = 10 * time.Minute
-	// maxTries is how often fetching is tried, over about a day, before it is given up.
+	// maxTries is the maximum number of attempts to fetch a text, spread over about a day.
 	maxTries    = 12
 	maxWait     = 6 * time.Hour
 	forgetEvery = time.Hour
@@ -45,13 +45,13 @@ func (d *Inbox) Run(ctx context.Context) error {
 	return nil
 }
 
-// Step does everything that is due, one step after another.
+// Step performs everything that is due, one step at a time.
 func (d *Inbox) Step(ctx context.Context) {
 	for d.stepNotification(ctx) || d.stepAnswer(ctx) {
 	}
 }
 
-// work takes steps, and waits when there is nothing to do.
+// work calls step repeatedly and waits while there is nothing to do.
 func (d *Inbox) work(ctx context.Context, step func(context.Context) bool) error {
 	poll := time.NewTicker(d.o.Poll)
 	defer poll.Stop()
@@ -83,14 +83,14 @@ func (d *Inbox) forget(ctx context.Context) error {
 	}
 }
 
-// guarded runs f, and returns a panic as an error after recording it.
+// guarded runs f and, if it panics, records the panic and returns it as an error.
 func (d *Inbox) guarded(f func() error, id string) error {
 	err := compare.Guard(f)
 	(compare.Panics{Logger: d.w.Options().Logger, Counted: d.w.Options().Panicked}).Note(err, "notification", id)
 	return err
 }
 
-// stepNotification takes the next step for a notification, and reports whether there was one.
+// stepNotification performs the next step for one notification and reports whether there was one.
 func (d *Inbox) stepNotification(ctx context.Context) bool {
 	n, err := d.w.Options().Store.Notifications.ClaimNotification(ctx, lease)
 	if err != nil {
@@ -111,7 +111,7 @@ func (d *Inbox) stepNotification(ctx context.Context) bool {
 	}, n.ID)
 	final := (*refusedError)(nil)
 	switch {
-	case ctx.Err() != nil: // the process is ending, and the next process continues
+	case ctx.Err() != nil: // the process is ending; the next process continues
 		n.Due = d.w.Options().Now()
 	case errors.As(err, &final), err != nil && n.Attempts+1 >= maxTries:
 		n.State, n.Cause = store.NotificationFailed, err.Error()
@@ -137,7 +137,7 @@ func (d *Inbox) stepNotification(ctx context.Context) bool {
 	return true
 }
 
-// outcome describes to a sender why a request was abandoned. Only administrators learn about problems of the site itself.
+// outcome explains to the sender why a request was abandoned. Only administrators get details of problems of the site itself.
 func outcome(err error) string {
 	unfetched := (*fetchError)(nil)
 	switch {
@@ -149,7 +149,7 @@ func outcome(err error) string {
 	return "The request could not be completed."
 }
 
-// wait returns how long to wait after a number of failures.
+// wait returns the pause after the given number of failures.
 func (d *Inbox) wait(attempts int) time.Duration {
 	wait := d.o.Retry
 	for range attempts - 1 {
@@ -160,7 +160,7 @@ func (d *Inbox) wait(attempts int) time.Duration {
 	return wait
 }
 
-// fetch fetches a text and queues its check. The check is named before it exists, so that it is queued only once.
+// fetch fetches a text and queues its check. The check's ID is stored before the check exists, so it is queued only once.
 func (d *Inbox) fetch(ctx context.Context, n *store.Notification) ([]store.NotificationAnswer, error) {
 	o := d.w.Options()
 	accepted := func() []store.NotificationAnswer {
@@ -215,7 +215,7 @@ func (d *Inbox) submit(ctx context.Context, n store.Notification, j site.Job) er
 		Detail: map[string]any{"task": n.Task, "file": j.File, "notification": n.ID}})
 }
 
-// finish answers with the address of a check that has ended, or says why there is none.
+// finish answers with the address of an ended check, or with the reason why there is none.
 func (d *Inbox) finish(ctx context.Context, n *store.Notification) ([]store.NotificationAnswer, error) {
 	t, err := d.w.Options().Store.Checks.Task(ctx, n.Task)
 	switch {
@@ -230,7 +230,7 @@ func (d *Inbox) finish(ctx context.Context, n *store.Notification) ([]store.Noti
 	return []store.NotificationAnswer{d.answer(*n, typeAnnounce, "")}, nil
 }
 
-// stepAnswer sends one answer, and reports whether there was one.
+// stepAnswer sends one answer and reports whether there was one.
 func (d *Inbox) stepAnswer(ctx context.Context) bool {
 	o := d.w.Options()
 	r, n, err := o.Store.Notifications.ClaimReply(ctx, lease)
@@ -250,7 +250,7 @@ func (d *Inbox) stepAnswer(ctx context.Context) bool {
 	switch {
 	case err == nil:
 		r.State, r.Ended = store.DeliveryDelivered, now
-	case ctx.Err() != nil: // the process is ending: the next one sends it
+	case ctx.Err() != nil: // the process is ending; the next one sends it
 		r.Due = now
 	default:
 		after := time.Duration(0)

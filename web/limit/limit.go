@@ -13,56 +13,56 @@ import (
 
 // TooMany is the error for a caller that calls too often.
 type TooMany struct {
-	Key   string        // key of a message
+	Key   string        // message key
 	Retry time.Duration // when to try again
 }
 
 func (e *TooMany) Error() string { return fmt.Sprintf("too many requests: try again in %s", e.Retry) }
 func (e *TooMany) Unwrap() error { return concordat.ErrRefused }
 
-// RetryAfter sets the header of that name (RFC 9110, section 10.2.3), in whole seconds, at least one.
+// RetryAfter sets the Retry-After header (RFC 9110, section 10.2.3) in whole seconds, at least one.
 func RetryAfter(h http.Header, d time.Duration) {
 	h.Set("Retry-After", strconv.Itoa(int(max(1, (d+time.Second-1)/time.Second))))
 }
 
-// Busy is the error for a caller that is rejected for now because others are ahead of it.
+// Busy is the error for a caller that must try again later because others are ahead of it.
 type Busy struct{ Retry time.Duration }
 
 func (e *Busy) Error() string { return fmt.Sprintf("too much is under way: try again in %s", e.Retry) }
 func (e *Busy) Unwrap() error { return concordat.ErrUnavailable }
 
-// Limiter allows each key a number of calls in a window. It remembers a bounded number of keys, and forgets the key that has been idle
-// longest. It is safe for concurrent use.
+// Limiter allows each key a number of calls in a window. It remembers a bounded number of keys and forgets the least recently used one
+// first. It is safe for concurrent use.
 type Limiter struct {
 	Now    func() time.Time
 	Window time.Duration
-	keys   int // number of keys remembered; 0: maxKeys
+	keys   int // number of keys remembered; the default is maxKeys
 
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // guards the fields below
 	by    map[string]*list.Element
-	order *list.List // elements are *counted, the most recently used in front
+	order *list.List // elements are *counted, the most recently used first
 }
 
 const maxKeys = 10_000
 
-// counted is the number of calls with one key since the beginning of its window.
+// counted is the number of calls with a key since its window began.
 type counted struct {
 	key   string
 	since time.Time
 	n     int
-	open  int // those of n that are under way and may still be refunded
+	open  int // calls among n that are in progress and can still be refunded
 }
 
-// bound is the number of calls that a key may make in a window.
+// bound is the number of calls that a key is allowed in a window.
 type bound struct {
 	key  string
 	most int
 }
 
-// Soon is how long to wait for calls under way.
+// Soon is how long to wait for calls in progress.
 const Soon = 2 * time.Second
 
-// find returns the calls of a key in the current window; or nil if there are none. l.mu is held.
+// find returns the calls of a key in the current window, or nil if there are none. The caller holds l.mu.
 func (l *Limiter) find(key string) *counted {
 	e := l.by[key]
 	if e == nil {
@@ -77,9 +77,9 @@ func (l *Limiter) find(key string) *counted {
 	return c
 }
 
-// take counts one call for each of the keys. If one of the keys has none left, it counts nothing and returns how long to wait. It is
-// atomic, so concurrent calls cannot exceed the bound. used is the highest use among the keys. The calls are under way until keep or
-// giveBack is called with the same bounds.
+// take counts one call for each of the keys. If one of the keys has no calls left, take counts nothing and returns how long to wait. It
+// is atomic, so concurrent calls cannot exceed the bound. used is the highest count among the keys. The calls are in progress until keep
+// or giveBack is called with the same bounds.
 func (l *Limiter) take(all ...bound) (used int, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +91,7 @@ func (l *Limiter) take(all ...bound) (used int, wait time.Duration) {
 		used = max(used, c.n)
 		switch {
 		case c.n < b.most:
-		case c.n-c.open < b.most: // the calls under way decide
+		case c.n-c.open < b.most: // the outcome of the calls in progress decides
 			wait = max(wait, Soon)
 		default:
 			wait = max(wait, c.since.Add(l.Window).Sub(l.Now()))
@@ -106,10 +106,10 @@ func (l *Limiter) take(all ...bound) (used int, wait time.Duration) {
 	return used, 0
 }
 
-// keep makes the calls that were taken count.
+// keep makes taken calls count permanently.
 func (l *Limiter) keep(all ...bound) { l.settle(0, all) }
 
-// giveBack refunds the calls that were taken.
+// giveBack refunds taken calls.
 func (l *Limiter) giveBack(all ...bound) { l.settle(1, all) }
 
 func (l *Limiter) settle(less int, all []bound) {
@@ -123,7 +123,7 @@ func (l *Limiter) settle(less int, all []bound) {
 	}
 }
 
-// count counts a call of the key. l.mu is held.
+// count counts a call of the key. The caller holds l.mu.
 func (l *Limiter) count(key string) *counted {
 	if c := l.find(key); c != nil {
 		c.n++
@@ -157,7 +157,7 @@ func (l *Limiter) forget(key string) {
 	}
 }
 
-// Allow counts the calls that it lets through, and rejects the rest.
+// Allow counts a call and returns nil if the key has made fewer than most calls in the window; otherwise it returns an error.
 func (l *Limiter) Allow(key string, most int) error {
 	b := bound{key, most}
 	if _, wait := l.take(b); wait > 0 {
@@ -167,18 +167,18 @@ func (l *Limiter) Allow(key string, most int) error {
 	return nil
 }
 
-// Throttle slows down guessing: after a few failures it accepts no password for a while, for one account from one address, for
-// one account from all addresses, or for all accounts from one address.
+// Throttle slows down guessing. After a few failures it accepts no password for a while: for one account from one address, for one
+// account from all addresses, or for all accounts from one address.
 type Throttle struct{ Limiter }
 
 const (
-	freeFailures    = 5 // for one account from one address; other addresses can still try it
+	freeFailures    = 5 // for one account from one address; other addresses can still try
 	accountFailures = 100
 	addressFailures = 50
 	ThrottleTime    = 10 * time.Minute
 )
 
-// Attempt is one try of a password. It has been counted; call one of its methods once when it ends.
+// Attempt is one try of a password. The try has been counted; call exactly one of its methods when it ends.
 type Attempt struct {
 	t      *Throttle
 	bounds []bound
@@ -186,7 +186,8 @@ type Attempt struct {
 	Rank int
 }
 
-// Begin counts a try before the password is checked. If too many tries have failed or are under way, it returns how long to wait instead.
+// Begin counts a try before the password is checked. If too many tries have failed or are in progress, it returns how long to wait
+// instead.
 func (t *Throttle) Begin(name, address string) (*Attempt, time.Duration) {
 	a := &Attempt{t: t, bounds: []bound{{"pair/" + address + "/" + name, freeFailures}, {"account/" + name, accountFailures},
 		{"address/" + address, addressFailures}}}
@@ -195,8 +196,8 @@ func (t *Throttle) Begin(name, address string) (*Attempt, time.Duration) {
 	return a, wait
 }
 
-// BeginKnown is Begin for a browser, known by mark, that has signed in to the account before. Its tries are counted separately: strangers
-// who guess neither lock the account for this browser nor go before it.
+// BeginKnown is like Begin, but for a browser that has signed in to the account before; mark identifies the browser. Its tries are
+// counted separately, so strangers who guess neither lock the account for this browser nor delay it.
 func (t *Throttle) BeginKnown(name, mark string) (*Attempt, time.Duration) {
 	a := &Attempt{t: t, bounds: []bound{{"known/" + mark + "/" + name, freeFailures}}, Rank: -1}
 	_, wait := t.take(a.bounds...)
@@ -209,20 +210,20 @@ func (a *Attempt) Failed() { a.t.keep(a.bounds...) }
 // Undone refunds a try whose password was not checked.
 func (a *Attempt) Undone() { a.t.giveBack(a.bounds...) }
 
-// Right refunds the try and resets the account for this address. Failures of the address still count: it may have guessed at
-// other accounts.
+// Right refunds the try and resets the counter of the account for this address. Failures of the address still count because it may have
+// guessed at other accounts.
 func (a *Attempt) Right() {
 	a.Undone()
 	a.t.forget(a.bounds[0].key)
 }
 
-// Streams bounds how many streams an account has open at a time. Its zero value is ready; it is safe for concurrent use.
+// Streams bounds the number of streams that an account has open. Its zero value is ready to use; it is safe for concurrent use.
 type Streams struct {
 	mu sync.Mutex // guards by
 	by map[string]int
 }
 
-// maxStreams is the number of pages of one account that can follow their checks, since each occupies a connection.
+// maxStreams is the number of pages on which one account can follow checks at a time, since each occupies a connection.
 const maxStreams = 20
 
 func (c *Streams) Enter(name string) error {

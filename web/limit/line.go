@@ -6,24 +6,24 @@ import (
 	"sync"
 )
 
-// Line lets a few expensive operations run at a time while a few more wait. The waiter with the lowest rank is next and, among equal ranks,
-// the one that came first. If no place is left, the waiter with the highest rank is rejected, so that a first try does not wait behind
+// Line runs a few expensive operations at a time while a few more wait. The waiter with the lowest rank is next; among equal ranks, it is
+// the first to have arrived. If the line is full, the waiter with the highest rank is rejected, so that a first try does not wait behind
 // hundreds of guesses. It is safe for concurrent use.
 type Line struct {
 	Running, Waiting int // maximum numbers
 
-	mu  sync.Mutex // guards what follows
-	now int        // number running
-	all []*waiter  // those waiting, in order
+	mu  sync.Mutex // guards the fields below
+	now int        // number of running operations
+	all []*waiter  // waiters in order
 }
 
-// waiter is a caller that waits. turn receives one value: nil, or the reason why the turn never comes.
+// waiter is a waiting caller. turn receives one value: nil, or the reason why the turn will not come.
 type waiter struct {
 	rank int
 	turn chan error
 }
 
-// Enter waits for a turn, which ends with Leave. It fails with a *busy error if others are ahead of it, and with ctx's error when ctx ends.
+// Enter waits for a turn, which Leave ends. It fails with a *Busy error if others are ahead of it, and with ctx's error when ctx ends.
 func (l *Line) Enter(ctx context.Context, rank int) error {
 	l.mu.Lock()
 	if l.now < l.Running {
@@ -40,7 +40,7 @@ func (l *Line) Enter(ctx context.Context, rank int) error {
 		l.all = l.all[:len(l.all)-1]
 		last.turn <- &Busy{Soon}
 	}
-	w := &waiter{rank, make(chan error, 1)} // the sender does not wait
+	w := &waiter{rank, make(chan error, 1)} // buffered, so the sender does not block
 	at, _ := slices.BinarySearchFunc(l.all, rank, func(w *waiter, rank int) int {
 		if w.rank <= rank {
 			return -1
@@ -67,7 +67,7 @@ func (l *Line) Enter(ctx context.Context, rank int) error {
 	return ctx.Err()
 }
 
-// Leave ends a turn and lets the next waiter in.
+// Leave ends a turn and admits the next waiter.
 func (l *Line) Leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,7 +79,7 @@ func (l *Line) Leave() {
 	l.all = slices.Delete(l.all, 0, 1)
 }
 
-// Waiters returns how many callers wait.
+// Waiters returns the number of waiting callers.
 func (l *Line) Waiters() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

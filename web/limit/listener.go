@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// Listener accepts a bounded number of connections at a time. To let another connection in, it closes one: a stranger's if strangers have
-// more than half of all connections, otherwise a known caller's, and in either case the oldest of the address that has the most. An address
-// has at most a quarter of the strangers' share, unless it is a trusted proxy. A connection is known once Known was called for a request on
-// it. An address that opens many connections therefore loses its own, and newcomers get in. Accept must be called by one goroutine at a
-// time.
+// Listener accepts a bounded number of connections at a time. To admit another connection, it closes one: a stranger's if strangers have
+// more than half of all connections, otherwise a known caller's. In either case it closes the oldest connection of the address with the
+// most connections of that kind. An address can have at most a quarter of the strangers' share, unless it is a trusted proxy. A
+// connection becomes known when Known is called for a request on it. An address that opens many connections therefore loses its own, and
+// newcomers are admitted. Accept must be called by one goroutine at a time.
 type Listener struct {
 	net.Listener
 	most    int
 	log     *slog.Logger
 	trusted func(netip.Addr) bool
 
-	mu             sync.Mutex // guards what follows
+	mu             sync.Mutex // guards the fields below
 	known, strange int
 	addresses      map[string]*sharers
 	closed         int       // connections closed since the last log entry
 	logged         time.Time // time of the last log entry
 }
 
-// NewListener returns l with at most most connections of people and programs, at least 4; log gets the numbers of connections closed in
-// favour of others.
+// NewListener returns a Listener on l with at most most client connections, but at least 4; log receives the number of connections closed
+// in favour of others.
 func NewListener(l net.Listener, most int, log *slog.Logger, trusted func(netip.Addr) bool) *Listener {
 	return &Listener{Listener: l, most: max(most, 4), log: log, trusted: trusted, addresses: map[string]*sharers{}}
 }
 
-// Counts returns how many connections of known callers and of strangers are open.
+// Counts returns the numbers of open connections of known callers and of strangers.
 func (b *Listener) Counts() (known, strange int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -44,17 +44,17 @@ func (b *Listener) Counts() (known, strange int) {
 // sharers are the connections of one address, oldest first.
 type sharers struct{ known, strange list.List } // elements are *heldConn
 
-// heldConn is a connection that the Listener counts.
+// heldConn is a connection counted by the Listener.
 type heldConn struct {
 	net.Conn
 	l       *Listener
 	address string
 
-	at   *list.Element // nil: it no longer counts; guarded by l.mu
-	meet bool          // known; guarded by l.mu
+	at   *list.Element // nil when it is no longer counted; guarded by l.mu
+	meet bool          // it is a known caller's; guarded by l.mu
 }
 
-// tellEvery is how often closed connections are logged.
+// tellEvery is the interval at which closed connections are logged.
 const tellEvery = time.Minute
 
 // Accept implements net.Listener.
@@ -74,7 +74,7 @@ func (b *Listener) Accept() (net.Conn, error) {
 	return held, nil
 }
 
-// enter counts a connection, and returns the connection to close for it, or nil if there is room.
+// enter counts a connection and returns the connection to close in its favour, or nil if there is room.
 func (b *Listener) enter(c *heldConn, proxy bool) (gone *heldConn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,8 +107,8 @@ func (b *Listener) enter(c *heldConn, proxy bool) (gone *heldConn) {
 	return gone
 }
 
-// oldest returns the oldest connection of the address that has the most connections of the given kind (strangers or known callers), or of
-// the other kind if there are none. b.mu is held, and there is at least one connection.
+// oldest returns the oldest connection of the address with the most connections of the given kind (strangers or known callers), or of the
+// other kind if there are none. The caller holds b.mu, and there is at least one connection.
 func (b *Listener) oldest(strange bool) *heldConn {
 	var largest *list.List
 	for _, s := range b.addresses {
@@ -126,7 +126,7 @@ func (b *Listener) oldest(strange bool) *heldConn {
 	return largest.Front().Value.(*heldConn)
 }
 
-// remove stops counting a connection. b.mu is held.
+// remove stops counting a connection. The caller holds b.mu.
 func (b *Listener) remove(c *heldConn) {
 	if c.at == nil {
 		return
@@ -144,7 +144,7 @@ func (b *Listener) remove(c *heldConn) {
 	}
 }
 
-// Network returns the network of one caller: the address itself or, for IPv6, its first 64 bits, which a household shares.
+// Network returns the network of a caller: its address or, for IPv6, the 64-bit prefix that a household shares.
 func Network(at netip.Addr) string {
 	if at = at.Unmap().WithZone(""); at.Is6() {
 		if p, err := at.Prefix(64); err == nil {
@@ -154,7 +154,7 @@ func Network(at netip.Addr) string {
 	return at.String()
 }
 
-// know marks the connection as used by a known caller.
+// know marks the connection as a known caller's.
 func (c *heldConn) know() {
 	c.l.mu.Lock()
 	defer c.l.mu.Unlock()
@@ -168,7 +168,7 @@ func (c *heldConn) know() {
 	c.l.known++
 }
 
-// Close closes the connection, which no longer counts.
+// Close closes the connection and stops counting it.
 func (c *heldConn) Close() error {
 	c.l.mu.Lock()
 	c.l.remove(c)

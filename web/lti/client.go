@@ -21,21 +21,21 @@ import (
 	"concordat/webhook/outbound"
 )
 
-// Options configure a Client; Keys are required.
+// Options configures a Client. Keys is required.
 type Options struct {
 	Keys *Keys
 	// Private allows platforms at private and loopback addresses and over http.
 	Private bool
-	Now     func() time.Time // nil: time.Now
-	Timeout time.Duration    // time limit of a call without a file; 0: 20 s
+	Now     func() time.Time // the default is time.Now
+	Timeout time.Duration    // time limit of a call without a file; the default is 20 s
 }
 
-// Client checks messages from platforms and calls their services. It is safe for concurrent use.
+// Client verifies messages from platforms and calls their services. It is safe for concurrent use.
 type Client struct {
 	o    Options
 	http *http.Client
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // guards the fields below
 	keys   map[string]*keySet
 	tokens map[tokenKey]token
 }
@@ -49,9 +49,9 @@ type token struct {
 
 const (
 	callTime  = 20 * time.Second
-	maxAnswer = 1 << 20 // bytes of an answer that is not a file
+	maxAnswer = 1 << 20 // bytes of an answer other than a file
 	maxHops   = 5
-	// leastToken is how long an access token must remain valid to be used.
+	// leastToken is the minimum remaining lifetime for an access token to be used.
 	leastToken = 30 * time.Second
 	maxTokens  = 10_000
 )
@@ -68,14 +68,14 @@ func NewClient(o Options) *Client {
 	t := &http.Transport{DialContext: d.DialContext, TLSHandshakeTimeout: o.Timeout, ResponseHeaderTimeout: o.Timeout,
 		IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 4, ForceAttemptHTTP2: true}
 	return &Client{o: o, keys: map[string]*keySet{}, tokens: map[tokenKey]token{},
-		// The client's own code follows redirections, after checking each.
+		// The client follows redirections itself, after checking each.
 		http: &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// Close ends idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// dial refuses private addresses after names are resolved, so that no name can lead to one.
+// dial rejects private addresses after names are resolved, so that no name can lead to one.
 func (o Options) dial(_, address string, _ syscall.RawConn) error {
 	if o.Private {
 		return nil
@@ -86,7 +86,7 @@ func (o Options) dial(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// place parses an address that must be at a host of the platform.
+// place parses an address and returns an error unless it is at a host of the platform.
 func (c *Client) place(p *Platform, address string) (*url.URL, error) {
 	u, err := service(address, c.o.Private)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *Client) place(p *Platform, address string) (*url.URL, error) {
 	return u, nil
 }
 
-// send sends a request once and follows no redirection. Network failures wrap concordat.ErrUnavailable.
+// send sends a request once and does not follow redirections. Network failures wrap concordat.ErrUnavailable.
 func (c *Client) send(req *http.Request) (*http.Response, error) {
 	resp, err := c.http.Do(req)
 	switch {
@@ -110,7 +110,7 @@ func (c *Client) send(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// statusError returns the error for the status of an answer.
+// statusError converts the status of an unsuccessful answer to an error.
 func statusError(resp *http.Response) error {
 	code := resp.StatusCode
 	kind := concordat.ErrRefused
@@ -125,7 +125,7 @@ func statusError(resp *http.Response) error {
 	return &answered{resp.Request.URL.Host, code, kind}
 }
 
-// answered is an answer that is not a success.
+// answered is the error for an unsuccessful answer.
 type answered struct {
 	host string
 	code int
@@ -140,7 +140,7 @@ func (a *answered) Error() string {
 // Unwrap returns the kind of error.
 func (a *answered) Unwrap() error { return a.kind }
 
-// get reads a short answer.
+// get requests an address and reads the short answer.
 func (c *Client) get(ctx context.Context, p *Platform, address, bearer string) ([]byte, error) {
 	u, err := c.place(p, address)
 	if err != nil {
@@ -149,7 +149,7 @@ func (c *Client) get(ctx context.Context, p *Platform, address, bearer string) (
 	return c.call(ctx, http.MethodGet, u, bearer, "", nil)
 }
 
-// call sends a request and reads its short answer.
+// call sends a request and reads the short answer.
 func (c *Client) call(ctx context.Context, method string, u *url.URL, bearer, media string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.o.Timeout)
 	defer cancel()
@@ -168,7 +168,7 @@ func (c *Client) call(ctx context.Context, method string, u *url.URL, bearer, me
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = resp.Body.Close() }() // read or abandoned
+	defer func() { _ = resp.Body.Close() }() // read to the end or abandoned
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
@@ -182,8 +182,8 @@ func (c *Client) call(ctx context.Context, method string, u *url.URL, bearer, me
 	return b, nil
 }
 
-// token returns an access token (RFC 6749, section 4.4, with RFC 7523), from the cache as long as it is valid. used, if not empty, is a
-// token that the platform rejected.
+// token returns an access token (RFC 6749, section 4.4, with RFC 7523), from the cache while it is valid. used is the token that the
+// platform rejected, if any.
 func (c *Client) token(ctx context.Context, p *Platform, scopes []string, used string) (string, error) {
 	key := tokenKey{p.Issuer, p.ClientID, strings.Join(slices.Sorted(slices.Values(scopes)), " ")}
 	c.mu.Lock()
@@ -224,7 +224,7 @@ func (c *Client) token(ctx context.Context, p *Platform, scopes []string, used s
 	return got.Token, nil
 }
 
-// withToken runs do with an access token, and once more with a new one if the first is rejected.
+// withToken runs do with an access token and, if the platform rejects it, once more with a new one.
 func (c *Client) withToken(ctx context.Context, p *Platform, scopes []string, do func(token string) (again bool, err error)) error {
 	used := ""
 	for range 2 {
@@ -244,16 +244,16 @@ func (c *Client) withToken(ctx context.Context, p *Platform, scopes []string, do
 	return fmt.Errorf("%s: %w: it does not accept its own tokens", p.Issuer, concordat.ErrUnavailable)
 }
 
-// Download is a file being transferred. Close it.
+// Download is a file being transferred. The caller must close it.
 type Download struct {
 	io.ReadCloser
 	Media    string // content type
-	Filename string // according to the server; may be empty
+	Filename string // name stated by the server; may be empty
 }
 
-// Asset begins to fetch a file, following redirections only to hosts of the platform. It fails with concordat.ErrRefused for
-// another host, concordat.ErrNotFound if the file is gone, and concordat.ErrUnavailable if a later try may succeed. ctx bounds
-// the whole transfer; the reader bounds its length.
+// Asset starts to download a file and follows redirections only to hosts of the platform. It fails with concordat.ErrRefused for another
+// host, concordat.ErrNotFound if the file no longer exists, and concordat.ErrUnavailable if a later try may succeed. ctx bounds the whole
+// transfer; the reader bounds its length.
 func (c *Client) Asset(ctx context.Context, p *Platform, address string, scopes []string) (*Download, error) {
 	if len(scopes) == 0 {
 		scopes = []string{ScopeAssets}
@@ -314,10 +314,10 @@ func (c *Client) fetch(ctx context.Context, p *Platform, address, token string) 
 	return nil, false, fmt.Errorf("%s: %w: more than %d redirections", first, concordat.ErrRefused, maxHops)
 }
 
-// ReportType is the type of the reports that the site sends.
+// ReportType is the type of the site's reports.
 const ReportType = "originality"
 
-// Progress of a report (Asset Report Service 1.0).
+// Processing states of a report (Asset Report Service 1.0).
 const (
 	Pending    = "Pending"
 	Processing = "Processing"
@@ -325,16 +325,16 @@ const (
 	Failed     = "Failed"
 )
 
-// Codes of failures.
+// Error codes.
 const (
 	CodeUnsupported = "UNSUPPORTED_ASSET_TYPE"
 	CodeTooLarge    = "ASSET_TOO_LARGE"
 	CodeTooSmall    = "ASSET_TOO_SMALL"
 	CodeDownload    = "DOWNLOAD_FAILED"
-	CodeFailed      = "PROCESSING_FAILED" // the site's own code
+	CodeFailed      = "PROCESSING_FAILED" // a code specific to this site
 )
 
-// Report is the state of a file as a platform shows it.
+// Report is the state of a file as shown by the platform.
 type Report struct {
 	Asset     string `json:"assetId"`
 	Type      string `json:"type"`
@@ -350,7 +350,7 @@ type Report struct {
 	Visible   bool   `json:"visibleToOwner"`
 }
 
-// Report sends a report. If the platform has a newer one, that is not an error.
+// Report sends a report to the platform. It is not an error if the platform already has a newer report.
 func (c *Client) Report(ctx context.Context, p *Platform, address string, scopes []string, r Report) error {
 	if len(scopes) == 0 {
 		scopes = []string{ScopeReports}
@@ -366,7 +366,7 @@ func (c *Client) Report(ctx context.Context, p *Platform, address string, scopes
 	return c.post(ctx, p, http.MethodPost, address, scopes, body)
 }
 
-// Subscribe asks a platform to send notices of a type to the handler.
+// Subscribe asks a platform to send notices of the given type to the handler.
 func (c *Client) Subscribe(ctx context.Context, p *Platform, s *NoticeService, notice, handler string) error {
 	scopes := s.Scopes
 	if len(scopes) == 0 {

@@ -17,15 +17,15 @@ import (
 const (
 	keyBits = 2048
 	maxKeys = 3
-	// assertionTime is how long an assertion of the site is valid.
+	// assertionTime is the validity period of an assertion.
 	assertionTime = 5 * time.Minute
 )
 
-// Keys are the keys with which the site signs messages to platforms: the newest one signs, and earlier ones are still
-// published for a while. It is safe for concurrent use.
+// Keys are the keys with which the site signs messages to platforms: the newest signs, and earlier ones remain published for a while. It
+// is safe for concurrent use.
 type Keys struct{ all []jose.JSONWebKey }
 
-// NewKeys makes keys.
+// NewKeys generates keys.
 func NewKeys() (*Keys, error) { return (&Keys{}).Rotate() }
 
 // Rotate returns keys with a new signing key and without the oldest key.
@@ -54,10 +54,10 @@ func ParseKeys(b []byte) (*Keys, error) {
 	return &Keys{set.Keys}, nil
 }
 
-// Marshal returns the keys with their secrets, for a file that only the site can read.
+// Marshal returns the keys, including private keys, for a file that only the site can read.
 func (k *Keys) Marshal() ([]byte, error) { return json.Marshal(jose.JSONWebKeySet{Keys: k.all}) }
 
-// Public returns the public keys in the form that platforms read (RFC 7517, section 5).
+// Public returns the public keys as a JWK set (RFC 7517, section 5).
 func (k *Keys) Public() ([]byte, error) {
 	var set jose.JSONWebKeySet
 	for _, one := range k.all {
@@ -74,7 +74,7 @@ func (k *Keys) sign(claims any) (string, error) {
 	return jwt.Signed(s).Claims(claims).Serialize()
 }
 
-// assertion proves the site's identity to the token service of a platform (RFC 7523, section 3).
+// assertion returns a token that proves the site's identity to a platform's token service (RFC 7523, section 3).
 func (k *Keys) assertion(p *Platform, now time.Time) (string, error) {
 	aud := p.TokenAudience
 	if aud == "" {
@@ -88,11 +88,10 @@ func (k *Keys) assertion(p *Platform, now time.Time) (string, error) {
 type Item struct {
 	Title, Text string
 	Custom      map[string]string
-	ReportURL   string // where reports are opened
+	ReportURL   string // address at which reports open
 }
 
-// DeepLinkingResponse returns the signed answer to a deep linking request, with one item or none (Deep
-// Linking 2.0, section 4.5).
+// DeepLinkingResponse returns the signed answer to a deep linking request, with at most one item (Deep Linking 2.0, section 4.5).
 func (k *Keys) DeepLinkingResponse(p *Platform, m *Message, item *Item, now time.Time) (string, error) {
 	items := []any{}
 	if item != nil {

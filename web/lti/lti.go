@@ -11,7 +11,7 @@ import (
 	"concordat"
 )
 
-// Version is the version of every message.
+// Version is the LTI version of every message.
 const Version = "1.3.0"
 
 // Types of messages and notices.
@@ -36,7 +36,7 @@ const (
 
 const (
 	claimPrefix = "https://purl.imsglobal.org/spec/lti/claim/"
-	// apPrefix is the prefix that drafts of the asset processor gave its claims, which some platforms still use.
+	// apPrefix is the claim prefix used in drafts of the asset processor specification, which some platforms still use.
 	apPrefix = "https://purl.imsglobal.org/spec/lti-ap/claim/"
 	dlPrefix = "https://purl.imsglobal.org/spec/lti-dl/claim/"
 )
@@ -45,12 +45,12 @@ const (
 type Platform struct {
 	Issuer, ClientID           string
 	AuthURL, TokenURL, KeysURL string
-	TokenAudience              string   // audience of requests for tokens; empty: TokenURL
-	Deployments                []string // accepted deployments; "*": any
-	Hosts                      []string // hosts of services besides those of the addresses above; a leading dot includes subdomains
+	TokenAudience              string   // audience of token requests; the default is TokenURL
+	Deployments                []string // accepted deployments; "*" accepts any
+	Hosts                      []string // service hosts in addition to those of the addresses above; a leading dot includes subdomains
 }
 
-// Validate reports everything that is wrong with the registration. Unless private is set, every address must be https.
+// Validate reports all errors in the registration. Unless private is set, every address must use https.
 func (p *Platform) Validate(private bool) error {
 	var bad []string
 	if p.Issuer == "" || len(p.Issuer) > 1000 {
@@ -113,7 +113,7 @@ func (p *Platform) Deployed(id string) bool {
 	return id != "" && (slices.Contains(p.Deployments, id) || slices.Contains(p.Deployments, "*"))
 }
 
-// Origins returns the origins of the platform's pages, which may show pages of the site in a frame.
+// Origins returns the origins of the platform's pages, which may embed pages of the site in a frame.
 func (p *Platform) Origins() []string {
 	var out []string
 	for _, own := range []string{p.Issuer, p.AuthURL} {
@@ -135,7 +135,7 @@ func (p *Platform) Origins() []string {
 	return out
 }
 
-// Named is an object that a platform names.
+// Named is an object in a platform's message.
 type Named struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
@@ -148,11 +148,11 @@ type Asset struct {
 	Title    string `json:"title"`
 	Filename string `json:"filename"`
 	Media    string `json:"content_type"`
-	Digest   string `json:"sha256_checksum"` // base64
-	Size     int64  `json:"size"`            // bytes, according to the platform
+	Digest   string `json:"sha256_checksum"` // in base64
+	Size     int64  `json:"size"`            // in bytes, according to the platform
 }
 
-// Message is a message of a platform, sent by a browser or directly. Trust only what [Client.Verify] returns.
+// Message is a message from a platform, sent through a browser or directly. Trust only messages returned by [Client.Verify].
 type Message struct {
 	Issuer, Subject, Nonce string
 	Name, Locale           string
@@ -164,9 +164,9 @@ type Message struct {
 	Link                   Named // the resource link
 	Activity               Named
 	Submission             Named
-	Asset                  Named // of TypeReview
+	Asset                  Named // set for TypeReview
 	ReportType             string
-	ForUser                string // the person whose work it is
+	ForUser                string // author of the work
 	Custom                 map[string]string
 	DeepLinking            *DeepLinking
 	Notices                *NoticeService
@@ -184,7 +184,7 @@ type DeepLinking struct {
 	Data      json.RawMessage `json:"data"`
 }
 
-// NoticeService is the service at which a tool subscribes to notices (Platform Notification Service 1.0).
+// NoticeService is the service through which a tool subscribes to notices (Platform Notification Service 1.0).
 type NoticeService struct {
 	URL    string   `json:"platform_notification_service_url"`
 	Types  []string `json:"notice_types_supported"`
@@ -203,8 +203,8 @@ const (
 	personal   = "http://purl.imsglobal.org/vocab/lis/v2/"
 )
 
-// Teaches reports whether the message is from someone who teaches or administers its context. Being a teacher elsewhere at the
-// institution is not enough.
+// Teaches reports whether the message is from someone who teaches or administers its course. Being a teacher elsewhere at the institution
+// is not enough.
 func (m *Message) Teaches() bool {
 	return slices.ContainsFunc(m.Roles, func(r string) bool {
 		switch r {

@@ -10,17 +10,17 @@ import (
 	"concordat"
 )
 
-// Bounds of messages.
+// Bounds on messages.
 const (
-	// MaxMessage bounds a message, in bytes.
+	// MaxMessage is the maximum length of a message in bytes.
 	MaxMessage = 1 << 20
-	// MaxAssets bounds the files of one notice.
+	// MaxAssets is the maximum number of files in a notice.
 	MaxAssets = 1000
 	maxText   = 4000 // bytes of one name or address
 	maxCustom = 200
 )
 
-// basics are the claims of any token (OpenID Connect Core 1.0, section 2).
+// basics are the claims common to all tokens (OpenID Connect Core 1.0, section 2).
 type basics struct {
 	Issuer   string   `json:"iss"`
 	Subject  string   `json:"sub"`
@@ -34,7 +34,7 @@ type basics struct {
 	Locale   string   `json:"locale"`
 }
 
-// audience is one text or several.
+// audience is an audience claim: a text or an array of texts.
 type audience []string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -47,7 +47,7 @@ func (a *audience) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]string)(a))
 }
 
-// seconds is a time since 1970, which some platforms write with a fraction.
+// seconds is a time in seconds since 1970, possibly with a fraction, as some platforms write it.
 type seconds float64
 
 func (s seconds) time() time.Time { return time.Unix(int64(s), 0) }
@@ -64,7 +64,7 @@ func (s *seconds) UnmarshalJSON(b []byte) error {
 
 type claims map[string]json.RawMessage
 
-// read decodes a claim into v if it is present; if the claim is absent under its final name, a draft's name is tried.
+// read decodes a claim into v if present; if the claim is absent under its final name, the name from a draft is tried.
 func (c claims) read(name string, v any) error {
 	raw, ok := c[claimPrefix+name]
 	if !ok {
@@ -79,7 +79,7 @@ func (c claims) read(name string, v any) error {
 	return nil
 }
 
-// parse reads the payload of a token without verifying it.
+// parse parses the payload of a token without verifying it.
 func parse(payload []byte) (*basics, *Message, error) {
 	if len(payload) > MaxMessage {
 		return nil, nil, fmt.Errorf("%w: a message of %d bytes", concordat.ErrInvalid, len(payload))

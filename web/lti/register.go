@@ -18,13 +18,13 @@ const (
 // Tool describes this site to platforms. Base is its public address, without a trailing slash.
 type Tool struct{ Name, Base string }
 
-// Addresses of the site.
+// Addresses on the site.
 func (t Tool) LoginURL() string  { return t.Base + "/lti/login" }
 func (t Tool) LaunchURL() string { return t.Base + "/lti/launch" }
 func (t Tool) KeysURL() string   { return t.Base + "/lti/jwks" }
 func (t Tool) NoticeURL() string { return t.Base + "/lti/notice" }
 
-// Offer is a platform's description of itself to a tool that wants to register (Dynamic Registration 1.0, section 3.4).
+// Offer is a platform's self-description for a tool that wants to register (Dynamic Registration 1.0, section 3.4).
 type Offer struct {
 	Issuer          string   `json:"issuer"`
 	AuthURL         string   `json:"authorization_endpoint"`
@@ -39,14 +39,14 @@ type Offer struct {
 	} `json:"https://purl.imsglobal.org/spec/lti-platform-configuration"`
 }
 
-// platform has the fields of the offer that are checked.
+// platform returns the fields of the offer that are checked.
 func (o *Offer) platform() *Platform {
 	return &Platform{Issuer: o.Issuer, ClientID: "unknown yet", AuthURL: o.AuthURL, TokenURL: o.TokenURL, KeysURL: o.KeysURL,
 		TokenAudience: o.TokenAudience}
 }
 
-// ReadOffer fetches a platform's description of itself. The issuer must be at the host that serves the description (Dynamic Registration
-// 1.0, section 3.4), so that no platform can register as another.
+// ReadOffer fetches a platform's self-description. The issuer must be at the host from which the description was fetched (Dynamic
+// Registration 1.0, section 3.4), so that no platform can register as another.
 func (c *Client) ReadOffer(ctx context.Context, address string) (*Offer, error) {
 	u, err := service(address, c.o.Private)
 	if err != nil {
@@ -73,8 +73,8 @@ func (c *Client) ReadOffer(ctx context.Context, address string) (*Offer, error) 
 	return &o, nil
 }
 
-// Register registers the site at the platform that made the offer, with the token that came with it, and returns the platform;
-// its Deployments are empty if the platform names none.
+// Register registers the site with the platform that made the offer, using the token that accompanied it, and returns the platform.
+// Deployments is empty if the platform states none.
 func (c *Client) Register(ctx context.Context, o *Offer, token string, t Tool) (*Platform, error) {
 	base, err := url.Parse(t.Base)
 	if err != nil {
@@ -124,11 +124,11 @@ func (c *Client) Register(ctx context.Context, o *Offer, token string, t Tool) (
 	return p, p.Validate(c.o.Private)
 }
 
-// SignIn has the parameters that the site adds when it sends a browser to a platform to sign in.
+// SignIn contains the parameters that the site adds when it sends a browser to a platform to sign in.
 type SignIn struct{ State, Nonce, Login, Hint string }
 
-// SignInURL returns the address at which a browser signs in at a platform (1EdTech Security Framework 1.0, section 5.1.1.2). A form on that
-// page leads to the launch address.
+// SignInURL returns the platform's sign-in address for a browser (1EdTech Security Framework 1.0, section 5.1.1.2). The platform then
+// posts a form to the launch address.
 func SignInURL(p *Platform, t Tool, s SignIn) (string, error) {
 	u, err := url.Parse(p.AuthURL)
 	if err != nil {

@@ -15,22 +15,22 @@ import (
 	"concordat"
 )
 
-// Algorithms with which platforms may sign: RS256, as LTI requires, and stronger algorithms with key pairs (1EdTech Security Framework 1.0,
-// section 5.1.3).
+// These are the signature algorithms accepted from platforms: RS256, as LTI requires, and stronger public-key algorithms (1EdTech
+// Security Framework 1.0, section 5.1.3).
 var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.ES256, jose.ES384}
 
 const (
-	// skew is how far clocks may differ.
+	// skew is the tolerated difference between clocks.
 	skew = time.Minute
-	// keysTime is how long the keys of a platform are used before they are fetched again.
+	// keysTime is how long a platform's keys are used before they are fetched again.
 	keysTime = time.Hour
-	// keysRest is the minimum time between two fetches because of unknown keys.
+	// keysRest is the minimum interval between fetches caused by unknown keys.
 	keysRest = 10 * time.Second
-	// leastRSA is the shortest RSA key, in bits.
+	// leastRSA is the minimum length of an RSA key in bits.
 	leastRSA = 2048
 )
 
-// Peek returns the issuer that a token claims, without checking anything.
+// Peek returns the issuer and audience claimed by a token, without verifying anything.
 func Peek(raw string) (issuer string, audience []string, err error) {
 	t, err := open(raw)
 	if err != nil {
@@ -54,10 +54,9 @@ func open(raw string) (*jose.JSONWebSignature, error) {
 	return t, nil
 }
 
-// Verify returns the message of a token that the platform signed recently for this site (1EdTech Security Framework 1.0,
-// section 5.1.3; LTI Core 1.3, section 5.3). It fails with concordat.ErrRefused if any check fails, with concordat.ErrInvalid
-// if it is not a message, and with concordat.ErrUnavailable if the platform's keys cannot be fetched. The caller checks the
-// nonce and the notice.
+// Verify returns the message in a token that the platform recently signed for this site (1EdTech Security Framework 1.0, section 5.1.3;
+// LTI Core 1.3, section 5.3). It fails with concordat.ErrRefused if a check fails, with concordat.ErrInvalid if raw is not a message, and
+// with concordat.ErrUnavailable if the platform's keys cannot be fetched. The caller must check the nonce and the notice.
 func (c *Client) Verify(ctx context.Context, p *Platform, raw string) (*Message, error) {
 	t, err := open(raw)
 	if err != nil {
@@ -95,7 +94,7 @@ func (e *DeploymentError) Error() string {
 // Unwrap returns concordat.ErrRefused.
 func (e *DeploymentError) Unwrap() error { return concordat.ErrRefused }
 
-// wrong returns what is wrong with the claims, or "" if nothing is.
+// wrong describes what is wrong with the claims, or returns "" if nothing is.
 func (b *basics) wrong(p *Platform, now time.Time) string {
 	early, late := now.Add(-skew), now.Add(skew)
 	switch {
@@ -117,16 +116,16 @@ func (b *basics) wrong(p *Platform, now time.Time) string {
 	return ""
 }
 
-// keySet holds the known keys of a platform.
+// keySet caches the keys of a platform.
 type keySet struct {
-	mu   sync.Mutex // guards the rest, and allows one fetch at a time
+	mu   sync.Mutex // guards the fields below and serialises fetches
 	keys jose.JSONWebKeySet
-	read time.Time // when they were last fetched
-	try  time.Time // when they were last requested
+	read time.Time // when the keys were last fetched
+	try  time.Time // when a fetch was last attempted
 }
 
-// platformKey returns the platform's key of that name. For an unknown name it fetches the keys again, since platforms change keys, but not
-// every time, since the name may be a forger's guess.
+// platformKey returns the platform's key with the given ID. If the ID is unknown, it fetches the keys again because platforms rotate
+// keys. It limits how often, because the ID can be a forger's guess.
 func (c *Client) platformKey(ctx context.Context, p *Platform, kid string) (*jose.JSONWebKey, error) {
 	c.mu.Lock()
 	s := c.keys[p.KeysURL]
@@ -143,7 +142,7 @@ func (c *Client) platformKey(ctx context.Context, p *Platform, kid string) (*jos
 		s.try = now
 		if err := c.readKeys(ctx, p, s); err != nil {
 			if k == nil {
-				s.try = time.Time{} // nothing is known: the next message tries again
+				s.try = time.Time{} // no keys are known, so the next message tries again
 				return nil, err
 			}
 		} else {
@@ -170,7 +169,7 @@ func (c *Client) readKeys(ctx context.Context, p *Platform, s *keySet) error {
 	s.keys = jose.JSONWebKeySet{}
 	for _, one := range raw.Keys {
 		var k jose.JSONWebKey
-		if k.UnmarshalJSON(one) == nil && usable(&k) { // keys of unknown kinds are for other tools
+		if k.UnmarshalJSON(one) == nil && usable(&k) { // keys of unknown types are for other tools
 			s.keys.Keys = append(s.keys.Keys, k)
 		}
 	}
@@ -190,7 +189,7 @@ func usable(k *jose.JSONWebKey) bool {
 	return false
 }
 
-// find returns the key of that name; a platform with a single key may leave the name out.
+// find returns the key with the given ID; if there is only one key, the ID can be omitted.
 func (s *keySet) find(kid string) *jose.JSONWebKey {
 	for i := range s.keys.Keys {
 		if k := &s.keys.Keys[i]; k.KeyID == kid && kid != "" || kid == "" && len(s.keys.Keys) == 1 {

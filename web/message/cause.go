@@ -11,12 +11,12 @@ import (
 	"concordat/store"
 )
 
-// causes are the codes of package extract, which have words and advice in every language.
+// causes are the codes from package extract that have a message and advice in every language.
 var causes = map[store.CauseCode]bool{"no_text_layer": true, "empty": true, "encrypted": true, "damaged": true,
 	"unsupported": true, "limit": true, "timeout": true, "crashed": true, "binary": true, "encoding": true, "archive": true,
 	"unreadable": true}
 
-// IsSiteFault reports whether a task with this cause failed because of a failure of the site.
+// IsSiteFault reports whether a task with this cause failed because of a fault of the site.
 func IsSiteFault(c store.Cause) bool {
 	switch c.Code {
 	case store.CauseCrashed:
@@ -27,7 +27,7 @@ func IsSiteFault(c store.Cause) bool {
 	return !causes[c.Code]
 }
 
-// Cause explains in words why a task ended as it did, and what can be done about it.
+// Cause explains why a task ended and what can be done about it.
 func (l Language) Cause(c store.Cause) string {
 	switch c.Code {
 	case store.CauseAdded:
@@ -59,7 +59,7 @@ func (l Language) Cause(c store.Cause) string {
 		words += l.Say("colon") + l.detail(c.Detail)
 	}
 	words += l.Say("stop")
-	if c.Code == store.CauseLimit && c.Advice != "" { // the advice names the limit
+	if c.Code == store.CauseLimit && c.Advice != "" { // the advice states the limit
 		return words + l.Say("cause.limit.how", c.Advice)
 	}
 	return words + l.Say("cause."+string(c.Code)+".how")
@@ -67,13 +67,13 @@ func (l Language) Cause(c store.Cause) string {
 
 var numerals = regexp.MustCompile(`[0-9]+`)
 
-// detail translates the description by package extract of a file that it cannot read. The English text is the key, with {1}, {2} in place
-// of numbers; a message without a translation, which comes from a library, is shown as it is.
+// detail translates package extract's description of a file that it cannot read. The English text, with {1}, {2} in place of numbers, is
+// the key. A message without a translation, such as one from a library, is shown untranslated.
 func (l Language) detail(english string) string {
 	if words, ok := language.Code(l).Lookup(english); ok {
 		return words
 	}
-	var numbers []string // as strings.NewReplacer takes them
+	var numbers []string // arguments for strings.NewReplacer
 	key := numerals.ReplaceAllStringFunc(english, func(number string) string {
 		numbers = append(numbers, "{"+strconv.Itoa(len(numbers)/2+1)+"}", number)
 		return numbers[len(numbers)-2]
@@ -84,7 +84,7 @@ func (l Language) detail(english string) string {
 	return english
 }
 
-// LeftOut returns a sentence about the files of archives that were left out, or "" if none were.
+// LeftOut returns a sentence about the files skipped in archives, or "" if none were skipped.
 func (l Language) LeftOut(out concordat.LeftOut) string {
 	if out.IsZero() {
 		return ""

@@ -11,35 +11,35 @@ import (
 // Error is an error with a message in every language, for the person who can act on it.
 type Error struct {
 	kind error  // concordat.ErrInvalid, errAbsent, errConflict or concordat.ErrRefused
-	key  string // of a message
+	key  string // message key
 	args []any
 }
 
-// Error returns the message in English, as programs read it.
+// Error returns the message in English, for programs.
 func (e *Error) Error() string { return English.Say(e.key, e.args...) }
 func (e *Error) Unwrap() error { return e.kind }
 
-// Invalid rejects input for a reason that people read.
+// Invalid returns an error that rejects input, with a reason for people.
 func Invalid(key string, args ...any) error { return &Error{concordat.ErrInvalid, key, args} }
 
-// errAbsent is both kinds of error: the named object does not exist, and the form that names it is wrong.
+// errAbsent combines two kinds of error: the named object does not exist, and the form that names it is wrong.
 var errAbsent = errors.Join(concordat.ErrNotFound, concordat.ErrInvalid)
 
-// Absent rejects input that names a missing thing, for a reason that people read. The error wraps concordat.ErrNotFound and
-// concordat.ErrInvalid: programs get the former, and a page shows the form again.
+// Absent returns an error that rejects a reference to a missing object, with a reason for people. The error wraps concordat.ErrNotFound
+// and concordat.ErrInvalid: programs get the former, and a page shows the form again.
 func Absent(key string, args ...any) error { return &Error{errAbsent, key, args} }
 
-// errConflict is both kinds of error: the form asks for something that contradicts the current state, and the form is wrong.
+// errConflict combines two kinds of error: the request contradicts the current state, and the form is wrong.
 var errConflict = errors.Join(concordat.ErrChanged, concordat.ErrInvalid)
 
-// Conflict rejects input that contradicts the current state, for a reason that people read. The error wraps concordat.ErrChanged and
-// concordat.ErrInvalid.
+// Conflict returns an error that rejects input contradicting the current state, with a reason for people. The error wraps
+// concordat.ErrChanged and concordat.ErrInvalid.
 func Conflict(key string, args ...any) error { return &Error{errConflict, key, args} }
 
-// Refused refuses a request that the visitor is not allowed to make, for a reason that people read.
+// Refused returns an error that refuses a request that the visitor is not allowed to make, with a reason for people.
 func Refused(key string, args ...any) error { return &Error{concordat.ErrRefused, key, args} }
 
-// Reason explains the error in the given language if it has the words, and otherwise in English. in is the language of the explanation.
+// Reason explains an error in language l if a translation exists, and otherwise in English. in is the language of the explanation.
 func (l Language) Reason(err error) (words string, in Language) {
 	var p *Error
 	var m *batch.ManifestError
@@ -57,7 +57,7 @@ func (l Language) Reason(err error) (words string, in Language) {
 	return err.Error(), English
 }
 
-// Rule explains a rule of accounts and tokens.
+// Rule describes a rule for accounts and tokens.
 func (l Language) Rule(r people.Rule) string {
 	if r == people.RuleTitle {
 		return l.Say("wrong.title", people.MaxTitle)
@@ -66,7 +66,7 @@ func (l Language) Rule(r people.Rule) string {
 		people.RuleOrigins: "wrong.origins"}[r])
 }
 
-// Other returns the language of an error's reason if it differs from l, and otherwise "".
+// Other returns the language of an error's explanation if it differs from l, and otherwise "".
 func (l Language) Other(err error) string {
 	if _, in := l.Reason(err); in != l {
 		return string(in)

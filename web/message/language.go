@@ -14,7 +14,7 @@ type Language language.Code
 // English is the language of the API, and the default for unknown languages.
 const English = Language(language.English)
 
-// Cookie is the name of the cookie that contains the language that a visitor chose.
+// Cookie is the name of the cookie that stores the visitor's language.
 const Cookie = "language"
 
 // Languages returns every language, English first.
@@ -26,7 +26,7 @@ func Languages() []Language {
 	return out
 }
 
-// LanguageOf returns the language that the visitor chose, or the first that the browser asks for.
+// LanguageOf returns the language that the visitor chose or, by default, the browser's preferred language.
 func LanguageOf(r *http.Request) Language {
 	if c, err := r.Cookie(Cookie); err == nil {
 		return LanguageNamed(c.Value)
@@ -40,7 +40,7 @@ func LanguageOf(r *http.Request) Language {
 	return English
 }
 
-// LanguageNamed returns the language with that tag, or English if there is none.
+// LanguageNamed returns the language with the given tag, or English if there is none.
 func LanguageNamed(tag string) Language {
 	if c, ok := language.Parse(tag); ok {
 		return Language(c)
@@ -48,16 +48,16 @@ func LanguageNamed(tag string) Language {
 	return English
 }
 
-// Report returns the language for reports.
+// Report converts the language to that of reports.
 func (l Language) Report() report.Language { return report.Language(l) }
 
-// Name returns the name of the language in that language.
+// Name returns the language's own name for itself.
 func (l Language) Name() string { return language.Code(l).Name() }
 
-// Say returns a message. An unknown key is shown as it is; a test finds pages with unknown keys.
+// Say returns a message. An unknown key is shown unchanged; a test finds pages with unknown keys.
 func (l Language) Say(key string, args ...any) string { return language.Code(l).Say(key, args...) }
 
-// Action says in words what an audit entry records. An action without words, for example one of another version, is shown as it is.
+// Action describes an audit entry's action. An action without a description, for example one from another version, is returned unchanged.
 func (l Language) Action(action string) string {
 	if words, ok := language.Code(l).Lookup("audit.did." + action); ok {
 		return words
@@ -65,7 +65,7 @@ func (l Language) Action(action string) string {
 	return action
 }
 
-// Fact returns the name of a field in the detail of an audit entry. A field without words is shown by its name in the audit.
+// Fact returns the display name of a field in an audit entry. A field without a display name is returned unchanged.
 func (l Language) Fact(key string) string {
 	if words, ok := language.Code(l).Lookup("audit.fact." + key); ok {
 		return words

@@ -14,9 +14,9 @@ import (
 
 // Frame connects the pages of a subject to the rest of the site. It is safe for concurrent use.
 type Frame interface {
-	// AddPage adds a page for people who have one of the roles.
+	// AddPage adds a page for people with one of the roles.
 	AddPage(pattern string, roles []store.Role, page Page)
-	// Show writes a page by its template; title is a message.
+	// Show renders a page from its template; title is a message key.
 	Show(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, template, title string, page any)
 	// Fail shows an error in the visitor's language.
 	Fail(rw http.ResponseWriter, r *http.Request, v *Visitor, err error)
@@ -24,7 +24,7 @@ type Frame interface {
 	Names(ctx context.Context) (Names, error)
 }
 
-// Page answers a request of a visitor who may open the page.
+// Page handles a request from a visitor who may open the page.
 type Page = func(http.ResponseWriter, *http.Request, *Visitor)
 
 // The roles that can open a page.
@@ -36,11 +36,11 @@ var (
 	Overseers      = []store.Role{store.RoleAdministrator, store.RoleAuditor}
 )
 
-// Visitor is a person who has signed in, or a program.
+// Visitor is a signed-in person or a program.
 type Visitor struct {
 	store.Account
-	Session store.TokenID // empty: the visitor is a program
-	Address string        // where the request comes from
+	Session store.TokenID // empty for a program
+	Address string        // client address of the request
 }
 
 // SeesAll reports whether the visitor may read other people's reports.
@@ -51,13 +51,13 @@ func (v *Visitor) MayReview() bool {
 	return v.Role == store.RoleAdministrator || v.Role == store.RoleOfficer
 }
 
-// Note returns the audit entry of an action of the visitor.
+// Note returns the audit entry for an action of the visitor.
 func (v *Visitor) Note(action string, detail map[string]any) store.AuditNote {
 	return store.AuditNote{Actor: v.Name, Action: action, Detail: detail}
 }
 
-// Change makes a change in the store and its audit entry. Either both are made or neither is. by is the author, and f may set values to
-// which detail refers.
+// Change makes a change in the store together with its audit entry. Either both are made or neither is. by is the author of the change; f
+// can set values to which detail refers.
 func Change(ctx context.Context, db *store.DB, by, action string, detail map[string]any, f func(tx *store.DB) error) error {
 	return db.Atomic(ctx, func(tx *store.DB) error {
 		if err := f(tx); err != nil {
@@ -67,7 +67,7 @@ func Change(ctx context.Context, db *store.DB, by, action string, detail map[str
 	})
 }
 
-// MaxForm bounds the part of a request that does not consist of files, in bytes.
+// MaxForm bounds the part of a request without files, in bytes.
 const MaxForm = 4 << 20
 
 // ParseForm parses a small form.
@@ -79,15 +79,15 @@ func ParseForm(rw http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Administration is the data common to every page of administration.
+// Administration is the data common to all administration pages.
 type Administration struct{ MayChange bool }
 
-// AdministrationFor returns what a visitor may do on the pages of administration.
+// AdministrationFor returns the visitor's rights on the administration pages.
 func AdministrationFor(v *Visitor) Administration {
 	return Administration{v.Role == store.RoleAdministrator}
 }
 
-// ErrNoProcess is returned if the process that serves the pages does not offer the requested information.
+// ErrNoProcess is returned if the serving process does not provide the requested information.
 var ErrNoProcess = fmt.Errorf("this process does not report that: %w", concordat.ErrNotFound)
 
 // Auditor records actions that change nothing. It is safe for concurrent use.
@@ -96,12 +96,12 @@ type Auditor struct {
 	Logger *slog.Logger
 }
 
-// Audit records an action that changes nothing, for example reading or a refusal. If the entry cannot be written, the failure is logged and
-// the page is still shown. A change is recorded in its own transaction, by Change or by the entries passed to queues, batches and the
-// eraser. An action that changes something outside the store is recorded before it takes place.
+// Audit records an action that changes nothing, for example reading or a refusal. If the entry cannot be written, the failure is logged
+// and the page is shown anyway. A change is recorded in its own transaction: by Change, or by the entries passed to queues, batches and
+// the eraser. An action that changes something outside the store is recorded beforehand.
 func (a Auditor) Audit(ctx context.Context, actor, action string, detail map[string]any) {
 	if detail == nil {
-		detail = map[string]any{} // so that JSON has {} and not null
+		detail = map[string]any{} // so that JSON contains {} instead of null
 	}
 	b, err := json.Marshal(detail)
 	if err == nil {

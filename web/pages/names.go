@@ -15,10 +15,10 @@ import (
 // Names contains the names of accounts, sites and libraries that a page shows.
 type Names struct{ report.Names }
 
-// Of returns the name of the person with an account, or the account if the person has given no name.
+// Of returns the name of an account's owner, or the account name if the owner has not given one.
 func (n Names) Of(account string) string { return cmp.Or(n.People[account], account) }
 
-// Partner returns the name of a partner, or its identity if it is no longer a partner.
+// Partner returns the name of a partner, or its ID if it is no longer a partner.
 func (n Names) Partner(id concordat.SiteID) string { return cmp.Or(n.Sites[id], string(id)) }
 
 // Library returns the title of a library of this site, or its name if it has no title.
@@ -29,10 +29,10 @@ func (n Names) LibraryAt(site concordat.SiteID, id concordat.LibraryID) string {
 	return cmp.Or(n.Libraries[report.LibraryPlace{Site: site, Library: id}], string(id))
 }
 
-// Called returns the visitor's name.
+// Called returns the visitor's display name.
 func (v *Visitor) Called() string { return cmp.Or(Visible(v.Title), v.Name) }
 
-// Digest returns a digest of the names, for caches.
+// Digest returns a digest of the names, for use as a cache key.
 func (n Names) Digest() (string, error) {
 	titles := map[string]string{}
 	for place, title := range n.Libraries {
@@ -46,8 +46,8 @@ func (n Names) Digest() (string, error) {
 	return string(sum[:16]), nil
 }
 
-// Visible returns a name with U+FFFD in place of characters that are invisible or change the order of letters, so that a file
-// named x, override, gnp.txt is not read as x.txt.png.
+// Visible replaces characters that are invisible or change the order of letters with U+FFFD, so that a file named x, override, gnp.txt is
+// not read as x.txt.png.
 func Visible(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// commonPasswords are the passwords of ten characters and more in the list of @zxcvbn-ts/language-common 4.1.3 (MIT, LICENSE), one a line,
-// without those that simple recognises. They are the most common ones in leaked lists.
+// commonPasswords are the passwords of ten or more characters in the list of @zxcvbn-ts/language-common 4.1.3 (MIT, LICENSE), one per
+// line, except those that simple recognises. They are the most common in leaked lists.
 //
 //go:embed common.txt
 var commonPasswords string
@@ -23,8 +23,8 @@ var isCommon = sync.OnceValue(func() map[string]bool {
 	return all
 })
 
-// common reports whether a password is among the first that an attacker tries. These are the passwords in the list, in upper or lower case
-// and with any signs around them, and simple ones.
+// common reports whether a password is among the first that an attacker tries. These are the listed passwords, in upper or lower case and
+// possibly surrounded by punctuation, and simple ones.
 func common(password string) bool {
 	p := strings.ToLower(password)
 	bare := strings.TrimFunc(p, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -48,7 +48,7 @@ func simple(s string) bool {
 	return counts(rs, 1) || counts(rs, -1)
 }
 
-// repeats reports whether rs consists of its first n characters repeated, the last time perhaps in part.
+// repeats reports whether rs consists of repetitions of its first n characters; the last repetition can be incomplete.
 func repeats(rs []rune, n int) bool {
 	for i := n; i < len(rs); i++ {
 		if rs[i] != rs[i-n] {
@@ -58,7 +58,7 @@ func repeats(rs []rune, n int) bool {
 	return true
 }
 
-// counts reports whether each character is the previous one plus step, where 0 follows 9.
+// counts reports whether each character is the previous one plus step; 0 follows 9.
 func counts(rs []rune, step rune) bool {
 	for i := 1; i < len(rs); i++ {
 		a, b := rs[i-1], rs[i]
@@ -70,7 +70,7 @@ func counts(rs []rune, step rune) bool {
 	return true
 }
 
-// leastBeside is the minimum number of characters of a password in addition to the account's name.
+// leastBeside is the minimum number of characters of a password in addition to the account name.
 const leastBeside = 6
 
 // ownName reports whether a password is little more than one of the names, forwards or backwards.
@@ -97,7 +97,7 @@ const (
 	MaxBytes    = 1024
 )
 
-// Fault returns the message key for what is wrong with a new password, or "" if nothing is. names are the names of its account.
+// Fault returns the message key for the fault of a new password, or "" if there is none. names are the names of its account.
 func Fault(password, again string, names ...string) string {
 	switch n := len([]rune(password)); {
 	case n < leastSecret || len(password) > MaxBytes:

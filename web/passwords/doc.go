@@ -1,3 +1,3 @@
-// Package passwords hashes and verifies passwords, a few at a time, and rejects passwords that many people use. It does not decide who may
-// sign in with one. Open password.go first; common.txt is the list of rejected passwords, with its licence.
+// Package passwords hashes and verifies passwords, a few at a time, and rejects common passwords. It does not decide who may sign in with
+// one. Start with password.go; common.txt is the list of rejected passwords, with its licence.
 package passwords

@@ -16,18 +16,18 @@ import (
 	"concordat/web/limit"
 )
 
-// Lengths of the inputs and outputs of argon2id, in bytes: RFC 9106, section 4.
+// Lengths of the inputs and outputs of argon2id, in bytes (RFC 9106, section 4).
 const (
 	argonSalt = 16
 	argonKey  = 32
 )
 
-// Cost is the memory and time that argon2id spends on one password. The zero value stands for the cost at a site, which is the second
-// recommended choice of RFC 9106, section 4.
+// Cost is the memory and time that argon2id uses for one password. The zero value means the default cost of a site: the second
+// recommended option of RFC 9106, section 4.
 type Cost struct {
-	Memory  uint32 // KiB; 0: 64 MiB
-	Passes  uint32 // passes over the memory; 0: 3
-	Threads uint8  // 0: 4
+	Memory  uint32 // in KiB; the default is 64 MiB
+	Passes  uint32 // passes over the memory; the default is 3
+	Threads uint8  // the default is 4
 }
 
 // ofSite fills in a site's defaults.
@@ -35,18 +35,18 @@ func (c Cost) ofSite() Cost {
 	return Cost{cmp.Or(c.Memory, 64<<10), cmp.Or(c.Passes, 3), cmp.Or(c.Threads, argonThreads)}
 }
 
-// argonThreads is how many processors one password uses.
+// argonThreads is the number of processors used for one password.
 const argonThreads = 4
 
-// Bounds of the memory that passwords take, and of how long a password waits. Each takes 64 MiB for about a tenth of a second. Since each
-// uses argonThreads processors, hashing two at a time makes both slower if there are only that many processors, and the next password waits
+// Bounds on the memory used for passwords and on how long a password waits. Each password takes 64 MiB for about a tenth of a second.
+// Since each uses argonThreads processors, hashing two at a time on that many processors slows both down and makes the next password wait
 // longer.
 const (
 	maxHashing = 2
 	maxWaiting = 32
 )
 
-// hashingAtOnce returns how many passwords are hashed at a time on a number of processors.
+// hashingAtOnce returns how many passwords are hashed at a time on the given number of processors.
 func hashingAtOnce(processors int) int { return min(max(processors/argonThreads, 1), maxHashing) }
 
 // Hasher hashes passwords, a few at a time. It is safe for concurrent use.
@@ -56,21 +56,21 @@ type Hasher struct {
 	nobody func() string
 }
 
-// NewHasher returns a hasher with this cost for each password.
+// NewHasher returns a hasher with this cost per password.
 func NewHasher(c Cost) *Hasher {
 	h := &Hasher{line: limit.Line{Running: hashingAtOnce(runtime.GOMAXPROCS(0)), Waiting: maxWaiting}, cost: c.ofSite()}
 	h.nobody = sync.OnceValue(func() string { return h.cost.hash(rand.Text()) })
 	return h
 }
 
-// Nobody returns a hash that matches no password. Passwords for unknown names are compared with this hash, which takes as long as any other
-// comparison.
+// Nobody returns a hash that matches no password. Passwords for unknown names are compared with it and therefore take as long as any
+// other.
 func (h *Hasher) Nobody() string { return h.nobody() }
 
-// Hash returns the password in PHC form, for example $argon2id$v=19$m=65536,t=3,p=4$SALT$KEY. It waits for its turn, and fails if too many
+// Hash returns the password in PHC form, for example $argon2id$v=19$m=65536,t=3,p=4$SALT$KEY. It waits its turn, and fails if too many
 // passwords are waiting.
 func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
-	if err := h.line.Enter(ctx, 0); err != nil { // a visitor who chooses a password has shown a link or the former password
+	if err := h.line.Enter(ctx, 0); err != nil { // the visitor has already presented a link or the former password
 		return "", err
 	}
 	defer h.line.Leave()
@@ -86,7 +86,7 @@ func (c Cost) hash(password string) string {
 		b64.EncodeToString(salt), b64.EncodeToString(key))
 }
 
-// Verify reports whether hash, in PHC form, is a hash of the password. It waits for its turn, which depends on rank, and fails if too many
+// Verify reports whether hash, in PHC form, is a hash of the password. It waits its turn, which depends on rank, and fails if too many
 // passwords are ahead.
 func (h *Hasher) Verify(ctx context.Context, rank int, hash, password string) (bool, error) {
 	var version int
@@ -122,5 +122,5 @@ func (h *Hasher) Verify(ctx context.Context, rank int, hash, password string) (b
 	return subtle.ConstantTimeCompare(got, key) == 1, nil
 }
 
-// Waiters returns how many callers wait for a password to be tried.
+// Waiters returns the number of callers waiting for a password to be hashed.
 func (h *Hasher) Waiters() int { return h.line.Waiters() }

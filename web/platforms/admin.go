@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// purposeLTI is the purpose of a link with which a platform registers itself, once.
+	// purposeLTI is the purpose of a single-use link with which a platform registers itself.
 	purposeLTI   store.Purpose = "lti"
 	registerTime               = 24 * time.Hour
-	// recentAssets is how many files of platforms the page shows.
+	// recentAssets is the number of files from platforms on the page.
 	recentAssets = 50
 )
 
@@ -31,12 +31,12 @@ type platformsPage struct {
 	Platforms []store.LTIPlatform
 	Assets    []store.LTIAsset
 	Tool      lti.Tool
-	Link      string // the link with which a platform registers itself; shown once
+	Link      string // link with which a platform registers itself; shown only once
 	Problem   string
 	Form      url.Values
 }
 
-// Field returns the value that was entered in a field, so that it can be shown again.
+// Field returns the value entered in a field, so that it can be shown again.
 func (p platformsPage) Field(name string) string { return p.Form.Get(name) }
 
 func (d *Tool) platformsPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
@@ -56,7 +56,7 @@ func (d *Tool) showPlatforms(rw http.ResponseWriter, r *http.Request, v *pages.V
 	d.w.Show(rw, r, v, code, "platforms", "title.platforms", p)
 }
 
-// changePlatforms adds, changes and removes platforms, and creates links with which they register.
+// changePlatforms adds, changes and removes platforms, and creates registration links.
 func (d *Tool) changePlatforms(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	if err := pages.ParseForm(rw, r); err != nil {
 		d.w.Fail(rw, r, v, err)
@@ -94,7 +94,7 @@ func (d *Tool) changePlatforms(rw http.ResponseWriter, r *http.Request, v *pages
 	http.Redirect(rw, r, "/platforms", http.StatusSeeOther)
 }
 
-// lines splits a field into words at line breaks and commas.
+// lines splits a field at line breaks and commas.
 func lines(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == ',' || r == ' ' })
 }
@@ -109,7 +109,7 @@ func platformForm(f url.Values) store.LTIPlatform {
 
 var platformID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
-// Check reports what is wrong with a registration; private has the same meaning as in Options.
+// Check returns the errors in a registration; private has the same meaning as in Options.
 func Check(p store.LTIPlatform, private bool) error {
 	if !platformID.MatchString(p.ID) {
 		return fmt.Errorf("%w: id %q: want lower-case letters, digits and hyphens, at most 32", concordat.ErrInvalid, p.ID)
@@ -117,7 +117,7 @@ func Check(p store.LTIPlatform, private bool) error {
 	return platformOf(p).Validate(private)
 }
 
-// AddPlatform registers a platform; if the id is taken it fails with concordat.ErrExists.
+// AddPlatform registers a platform; if the ID is taken it fails with concordat.ErrExists.
 func (d *Tool) AddPlatform(ctx context.Context, who string, p store.LTIPlatform) error {
 	if err := Check(p, d.o.Private); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (d *Tool) AddPlatform(ctx context.Context, who string, p store.LTIPlatform)
 	})
 }
 
-// ChangePlatform sets the deployments of a platform that are accepted, or disables or enables it.
+// ChangePlatform sets the accepted deployments of a platform, or disables or enables it.
 func (d *Tool) ChangePlatform(ctx context.Context, who, id, action string, deployments []string) error {
 	detail := map[string]any{"platform": id}
 	return pages.Change(ctx, d.w.Options().Store, who, "lti_platform_"+action, detail, func(tx *store.DB) error {
@@ -151,7 +151,7 @@ func (d *Tool) ChangePlatform(ctx context.Context, who, id, action string, deplo
 	})
 }
 
-// RemovePlatform removes a platform; the checks that it requested stay.
+// RemovePlatform removes a platform but keeps the checks that it requested.
 func (d *Tool) RemovePlatform(ctx context.Context, who, id string) error {
 	return pages.Change(ctx, d.w.Options().Store, who, "lti_platform_removed", map[string]any{"platform": id}, func(tx *store.DB) error {
 		return tx.LTI.DeleteLTIPlatform(ctx, id)
@@ -160,8 +160,8 @@ func (d *Tool) RemovePlatform(ctx context.Context, who, id string) error {
 
 type registerView struct{ Key, Offer, Token, Issuer, Family string }
 
-// registerPage asks a platform's administrator whether to register it (Dynamic Registration 1.0, section 3.3). The link is a
-// secret created by an administrator of the site.
+// registerPage asks a platform's administrator whether to register it (Dynamic Registration 1.0, section 3.3). The page is reached
+// through a secret link created by an administrator of the site.
 func (d *Tool) registerPage(rw http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	p := registerView{Key: q.Get("key"), Offer: q.Get("openid_configuration"), Token: q.Get("registration_token")}
@@ -213,7 +213,7 @@ func (d *Tool) register(rw http.ResponseWriter, r *http.Request) {
 	d.w.Show(rw, r, nil, http.StatusOK, "lti_registered", "title.lti.register", len(p.Deployments) == 0)
 }
 
-// freeID returns an unused id made from the host of a platform.
+// freeID returns an unused ID derived from the host of a platform.
 func (d *Tool) freeID(ctx context.Context, o *lti.Offer) (string, error) {
 	u, err := url.Parse(o.Issuer)
 	if err != nil {

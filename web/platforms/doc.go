@@ -1,4 +1,4 @@
-// Package platforms makes the site a tool of learning platforms (LTI 1.3): launches, the pages that platforms show in a frame, notices
-// about submitted files, and the background work of checking those files and reporting the results. The protocol itself is in package
-// web/lti. Open platforms.go first; Tool is the type to start from.
+// Package platforms makes the site a tool of learning platforms (LTI 1.3): it serves launches, the pages shown in frames on platforms,
+// and notices about submitted files, and it checks those files and reports the results in the background. Package web/lti implements the
+// protocol. Start with platforms.go; Tool is the main type.
 package platforms

@@ -21,7 +21,7 @@ import (
 
 type windowPage struct{ Key string }
 
-// launch handles a visitor who comes from a platform with a message (1EdTech Security Framework 1.0, section 5.1.1.3).
+// launch handles a visitor who arrives from a platform with a message (1EdTech Security Framework 1.0, section 5.1.1.3).
 func (d *Tool) launch(rw http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(rw, r.Body, lti.MaxMessage+64<<10)
 	if err := r.ParseForm(); err != nil {
@@ -58,7 +58,7 @@ func (d *Tool) launch(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ownWindow shows a link that repeats the launch in a window in which cookies are stored.
+// ownWindow shows a link that repeats the launch in a separate window, where cookies are stored.
 func (d *Tool) ownWindow(rw http.ResponseWriter, r *http.Request, s launchState) {
 	key := rand.Text()
 	if err := d.put(r.Context(), flowLTIAgain, key, s, web.FlowTime); err != nil {
@@ -68,7 +68,7 @@ func (d *Tool) ownWindow(rw http.ResponseWriter, r *http.Request, s launchState)
 	d.w.Show(rw, r, nil, http.StatusOK, "lti_window", "title.lti", windowPage{key})
 }
 
-// message returns the platform's message, after every check.
+// message returns the platform's message after verifying it.
 func (d *Tool) message(ctx context.Context, p store.LTIPlatform, s launchState, browser string, f url.Values) (*lti.Message, error) {
 	if !web.EqualText(web.HashText(browser), s.Browser) {
 		return nil, fmt.Errorf("launch: %w: another browser", concordat.ErrRefused)
@@ -88,7 +88,7 @@ func (d *Tool) message(ctx context.Context, p store.LTIPlatform, s launchState, 
 	return m, nil
 }
 
-// open signs a person in to the course of a message and redirects to its subject.
+// open signs a person in to the course of a message and redirects to the page that the message requests.
 func (d *Tool) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform, m *lti.Message) error {
 	s := &session{Platform: p.ID, Deployment: m.Deployment, Context: contextOf(m), Course: m.Context.Title, Subject: m.Subject,
 		Name: m.Name, Teacher: m.Teaches(), platform: p}
@@ -131,19 +131,19 @@ func (d *Tool) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform
 	return nil
 }
 
-// customProcessor is the parameter with which a platform names the choices of an activity.
+// customProcessor is the parameter with which a platform refers to the choices for an activity.
 const customProcessor = "concordat_processor"
 
 // choices are a teacher's settings for an activity.
 type choices struct {
-	Libraries []concordat.LibraryID `json:"libraries,omitempty"` // empty: all libraries
+	Libraries []concordat.LibraryID `json:"libraries,omitempty"` // empty for all libraries
 	Template  string                `json:"template,omitempty"`
 }
 
 // pendingChoice is a platform's request that waits for a teacher's choices.
 type pendingChoice struct {
 	Platform, Context, Processor string
-	Message                      *lti.Message // deep linking message; nil: existing choices are changed
+	Message                      *lti.Message // deep linking message; nil if existing choices are changed
 }
 
 func (d *Tool) beginConfigure(ctx context.Context, s *session, m *lti.Message) (string, error) {
@@ -167,7 +167,7 @@ func (d *Tool) beginConfigure(ctx context.Context, s *session, m *lti.Message) (
 	return key, d.put(ctx, flowLTIConfigure, key, one, sessionTime)
 }
 
-// subscribe asks the platform for notices of submissions, without which nothing would ever be checked.
+// subscribe asks the platform for notices of submissions, without which nothing would be checked.
 func (d *Tool) subscribe(ctx context.Context, s *session, m *lti.Message) error {
 	if m.Notices == nil || !slices.Contains(m.Notices.Types, lti.NoticeSubmission) {
 		return fmt.Errorf("configure: %w: the platform sends no %s", concordat.ErrInvalid, lti.NoticeSubmission)
@@ -185,7 +185,7 @@ type configurePage struct {
 	New       bool
 }
 
-// Chosen reports whether a library is among the choices.
+// Chosen reports whether a library is selected.
 func (p configurePage) Chosen(id concordat.LibraryID) bool {
 	return slices.Contains(p.Choices.Libraries, id)
 }
@@ -218,7 +218,7 @@ func (d *Tool) configurePage(rw http.ResponseWriter, r *http.Request, s *session
 	d.w.Show(rw, r, nil, http.StatusOK, "lti_configure", "title.lti.configure", p)
 }
 
-// choices returns the teacher's choices; having none is not an error.
+// choices returns the teacher's choices; it is not an error if there are none.
 func (d *Tool) choices(ctx context.Context, platform, processor, context string) (c choices, err error) {
 	if processor == "" {
 		return c, nil
@@ -261,7 +261,7 @@ func (d *Tool) configure(rw http.ResponseWriter, r *http.Request, s *session) {
 		d.w.Fail(rw, r, nil, err)
 		return
 	}
-	// This is the only form that leads to the platform.
+	// This is the only form that submits to the platform.
 	d.frame(rw, s.platform, strings.Replace(web.ContentPolicy, "form-action 'self'", "form-action "+to.Scheme+"://"+to.Host, 1))
 	d.w.Show(rw, r, nil, http.StatusOK, "lti_answer", "title.lti.configure", answerPage{to.String(), raw})
 }

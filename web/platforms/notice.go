@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// maxNotices bounds the notices of one call, each of at most lti.MaxMessage bytes.
+	// maxNotices bounds the notices in one call, each of at most lti.MaxMessage bytes.
 	maxNotices    = 100
 	maxNoticeBody = 4 << 20
-	// noticeTime is how long a notice is remembered, far longer than its signature is valid.
+	// noticeTime is how long a notice is remembered, much longer than the validity of its signature.
 	noticeTime = 30 * 24 * time.Hour
 )
 
-// contextOf names the course of a message, or a substitute if the platform does not name one.
+// contextOf returns the name of a message's course, or a substitute if the platform does not name one.
 func contextOf(m *lti.Message) string {
 	switch {
 	case m.Context.ID != "":
@@ -42,8 +42,8 @@ func contextOf(m *lti.Message) string {
 	return ""
 }
 
-// notice receives notices that a platform sends by itself (Platform Notification Service 1.0, section 4). It answers 200 when all notices
-// are on disk, 503 if the platform should send them again, and 400 if one of them is not a notice. Valid notices are stored in any case.
+// notice receives notices that a platform sends directly (Platform Notification Service 1.0, section 4). It answers 200 once all notices
+// are on disk, 503 if the platform should send them again, and 400 if one of them is not a notice. Valid notices are stored in all cases.
 func (d *Tool) notice(rw http.ResponseWriter, r *http.Request) {
 	b, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxNoticeBody))
 	var body struct {
@@ -77,12 +77,12 @@ func (d *Tool) notice(rw http.ResponseWriter, r *http.Request) {
 	}
 	select {
 	case d.wake <- struct{}{}:
-	default: // a check will happen soon anyway
+	default: // a wake-up is already pending
 	}
 	rw.WriteHeader(code)
 }
 
-// takeNotice checks one notice and stores its files as pending work.
+// takeNotice verifies one notice and stores its files as pending work.
 func (d *Tool) takeNotice(ctx context.Context, raw string) error {
 	p, err := d.sender(ctx, raw)
 	if err != nil {
@@ -110,7 +110,7 @@ func (d *Tool) takeNotice(ctx context.Context, raw string) error {
 			URL: a.URL, ReportURL: m.ReportURL, Title: cmp.Or(a.Title, a.Filename), Filename: a.Filename, Media: a.Media,
 			Digest: digestOf(a.Digest), Made: d.w.Options().Now()})
 	}
-	// The platform names the notice; without a name, its nonce is used.
+	// The platform's name for the notice identifies it; if there is none, its nonce does.
 	name := strings.Join([]string{p.ID, m.Deployment, cmp.Or(m.Notice.ID, m.Nonce)}, "\n")
 	return d.w.Options().Store.Atomic(ctx, func(tx *store.DB) error {
 		fresh, err := tx.LTI.TakeLTINotice(ctx, name, d.w.Options().Now().Add(noticeTime), assets)
@@ -140,7 +140,7 @@ func (d *Tool) sender(ctx context.Context, raw string) (store.LTIPlatform, error
 	return store.LTIPlatform{}, fmt.Errorf("notice: %w: of issuer %.200q for %.200q", concordat.ErrRefused, issuer, audience)
 }
 
-// digestOf converts a SHA-256 from base64 to hexadecimal; or returns "" if the text is not one.
+// digestOf converts a SHA-256 from base64 to hexadecimal, or returns "" if the text is not one.
 func digestOf(text string) string {
 	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
 		if b, err := e.DecodeString(text); err == nil && len(b) == 32 {

@@ -47,7 +47,7 @@ func (d *Tool) showChecks(rw http.ResponseWriter, r *http.Request, s *session, c
 		}
 		var t store.Task
 		if t, err = d.w.Options().Store.Checks.Task(r.Context(), k.Task); errors.Is(err, concordat.ErrNotFound) {
-			err = nil // deleted since
+			err = nil // deleted in the meantime
 			continue
 		}
 		p.Rows = append(p.Rows, checkRow{t, web.HasReport(t)})
@@ -59,7 +59,7 @@ func (d *Tool) showChecks(rw http.ResponseWriter, r *http.Request, s *session, c
 	d.w.Show(rw, r, nil, code, "lti_checks", "title.lti", p)
 }
 
-// submit takes files that a person submits within a course.
+// submit accepts files that a person submits within a course.
 func (d *Tool) submit(rw http.ResponseWriter, r *http.Request, s *session) {
 	u, err := d.w.Checks.Read(rw, r)
 	if err != nil {
@@ -96,11 +96,11 @@ func (d *Tool) submit(rw http.ResponseWriter, r *http.Request, s *session) {
 	http.Redirect(rw, r, "/lti/checks", http.StatusSeeOther)
 }
 
-// visible returns a check of the course if the visitor may see it; for other visitors it does not exist.
+// visible returns a check of the course if the visitor may see it; to other visitors it appears not to exist.
 func (d *Tool) visible(r *http.Request, s *session) (store.Task, error) {
 	id := concordat.TaskID(r.PathValue("id"))
 	k, err := d.w.Options().Store.LTI.LTICheck(r.Context(), id)
-	if errors.Is(err, concordat.ErrNotFound) { // a part of an archive belongs to the archive's owner
+	if errors.Is(err, concordat.ErrNotFound) { // the part of an archive belongs to the archive's owner
 		if whole, _, ok := cutLast(string(id), "-"); ok {
 			k, err = d.w.Options().Store.LTI.LTICheck(r.Context(), concordat.TaskID(whole))
 		}
@@ -124,8 +124,8 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 
 type checkView struct {
 	checkRow
-	Rep   *report.Report // nil: there is no report, or not yet
-	Parts []checkRow     // checks of the texts of an archive
+	Rep   *report.Report // nil if there is no report yet
+	Parts []checkRow     // checks of the texts in an archive
 	Open  bool           // it has not ended
 }
 

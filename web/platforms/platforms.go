@@ -18,22 +18,22 @@ import (
 	"concordat/web/pages"
 )
 
-// Options configures how learning platforms use the site. Keys are required.
+// Options configures how learning platforms use the site. Keys is required.
 type Options struct {
 	Keys *lti.Keys
-	// Private allows platforms at private addresses and by http.
+	// Private allows platforms at private addresses and over http.
 	Private bool
-	// Learners permits learners to open the reports of their own work and to submit files themselves.
+	// Learners allows learners to open the reports on their own work and to submit files themselves.
 	Learners bool
-	// Threshold is the share at which a result is urgent; 0: 0.3.
+	// Threshold is the share at which a result is urgent; the default is 0.3.
 	Threshold float64
-	// Retry is how long to wait before the first retry after a failure; each further wait is twice as long. 0: 10 s.
+	// Retry is the wait before the first retry after a failure; each further wait is twice as long. The default is 10 s.
 	Retry time.Duration
-	// Poll is how often the state of checks is read; 0: 2 s.
+	// Poll is the interval at which checks are polled; the default is 2 s.
 	Poll time.Duration
 }
 
-// foreign lists the pages to which platforms send people with forms of their own.
+// foreign lists the pages of this site to which forms on platforms submit.
 var foreign = []string{"POST /lti/login", "POST /lti/launch"}
 
 const (
@@ -44,12 +44,12 @@ const (
 
 	stateCookie   = "lti-state"
 	sessionCookie = "lti"
-	// sessionTime is how long a launch is valid.
+	// sessionTime is how long a launch remains valid.
 	sessionTime = 4 * time.Hour
 )
 
-// Tool makes the site a tool, as LTI calls it, of learning platforms: it receives their launches and notices, checks the files
-// that they name, and reports the results. It is safe for concurrent use.
+// Tool makes the site what LTI calls a tool: it receives launches and notices from learning platforms, checks the files in them, and
+// reports the results. It is safe for concurrent use.
 type Tool struct {
 	w      *web.Web
 	o      Options
@@ -101,7 +101,7 @@ func platformOf(p store.LTIPlatform) *lti.Platform {
 		Deployments: p.Deployments, Hosts: p.Hosts}
 }
 
-// enabled returns a platform that may use the site now.
+// enabled returns a platform that may currently use the site.
 func (d *Tool) enabled(ctx context.Context, id string) (store.LTIPlatform, error) {
 	p, err := d.w.Options().Store.LTI.LTIPlatform(ctx, id)
 	if err == nil && p.Disabled {
@@ -121,8 +121,7 @@ func (d *Tool) jwks(rw http.ResponseWriter, r *http.Request) {
 	_, _ = rw.Write(b) // an error means that the reader has disconnected
 }
 
-// cookie sets a cookie that also works within a frame of the platform, separate for each platform if the browser supports that
-// (CHIPS).
+// cookie sets a cookie that also works within a frame of the platform, separately for each platform if the browser supports that (CHIPS).
 func (d *Tool) cookie(rw http.ResponseWriter, name, value string, age time.Duration) {
 	c := &http.Cookie{Name: d.w.Accounts.HostCookie(name), Value: value, Path: "/", MaxAge: int(age.Seconds()), HttpOnly: true,
 		SameSite: http.SameSiteLaxMode}
@@ -132,7 +131,7 @@ func (d *Tool) cookie(rw http.ResponseWriter, name, value string, age time.Durat
 	http.SetCookie(rw, c)
 }
 
-// frame allows the platform's pages to show this answer in a frame and, if where is not empty, the answer's form to lead there.
+// frame allows the platform's pages to show this answer in a frame and, if where is not empty, the answer's form to submit there.
 func (d *Tool) frame(rw http.ResponseWriter, p store.LTIPlatform, base string) {
 	ancestors := "'none'"
 	if all := platformOf(p).Origins(); len(all) > 0 {
@@ -144,10 +143,10 @@ func (d *Tool) frame(rw http.ResponseWriter, p store.LTIPlatform, base string) {
 // launchState is the state of a pending launch.
 type launchState struct {
 	Platform, Nonce, Browser, Deployment string
-	Login, Hint                          string // parameters of the platform, to begin again
+	Login, Hint                          string // parameters from the platform, for starting again
 }
 
-// login begins a launch (1EdTech Security Framework 1.0, section 5.1.1.1).
+// login starts a launch (1EdTech Security Framework 1.0, section 5.1.1.1).
 func (d *Tool) login(rw http.ResponseWriter, r *http.Request) {
 	if err := pages.ParseForm(rw, r); err != nil {
 		d.w.Fail(rw, r, nil, err)
@@ -166,7 +165,7 @@ func (d *Tool) login(rw http.ResponseWriter, r *http.Request) {
 		Hint: f.Get("lti_message_hint")})
 }
 
-// issuer returns the only enabled platform of an issuer and client.
+// issuer returns the enabled platform with this issuer and client, if there is exactly one.
 func (d *Tool) issuer(ctx context.Context, issuer, client string) (store.LTIPlatform, error) {
 	all, err := d.w.Options().Store.LTI.LTIIssuer(ctx, issuer, client)
 	all = slices.DeleteFunc(all, func(p store.LTIPlatform) bool { return p.Disabled })
@@ -204,7 +203,7 @@ func (d *Tool) put(ctx context.Context, kind, secret string, v any, age time.Dur
 	return d.putIn(ctx, d.w.Options().Store, kind, secret, v, age)
 }
 
-// putIn stores a message in a transaction.
+// putIn stores the state of a flow in a transaction.
 func (d *Tool) putIn(ctx context.Context, db *store.DB, kind, secret string, v any, age time.Duration) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -221,7 +220,7 @@ func (d *Tool) take(ctx context.Context, kind, secret string, v any) error {
 	return json.Unmarshal([]byte(data), v)
 }
 
-// again repeats a launch in a window of its own, in which the browser stores cookies.
+// again repeats a launch in a separate window, where the browser stores cookies.
 func (d *Tool) again(rw http.ResponseWriter, r *http.Request) {
 	var s launchState
 	err := d.take(r.Context(), flowLTIAgain, r.URL.Query().Get("key"), &s)
@@ -236,7 +235,8 @@ func (d *Tool) again(rw http.ResponseWriter, r *http.Request) {
 	d.leave(rw, r, p, s)
 }
 
-// session is a person who came from a platform. They have no account at the site and see only what belongs to their course.
+// session is the session of a person who came from a platform. The person has no account at the site and sees only what belongs to their
+// course.
 type session struct {
 	Platform, Deployment, Context, Course string
 	Subject, Name                         string
@@ -245,7 +245,7 @@ type session struct {
 	platform store.LTIPlatform
 }
 
-// visitor returns the session as a visitor, under whose name actions are recorded.
+// visitor returns the session as a visitor, so that actions can be recorded under the person's name.
 func (s *session) visitor() *pages.Visitor {
 	role := store.RoleSubmitter
 	if s.Teacher {
@@ -254,10 +254,10 @@ func (s *session) visitor() *pages.Visitor {
 	return &pages.Visitor{Account: store.Account{Name: web.PlatformOwner + s.Platform + ":" + s.Subject, Title: s.Name, Role: role}}
 }
 
-// mayUse reports whether the visitor may see anything here.
+// mayUse reports whether the person may see anything here.
 func (d *Tool) mayUse(s *session) bool { return s.Teacher || d.o.Learners && s.Subject != "" }
 
-// as returns a handler of a page for people who came from a platform.
+// as returns a page handler for people who came from a platform.
 func (d *Tool) as(page func(http.ResponseWriter, *http.Request, *session)) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		s, err := d.session(r)
@@ -277,7 +277,7 @@ func (d *Tool) as(page func(http.ResponseWriter, *http.Request, *session)) http.
 	}
 }
 
-// session returns the person who came from a platform, or concordat.ErrNotFound.
+// session returns the session of the request, or concordat.ErrNotFound.
 func (d *Tool) session(r *http.Request) (*session, error) {
 	c, err := r.Cookie(d.w.Accounts.HostCookie(sessionCookie))
 	if err != nil {

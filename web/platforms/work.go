@@ -23,16 +23,16 @@ import (
 
 const (
 	workers = 3
-	// assetLease is how long one step with an asset may take. A step interrupted by a crash is repeated after that time.
+	// assetLease is the maximum duration of one step with an asset. A step interrupted by a crash is repeated afterwards.
 	assetLease = 6 * time.Minute
 	// fetchTime bounds the transfer of one file.
 	fetchTime = 5 * time.Minute
-	// maxTries is how often a step is tried, over about a day, before it is abandoned.
+	// maxTries is the maximum number of attempts at a step, spread over about a day.
 	maxTries = 30
 	maxWait  = time.Hour
 )
 
-// Run fetches the files that platforms want checked and reports the results, until ctx ends. The store records the progress.
+// Run fetches the files that platforms want checked and reports the results until ctx ends. The store records the progress.
 func (d *Tool) Run(ctx context.Context) error {
 	defer d.client.Close()
 	g, ctx := errgroup.WithContext(ctx)
@@ -45,7 +45,7 @@ func (d *Tool) Run(ctx context.Context) error {
 	return nil
 }
 
-// work handles one asset after the other.
+// work processes assets one after another.
 func (d *Tool) work(ctx context.Context) error {
 	poll := time.NewTicker(d.o.Poll)
 	defer poll.Stop()
@@ -57,7 +57,7 @@ func (d *Tool) work(ctx context.Context) error {
 		case err == nil:
 			err := compare.Guard(func() error { d.step(ctx, a); return nil })
 			if (compare.Panics{Logger: d.w.Options().Logger, Counted: d.w.Options().Panicked}).Note(err, "asset", a.ID) {
-				d.later(&a, err) // otherwise its lease would end and it would panic again, forever
+				d.later(&a, err) // otherwise its lease would expire and the panic would recur forever
 				d.keep(ctx, a)
 			}
 			continue
@@ -73,7 +73,7 @@ func (d *Tool) work(ctx context.Context) error {
 	}
 }
 
-// step takes the next step for an asset and stores its progress.
+// step performs the next step for an asset and stores its progress.
 func (d *Tool) step(ctx context.Context, a store.LTIAsset) {
 	before := a.State
 	p, err := d.enabled(ctx, a.Platform)
@@ -90,7 +90,7 @@ func (d *Tool) step(ctx context.Context, a store.LTIAsset) {
 		err = d.follow(ctx, p, &a)
 	}
 	switch {
-	case ctx.Err() != nil: // the process is ending, and the next process continues
+	case ctx.Err() != nil: // the process is ending; the next process continues
 		a.Due = d.w.Options().Now()
 	case err != nil:
 		d.later(&a, err)
@@ -100,7 +100,7 @@ func (d *Tool) step(ctx context.Context, a store.LTIAsset) {
 	d.keep(ctx, a)
 }
 
-// keep stores the progress of an asset, even when the process ends.
+// keep stores the progress of an asset, even while the process is ending.
 func (d *Tool) keep(ctx context.Context, a store.LTIAsset) {
 	if err := d.w.Options().Store.LTI.SetLTIAsset(context.WithoutCancel(ctx), a); err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		d.w.Options().Logger.Error("keep an asset", "asset", a.ID, "error", err)
@@ -118,16 +118,16 @@ func (d *Tool) later(a *store.LTIAsset, err error) {
 	switch {
 	case !lasting && a.Attempts < maxTries:
 	case a.State == store.LTIFetch && a.Code == "":
-		// The platform is told the reason, which has its own retries.
+		// Reporting the reason to the platform has its own retries.
 		a.Code, a.Attempts, a.Due = lti.CodeDownload, 0, d.w.Options().Now()
 	default:
 		a.State, a.Code = store.LTIFailed, cmp.Or(a.Code, lti.CodeFailed)
 	}
 }
 
-// fetch fetches a file and queues its check. The task is named before it exists, so that each happens only once.
+// fetch fetches a file and queues its check. The task ID is stored before the task exists, so that each step happens only once.
 func (d *Tool) fetch(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
-	if a.Told == "" { // this is only an acknowledgement, for which the result does not wait
+	if a.Told == "" { // only an acknowledgement, so the result does not wait for it
 		if err := d.tell(ctx, p, a, lti.Report{Progress: lti.Pending}); err != nil && !errors.Is(err, concordat.ErrUnavailable) {
 			return err
 		}
@@ -165,7 +165,7 @@ func (d *Tool) fetch(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset
 	return nil
 }
 
-// download stores the file. A permanent failure is not an error but sets a.Code.
+// download stores the file. A permanent failure is not returned as an error; it sets a.Code.
 func (d *Tool) download(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) (j site.Job, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
@@ -181,13 +181,13 @@ func (d *Tool) download(ctx context.Context, p store.LTIPlatform, a *store.LTIAs
 		return j, err
 	}
 	hash, size, err := d.w.Options().Files.Put(ctx, f, d.w.Options().MaxUpload)
-	_ = f.Close() // read to its end or abandoned
+	_ = f.Close() // read to the end or abandoned
 	switch {
 	case errors.Is(err, concordat.ErrInvalid):
 		return refuse(lti.CodeTooLarge, err.Error())
 	case errors.Is(err, concordat.ErrDiskFull):
 		return j, err
-	case err != nil: // the connection broke
+	case err != nil: // the connection was interrupted
 		return j, fmt.Errorf("%w: %w", concordat.ErrUnavailable, err)
 	case size == 0:
 		return refuse(lti.CodeTooSmall, "the file is empty")
@@ -201,13 +201,13 @@ func (d *Tool) download(ctx context.Context, p store.LTIPlatform, a *store.LTIAs
 	return site.Job{Name: name, File: hash, Title: a.Title}, nil
 }
 
-// endings are added to names without an extension, which platforms give for example to typed text.
+// endings are the extensions added to names without one, for example the names that platforms give to typed text.
 var endings = map[string]string{"text/html": ".html", "text/plain": ".txt", "application/pdf": ".pdf", "application/rtf": ".rtf",
 	"text/markdown": ".md",
 	"application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx", "application/vnd.oasis.opendocument.text": ".odt",
 	"application/zip": ".zip"}
 
-// follow reports to the platform that the check continues, or its result.
+// follow reports to the platform that the check is in progress, or its result.
 func (d *Tool) follow(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
 	r, over, err := d.outcome(ctx, a)
 	switch {
@@ -224,7 +224,7 @@ func (d *Tool) follow(ctx context.Context, p store.LTIPlatform, a *store.LTIAsse
 	}
 	a.Due, a.Cause = d.w.Options().Now(), ""
 	switch {
-	case over && r.Progress == lti.Failed: // a teacher may request it again, and then it is fetched again
+	case over && r.Progress == lti.Failed: // a teacher can request it again, and then it is fetched again
 		a.State, a.Code = store.LTIFailed, r.Code
 	case over:
 		a.State = store.LTIDone
@@ -232,7 +232,7 @@ func (d *Tool) follow(ctx context.Context, p store.LTIPlatform, a *store.LTIAsse
 	return nil
 }
 
-// tellFailure tells the platform why there is no result.
+// tellFailure reports to the platform why there is no result.
 func (d *Tool) tellFailure(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
 	if err := d.tell(ctx, p, a, lti.Report{Progress: lti.Failed, Code: a.Code, Comment: failureWords[a.Code]}); err != nil {
 		return err
@@ -241,7 +241,7 @@ func (d *Tool) tellFailure(ctx context.Context, p store.LTIPlatform, a *store.LT
 	return nil
 }
 
-// failureWords are the messages that people at the platform see. Only the administrator of the site sees the cause.
+// failureWords are the messages shown to people at the platform. Only the administrator of the site sees the cause.
 var failureWords = map[string]string{
 	lti.CodeDownload:    "The file could not be fetched.",
 	lti.CodeTooLarge:    "The file is larger than is accepted.",
@@ -297,7 +297,7 @@ func (d *Tool) outcome(ctx context.Context, a *store.LTIAsset) (r lti.Report, ov
 		return failed, true, nil
 	}
 	r.Progress = lti.Processed
-	if !measured { // a blank means not measured, never that nothing was found
+	if !measured { // a blank means that nothing was measured, not that nothing was found
 		r.Result, r.Comment = "–", "Nothing in this file could be compared."
 		return r, true, nil
 	}
@@ -309,7 +309,7 @@ func (d *Tool) outcome(ctx context.Context, a *store.LTIAsset) (r lti.Report, ov
 	return r, true, nil
 }
 
-// urgency returns a priority from 0 to 5 and a colour: one step for each third of the threshold, with 3 at the threshold.
+// urgency returns a priority from 0 to 5 and a colour. Each third of the threshold adds one step, so the threshold itself has priority 3.
 func urgency(share, threshold float64) (int, string) {
 	n := min(int(3*share/threshold+1e-9), 5)
 	switch {
@@ -321,10 +321,10 @@ func urgency(share, threshold float64) (int, string) {
 	return n, "#2E6B34"
 }
 
-// maxParts bounds how many texts of an archive are examined.
+// maxParts bounds the number of texts examined in an archive.
 const maxParts = 10_000
 
-// parts returns a check, or those into which it was split; over is false while one is running.
+// parts returns a check, or the checks into which it was split; over is false while one is running.
 func (d *Tool) parts(ctx context.Context, id concordat.TaskID) (out []store.Task, over bool, err error) {
 	t, err := d.w.Options().Store.Checks.Task(ctx, id)
 	if err != nil || !web.Ended(t.State) {

@@ -1,5 +1,5 @@
-// Package static serves the files that pages load (styles, scripts and icons), and compresses answers. It does not depend on the pages.
-// Start from New.
+// Package static serves the files that pages load (styles, scripts and icons) and compresses answers. It does not depend on the pages.
+// Start with New.
 package static
 
 import (
@@ -23,12 +23,12 @@ import (
 //go:embed *.css *.js *.svg
 var embedded embed.FS
 
-// icons are the icons of Lucide 1.62.0, under the ISC licence in their folder. Each file has the content of the svg element.
+// icons are Lucide 1.62.0 icons, under the ISC licence in their folder. Each file contains the content of the svg element.
 //
 //go:embed icons
 var icons embed.FS
 
-// Icon returns an icon of the folder icons as an element of a page, in the colour of the adjacent text. Screen readers skip it, since there
+// Icon returns an icon from the folder icons as a page element, in the colour of the adjacent text. Screen readers skip it because there
 // are words next to it. An unknown name yields nothing; a test finds pages with unknown names.
 func Icon(name string) template.HTML {
 	b, err := icons.ReadFile("icons/" + name + ".svg")
@@ -41,15 +41,15 @@ func Icon(name string) template.HTML {
 
 // asset is a file that pages load.
 type asset struct {
-	content, zipped []byte // zipped is compressed by gzip, nil if that is not smaller
+	content, zipped []byte // zipped is compressed with gzip; it is nil if that is not smaller
 	kind            string // media type
 	digest          string // first 16 digits of its SHA-256
 }
 
-// Files are the files that pages load, by name. They are safe for concurrent use.
+// Files contains the files that pages load, by name. It is safe for concurrent use.
 type Files map[string]*asset
 
-// New returns the files of this folder and further ones, by name.
+// New returns the files of this folder and the further files, by name.
 func New(further map[string][]byte) (Files, error) {
 	f := Files{}
 	for name, b := range further {
@@ -66,7 +66,7 @@ func New(further map[string][]byte) (Files, error) {
 		}
 		f[e.Name()] = newAsset(e.Name(), b)
 	}
-	// Every page waits for its styles, so the tokens are sent at the beginning of style.css, in the same file, to save a round trip.
+	// Every page waits for its styles, so the tokens are put at the beginning of style.css to save a round trip.
 	f["style.css"] = newAsset("style.css", slices.Concat(f["tokens.css"].content, f["style.css"].content))
 	delete(f, "tokens.css")
 	return f, nil
@@ -89,10 +89,10 @@ func newZipper(level int) *gzip.Writer {
 	return z
 }
 
-// pageZippers compress pages. Their tables of some 100 KiB are reused, because making them costs more than compressing most pages.
+// pageZippers compress pages. Their tables of about 100 KiB are reused because allocating them costs more than compressing most pages.
 var pageZippers = sync.Pool{New: func() any { return newZipper(gzip.BestSpeed) }}
 
-// zipped returns b compressed by gzip (RFC 1952).
+// zipped returns b compressed with gzip (RFC 1952).
 func zipped(b []byte, by *gzip.Writer) []byte {
 	var out bytes.Buffer
 	by.Reset(&out)
@@ -101,8 +101,8 @@ func zipped(b []byte, by *gzip.Writer) []byte {
 	return out.Bytes()
 }
 
-// Path returns the address of a file that pages load. It contains the content's digest, so a browser caches it permanently and,
-// after an update of the program, never shows a new page with an old style.
+// Path returns the address of a file that pages load. It contains the content's digest, so a browser can cache the file permanently and,
+// after a program update, never shows a new page with an old style.
 func (f Files) Path(name string) string {
 	a := f[name]
 	if a == nil {
@@ -113,8 +113,8 @@ func (f Files) Path(name string) string {
 }
 
 // ServeHTTP serves the files that pages load. Under a name with its digest, a file is cached permanently; under the bare name, it is
-// revalidated each time. For a name with the digest of another version, this version's file is sent, uncached, since in a cluster a page of
-// one version may ask a node of the next.
+// revalidated each time. For a name with another version's digest, it sends this version's file without caching, since in a cluster a
+// page of one version may request a file from a node of the next.
 func (f Files) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/static/")
 	a, kept := f[name], false
@@ -158,11 +158,11 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// leastZipped is the minimum size of a page that is worth compressing: smaller pages fit into one packet.
+// leastZipped is the minimum size of a page worth compressing; smaller pages fit into one packet.
 const leastZipped = 1400
 
-// Send writes a page or a piece of one, compressed if the browser accepts that. Answers to methods other than GET are not compressed,
-// because they may contain secrets that are shown once, for example a token.
+// Send writes a page or a fragment of one, compressed if the browser accepts that. It does not compress answers to methods other than
+// GET, because they may contain secrets that are shown only once, for example a token.
 func Send(rw http.ResponseWriter, r *http.Request, code int, body []byte) {
 	h := rw.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")

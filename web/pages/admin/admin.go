@@ -1,5 +1,5 @@
-// Package admin has the pages about the state of a site, for administrators and auditors: its health, keys, storage, schemes, machines and
-// audit. Open admin.go first. Package web/pages/settings has the settings.
+// Package admin serves the pages about the state of a site to administrators and auditors: health, keys, storage, schemes, machines and
+// audit. Start with admin.go. Package web/pages/settings serves the settings.
 package admin
 
 import (
@@ -20,20 +20,20 @@ import (
 	"concordat/web/pages"
 )
 
-// Machine is the process and its folder. It is safe for concurrent use.
+// Machine is the server process and its data folder. It is safe for concurrent use.
 type Machine interface {
 	Storage(ctx context.Context) (Storage, error)
 	Schemes(ctx context.Context) (Schemes, error)
 	Health(ctx context.Context) []HealthPart
 }
 
-// Options configure the pages. If Machine, Keystore or Nodes is nil, what needs it is left out.
+// Options configures the pages. If Machine, Keystore or Nodes is nil, the pages omit what depends on it.
 type Options struct {
 	Store    *store.DB
 	Queue    *site.Queue
 	Machine  Machine
 	Keystore Keystore
-	Nodes    Nodes // nil: the site has one machine
+	Nodes    Nodes // nil on a site of one machine
 	Logger   *slog.Logger
 	Now      func() time.Time
 }
@@ -61,18 +61,18 @@ func New(frame pages.Frame, o Options) Admin {
 	return w
 }
 
-// Storage describes the disk and the index of a site.
+// Storage describes the use of the disk and the index.
 type Storage struct {
 	Folder     string        `json:"folder"`
 	Free       int64         `json:"free_bytes"`
 	All        int64         `json:"all_bytes"`
-	LowWater   int64         `json:"low_water_bytes"` // space to be kept free
+	LowWater   int64         `json:"low_water_bytes"` // space to keep free
 	Parts      []StoragePart `json:"parts"`
 	Documents  int           `json:"documents"`
 	Sentences  int           `json:"sentences"` // number of sentences, including repeated ones
 	Distinct   int           `json:"distinct_entries"`
 	Segments   int           `json:"segments"`
-	Fresh      int           `json:"fresh_sentences"` // sentences that are not merged yet
+	Fresh      int           `json:"fresh_sentences"` // sentences not yet merged
 	TableBytes int64         `json:"table_bytes"`     // memory for the table
 }
 
@@ -82,27 +82,28 @@ type StoragePart struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// Schemes are the fingerprint schemes of a site.
+// Schemes describes the fingerprint schemes of a site.
 type Schemes struct {
 	Recipe string                  `json:"recipe"`
 	Scheme concordat.Scheme        `json:"scheme"` // scheme with its digest
-	Keyed  bool                    `json:"keyed"`  // fingerprints have a key of the site's own
+	Keyed  bool                    `json:"keyed"`  // fingerprints depend on a key of the site
 	Epochs []siteanswer.EpochState `json:"epochs"`
 }
 
-// HealthPart is one thing that was examined.
+// HealthPart is the result of examining one part of the site.
 type HealthPart struct {
-	Code   string `json:"code"` // store, index, disk, queue, partners, keys, ...; the language tables have words for it
+	Code   string `json:"code"` // store, index, disk, queue, partners, keys, ...; the language tables contain its name
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitempty"`
-	// Failed is set for the part about failed checks: how many failed because of a fault of the site, and how many because of their input.
+	// Failed is set for the part on failed checks: the number that failed because of a fault of the site, and the number that failed
+	// because of their input.
 	Failed []int `json:"-"`
 
-	key  string // of Detail in the language tables; empty: it has no words of its own
+	key  string // of Detail in the language tables; empty if Detail is not translated
 	args []any
 }
 
-// Told returns a part whose detail is a message of the language tables, with its arguments.
+// Told returns a part whose detail is a message of the language tables with the given arguments.
 func Told(code string, ok bool, key string, args ...any) HealthPart {
 	return HealthPart{Code: code, OK: ok, Detail: message.English.Say(key, args...), key: key, args: args}
 }
@@ -115,7 +116,7 @@ func (p HealthPart) inLanguage(l message.Language) HealthPart {
 	return p
 }
 
-// Health examines all parts. The parts that the pages themselves examine come last.
+// Health examines all parts. The parts examined by the pages themselves come last.
 func (w Admin) Health(ctx context.Context) []HealthPart {
 	var out []HealthPart
 	if w.o.Machine != nil {
@@ -131,11 +132,11 @@ func (w Admin) Health(ctx context.Context) []HealthPart {
 	return append(out, part, w.lately(ctx))
 }
 
-// maxFailed bounds how many failed tasks are examined.
+// maxFailed bounds the number of failed tasks examined.
 const maxFailed = 500
 
-// lately counts the checks of the last day that failed because of a fault of the site and, after a plus sign, those that failed because of
-// their input or were cancelled.
+// lately counts the checks of the last day that failed because of a fault of the site, and those that failed because of their input or
+// were cancelled.
 func (w Admin) lately(ctx context.Context) HealthPart {
 	p := HealthPart{Code: "failed"}
 	tasks, err := w.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, maxFailed)
@@ -167,7 +168,7 @@ func (w Admin) healthPage(rw http.ResponseWriter, r *http.Request, v *pages.Visi
 	w.showHealth(rw, r, v, http.StatusOK, "")
 }
 
-// showHealth shows the page. The message key says what is wrong with the given passphrase, and is empty if nothing is.
+// showHealth shows the page. The message key states what is wrong with the given passphrase, and is empty if nothing is.
 func (w Admin) showHealth(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, status int, wrong string) {
 	counts, err := w.o.Store.Checks.TaskCounts(r.Context())
 	var keys *Keys
@@ -193,11 +194,11 @@ func (w Admin) showHealth(rw http.ResponseWriter, r *http.Request, v *pages.Visi
 	w.frame.Show(rw, r, v, status, "admin_health", "title.admin", p)
 }
 
-// TaskStates are the states of checks, in the order in which they are listed.
+// TaskStates are the states of checks in display order.
 var TaskStates = []concordat.State{concordat.TaskRunning, concordat.TaskQueued, concordat.TaskFailed, concordat.TaskPartial,
 	concordat.TaskDone}
 
-// Storage returns the use of the disk and the index. It fails with pages.ErrNoProcess if this process cannot tell.
+// Storage returns the use of the disk and the index. It fails with pages.ErrNoProcess if this process has no access to them.
 func (w Admin) Storage(ctx context.Context) (Storage, error) {
 	if w.o.Machine == nil {
 		return Storage{}, pages.ErrNoProcess
@@ -218,7 +219,7 @@ func (w Admin) storagePage(rw http.ResponseWriter, r *http.Request, v *pages.Vis
 	w.frame.Show(rw, r, v, http.StatusOK, "admin_storage", "title.admin", p)
 }
 
-// Schemes returns the recipes of the fingerprints. It fails like Storage.
+// Schemes returns the fingerprint schemes. It fails under the same condition as Storage.
 func (w Admin) Schemes(ctx context.Context) (Schemes, error) {
 	if w.o.Machine == nil {
 		return Schemes{}, pages.ErrNoProcess
@@ -239,7 +240,7 @@ func (w Admin) schemesPage(rw http.ResponseWriter, r *http.Request, v *pages.Vis
 	w.frame.Show(rw, r, v, http.StatusOK, "admin_schemes", "title.admin", p)
 }
 
-// BytesWords formats a number of bytes for readers of a language.
+// BytesWords formats a number of bytes in a language.
 func BytesWords(l message.Language, n int64) string {
 	for _, u := range []struct {
 		name string

@@ -17,7 +17,7 @@ import (
 	"concordat/web/pages"
 )
 
-// auditShown is how many audit entries a page shows.
+// auditShown is the number of audit entries on a page.
 const auditShown = 100
 
 type auditPage struct {
@@ -26,20 +26,20 @@ type auditPage struct {
 	Actor, Action, From, To string
 	Actions                 []string
 	Entries                 []store.AuditEntry
-	Older                   string // address of the next page; empty: this is the last one
+	Older                   string // address of the next page; empty on the last page
 	Head                    store.AuditHead
 	Verified                *store.AuditHead // last entry up to which the chain was verified
 	Broken                  string           // where the chain is broken, if it is
 }
 
-// auditFact is one fact that an audit entry states.
+// auditFact is a field of an audit entry.
 type auditFact struct {
 	Key, Value string
-	Link       string // link to the page of the thing that Value names; empty: none
-	Whole      string // Value before it was shortened; empty: it was not
+	Link       string // link to the page of the object that Value identifies; empty for none
+	Whole      string // the unshortened value; empty if Value was not shortened
 }
 
-// AuditFacts splits the detail of an entry, a JSON object, into facts in the order of its keys. Only the beginning of a digest is shown.
+// AuditFacts splits the detail of an entry, a JSON object, into facts sorted by key. It shortens digests to their beginning.
 func AuditFacts(detail json.RawMessage) []auditFact {
 	var fields map[string]json.RawMessage
 	if len(detail) == 0 {
@@ -72,7 +72,7 @@ func AuditFacts(detail json.RawMessage) []auditFact {
 	return out
 }
 
-// auditFilter reads the filter of the audit page from a query; a day includes its last second.
+// auditFilter parses the filter of the audit page from a query; days are inclusive.
 func auditFilter(q url.Values) (store.AuditFilter, error) {
 	f := store.AuditFilter{Actor: strings.TrimSpace(q.Get("actor")), Action: q.Get("action")}
 	var err, err2 error
@@ -99,7 +99,7 @@ func (w Admin) showAudit(rw http.ResponseWriter, r *http.Request, v *pages.Visit
 	p.Administration = pages.AdministrationFor(v)
 	p.Actor, p.Action, p.From, p.To = q.Get("actor"), q.Get("action"), q.Get("from"), q.Get("to")
 	f, err := auditFilter(q)
-	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // an invalid value starts at the newest
+	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // an invalid value starts at the newest entry
 	if err == nil {
 		p.Entries, err = w.o.Store.Audit.SearchAudit(r.Context(), f, before, auditShown)
 	}
@@ -151,7 +151,7 @@ func (w Admin) exportAudit(rw http.ResponseWriter, r *http.Request, v *pages.Vis
 				err = e.Encode(entries[i])
 			}
 		}
-		if err != nil { // a reader can see that the file was truncated, since it ends before the head
+		if err != nil { // the truncation is visible, since the file does not end with the head
 			w.o.Logger.Error("export of the audit", "error", err)
 			panic(http.ErrAbortHandler)
 		}

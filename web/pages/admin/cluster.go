@@ -43,8 +43,8 @@ type ClusterNode struct {
 // ShardHealth is the state of a shard.
 type ShardHealth string
 
-// A shard is healthy if every copy is in sync. It has fewer copies if a copy is not in sync or its node is away, and no master if no node
-// accepts changes.
+// A shard is healthy if every copy is in sync. It has fewer copies if a copy is out of sync or its node is absent, and no master if no
+// node accepts changes.
 const (
 	ShardHealthy  ShardHealth = "healthy"
 	ShardFewer    ShardHealth = "fewer copies"
@@ -64,13 +64,13 @@ type ClusterShard struct {
 	Leaving  []string          `json:"leaving,omitempty" doc:"Nodes whose copies are removed once the others are in sync"`
 }
 
-// ClusterVersion is the newest version of a document that nodes share.
+// ClusterVersion is the current version of a document shared by the nodes.
 type ClusterVersion struct {
 	Version int64     `json:"version"`
 	Set     time.Time `json:"set"`
 }
 
-// versions returns the program versions that the live nodes run.
+// versions returns the program versions of the live nodes.
 func (c Cluster) versions() []string {
 	var all []string
 	for _, x := range c.Nodes {
@@ -93,7 +93,7 @@ func (c Cluster) Moves() int {
 	return n
 }
 
-// unhealthy counts the shards in this state.
+// unhealthy counts the shards in state s.
 func (c Cluster) unhealthy(s ShardHealth) int {
 	n := 0
 	for _, x := range c.Shards {
@@ -104,10 +104,10 @@ func (c Cluster) unhealthy(s ShardHealth) int {
 	return n
 }
 
-// Names joins names for the page.
+// Names joins names for display.
 func (ClusterShard) Names(names []string, between string) string { return strings.Join(names, between) }
 
-// Join joins names for the page.
+// Join joins names for display.
 func (Cluster) Join(names []string, between string) string { return strings.Join(names, between) }
 
 // Key returns the message key of the state.
@@ -131,7 +131,7 @@ func (w Admin) clusterPage(rw http.ResponseWriter, r *http.Request, v *pages.Vis
 		pages.Administration
 		Cluster
 		NoMaster, Fewer int
-		Mixed           []string // program versions, if there are several
+		Mixed           []string // program versions, if they differ
 	}{pages.AdministrationFor(v), c, c.unhealthy(ShardNoMaster), c.unhealthy(ShardFewer), nil}
 	if vs := c.versions(); len(vs) > 1 {
 		p.Mixed = vs

@@ -11,28 +11,28 @@ import (
 	"concordat/web/pages"
 )
 
-// Keys describes the keys with which the site signs what it publishes.
+// Keys describes the keys with which the site signs its publications.
 type Keys struct {
 	Made        bool      // the site has keys
 	Identity    string    // identity under which other sites know this one
-	Exported    time.Time // when the root key was written elsewhere; zero: never
-	WantsExport bool      // people are asked to export the root key
+	Exported    time.Time // when the root key was exported; zero if never
+	WantsExport bool      // people are reminded to export the root key
 }
 
-// Keystore holds the site's signing keys. It is safe for concurrent use.
+// Keystore contains the site's signing keys. It is safe for concurrent use.
 type Keystore interface {
 	Keys(ctx context.Context) (Keys, error)
-	// LockedRoot returns the root key encrypted with a passphrase; the keystore keeps it.
+	// LockedRoot returns the root key, encrypted with a passphrase; the keystore keeps its own copy.
 	LockedRoot(ctx context.Context, passphrase []byte, notes ...store.AuditNote) ([]byte, error)
-	// PutOffRoot records that no one is to be asked about the root key again.
+	// PutOffRoot records that no one should be reminded of the root key again.
 	PutOffRoot(ctx context.Context, notes ...store.AuditNote) error
 }
 
 // leastRootPassphrase is the minimum length of a passphrase for the root key, in characters. The file is kept for years, and anyone who
-// finds it can try passphrases for as long.
+// finds it has as long to guess the passphrase.
 const leastRootPassphrase = 12
 
-// keysFor returns the site's keys for a visitor who may export them; or nil if nothing is shown.
+// keysFor returns the site's keys for a visitor who may export them, or nil if nothing is shown.
 func (w Admin) keysFor(ctx context.Context) (*Keys, error) {
 	if w.o.Keystore == nil {
 		return nil, nil
@@ -67,7 +67,7 @@ func (w Admin) exportRoot(rw http.ResponseWriter, r *http.Request, v *pages.Visi
 	_, _ = rw.Write(b) // a disconnected visitor can repeat the request
 }
 
-// putOffRoot records that the root key is not exported now.
+// putOffRoot records that the root key was not exported.
 func (w Admin) putOffRoot(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	err := pages.ErrNoProcess
 	if w.o.Keystore != nil {

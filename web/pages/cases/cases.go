@@ -1,4 +1,4 @@
-// Package cases has the pages of the cases that this site shares with partners, and what the API offers of them. Start from New.
+// Package cases serves the pages and API operations for cases that this site shares with partners. Start with New.
 package cases
 
 import (
@@ -17,14 +17,14 @@ import (
 	"concordat/web/pages"
 )
 
-// Options configure the pages.
+// Options configures the pages.
 type Options struct {
 	Site  *site.Site
 	Store *store.DB
 	Terms retain.CaseTerms // how long after decisions documents are deleted
 }
 
-// Cases shows the cases that this site shares with partners, and records what people decide about them.
+// Cases shows the cases shared with partners and records people's decisions about them.
 type Cases struct {
 	frame pages.Frame
 	o     Options
@@ -39,10 +39,10 @@ func New(frame pages.Frame, o Options) Cases {
 	return c
 }
 
-// casesOnPage is how many cases a page lists.
+// casesOnPage is the number of cases on a page.
 const casesOnPage = 100
 
-// List returns cases before a number, latest first, and the number before which to continue.
+// List returns up to limit cases with numbers below before, latest first, and the value of before for the next page.
 func (c Cases) List(ctx context.Context, open bool, before int64, limit int) (out []view.Case, next int64, err error) {
 	all, err := c.o.Store.Cases.List(ctx, open, before, limit)
 	if err != nil {
@@ -110,7 +110,7 @@ type listPage struct {
 }
 
 func (c Cases) page(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
-	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an unparsable value starts at the latest
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an unparsable value starts at the latest case
 	p := listPage{Open: r.URL.Query().Get("all") == ""}
 	var err error
 	if p.Cases, p.Next, err = c.List(r.Context(), p.Open, max(before, 0), casesOnPage); err != nil {

@@ -1,4 +1,4 @@
-// Package harvests has the pages of the sources from which documents are harvested, and what the API offers of them. Start from New.
+// Package harvests serves the pages and API operations for harvesting sources. Start with New.
 package harvests
 
 import (
@@ -20,14 +20,14 @@ import (
 	"concordat/web/pages"
 )
 
-// Options configure the pages.
+// Options configures the pages.
 type Options struct {
 	Store *store.DB
-	Fetch *fetch.Client    // reads sources; nil: no sources can be added here
-	Now   func() time.Time // nil: time.Now
+	Fetch *fetch.Client    // reads sources; nil if no sources can be added here
+	Now   func() time.Time // the default is time.Now
 }
 
-// Harvests shows and changes the sources from which documents are harvested.
+// Harvests shows and changes the harvesting sources.
 type Harvests struct {
 	frame pages.Frame
 	o     Options
@@ -50,7 +50,7 @@ func New(frame pages.Frame, o Options) Harvests {
 // errNoHarvest is returned on a site that does not harvest.
 var errNoHarvest = fmt.Errorf("this site does not harvest: %w", concordat.ErrRefused)
 
-// All returns the sources in order of name.
+// All returns the sources sorted by name.
 func (h Harvests) All(ctx context.Context) ([]view.Harvest, error) {
 	all, err := h.o.Store.Harvest.Sources(ctx)
 	out := make([]view.Harvest, 0, len(all))
@@ -74,7 +74,7 @@ func (h Harvests) One(ctx context.Context, id string) (view.Harvest, error) {
 	return view.OfHarvest(s, counts), err
 }
 
-// Records returns the records of a source after the one with the given name. If state is empty, it returns records in all states.
+// Records returns the records of a source that follow the named one. An empty state selects records in all states.
 func (h Harvests) Records(ctx context.Context, id string, state store.HarvestRecordState, after string, limit int) ([]view.HarvestRecord,
 	error) {
 	if _, err := h.o.Store.Harvest.Source(ctx, id); err != nil {
@@ -115,7 +115,7 @@ func (h Harvests) Add(ctx context.Context, v *pages.Visitor, spec harvest.Spec) 
 	return h.One(ctx, s.ID)
 }
 
-// Run reads a source now. If whole is set, it reads everything that the source lists.
+// Run starts reading a source. If whole is set, it reads everything that the source lists.
 func (h Harvests) Run(ctx context.Context, v *pages.Visitor, id string, whole bool) error {
 	ask := ""
 	if whole {
@@ -126,7 +126,7 @@ func (h Harvests) Run(ctx context.Context, v *pages.Visitor, id string, whole bo
 	})
 }
 
-// Remove forgets a source. Its documents stay.
+// Remove removes a source. Its documents are kept.
 func (h Harvests) Remove(ctx context.Context, v *pages.Visitor, id string) error {
 	return pages.Change(ctx, h.o.Store, v.Name, "harvest_source_removed", map[string]any{"source": id}, func(tx *store.DB) error {
 		return tx.Harvest.RemoveSource(ctx, id)
@@ -140,7 +140,7 @@ type listPage struct {
 	MayChange bool
 	Problem   string
 	Asked     url.Values
-	Busy      bool // some source is being read
+	Busy      bool // a source is being read
 }
 
 // Field returns the value of a field of the form.

@@ -1,4 +1,4 @@
-// Package hooks has the pages of webhooks, and what the API offers of them. Start from New.
+// Package hooks serves the pages and API operations for webhooks. Start with New.
 package hooks
 
 import (
@@ -18,10 +18,10 @@ import (
 	"concordat/webhook"
 )
 
-// formerSecretTime is how long a replaced secret still signs.
+// formerSecretTime is how long a replaced secret still signs deliveries.
 const formerSecretTime = 24 * time.Hour
 
-// Options configure the pages.
+// Options configures the pages.
 type Options struct {
 	Store    *store.DB
 	Networks []netip.Prefix // private networks that webhooks may reach
@@ -43,7 +43,7 @@ func New(frame pages.Frame, o Options) Hooks {
 	return w
 }
 
-// One returns a webhook if the visitor may see it: the visitor's own, or any for an administrator.
+// One returns a webhook if the visitor may see it: administrators may see all webhooks, and others only their own.
 func (w Hooks) One(ctx context.Context, v *pages.Visitor, id string) (store.Hook, error) {
 	h, err := w.o.Store.Webhooks.Hook(ctx, store.HookID(id))
 	if err == nil && h.Account != v.Name && v.Role != store.RoleAdministrator {
@@ -82,7 +82,7 @@ func (w Hooks) Update(ctx context.Context, v *pages.Visitor, h store.Hook) error
 	return pages.Change(ctx, w.o.Store, v.Name, "webhook_changed", detail, func(tx *store.DB) error { return tx.Webhooks.UpdateHook(ctx, h) })
 }
 
-// Rotate gives a webhook a new secret; the old one also signs for formerSecretTime.
+// Rotate replaces the secret of a webhook; the old secret also signs for formerSecretTime.
 func (w Hooks) Rotate(ctx context.Context, v *pages.Visitor, id store.HookID) (store.Hook, error) {
 	var h store.Hook
 	err := pages.Change(ctx, w.o.Store, v.Name, "webhook_rotated", map[string]any{"webhook": id}, func(tx *store.DB) (err error) {
@@ -98,7 +98,7 @@ func (w Hooks) Delete(ctx context.Context, v *pages.Visitor, id store.HookID) er
 		func(tx *store.DB) error { return tx.Webhooks.DeleteHook(ctx, id) })
 }
 
-// Replay sends deliveries again and returns how many.
+// Replay resends deliveries and returns their number.
 func (w Hooks) Replay(ctx context.Context, v *pages.Visitor, id store.HookID, r store.Replay) (int64, error) {
 	var n int64
 	detail := map[string]any{"webhook": id}
@@ -158,7 +158,7 @@ func (w Hooks) add(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	w.show(rw, r, v, h, webhook.SecretText(h.Secrets[0]), 0)
 }
 
-// deliveriesPage is how many deliveries a page shows.
+// deliveriesPage is the number of deliveries on a page.
 const deliveriesPage = 50
 
 type hookPage struct {
@@ -166,14 +166,14 @@ type hookPage struct {
 	All        []store.EventKind
 	Secret     string // shown once
 	Deliveries []store.Delivery
-	Older      int64 // Seq from which to continue; 0: these are the last
-	Dead       bool  // at least one of them is dead
-	// Delivery is the delivery with the attempts that are shown; nil: none.
+	Older      int64 // Seq from which the next page continues; 0 on the last page
+	Dead       bool  // at least one delivery is dead
+	// Delivery is the delivery whose attempts are shown; it is nil for none.
 	Delivery *store.Delivery
 	Attempts []store.Attempt
 }
 
-// Wants reports whether the webhook receives events of a kind.
+// Wants reports whether the webhook subscribes to events of a kind.
 func (p hookPage) Wants(k store.EventKind) bool { return slices.Contains(p.Kinds, k) }
 
 func (w Hooks) onePage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
@@ -182,7 +182,7 @@ func (w Hooks) onePage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor
 		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an unparsable value starts at the newest
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an unparsable value starts at the newest delivery
 	w.show(rw, r, v, h, "", before)
 }
 

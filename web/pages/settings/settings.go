@@ -1,5 +1,5 @@
-// Package settings has the page of the settings that an administrator changes while a site runs, among them how rewritten text is found.
-// Start from New.
+// Package settings serves the page of settings that an administrator can change while a site runs, including how rewritten text is found.
+// Start with New.
 package settings
 
 import (
@@ -26,10 +26,10 @@ type Control interface {
 	Set(ctx context.Context, values []Setting, notes ...store.AuditNote) error
 }
 
-// Options configure the pages.
+// Options configures the pages.
 type Options struct {
-	Control Control        // nil: there are no settings
-	Meaning MeaningControl // nil: how rewritten text is found is changed by commands
+	Control Control        // nil if there are no settings
+	Meaning MeaningControl // nil if commands change how rewritten text is found
 	Logger  *slog.Logger
 }
 
@@ -48,7 +48,7 @@ func New(frame pages.Frame, o Options) Settings {
 	return w
 }
 
-// All returns the settings of the process, always without secrets.
+// All returns the settings of the process without secret values.
 func (w Settings) All() []Setting {
 	if w.o.Control == nil {
 		return nil
@@ -68,17 +68,17 @@ type Setting struct {
 	Value  string `json:"value"`
 	Origin string `json:"origin"` // default, FILE:LINE, $VARIABLE or --FLAG
 	Live   bool   `json:"live"`   // a change takes effect without a restart
-	Hidden bool   `json:"hidden"` // a secret: Value is empty
-	// The other fields are for a page that changes the setting.
+	Hidden bool   `json:"hidden"` // Value is empty because it is secret
+	// The other fields are for the page that changes settings.
 	Changeable bool     `json:"-"` // this page can change it: it is Live, and no variable or flag overrides it
-	Words      []string `json:"-"` // the possible values; nil: any value of Kind
+	Words      []string `json:"-"` // possible values; nil if any value of Kind is allowed
 	Kind       string   `json:"-"` // kind of value, for example a number in a range
 	Least      string   `json:"-"` // minimum of a number
 	Most       string   `json:"-"`
 	Doc        string   `json:"-"` // description in English
 }
 
-// secret reports whether the value of a key must not be shown.
+// secret reports whether the value of a key must be hidden.
 func secret(key string) bool {
 	_, last, _ := strings.Cut("."+key, ".")
 	for _, word := range []string{"secret", "password", "passphrase", "token", "private"} {
@@ -89,15 +89,15 @@ func secret(key string) bool {
 	return false
 }
 
-// settingsView is the page of settings.
+// settingsView is the data of the settings page.
 type settingsView struct {
 	pages.Administration
 	Groups  []settingGroup
 	Raw     []Setting // settings that are changed by key
 	All     []Setting
-	Saved   string // the group that was saved; empty: none
-	Problem string // what is wrong with the request
-	Lang    string // language of Problem, if it is not the page's
+	Saved   string // the group that was saved; empty for none
+	Problem string // explanation of an error in the request
+	Lang    string // language of Problem, if it differs from the page's
 	Meaning *meaningState
 }
 
@@ -111,7 +111,7 @@ func (w Settings) page(rw http.ResponseWriter, r *http.Request, v *pages.Visitor
 	w.show(rw, r, v, http.StatusOK, settingsView{Saved: r.URL.Query().Get("saved")}, nil)
 }
 
-// show shows the page, with what was entered into its form.
+// show shows the page with the values entered into its form.
 func (w Settings) show(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, code int, p settingsView, typed url.Values) {
 	p.Administration = pages.AdministrationFor(v)
 	p.All = w.All()
@@ -132,8 +132,8 @@ func (w Settings) show(rw http.ResponseWriter, r *http.Request, v *pages.Visitor
 	w.frame.Show(rw, r, v, code, "admin_settings", "title.admin", p)
 }
 
-// change sets settings to the values of the form. Values that its sender did not change stay as they are, since someone else may
-// have set them in the meantime.
+// change sets settings to the values of the form. It ignores values that the visitor did not change, since someone else may have changed
+// them in the meantime.
 func (w Settings) change(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	if w.o.Control == nil {
 		w.frame.Fail(rw, r, v, pages.ErrNoProcess)
@@ -176,7 +176,7 @@ func (w Settings) change(rw http.ResponseWriter, r *http.Request, v *pages.Visit
 	http.Redirect(rw, r, "/admin/settings?saved="+group+"#"+group, http.StatusSeeOther)
 }
 
-// refuse shows the form again with a description of what is wrong with it.
+// refuse shows the form again and explains the error.
 func (w Settings) refuse(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, err error) {
 	if !errors.Is(err, concordat.ErrInvalid) {
 		w.frame.Fail(rw, r, v, err)
