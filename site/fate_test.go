@@ -14,8 +14,8 @@ import (
 	"concordat/site/batch"
 )
 
-// TestOneFate: what counts in a document does not depend on the site's key, on the order in which documents are added,
-// on how they are spread over libraries, or on whether a document is checked alone or in a batch with the others.
+// TestOneFate: which matches count in a document does not depend on the site's key, the order in which documents are added, their
+// distribution over libraries, or whether the document is checked alone or in a batch with the others.
 func TestOneFate(t *testing.T) {
 	const question = "Describe the aims of your project in no more than two hundred words of plain language for the panel of readers."
 	const statute = "In Article 4 the Regulation says: “the term personal data means any information that relates to a person who is known”."
@@ -28,15 +28,15 @@ func TestOneFate(t *testing.T) {
 		names = append(names, name)
 		own := sitetest.Prose(uint64(300+i), 20)
 		switch {
-		case i == 20: // a block of another's text within the writer's own
+		case i == 20: // a block of another's text within the writer's own text
 			own = own[:len(own)/2] + "\n\n" + sitetest.Prose(303, 8) + "\n\n" + own[len(own)/2:]
 		case i < 2:
 			own += "\n\n" + statute
-		case i == 6: // one document quotes what the next presents as its own
+		case i == 6: // one document quotes, and the next presents the quotation as its own
 			own += "\n\nIn Article 7 the Regulation says: “" + quoted + "”."
 		case i == 7:
 			own += "\n\n" + quoted + "."
-		case i == 8: // one document quotes what the next rewords, so that only the later one took something
+		case i == 8: // one document quotes, and the next rewords the quotation: only the later one took something
 			own += "\n\nIn Article 9 the Regulation says: “" + cited + "”."
 		case i == 9:
 			own += "\n\n" + reworded(cited) + "."
@@ -112,7 +112,7 @@ func TestOneFate(t *testing.T) {
 	}
 }
 
-// reworded returns a text with every fourth word replaced: no five in a row are the same.
+// reworded returns a text with every fourth word replaced, so that no five consecutive words are the same.
 func reworded(text string) string {
 	words := strings.Fields(text)
 	for i := 3; i < len(words); i += 4 {

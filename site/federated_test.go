@@ -21,12 +21,12 @@ import (
 	"concordat/store"
 )
 
-// openRule is a rule without gates, budgets and limits.
+// openRule is a rule without gates, budgets or limits.
 var openRule = store.ShareRule{Level: concordat.ShowMetadata, Matches: 1, Closeness: concordat.Bits,
 	Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1, Characters: -1, Opened: -1}, Ship: true, Standing: true,
 	Contact: "librarian"}
 
-// corpus makes texts that share sentences, some of them edited.
+// corpus makes texts that share sentences, some of which are edited.
 type corpus struct {
 	rnd  *rand.Rand
 	pool [][]string
@@ -66,7 +66,7 @@ func (c *corpus) text(n int) string {
 	return b.String()
 }
 
-// submission returns n sentences, no two of which are variants of each other, because a partner would answer only one of them.
+// submission returns n sentences, none a variant of another, because a partner would answer only one of them.
 func (c *corpus) submission(n int) string {
 	var b strings.Builder
 	for _, k := range c.rnd.Perm(len(c.pool))[:n] {
@@ -85,11 +85,11 @@ func (c *corpus) sentence(k int) string {
 	return strings.ToUpper(line[:1]) + line[1:] + ". "
 }
 
-// federation is a group of members with their documents, and one big index of all of them.
+// federation is a group of members with their documents, and one big index of all these documents.
 type federation struct {
 	members []*sitetest.Member
 	central *indextest.Oracle
-	site    map[string]concordat.SiteID // by the title of a document
+	site    map[string]concordat.SiteID // by document title
 	indexed []*concordat.Profile        // all documents
 }
 
@@ -132,7 +132,7 @@ func (f *federation) options(forward string) site.CheckOptions {
 	return o
 }
 
-// pair is one match, with the same names on both sides.
+// pair is a match, with the same names on both sides.
 type pair struct {
 	sentence  int
 	title     string
@@ -153,7 +153,7 @@ func sortPairs(ps []pair) []pair {
 	return ps
 }
 
-// pairOf returns a match as a pair, if it is within the gate of its sentence.
+// pairOf returns a match as a pair if it is within the gate of its sentence.
 func (f *federation) pairOf(m concordat.Match, asked concordat.Sentence) (pair, bool) {
 	step, within := f.members[0].Profiler.Closeness(asked, m)
 	p := pair{m.Sentence, m.Title, m.Ordinal, step, m.Documents, m.Distance, m.Hashes}
@@ -163,7 +163,7 @@ func (f *federation) pairOf(m concordat.Match, asked concordat.Sentence) (pair, 
 	return p, within
 }
 
-// told returns a match whose step a partner reported.
+// told returns a match with the step that a partner reported.
 func told(m concordat.Match) pair {
 	p := pair{m.Sentence, m.Title, m.Ordinal, concordat.CloseFar, 0, 0, 0}
 	switch {
@@ -221,8 +221,8 @@ func (f *federation) federated(t *testing.T, text string, o site.CheckOptions) [
 
 const federations = 8
 
-// TestFederatedEqualsCentral: if everything is asked and nothing withheld, the sites together find exactly the same as one
-// index of all documents, including the match and its step, except where partners do not report exactly (see blurred).
+// TestFederatedEqualsCentral: if everything is asked and nothing withheld, the sites together find exactly the same matches and steps as
+// one index of all documents, except where partners do not report exactly (see blurred).
 func TestFederatedEqualsCentral(t *testing.T) {
 	found := 0
 	for seed := range uint64(federations) {
@@ -244,7 +244,7 @@ func TestFederatedEqualsCentral(t *testing.T) {
 	}
 }
 
-// difference lists the pairs that are only on one side.
+// difference lists the pairs that occur on only one side.
 func difference(want, got []pair) string {
 	without := func(ps, others []pair) []pair {
 		return slices.DeleteFunc(slices.Clone(ps), func(p pair) bool { return slices.Contains(others, p) })
@@ -252,10 +252,10 @@ func difference(want, got []pair) string {
 	return fmt.Sprintf("%d wanted, %d found; missing %+v; not wanted %+v", len(want), len(got), without(want, got), without(got, want))
 }
 
-// blurred returns a function that reports whether partners report a match inexactly, by the rules of package site/answer. They do so
-// for matches that differ in nine hashes or more, because the limit of ten is shifted by up to two for each question. They also do so
-// for a sentence that at least two different questions of the text match within two hashes, found by the index or not, because only
-// one of these questions is answered in full.
+// blurred returns a function that reports whether the rules of package site/answer make partners report a match inexactly. They do so for
+// matches that differ in nine hashes or more, because each question shifts the limit of ten by up to two. They also do so for a sentence
+// that at least two different questions of the text match within two hashes, even if the index does not find it, because only one of
+// these questions is answered in full.
 func (f *federation) blurred(t *testing.T, text string, central []pair) func(pair) bool {
 	far := map[pair]bool{}
 	for _, p := range central {
@@ -287,7 +287,7 @@ func (f *federation) blurred(t *testing.T, text string, central []pair) func(pai
 	}
 }
 
-// TestFederatedWithGates: with gates the partners' matches are exactly the filtered central ones.
+// TestFederatedWithGates: with gates, the partners' matches are exactly the central matches after filtering.
 func TestFederatedWithGates(t *testing.T) {
 	rule := openRule
 	rule.Matches, rule.Closeness = 2, 14
@@ -302,7 +302,7 @@ func TestFederatedWithGates(t *testing.T) {
 		got := f.federated(t, text, f.options(site.ForwardAll))
 		for _, ps := range [][]pair{got, want} {
 			for i := range ps {
-				ps[i].documents = 0 // what a gate hides is not counted either
+				ps[i].documents = 0 // matches hidden by a gate are not counted
 			}
 		}
 		if !slices.Equal(got, sortPairs(want)) {
@@ -328,8 +328,7 @@ func twoPaired(all []pair, title string, questions []concordat.Sentence, closene
 	return false
 }
 
-// TestFederatedUnmatched: asking only about what is not found here omits exactly the matches of the sentences that the
-// rule names.
+// TestFederatedUnmatched: asking only about sentences not found here omits exactly the matches that the rule names.
 func TestFederatedUnmatched(t *testing.T) {
 	skipped, asked := 0, 0
 	for seed := range uint64(federations) {
@@ -364,7 +363,7 @@ func TestFederatedUnmatched(t *testing.T) {
 	}
 }
 
-// lessThanHalf is the rule, taken literally.
+// lessThanHalf is a literal implementation of the rule.
 func lessThanHalf(text string, span concordat.Span, f *report.Findings) bool {
 	all, held := 0, 0
 	for i, r := range text[span.Start:span.End] {
@@ -382,7 +381,7 @@ func lessThanHalf(text string, span concordat.Span, f *report.Findings) bool {
 	return all > 0 && 2*held < all
 }
 
-// interrupted is a partner during whose answer something else happens.
+// interrupted is a partner during whose answer another event occurs.
 type interrupted struct {
 	concordat.Partner
 	then func()
@@ -393,8 +392,8 @@ func (p *interrupted) Reveal(ctx context.Context, a *concordat.RevealAsk) (*conc
 	return p.Partner.Reveal(ctx, a)
 }
 
-// TestTwoSites runs through a whole conversation between two sites: outlines and edges, common words, a passage after a
-// decision, a later document, and a mirror until its end.
+// TestTwoSites runs a whole conversation between two sites: outlines and edges, common words, a passage after a decision, a later
+// document, and a mirror until it ends.
 func TestTwoSites(t *testing.T) {
 	for _, form := range []string{concordat.OutlineWords, concordat.OutlineFingerprints} {
 		t.Run(form, func(t *testing.T) { twoSites(t, form) })
@@ -428,7 +427,7 @@ func twoSites(t *testing.T, form string) {
 		t.Errorf("edges at %v and %v, want %d and %d", got.Span, got.SourceSpan, len(sitetest.Mine), len(head))
 	}
 
-	// While the partner answers, another process of this site changes the findings: both changes are kept.
+	// While the partner answers, another process of this site changes the findings; both changes are kept.
 	got, err := a.Reveal(ctx, f.Task, ask.RevealRequest{Partner: &interrupted{there.Partner, func() {
 		now, err := a.Findings(ctx, f.Task)
 		if err != nil {
@@ -508,7 +507,7 @@ func twoSites(t *testing.T, form string) {
 	mirrored(t, a, b, form)
 }
 
-// mirrored mirrors b's theses at a until b closes the library.
+// mirrored mirrors b's library theses at a until b closes the library.
 func mirrored(t *testing.T, a, b *sitetest.Member, form string) {
 	ctx := t.Context()
 	m := site.MirroredLibrary{Site: "b", Library: "theses", Epoch: sitetest.FederationEpoch, Profiler: a.Profiler,
@@ -541,7 +540,7 @@ func mirrored(t *testing.T, a, b *sitetest.Member, form string) {
 	}
 }
 
-// bringNotices delivers the notices of one site to another.
+// bringNotices delivers one site's notices to another.
 func bringNotices(t *testing.T, from, to *sitetest.Member) {
 	t.Helper()
 	out, err := from.Notices.Outbox(t.Context(), 0)

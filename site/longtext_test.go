@@ -22,7 +22,7 @@ import (
 	"concordat/site"
 )
 
-// sentencesOf returns about size bytes of the documents' sentences, in random order, ten to a paragraph.
+// sentencesOf returns about size bytes of sentences from docs, in random order, ten to a paragraph.
 func sentencesOf(docs []corpora.Doc, size int) string {
 	r := rand.New(rand.NewPCG(40, 14))
 	var all []string
@@ -44,7 +44,7 @@ func sentencesOf(docs []corpora.Doc, size int) string {
 	return b.String()
 }
 
-// BenchmarkLongText checks a text that consists only of sentences of the library, CONCORDAT_LONG_BYTES long (250,000), and
+// BenchmarkLongText checks a text of CONCORDAT_LONG_BYTES bytes (default 250,000) that consists only of the library's sentences, and
 // reports seconds of processor time per million bytes. The library is 400 documents of the corpus "academic".
 func BenchmarkLongText(b *testing.B) {
 	size := 250_000

@@ -17,7 +17,7 @@ import (
 	"concordat/site"
 )
 
-// steady is a partner whose own store works, whatever happens to the asker's.
+// steady is a partner whose own store works even if the asker's fails.
 type steady struct{ concordat.Answerer }
 
 func (s steady) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.SiteAnswer, error) {
@@ -40,8 +40,8 @@ func (s steady) AnswerShip(ctx context.Context, from concordat.SiteID, a *concor
 	return s.Answerer.AnswerShip(context.WithoutCancel(ctx), from, a)
 }
 
-// TestSiteStatementsFail makes each statement of the store fail in what a site does with its own documents and with partners:
-// the caller gets an error. No check gives a report with less than it should have, unless the report names the library.
+// TestSiteStatementsFail makes each statement of the store fail while a site works with its own documents and with partners, and requires
+// that the caller gets an error. A check never gives an incomplete report unless the report names the missing library.
 func TestSiteStatementsFail(t *testing.T) {
 	a, b := sitetest.NewMember(t, "a", "papers"), sitetest.NewMember(t, "b", "theses")
 	text := sitetest.Long(sitetest.Passage, 30)

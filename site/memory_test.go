@@ -10,8 +10,7 @@ import (
 	"concordat/site"
 )
 
-// TestMemoryIsGivenBack: the memory that one large file took is returned to the system when its task has ended; the process does
-// not keep it for the next one.
+// TestMemoryIsGivenBack: when a task with a large file has ended, its memory is returned to the system and not kept for the next task.
 func TestMemoryIsGivenBack(t *testing.T) {
 	const much = 400 << 20
 	p, q := sitetest.NewQueue(t, func(context.Context, site.Job) ([]site.Item, error) {
@@ -26,7 +25,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	if state, cause := sitetest.Await(t, p, q, large); state != concordat.TaskDone {
 		t.Fatalf("the check is %s: %s", state, cause)
 	}
-	stop() // waits for the worker, which returns the memory last
+	stop() // waits for the worker, whose last action is to return the memory
 	m := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(m)
 	if held := m[0].Value.Uint64() + m[1].Value.Uint64(); held > much/2 {

@@ -21,7 +21,7 @@ import (
 	"concordat/store"
 )
 
-// noted is where a test's panics are recorded.
+// noted records a test's panics.
 type noted struct {
 	log   bytes.Buffer
 	count atomic.Int32
@@ -31,7 +31,7 @@ func (n *noted) panics() compare.Panics {
 	return compare.Panics{Logger: slog.New(slog.NewTextHandler(&n.log, nil)), Counted: func() { n.count.Add(1) }}
 }
 
-// once expects that one panic was counted and logged, with the stack where it occurred.
+// once requires that one panic was counted and logged, with a stack that includes where.
 func (n *noted) once(t *testing.T, where string) {
 	t.Helper()
 	if log := n.log.String(); n.count.Load() != 1 || strings.Count(log, "msg=panic") != 1 || !strings.Contains(log, where) {
@@ -39,7 +39,7 @@ func (n *noted) once(t *testing.T, where string) {
 	}
 }
 
-// once returns a function that panics at its first call.
+// once returns a function that panics when first called.
 func once(what any) func() error {
 	var called atomic.Bool
 	return func() error {
@@ -50,8 +50,8 @@ func once(what any) func() error {
 	}
 }
 
-// TestIngestPanics: a panic while documents are added ends only this call, is recorded once with its stack, leaves nothing half
-// added, and the same documents can be added afterwards.
+// TestIngestPanics: a panic while documents are added ends only that call, is recorded once with its stack and leaves nothing half added;
+// the same documents can be added afterwards.
 func TestIngestPanics(t *testing.T) {
 	good := []site.Incoming{{ID: "one", Text: sitetest.Folios}}
 	each := func(yield func(site.Incoming, error) bool) { _ = yield(good[0], nil) }
@@ -94,8 +94,8 @@ func panickingDocuments(func(site.Incoming, error) bool) { panic("documents") }
 
 func panickingDone(site.Ingested) error { panic("done") }
 
-// TestBatchPanics: a panic fails the batch in which it occurs, or only the file that is being read, is recorded once with its stack,
-// and the queue runs the next batch.
+// TestBatchPanics: a panic fails only its batch, or only the file being read, and is recorded once with its stack; the queue then runs
+// the next batch.
 func TestBatchPanics(t *testing.T) {
 	for _, c := range []struct {
 		name, where string

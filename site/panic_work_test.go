@@ -18,8 +18,8 @@ import (
 	"concordat/store"
 )
 
-// TestFingerprintingPanics: a panic while the documents of a batch are fingerprinted in parallel, or while a new one is
-// compared with standing checks, ends only that call.
+// TestFingerprintingPanics: a panic while a batch's documents are fingerprinted in parallel, or while a new document is compared with
+// standing checks, ends only that call.
 func TestFingerprintingPanics(t *testing.T) {
 	p := sitetest.NewSite(t, "a")
 	db, script := storetest.Scripted(p.Store)
@@ -48,7 +48,7 @@ func TestFingerprintingPanics(t *testing.T) {
 	sitetest.Must(t, ingest("late", "Something else comes first here, and is long enough. "+sitetest.Bakery+sitetest.Orchard))
 }
 
-// TestAskingPanics: a panic while partners are asked, or while what they show is compared, fails only that check.
+// TestAskingPanics: a panic while partners are asked, or while their passages are compared, fails only that check.
 func TestAskingPanics(t *testing.T) {
 	text := sitetest.Mine + sitetest.Essay + " And I close it with a remark of my own as well."
 	for name, spoil := range map[string]func(*sitetest.Partner){
@@ -75,8 +75,8 @@ func TestAskingPanics(t *testing.T) {
 	}
 }
 
-// TestKeptMeanwhile: while a partner is being asked, findings can be read that name whoever has not answered; a panic while these
-// are stored fails only that check.
+// TestKeptMeanwhile: while a partner is being asked, findings that name the partners without an answer can be read; a panic while these
+// findings are stored fails only that check.
 func TestKeptMeanwhile(t *testing.T) {
 	text := sitetest.Mine + sitetest.Essay + " And I close it with a remark of my own as well."
 	p := sitetest.NewSite(t, "a")
@@ -108,7 +108,7 @@ func TestKeptMeanwhile(t *testing.T) {
 		tasks, err := p.Store.Checks.Tasks(t.Context(), 0, 1)
 		sitetest.Must(t, err)
 		var data []byte
-		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // it is about to be stored
+		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // waits until it is about to be stored
 			if data, err = p.Store.Checks.Findings(t.Context(), tasks[0].ID); !errors.Is(err, concordat.ErrNotFound) || time.Now().After(end) {
 				break
 			}
@@ -126,7 +126,7 @@ func TestKeptMeanwhile(t *testing.T) {
 	}
 }
 
-// TestSharingPanics: a panic while other processes are told about a check's progress ends only that report; the check completes.
+// TestSharingPanics: a panic while a check's progress is reported to other processes ends only that report, and the check completes.
 func TestSharingPanics(t *testing.T) {
 	p, n := sitetest.NewSite(t, "a"), &noted{}
 	db, script := storetest.Scripted(p.Store)
@@ -151,7 +151,7 @@ func TestSharingPanics(t *testing.T) {
 	n.once(t, "Script")
 }
 
-// TestSetPanics: a panic while a set for partners is being filled ends only that attempt, and the next one fills the set.
+// TestSetPanics: a panic while a partner set is being filled ends only that attempt, and the next attempt fills the set.
 func TestSetPanics(t *testing.T) {
 	o, n := sitetest.NewOwner(t, "theses"), &noted{}
 	o.Answerer.Sets.TellPanics(n.panics())

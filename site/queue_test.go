@@ -15,8 +15,7 @@ import (
 	"concordat/store"
 )
 
-// TestQueuePanics: a text that triggers a fault of the program fails only its own check, wherever the fault occurs, and the next check
-// runs.
+// TestQueuePanics: a text that triggers a program fault fails only its own check, wherever the fault occurs, and the next check runs.
 func TestQueuePanics(t *testing.T) {
 	var panicked atomic.Int32
 	p := sitetest.NewSite(t, "a")
@@ -34,7 +33,7 @@ func TestQueuePanics(t *testing.T) {
 		}})
 	for _, c := range []struct {
 		name    string
-		sources bool // the panic occurs where sources are compared, outside the goroutine of the task
+		sources bool // whether it panics while sources are compared, outside the task's goroutine
 		want    concordat.State
 	}{{"reader", false, concordat.TaskFailed}, {"aligning", true, concordat.TaskFailed}, {"good", false, concordat.TaskDone}} {
 		p.Index.Panics = c.sources

@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// TestQueueHolds: while something holds the queue, nothing is started, and Status says why.
+// TestQueueHolds: while the queue is on hold, it starts nothing, and Status says why.
 func TestQueueHolds(t *testing.T) {
 	full := errors.New("no room")
 	var hold atomic.Bool
@@ -69,8 +69,7 @@ func TestQueueHolds(t *testing.T) {
 	}
 }
 
-// TestQueueAdds: texts are added to a library; one that cannot be read does not hold back the others, and repeating the
-// task changes nothing.
+// TestQueueAdds: texts are added to a library; an unreadable text does not delay the others, and repeating the task changes nothing.
 func TestQueueAdds(t *testing.T) {
 	p, q := sitetest.NewQueue(t, func(_ context.Context, j site.Job) ([]site.Item, error) {
 		if j.File == "bad" {

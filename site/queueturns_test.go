@@ -13,7 +13,7 @@ import (
 	"concordat/site"
 )
 
-// reading returns a queue with one worker; checks of the file "slow" wait, whatever their context says, until leave is closed.
+// reading returns a queue with one worker. Checks of the file "slow" wait until leave is closed, even if their context ends.
 func reading(t *testing.T, o site.QueueOptions) (p *sitetest.Parts, q *site.Queue, began, leave chan struct{}) {
 	began, leave = make(chan struct{}, 9), make(chan struct{})
 	p = sitetest.NewSite(t, "a")
@@ -31,7 +31,7 @@ func reading(t *testing.T, o site.QueueOptions) (p *sitetest.Parts, q *site.Queu
 	return p, p.NewQueue(o), began, leave
 }
 
-// TestQueueSpare: nobody waits for somebody else's long check; only its owner does.
+// TestQueueSpare: a long check delays only other checks of the same user.
 func TestQueueSpare(t *testing.T) {
 	p, q, began, leave := reading(t, site.QueueOptions{Long: time.Millisecond})
 	slow := sitetest.Submit(t, q, site.Job{Name: "book.txt", File: "slow"})
@@ -60,7 +60,7 @@ func TestQueueSpare(t *testing.T) {
 	}
 }
 
-// TestQueueGrace: a check that ignores its context does not keep the site from stopping, and is queued again.
+// TestQueueGrace: a check that ignores its context does not prevent the site from stopping, and is queued again.
 func TestQueueGrace(t *testing.T) {
 	var log bytes.Buffer
 	p, q, began, leave := reading(t, site.QueueOptions{Grace: time.Millisecond, Logger: slog.New(slog.NewTextHandler(&log, nil))})

@@ -18,8 +18,7 @@ import (
 	"concordat/store"
 )
 
-// dying returns the store of p as seen by a process that ends before it records what is in the index: nothing after that
-// reaches the store.
+// dying returns the store of p for a process that ends before it records the contents of the index; no later call reaches the store.
 func dying(p *sitetest.Parts) *store.DB {
 	db, script := storetest.Scripted(p.Store)
 	ended := func() error { return storetest.ErrScript }
@@ -28,7 +27,7 @@ func dying(p *sitetest.Parts) *store.DB {
 	return db
 }
 
-// over returns another process on the site of p, with its index and the given store.
+// over returns another process of p's site, with p's index and the given store.
 func over(t *testing.T, p *sitetest.Parts, db *store.DB, worker string) *site.Site {
 	t.Helper()
 	pr, err := profile.New(profile.Options{})
@@ -42,8 +41,8 @@ func take(s *site.Site, d site.Incoming) error {
 	return s.Ingest(context.Background(), "l", sitetest.Docs(d), func(site.Ingested) error { return nil })
 }
 
-// TestNeverAcknowledgedIsNotEvidence: a document that reached the index but not the catalogue is not cited, and is
-// removed from the index once the next process has settled; a replacement that got that far is completed.
+// TestNeverAcknowledgedIsNotEvidence: a document that reached the index but not the catalogue is not cited, and is removed from the index
+// after the next process has settled; a replacement that got that far is completed.
 func TestNeverAcknowledgedIsNotEvidence(t *testing.T) {
 	p := sitetest.NewSite(t, "l")
 	text, other := sitetest.Prose(1, 12), sitetest.Prose(2, 12)
@@ -87,8 +86,8 @@ func TestNeverAcknowledgedIsNotEvidence(t *testing.T) {
 	}
 }
 
-// TestAcknowledgedStays: whatever was interrupted around it, settling leaves every acknowledged document in the index
-// and in the catalogue, and it is found as before.
+// TestAcknowledgedStays: whatever was interrupted, settling keeps every acknowledged document in the index and the catalogue, and
+// searches find it as before.
 func TestAcknowledgedStays(t *testing.T) {
 	p := sitetest.NewSite(t, "l")
 	text := sitetest.Prose(1, 12)
@@ -135,14 +134,14 @@ func TestAcknowledgedStays(t *testing.T) {
 	}
 }
 
-// TestHalfTakenIsTakenBack: a process that cannot record what is in the index removes it again.
+// TestHalfTakenIsTakenBack: a process that cannot record a document's arrival in the index removes it from there.
 func TestHalfTakenIsTakenBack(t *testing.T) {
 	p := sitetest.NewSite(t, "l")
 	fails, script := storetest.Scripted(p.Store)
 	noted := false
 	script.On("FinishIntake", func() error {
 		if noted {
-			return nil // what it removes again
+			return nil // removed again
 		}
 		noted = true
 		return storetest.ErrScript
@@ -159,11 +158,11 @@ func TestHalfTakenIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestSettledUnderItsHands: a process taken for dead does not record what was removed from the index.
+// TestSettledUnderItsHands: a process that was taken for dead does not record a document that was removed from the index.
 func TestSettledUnderItsHands(t *testing.T) {
 	p := sitetest.NewSite(t, "l")
 	db, script := storetest.Scripted(p.Store)
-	script.On("FinishIntake", func() error { // it is taken for dead in the meantime
+	script.On("FinishIntake", func() error { // another process takes it for dead
 		script.On("FinishIntake", nil)
 		if sum, err := over(t, p, p.Store, "two").Settle(context.Background(), "one"); sum.Removed != 1 || err != nil {
 			t.Errorf("settled %+v, %v", sum, err)
@@ -180,7 +179,7 @@ func TestSettledUnderItsHands(t *testing.T) {
 	}
 }
 
-// TestDeletedIsSaidOfDeleted: a source that a report names but that was never in the catalogue is not reported as deleted.
+// TestDeletedIsSaidOfDeleted: if a report names a source that was never in the catalogue, the source is not reported as deleted.
 func TestDeletedIsSaidOfDeleted(t *testing.T) {
 	p := sitetest.NewSite(t, "l")
 	p.Add(t, "l", site.Incoming{ID: "source", Text: sitetest.Prose(1, 12)})

@@ -19,11 +19,11 @@ import (
 	"concordat/site/batch"
 )
 
-// twoTexts is a text and another one that shares some of it.
+// twoTexts is a pair of texts that share some wording.
 type twoTexts struct{ name, a, b, template string }
 
-// madePair returns two texts, the first of which takes some of the second: blocks and sentences, unchanged or with words
-// changed, with or without a form that both fill in, and with or without a list of references.
+// madePair returns two texts, the first of which takes blocks and sentences from the second, unchanged or with words changed, with or
+// without a form that both fill in, and with or without a list of references.
 func madePair(seed uint64) twoTexts {
 	r := rand.New(rand.NewPCG(seed, 11))
 	paragraphs := func(seed uint64, n int) []string {
@@ -72,8 +72,8 @@ func madePair(seed uint64) twoTexts {
 	return out
 }
 
-// altered returns a text with every ninth word replaced. Text that is reworded from end to end may have no fingerprint in common, so
-// an estimate does not include it.
+// altered returns a text with every ninth word replaced. An estimate does not include text that is reworded from end to end, because it
+// may have no fingerprint in common.
 func altered(text string) string {
 	words := strings.Fields(text)
 	for i := 8; i < len(words); i += 9 {
@@ -82,7 +82,7 @@ func altered(text string) string {
 	return strings.Join(words, " ")
 }
 
-// realPairs returns pairs of chapters, one of which a later historian took from the other, and pairs of PAN 2013.
+// realPairs returns pairs of chapters, one of which a later historian took from the other, and pairs from PAN 2013.
 func realPairs(t *testing.T, n int) (out []twoTexts) {
 	if os.Getenv("CONCORDAT_CORPORA") == "" {
 		t.Log("CONCORDAT_CORPORA names no folder: only made texts are compared")
@@ -114,9 +114,9 @@ func realPairs(t *testing.T, n int) (out []twoTexts) {
 	return out
 }
 
-// TestOneShare: a pair has one share, whoever asks: a check, a batch and a screening give the same, and the share lies within the
-// bounds of the estimate that a partner's answer or a mirror allows. If those name no source, there is no estimate: this is
-// allowed for one in five pairs with a share under 0.2 that are reworded from end to end, and for none with a larger share.
+// TestOneShare: a pair has one share: a check, a batch and a screening agree on it, and it lies within the bounds of the estimate from a
+// partner's answer or a mirror. If these name no source, there is no estimate. The test allows this for one in five pairs that have a
+// share under 0.2 and are reworded from end to end, and for no pair with a larger share.
 func TestOneShare(t *testing.T) {
 	var pairs []twoTexts
 	for seed := range uint64(suite.Rounds(12, 40)) {
@@ -167,7 +167,7 @@ func TestOneShare(t *testing.T) {
 	}
 }
 
-// best returns the counting source, if there is one.
+// best returns the source that counts, if there is one.
 func best(f *report.Findings) *report.RankedSource {
 	for _, s := range report.Build(f, report.Rules{}).Sources {
 		if s.Excluded == "" {
@@ -184,7 +184,7 @@ func (x *twoTexts) options() (o site.CheckOptions) {
 	return o
 }
 
-// central returns the share of a check at the site that has the other text, and compares a screening with it.
+// central returns the share from a check at the site that has the other text, and compares a screening with it.
 func (x *twoTexts) central(t *testing.T) float64 {
 	t.Helper()
 	p := sitetest.NewSite(t, "a")

@@ -16,12 +16,13 @@ import (
 	"concordat/store"
 )
 
-// sharedCase makes two sites, of which the partner b has told a about a later document, and returns both with the case as each has it.
+// sharedCase makes two sites, a and b, where partner b has told a about a later document. It returns both sites, and the case as stored
+// by each.
 func sharedCase(t *testing.T, level concordat.Show) (a, b *sitetest.Member, ofA, ofB store.SharedCase) {
 	t.Helper()
 	a, b = sitetest.NewMember(t, "a", "calls"), sitetest.NewMember(t, "b", "theses")
 	some := []site.Incoming{{ID: "first", Text: sitetest.River + sitetest.Winter}}
-	for i := range 25 { // for fewer, no numbers are given
+	for i := range 25 { // with fewer, no numbers are given
 		some = append(some, site.Incoming{ID: concordat.DocumentID(strings.Repeat("d", i+1)), Text: sitetest.Mill + sitetest.Bridge})
 	}
 	b.Add(t, "theses", some...)
@@ -59,7 +60,7 @@ func moveCase(t *testing.T, m *sitetest.Member, x store.SharedCase, move retain.
 	return x
 }
 
-// carryOut does the open work of a site: deletions, and then the messages about them.
+// carryOut does a site's pending work: deletions, then the messages about them.
 func carryOut(t *testing.T, m *sitetest.Member) {
 	t.Helper()
 	for range 3 {
@@ -68,7 +69,7 @@ func carryOut(t *testing.T, m *sitetest.Member) {
 	}
 }
 
-// TestSharedCase: both sites see one case about a later document, and it is settled once both say the same.
+// TestSharedCase: both sites see one case about a later document, and the case is settled once both have decided the same.
 func TestSharedCase(t *testing.T) {
 	a, b, ofA, ofB := sharedCase(t, concordat.ShowMetadata)
 	if ofA.ID != ofB.ID || ofA.Side != store.AlertFound || ofB.Side != store.AlertTold || ofA.Task == "" || ofB.Task != "" ||
@@ -86,7 +87,7 @@ func TestSharedCase(t *testing.T) {
 	if x, y := theCase(t, a), theCase(t, b); x.State != concordat.CaseConfirmed || y.State != concordat.CaseConfirmed {
 		t.Errorf("both confirmed: %s, %s", x.State, y.State)
 	}
-	// The later statement counts, in whichever order they arrive.
+	// The later statement counts, whatever the order of arrival.
 	moveCase(t, a, ofA, retain.CaseMove{State: concordat.CaseOpen})
 	moveCase(t, a, ofA, retain.CaseMove{State: concordat.CaseCleared})
 	out, err := a.Notices.Outbox(t.Context(), 0)
@@ -100,7 +101,8 @@ func TestSharedCase(t *testing.T) {
 	}
 }
 
-// TestCaseDecidedByAsker: the asker decides. Its text and its question are deleted, with a receipt at each site and its sum at the other.
+// TestCaseDecidedByAsker: the asker decides. Its text and its question are deleted, each site has a receipt, and the other site has the
+// receipt's checksum.
 func TestCaseDecidedByAsker(t *testing.T) {
 	a, b, ofA, _ := sharedCase(t, concordat.ShowMetadata)
 	moveCase(t, a, ofA, retain.CaseMove{Decision: concordat.Rejected})
@@ -143,7 +145,7 @@ func TestCaseDecidedByAsker(t *testing.T) {
 	}
 }
 
-// TestCaseDecidedByOwner: the owner decides. Its document is deleted from the library and from the fingerprints with which it answers.
+// TestCaseDecidedByOwner: the owner decides. Its document is deleted from the library and from the fingerprints used for answers.
 func TestCaseDecidedByOwner(t *testing.T) {
 	a, b, ofA, ofB := sharedCase(t, concordat.ShowMetadata)
 	moveCase(t, b, ofB, retain.CaseMove{State: concordat.CaseCleared, Decision: concordat.Accepted})
@@ -165,13 +167,13 @@ func TestCaseDecidedByOwner(t *testing.T) {
 	if got := sitetest.FoundAt(f); len(got) != 0 {
 		t.Errorf("b still finds %v", got)
 	}
-	// a keeps its check: b's decision is about b's document.
+	// a keeps its check, because b's decision concerns b's document.
 	if f, err := a.Findings(t.Context(), ofA.Task); err != nil || !f.TextKept() {
 		t.Errorf("text of a: %v", err)
 	}
 }
 
-// TestCaseDecidedKept: a decision that keeps the document deletes nothing.
+// TestCaseDecidedKept: a decision to keep the document deletes nothing.
 func TestCaseDecidedKept(t *testing.T) {
 	a, b, ofA, _ := sharedCase(t, concordat.ShowMetadata)
 	moveCase(t, a, ofA, retain.CaseMove{Decision: concordat.Accepted, Keep: true})
@@ -184,8 +186,8 @@ func TestCaseDecidedKept(t *testing.T) {
 	_ = b
 }
 
-// TestCaseTerm: a decision with a term deletes this site's document when the term ends, and the partner's copy at once. What the
-// partner decides in the meantime is carried out, but does not end the term.
+// TestCaseTerm: after a decision with a term, this site's document is deleted when the term ends, and the partner's copy at once. The
+// partner's own decision in the meantime is carried out but does not end the term.
 func TestCaseTerm(t *testing.T) {
 	a, b, ofA, ofB := sharedCase(t, concordat.ShowMetadata)
 	moveCase(t, a, ofA, retain.CaseMove{Decision: concordat.Accepted, After: time.Hour})
@@ -225,7 +227,8 @@ func TestCaseTerm(t *testing.T) {
 	}
 }
 
-// TestCaseBelowMetadata: the owner's officers learn no more from a case than the partner does, so they cannot delete on its basis.
+// TestCaseBelowMetadata: the owner's officers learn no more from a case than the partner does, so a case does not let them delete the
+// document.
 func TestCaseBelowMetadata(t *testing.T) {
 	for _, level := range []concordat.Show{concordat.ShowExists, concordat.ShowCounts} {
 		_, b, ofA, ofB := sharedCase(t, level)
@@ -241,7 +244,7 @@ func TestCaseBelowMetadata(t *testing.T) {
 	}
 }
 
-// TestCaseOfOthers: a partner's statement about a case in which it has no part changes nothing, and neither does nonsense.
+// TestCaseOfOthers: a partner's statement about a case in which it is not involved changes nothing, nor does a meaningless one.
 func TestCaseOfOthers(t *testing.T) {
 	_, b, _, ofB := sharedCase(t, concordat.ShowMetadata)
 	note := func(change func(*concordat.Notice)) *concordat.Notice {
@@ -279,7 +282,7 @@ func TestCaseOfOthers(t *testing.T) {
 	}
 }
 
-// receiptOf returns the receipt of the latest deletion about a case, whose sum is sent to the partner.
+// receiptOf returns the receipt of the latest deletion in a case; its checksum is sent to the partner.
 func receiptOf(t *testing.T, m *sitetest.Member, x store.SharedCase) retain.Receipt {
 	t.Helper()
 	row, err := m.Store.Retention.Erasure(t.Context(), x.Erasure)

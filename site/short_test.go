@@ -34,8 +34,7 @@ func ingest(t *testing.T, s *sitetest.Parts, lib concordat.LibraryID, ds ...site
 	}
 }
 
-// TestShortAgainstAllPairs: every pair of short texts at or above the threshold is found, and no other: the result
-// equals that of measuring all pairs.
+// TestShortAgainstAllPairs: exactly the pairs of short texts at or above the threshold are found, the same as by measuring all pairs.
 func TestShortAgainstAllPairs(t *testing.T) {
 	p, err := profile.New(profile.Options{})
 	if err != nil {
@@ -55,7 +54,7 @@ func TestShortAgainstAllPairs(t *testing.T) {
 				}
 				return strings.Join(b, map[bool]string{true: " ", false: ""}[words[0] == "water"])
 			}
-			all := map[string][]string{} // letters to documents
+			all := map[string][]string{} // maps letters to documents
 			var incoming []site.Incoming
 			for i := range 60 {
 				text := []string{heading(), heading(), heading()}
@@ -85,7 +84,7 @@ func TestShortAgainstAllPairs(t *testing.T) {
 				for _, m := range f.Short.Matches {
 					got = append(got, fmt.Sprintf("%d %s %.6f", m.Piece, m.Source.Document, m.Similarity))
 				}
-				most := map[string]int{} // a check shows 50 for each piece
+				most := map[string]int{} // a check shows at most 50 for each piece
 				for _, g := range got {
 					most[g[:1]]++
 				}
@@ -141,7 +140,7 @@ func TestShortTextsOfTitlesAndHeadings(t *testing.T) {
 	if r.Scores.Found != 0 || r.Short.Found < 2 {
 		t.Errorf("found %v of the text and %d short texts, want short texts apart", r.Scores.Found, r.Short.Found)
 	}
-	// Only the libraries in the options, and nothing that is excluded.
+	// Only the libraries in the options are searched, without excluded documents.
 	g, err := s.Check(t.Context(), sub, site.CheckOptions{Short: true, Libraries: []concordat.LibraryID{"b"},
 		Exclude: []concordat.Ref{{Site: "here", Library: "b", Document: "3"}}})
 	if err != nil {
@@ -155,7 +154,7 @@ func TestShortTextsOfTitlesAndHeadings(t *testing.T) {
 	}
 }
 
-// own is text that no other document has, long enough to separate what comes before and after it.
+// own is text found in no other document, long enough to separate the texts before and after it.
 var own = strings.Join([]string{
 	"Bicycles in kitchens take more room than their owners care to admit during a long winter.",
 	"A chain that hangs from the lamp drips on the bread, and nobody minds until the guests arrive.",
@@ -165,7 +164,7 @@ var own = strings.Join([]string{
 	"None of this has been printed before, and it is hoped that none of it will be printed again.",
 }, " ")
 
-// Wording that only words nominate also counts for the rule of common wording.
+// TestCommonWordingFoundByWords: wording nominated only by words also counts for the rule on common wording.
 func TestCommonWordingFoundByWords(t *testing.T) {
 	s := sitetest.NewSite(t, "a")
 	common := "The applicant hereby confirms that all persons named in this proposal have consented to its submission and storage."
@@ -182,7 +181,7 @@ func TestCommonWordingFoundByWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(f.Passages) == 0 {
-			continue // words that every document contains nominate nothing
+			continue // words found in every document nominate nothing
 		}
 		for _, p := range f.Passages {
 			if p.Documents != 30 {
@@ -193,7 +192,7 @@ func TestCommonWordingFoundByWords(t *testing.T) {
 			t.Errorf("channel %q: covered %v, common %v", channel, r.Scores.Covered, r.Scores.Common)
 		}
 	}
-	// Beside them, a document that only its rare words nominate.
+	// Another document is nominated only by its rare words.
 	ingest(t, s, "a", site.Incoming{ID: "rare", Text: "Quixotic zeugmas perplex xylophonists nightly.\n\n" +
 		strings.Repeat("Granite quarries near the estuary closed when the last ship left its moorings for good. ", 6) + "\n\n" + common})
 	f, err := s.Check(t.Context(), site.Submission{ID: "s2", Text: "Xylophonists perplex zeugmas: quixotic, nightly.\n\n" + own + "\n\n" +
@@ -215,8 +214,8 @@ func TestCommonWordingFoundByWords(t *testing.T) {
 	}
 }
 
-// TestWordingOfALibrary: long wording in four of ten documents is left to be decided, until the library's keeper decides for
-// every check, either way.
+// TestWordingOfALibrary: long wording in four of ten documents is left undecided until the library's keeper decides for every check,
+// either way.
 func TestWordingOfALibrary(t *testing.T) {
 	s := sitetest.NewSite(t, "a")
 	shared := "The harbour of this town was dredged three times, first by convicts who were lent by the garrison, then by a company of " +
@@ -301,7 +300,7 @@ func TestTemplatesAndDatesOfACheck(t *testing.T) {
 	if all := report.Build(f, report.Rules{CountTemplates: true}); all.Scores.Covered <= r.Scores.Covered || all.Evidence[1].Excluded != "" {
 		t.Errorf("with templates counted: covered %v, without %v", all.Scores.Covered, r.Scores.Covered)
 	}
-	// Adding the same text again without a date keeps the date; a new date replaces it.
+	// Adding the same text again without a date preserves the date; a new date replaces it.
 	outcome := func(d site.Incoming) (o site.Outcome) {
 		if err := s.Ingest(t.Context(), "a", sitetest.Docs(d), func(i site.Ingested) error { o = i.Outcome; return nil }); err != nil {
 			t.Fatal(err)

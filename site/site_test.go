@@ -72,14 +72,14 @@ func TestIngestRefuses(t *testing.T) {
 			}
 		})
 	}
-	// What was added before the fault is kept.
+	// What was added before the fault stays.
 	if got := p.Add(t, "a", site.Incoming{ID: "good-empty id", Text: sitetest.Garden}); !slices.Equal(got,
 		[]string{"good-empty id:unchanged"}) {
 		t.Errorf("document before the fault: got %v", got)
 	}
 }
 
-// TestIngestFails: a failing index leaves nothing in the catalogue, and the same call completes later.
+// TestIngestFails: if the index fails, nothing is left in the catalogue, and the same call completes later.
 func TestIngestFails(t *testing.T) {
 	p := sitetest.NewSite(t, "a")
 	p.Index.PutErr = concordat.ErrDiskFull
@@ -198,7 +198,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestEvidenceIsExact: the spans of both sides cover the copied words and nothing else.
+// TestEvidenceIsExact: the spans of both sides cover exactly the copied words.
 func TestEvidenceIsExact(t *testing.T) {
 	p := sitetest.NewSite(t, "a")
 	p.Add(t, "a", site.Incoming{ID: "d", Text: sitetest.Garden + sitetest.River + sitetest.Winter})
@@ -329,7 +329,7 @@ func TestDeleteLibrary(t *testing.T) {
 	}
 }
 
-// TestSourceUnread: a check whose sources cannot be read fails, instead of ending with nothing found.
+// TestSourceUnread: a check whose sources cannot be read fails instead of reporting no matches.
 func TestSourceUnread(t *testing.T) {
 	p := sitetest.NewSite(t, "theses")
 	sitetest.Must(t, p.Ingest(t.Context(), "theses", sitetest.Docs(site.Incoming{ID: "a", Text: sitetest.River}),

@@ -59,7 +59,7 @@ func TestStandingHere(t *testing.T) {
 	}
 }
 
-// TestStandingThere: a partner reports later documents, and is told when the check ends.
+// TestStandingThere: a partner reports later documents and is told when the check ends.
 func TestStandingThere(t *testing.T) {
 	ctx := t.Context()
 	p := sitetest.NewHere(t, "")
@@ -69,7 +69,7 @@ func TestStandingThere(t *testing.T) {
 		t.Fatalf("line %+v", c)
 	}
 	north.Put(t, "lib", "late", sitetest.Essay)
-	tell, err := north.Ask(ctx, north.Asks[0]) // what the partner would find at this point
+	tell, err := north.Ask(ctx, north.Asks[0]) // what the partner would find now
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func refused(t testing.TB, err error, want concordat.Reason) {
 	}
 }
 
-// reason returns why a library did not answer.
+// reason returns the library's reason for not answering.
 func reason(t concordat.LibraryAnswer) concordat.Reason {
 	if t.Refusal == nil {
 		return ""
@@ -84,7 +84,7 @@ func TestAnswerLevels(t *testing.T) {
 	}
 }
 
-// TestGates is P-gates: each condition of a rule refuses by itself, and the refusal does not disclose what matches.
+// TestGates (P-gates): each condition of a rule causes a refusal by itself, and the refusal does not disclose what matches.
 func TestGates(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses", "closed", "small")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.River + sitetest.Winter + sitetest.Garden})
@@ -158,7 +158,8 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// A job's matches add up over its asks; variants of one sentence count once, and a job of another submission is refused.
+// TestGateCountsAJob: a job's matches add up over its asks; variants of one sentence count once, and a job for another submission is
+// refused.
 func TestGateCountsAJob(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.River + sitetest.Winter + sitetest.Garden})
@@ -204,7 +205,7 @@ func TestOwnAuthorsAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestAnswersAreAudited: every call leaves one entry, which contains neither text nor fingerprints.
+// TestAnswersAreAudited: every call adds one audit entry, without text or fingerprints.
 func TestAnswersAreAudited(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Title: "Rivers", Text: sitetest.River + sitetest.Winter})
@@ -237,7 +238,7 @@ func TestAnswersAreAudited(t *testing.T) {
 	}
 }
 
-// TestLongThesis: the default budgets allow a partner to ask about a thesis of 4,000 sentences, and about four of them in a day.
+// TestLongThesis: the default budgets allow a partner to ask about a thesis of 4,000 sentences, and about four such theses a day.
 func TestLongThesis(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Long(sitetest.River+sitetest.Winter, 30)})
@@ -258,7 +259,7 @@ func TestLongThesis(t *testing.T) {
 	}
 }
 
-// TestBudgets is A1: concurrent asks cannot overspend.
+// TestBudgets (A1): concurrent asks cannot exceed a budget.
 func TestBudgets(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.River + sitetest.Winter})
@@ -301,8 +302,8 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// TestDisclosureBudget: documents beyond a budget of disclosures are counted but not named; disclosing them again in the same job costs
-// nothing.
+// TestDisclosureBudget: beyond the disclosure budget, documents are counted but not named; disclosing a document again in the same job
+// costs nothing.
 func TestDisclosureBudget(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.River + sitetest.Winter},

@@ -11,8 +11,8 @@ import (
 	"concordat/site"
 )
 
-// TestAnswerBounds: each round of a partner is answered up to the limits in doc/format-federation.md and refused as invalid beyond
-// each of them, whatever its envelope permits.
+// TestAnswerBounds: each round is answered up to the limits in doc/format-federation.md and refused as invalid beyond any of them, even
+// if its envelope permits more.
 func TestAnswerBounds(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	text := sitetest.Long(sitetest.Passage, 30)

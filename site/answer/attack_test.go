@@ -16,20 +16,20 @@ import (
 	"concordat/store"
 )
 
-// Attacks by partners on a library, by their IDs in doc/federation.md.
+// These tests are attacks by partners on a library, with their IDs in doc/federation.md.
 
-// oracleText is a sentence that a partner has except for one word.
+// oracleText is a sentence of the library. The partner knows every word except one.
 const oracleText = "After the operation the patient in bed seventeen was given colchicine twice a day until the fever had left him entirely. "
 
-// oracle is a member with a guess at one of the owner's sentences.
+// oracle is a member that guesses one of the owner's sentences.
 type oracle struct {
 	t           *testing.T
 	o           *sitetest.Owner
-	ask         *concordat.Ask // about the guess alone
+	ask         *concordat.Ask // asks only about the guess
 	base, truth concordat.Fingerprint
 	ordinal     int // position of the sentence
 	jobs        uint32
-	told        map[concordat.Fingerprint]bool // questions that were answered
+	told        map[concordat.Fingerprint]bool // answered questions
 }
 
 func newOracle(t *testing.T, rule store.ShareRule) *oracle {
@@ -49,7 +49,7 @@ func newOracle(t *testing.T, rule store.ShareRule) *oracle {
 	return x
 }
 
-// withHash returns f with the i-th group of four bits changed by xor.
+// withHash returns f with its i-th group of four bits XORed with xor.
 func withHash(f concordat.Fingerprint, i int, xor uint64) concordat.Fingerprint {
 	if i < 15 {
 		f[0] ^= xor << (4 * i)
@@ -59,8 +59,8 @@ func withHash(f concordat.Fingerprint, i int, xor uint64) concordat.Fingerprint 
 	return f
 }
 
-// steps asks about fingerprints in one ask of a job of its own and returns how close each is to the sentence according to the
-// answer; -1 if the answer does not say.
+// steps asks about fs in one ask of a new job. It returns how close each is to the sentence according to the answer, or -1 if the answer
+// does not say.
 func (x *oracle) steps(fs ...concordat.Fingerprint) []int {
 	x.t.Helper()
 	a := *x.ask
@@ -80,12 +80,12 @@ func (x *oracle) steps(fs ...concordat.Fingerprint) []int {
 	return out
 }
 
-// unlimited is a rule without a budget.
+// unlimited is a rule without budgets.
 var unlimited = store.ShareRule{Level: concordat.ShowMetadata, Matches: 1,
 	Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1}}
 
-// TestA3OneAsk: of a sentence and a hundred variants, each with a different bit changed, only one is answered, so that comparing
-// answers reveals nothing. When distances were given, they revealed 100 of 100 bits.
+// TestA3OneAsk: if a member asks about a sentence and a hundred variants, each with a different bit changed, only one is answered, so
+// comparing answers reveals nothing. Answers that gave the distance would reveal all 100 bits.
 func TestA3OneAsk(t *testing.T) {
 	x := newOracle(t, unlimited)
 	variants := []concordat.Fingerprint{x.base}
@@ -96,13 +96,13 @@ func TestA3OneAsk(t *testing.T) {
 	if n := len(x.told); n != 1 {
 		t.Errorf("%d of %d variants are answered, want 1", n, len(variants))
 	}
-	// A gate of the requester's own would be a threshold on the distance.
+	// If the requester could choose the gate, the gate would be a threshold on the distance.
 	a := *x.ask
 	a.Sentences = []concordat.AskedSentence{{Fingerprint: x.base, Gate: 9}}
 	if _, err := x.o.Answer(t.Context(), "north", &a); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("a gate that no scheme gives: error %v, want ErrInvalid", err)
 	}
-	// Later asks of the job do not circumvent it.
+	// Later asks in the same job do not circumvent the limit.
 	told := len(x.told)
 	for _, f := range variants[1:20] {
 		a.Sentences = []concordat.AskedSentence{{Fingerprint: f, Gate: x.ask.Sentences[0].Gate}}
@@ -115,12 +115,12 @@ func TestA3OneAsk(t *testing.T) {
 	}
 }
 
-// maxLearnt is the number of questions about one sentence that are answered in a year.
+// maxLearnt is the number of questions about one sentence that an owner answers in a year.
 const maxLearnt = 4
 
-// TestA3ManyJobs: a partner without a budget asks about variants in a thousand jobs and chooses each from the earlier answers:
-// it worsens its guess until it only just fails to match, and then tries whether each value of each hash leads back. A thousand
-// answers would reveal every hash; the partner gets [maxLearnt], and ends where it began.
+// TestA3ManyJobs: a partner without a budget asks about variants in a thousand jobs and bases each question on the earlier answers. It
+// worsens its guess until the guess only just fails to match, then tries each value of each hash to see which restores the match. A
+// thousand answers would reveal every hash; the partner gets [maxLearnt], and its guess hardly improves.
 func TestA3ManyJobs(t *testing.T) {
 	x := newOracle(t, unlimited)
 	const asks = 1000
@@ -145,7 +145,7 @@ func TestA3ManyJobs(t *testing.T) {
 			}
 		}
 	}
-	for rnd := rand.New(rand.NewPCG(1, 2)); x.jobs < asks; { // and anything else, because each answer would yield another bit or two
+	for rnd := rand.New(rand.NewPCG(1, 2)); x.jobs < asks; { // then random variants: each answer would reveal a bit or two
 		step(withHash(withHash(x.base, rnd.IntN(concordat.Nibbles), uint64(rnd.IntN(16))), rnd.IntN(concordat.Nibbles), uint64(rnd.IntN(16))))
 	}
 	t.Logf("%d asks, %d questions answered, at most %d bits; the guess differed in %d hashes and differs in %d", x.jobs, len(x.told),
@@ -156,11 +156,11 @@ func TestA3ManyJobs(t *testing.T) {
 	if before, after := x.base.NibbleDistance(x.truth), got.NibbleDistance(x.truth); after < before-2 {
 		t.Errorf("the fingerprint is found out: %d hashes differed, %d differ", before, after)
 	}
-	// The exact sentence gets no answer either: an answer only to the right guess would be an oracle for guesses.
+	// The exact sentence gets no answer either, because an answer would confirm the guess.
 	if got := step(x.truth); got != -1 {
 		t.Errorf("the sentence itself is still told, step %d", got)
 	}
-	// A question that was answered is answered again, and every partner has its own count.
+	// A question that was answered before is answered again, and each partner has its own count.
 	if got := step(x.base); got != int(concordat.CloseNear) {
 		t.Errorf("the first question again: step %d", got)
 	}
@@ -174,8 +174,8 @@ func TestA3ManyJobs(t *testing.T) {
 	}
 }
 
-// TestProbingAlarm: a partner that keeps asking about variants of a sentence raises an alarm, once a day, and one that asks about
-// drafts of a text does not.
+// TestProbingAlarm: a partner that keeps asking about variants of a sentence raises an alarm once a day; a partner that asks about drafts
+// of a text raises none.
 func TestProbingAlarm(t *testing.T) {
 	alarms := func(x *oracle, step string, want int) {
 		t.Helper()
@@ -205,8 +205,8 @@ func TestProbingAlarm(t *testing.T) {
 	alarms(x, "the next day", 2)
 }
 
-// TestOneDocumentAlarm: a partner whose jobs reach one document again and again raises an alarm, once a day; a different partner,
-// and drafts of a text, do not.
+// TestOneDocumentAlarm: a partner whose jobs keep reaching the same document raises an alarm once a day; another partner, or drafts of a
+// text, raise none.
 func TestOneDocumentAlarm(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Long(sitetest.River+sitetest.Winter, 5)},
@@ -251,7 +251,7 @@ func TestOneDocumentAlarm(t *testing.T) {
 	alarms("when the jobs are forgotten", "north", 2)
 }
 
-// TestA3Withheld: the audit shows the owner how many sentences were not answered.
+// TestA3Withheld: the audit shows the owner how many sentences went unanswered.
 func TestA3Withheld(t *testing.T) {
 	x := newOracle(t, unlimited)
 	for i := range maxLearnt + 3 {
@@ -270,8 +270,8 @@ func TestA3Withheld(t *testing.T) {
 	}
 }
 
-// TestD4Edges is the attack D4: the order of words together with word sets reveals nearly all words of a text. The owner reveals
-// none of it: it compares the texts itself, and answers with stretches that the requester has word for word.
+// TestD4Edges is attack D4: word order and word sets together reveal nearly all words of a text. The owner does not reveal word order. It
+// compares the texts itself and answers with the stretches that also occur word for word in the requester's text.
 func TestD4Edges(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	sketchKey := sitetest.Key("sketch of " + sitetest.TestEpoch.String())
@@ -298,8 +298,8 @@ func TestD4Edges(t *testing.T) {
 	if got := edges(own.Words); len(got) != 1 || len(got[0]) != 0 {
 		t.Errorf("of a passage that is no literal copy it is told %+v", got)
 	}
-	// One sentence that the requester has whole is too short to be disclosed; words that the requester does not have would end it in any
-	// case.
+	// A single sentence that the requester has in full is too short to be disclosed, and a stretch ends at the first word that the
+	// requester lacks.
 	truth, err := align.Prepare(secret).Order(sketchKey, concordat.Span{End: len(secret)})
 	sitetest.Must(t, err)
 	if got := edges(truth.Words); len(got) != 1 || len(got[0]) != 0 {
@@ -318,8 +318,8 @@ func TestD4Edges(t *testing.T) {
 	}
 }
 
-// TestD5Runes is the attack D5: spans that begin within a character were recognisable, at no cost, anywhere in a document. All of
-// them are refused alike, and each is charged.
+// TestD5Runes is attack D5: a refusal that depended on whether a span began within a character would reveal text anywhere in a document
+// at no cost. All such spans are refused alike, and each refusal is charged.
 func TestD5Runes(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	hidden := "Тайное предложение, которого никто из партнёров не видел и видеть не должен. "
@@ -355,7 +355,7 @@ func TestD5Runes(t *testing.T) {
 	}
 }
 
-// TestS2WithdrawnMirror is the attack S2: a withdrawn mirror still opened outlines, whatever the rule then said.
+// TestS2WithdrawnMirror is attack S2: a withdrawn mirror still gave access to outlines, regardless of the new rule.
 func TestS2WithdrawnMirror(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Long(sitetest.River+sitetest.Winter, 30)})
@@ -386,8 +386,8 @@ func TestS2WithdrawnMirror(t *testing.T) {
 	}
 }
 
-// TestA4Inbox is the attack A4: notices about jobs that were never asked were stored, at six times their size. None is stored,
-// and a partner that continues to send them is asked to retry later.
+// TestA4Inbox is attack A4: a partner could send notices about unknown jobs, and each was stored at six times its size. Such notices are
+// not stored, and a partner that keeps sending them is told to retry later.
 func TestA4Inbox(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	tell := &concordat.SiteAnswer{Libraries: []concordat.LibraryAnswer{{Library: "theses", Level: concordat.ShowMetadata, Exists: true,
@@ -402,7 +402,7 @@ func TestA4Inbox(t *testing.T) {
 	for _, n := range notices {
 		refused(t, o.Receive(t.Context(), "north", n), concordat.ReasonUnknown)
 	}
-	// A notice about a library that is not mirrored here is not stored either, but this is not reported to the partner.
+	// A notice about a library that is not mirrored here is not stored either, but the partner is not told.
 	withdrawn := &concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: "theses", At: o.Clock.Now()}
 	taken := len(notices)
 	for ; taken < 2000; taken++ {
@@ -424,8 +424,8 @@ func TestA4Inbox(t *testing.T) {
 	}
 }
 
-// TestShipCost: a mirror that is requested again and again from its beginning is refused before the library is read once more, and
-// is available again the next day.
+// TestShipCost: a partner that keeps requesting a mirror from the beginning is refused before the library is read again, until the next
+// day.
 func TestShipCost(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	var in []site.Incoming
@@ -452,8 +452,8 @@ func TestShipCost(t *testing.T) {
 	sitetest.Must(t, ship())
 }
 
-// TestPaidBeforeReading: later rounds used to make the owner read and sketch whole documents at no cost. Once their budget is
-// used up, no document is touched.
+// TestPaidBeforeReading: if later rounds were free, a partner could make the owner read and sketch whole documents at no cost. Once the
+// budget is used up, no document is read.
 func TestPaidBeforeReading(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	text := sitetest.Long(sitetest.Passage, 30)
@@ -463,8 +463,8 @@ func TestPaidBeforeReading(t *testing.T) {
 	a, d, ordinals := o.Named(t, "north", sitetest.Passage, "theses")
 	rule.Limits = store.Limits{Documents: 1, Characters: 1, Opened: 1, Disclosures: 1}
 	o.ShareWith(t, "theses", "north", rule)
-	o.Outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals}) // the last one
-	o.Index.Panics = true                                                               // for anyone who reads a document
+	o.Outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals}) // the last one within budget
+	o.Index.Panics = true                                                               // panics if a document is read
 	at := strings.Index(text, sitetest.River)
 	reveal := func(level concordat.Show) error {
 		_, err := o.AnswerReveal(t.Context(), "north", &concordat.RevealAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle, Level: level,
@@ -482,7 +482,7 @@ func TestPaidBeforeReading(t *testing.T) {
 	refused(t, reveal(concordat.ShowPassage), concordat.ReasonBudget)
 }
 
-// TestCountsAreRounded: whether look-ups were cut short is reported as yes or no, whatever their number.
+// TestCountsAreRounded: the answer reports whether look-ups were cut short, but not how many.
 func TestCountsAreRounded(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Long(sitetest.River, 5)})
@@ -495,8 +495,8 @@ func TestCountsAreRounded(t *testing.T) {
 	}
 }
 
-// TestRefusedAskedAgain: a passage that a person refused is requested under ever new jobs. Each request costs as much as a shown
-// passage, so only a few are possible for one document in a year, whatever is decided.
+// TestRefusedAskedAgain: a partner keeps requesting a passage that a person refused, each time under a new job. Each request costs as
+// much as a shown passage, so only a few are possible per document and year, whatever the decision.
 func TestRefusedAskedAgain(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	text := sitetest.Long(sitetest.Passage, 30)
@@ -527,8 +527,8 @@ func TestRefusedAskedAgain(t *testing.T) {
 	}
 }
 
-// TestLeaderBeginsEpochs: a member that begins an epoch and then asks gets no more answers about a sentence than any other member:
-// questions count across epochs.
+// TestLeaderBeginsEpochs: a member that begins an epoch before it asks gets no more answers about a sentence than any other member,
+// because questions are counted across epochs.
 func TestLeaderBeginsEpochs(t *testing.T) {
 	x := newOracle(t, unlimited)
 	answered := 0

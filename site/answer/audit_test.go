@@ -10,8 +10,7 @@ import (
 	"concordat"
 )
 
-// TestCut: a partner can write at most 128 bytes of a word into the audit, whatever they are, and only as much of its text as there
-// is room for.
+// TestCut: the audit stores at most 128 bytes of a partner's word, whatever they are, and only as much of its text as fits.
 func TestCut(t *testing.T) {
 	for _, s := range []string{"", "thesis", strings.Repeat("x", 128), strings.Repeat("ж", 64)} {
 		if got := cut(s); got != s {
@@ -32,7 +31,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestReasonOf: the audit names the reason for a refusal as the partner received it, and records a failure as a failure.
+// TestReasonOf: the audit records the refusal reason that the partner received, and records failures as failures.
 func TestReasonOf(t *testing.T) {
 	for want, err := range map[string]error{
 		"": nil, string(concordat.ReasonBudget): fmt.Errorf("answer: %w", &concordat.Refusal{Reason: concordat.ReasonBudget}),
@@ -44,8 +43,8 @@ func TestReasonOf(t *testing.T) {
 	}
 }
 
-// TestAuthorHashes: a name is the same whatever its order, case, accents and punctuation; another name is different, and several
-// are separated.
+// TestAuthorHashes: the hash of a name ignores word order, case, accents and punctuation; different names have different hashes, and a
+// list of names is split.
 func TestAuthorHashes(t *testing.T) {
 	key := []byte("a sketch key of the federation")
 	same := func(a, b string) bool {
@@ -86,9 +85,8 @@ func TestAuthorHashes(t *testing.T) {
 	}
 }
 
-// TestReadyIsRounded: the share of a library that can be searched is given in hundredths, rounded down, so that a set being filled
-// does not reveal the size of a library with hundreds of documents or more; a complete set is ready, and one that lacks a document
-// is not.
+// TestReadyIsRounded: the searchable share of a library is rounded down to hundredths, so that a partly filled set does not reveal the
+// size of a library with hundreds of documents or more. Only a complete set is ready; one that lacks a document is not.
 func TestReadyIsRounded(t *testing.T) {
 	told := map[float64]int{}
 	const all = 1234
@@ -104,8 +102,8 @@ func TestReadyIsRounded(t *testing.T) {
 	}
 }
 
-// TestOpenedSentences: a disclosed passage counts as all the sentences that it may contain, each full or partial sentence length counting
-// as one.
+// TestOpenedSentences: a disclosed passage counts as the most sentences that it can contain: one for each full or partial sentence
+// length.
 func TestOpenedSentences(t *testing.T) {
 	for letters, want := range map[int]int{1: 1, sentenceLetters - 1: 1, sentenceLetters: 1, sentenceLetters + 1: 2,
 		3*sentenceLetters + 1: 4} {

@@ -19,7 +19,7 @@ import (
 	"concordat/store"
 )
 
-// benchDocuments returns documents of real text with about n sentences in all.
+// benchDocuments returns documents of real text with about n sentences in total.
 func benchDocuments(b *testing.B, p interface {
 	ForIndex(concordat.Document) (*concordat.Profile, error)
 }, n int) (in []site.Incoming, sentences int) {
@@ -35,7 +35,7 @@ func benchDocuments(b *testing.B, p interface {
 	return in, sentences
 }
 
-// benchSentences is the size of the library, CONCORDAT_BENCH_SENTENCES or 100,000.
+// benchSentences returns the size of the library: CONCORDAT_BENCH_SENTENCES or 100,000.
 func benchSentences(b *testing.B) int {
 	b.Helper()
 	n, err := strconv.Atoi(os.Getenv("CONCORDAT_BENCH_SENTENCES"))
@@ -45,7 +45,7 @@ func benchSentences(b *testing.B) int {
 	return n
 }
 
-// BenchmarkCatchUp fills the set of an epoch with a whole library of real text, which is the cost of a rotation.
+// BenchmarkCatchUp fills an epoch's set with a whole library of real text; a rotation costs that much.
 func BenchmarkCatchUp(b *testing.B) {
 	o := sitetest.NewOwner(b, "theses")
 	in, sentences := benchDocuments(b, sitetest.Profiler(b), benchSentences(b))
@@ -93,8 +93,7 @@ func folderBytes(b *testing.B, dir string) (n int64) {
 	return n
 }
 
-// BenchmarkAnswer answers asks of 200 sentences, half of which are in the library, against a library
-// of real text.
+// BenchmarkAnswer answers asks of 200 sentences from a library of real text that contains half of them.
 func BenchmarkAnswer(b *testing.B) {
 	o := sitetest.NewOwner(b, "theses")
 	in, _ := benchDocuments(b, sitetest.Profiler(b), benchSentences(b)+200)

@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// TestShownKey: a partner is shown words under a key of its own if there is one, otherwise under the epoch's.
+// TestShownKey: a partner is shown words under its own key if it has one, otherwise under the epoch's.
 func TestShownKey(t *testing.T) {
 	e := &EpochSet{SketchKey: []byte("of the epoch")}
 	if got := e.shownKey("north"); string(got) != "of the epoch" {
@@ -28,7 +28,7 @@ func TestShownKey(t *testing.T) {
 	}
 }
 
-// TestAuthorsAreBounded: the first 64 authors of a document are known by name, and the first 4,096 bytes are read.
+// TestAuthorsAreBounded: only the first 64 authors and the first 4,096 bytes of a document's author field are read.
 func TestAuthorsAreBounded(t *testing.T) {
 	var many []string
 	for i := range 100 {
@@ -46,8 +46,8 @@ func TestAuthorsAreBounded(t *testing.T) {
 	}
 }
 
-// TestLeadGroups: a document is named if places in one stretch of it lie within four sentences, at least two of them on each side,
-// and together reach the margins in the description of the protocol.
+// TestLeadGroups: a document is named if places in one stretch of it lie within four sentences of each other, involve at least two
+// sentences on each side, and together reach the margins in the protocol description.
 func TestLeadGroups(t *testing.T) {
 	q := &leadQuestion{stretch: []int{0, 0, 1, 0}}
 	hit := func(asked, first int, margin float64) leadHit {
@@ -76,7 +76,7 @@ func TestLeadGroups(t *testing.T) {
 	}
 }
 
-// texts is an index that holds texts of this site.
+// texts is an index of this site's texts.
 type texts struct {
 	concordat.Index
 	of map[concordat.DocumentID]string
@@ -90,7 +90,7 @@ func (x *texts) Document(_ context.Context, ref concordat.Ref) (*concordat.Docum
 	return &concordat.Document{ID: ref.Document, Text: text}, nil
 }
 
-// TestChangedMeanwhile: a document that was deleted or changed after its job was answered is not shown, and the partner is told to ask
+// TestChangedMeanwhile: a document that was deleted or changed after its job was answered is withheld, and the partner is told to ask
 // again.
 func TestChangedMeanwhile(t *testing.T) {
 	const text = "The harbour master recorded every vessel."
@@ -104,7 +104,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestEdgesAskBounds: invalid passages, and those with no words or too many, are refused before anything is looked up.
+// TestEdgesAskBounds: passages that are invalid, empty or too long are refused before anything is looked up.
 func TestEdgesAskBounds(t *testing.T) {
 	e := concordat.Epoch{Federation: "health", Number: 1}
 	s := New(Options{ID: "here", Store: storetest.SQLite(t)})
@@ -127,8 +127,8 @@ func TestEdgesAskBounds(t *testing.T) {
 	}
 }
 
-// TestShipNeedsTheStore: a document that cannot be looked up fails the shipment, whose cursor would otherwise skip it for good; one
-// that is changing is sent again with a later number.
+// TestShipNeedsTheStore: if a document cannot be looked up, the shipment fails, because its cursor would otherwise skip the document for
+// good. A document that is changing is sent again with a later number.
 func TestShipNeedsTheStore(t *testing.T) {
 	broken := errors.New("the disk is broken")
 	for held, want := range map[error]error{concordat.ErrNotFound: nil, broken: broken} {
@@ -142,8 +142,8 @@ func TestShipNeedsTheStore(t *testing.T) {
 	}
 }
 
-// TestSetsNeedTheShares: if it cannot be read which part of a set is open to partners, that is an error, and does not mean that nothing is
-// open.
+// TestSetsNeedTheShares: if the site cannot read which part of a set is open to partners, it returns an error instead of treating the set
+// as closed.
 func TestSetsNeedTheShares(t *testing.T) {
 	s := New(Options{ID: "here", Store: unshared(t)})
 	if err := s.Sets.catchUp(t.Context(), &epochSet{}); err == nil || !strings.Contains(err.Error(), "broken") {
@@ -151,7 +151,7 @@ func TestSetsNeedTheShares(t *testing.T) {
 	}
 }
 
-// TestNamesOfCells: cells have one name for one partner, and a different one for another partner or for other cells.
+// TestNamesOfCells: a partner always sees the same name for the same cells; other partners and other cells have other names.
 func TestNamesOfCells(t *testing.T) {
 	q := &leadQuestion{from: "north", set: &epochSet{EpochSet: EpochSet{HandleKey: []byte("a key of this site alone")}},
 		asked: make([][concordat.Bands]uint32, 3)}
@@ -163,7 +163,7 @@ func TestNamesOfCells(t *testing.T) {
 	}
 }
 
-// TestLeadSteps: the certainty of a lead is given in three steps, each with its lowest margin.
+// TestLeadSteps: the certainty of a lead has three steps, each given by its lowest margin.
 func TestLeadSteps(t *testing.T) {
 	for margin, want := range map[float64]concordat.LeadStep{0.04: concordat.LeadFar, 0.119: concordat.LeadFar, 0.12: concordat.LeadNear,
 		0.199: concordat.LeadNear, 0.2: concordat.LeadVeryNear, 0.9: concordat.LeadVeryNear} {
@@ -175,8 +175,7 @@ func TestLeadSteps(t *testing.T) {
 	}
 }
 
-// TestAlertsNeedTheStore: a later document that answers a standing question is not skipped if the open questions cannot be
-// read.
+// TestAlertsNeedTheStore: if the open questions cannot be read, a later document that answers a standing question is not skipped.
 func TestAlertsNeedTheStore(t *testing.T) {
 	db, script := storetest.Scripted(storetest.SQLite(t))
 	script.Begin(0, true)

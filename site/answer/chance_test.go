@@ -17,14 +17,14 @@ import (
 	"concordat/store"
 )
 
-// harvest holds the titles and outlines that a member obtains by asking about the sentences of texts in a genre and fetching
-// the outline of every document that is disclosed.
+// harvest is the titles and outlines that a member obtains by asking about the sentences of texts in a genre and fetching the outline of
+// every disclosed document.
 type harvest struct {
 	told, outlined map[string]bool // titles
 	units          int
 }
 
-// askedOf returns the sentences of texts as a member asks about them.
+// askedOf returns the sentences of texts in the form that a member sends.
 func askedOf(t *testing.T, o *sitetest.Owner, texts ...string) (out []concordat.AskedSentence) {
 	for _, x := range texts {
 		p, err := o.Keyed.Profile(concordat.Document{ID: "s", Text: x}, nil)
@@ -36,7 +36,7 @@ func askedOf(t *testing.T, o *sitetest.Owner, texts ...string) (out []concordat.
 	return out
 }
 
-// harvestFrom asks about all of them, that many a day, each in a job of its own.
+// harvestFrom asks about all sentences, a fixed number a day, each in its own job.
 func harvestFrom(t *testing.T, o *sitetest.Owner, from concordat.SiteID, all []concordat.AskedSentence, daily int) harvest {
 	t.Helper()
 	h := harvest{told: map[string]bool{}, outlined: map[string]bool{}}
@@ -78,7 +78,7 @@ func harvestFrom(t *testing.T, o *sitetest.Owner, from concordat.SiteID, all []c
 	return h
 }
 
-// genre makes documents that say different things in the same 250 turns of phrase, of three words each.
+// genre makes documents with different content but the same 250 phrases of three words each.
 func genre(rng *rand.Rand, sentences int) string {
 	same := rand.New(rand.NewPCG(8, 8))
 	turns := make([]string, 250)
@@ -96,9 +96,9 @@ func genre(rng *rand.Rand, sentences int) string {
 	return b.String()
 }
 
-// TestChance: a member that has nothing from a library and asks about texts of its genre learns of hardly any document and is
-// shown none, at every size, although most match in single sentences; a member that copied some sentences, with changes, learns
-// of the source and is shown it.
+// TestChance: a member that copied nothing from a library and asks about texts of the same genre learns of hardly any document and is
+// shown none, at every size, although most match in single sentences. A member that copied some sentences and changed them learns of the
+// source and is shown it.
 func TestChance(t *testing.T) {
 	for _, documents := range []int{2, 5, 12, 40} {
 		t.Run(fmt.Sprint(documents), func(t *testing.T) {
@@ -145,9 +145,9 @@ func TestChance(t *testing.T) {
 	}
 }
 
-// TestChanceReviews is the same with film reviews: a library of 400 documents, each with eight reviews, and a member with 3,200
-// others, which asks about 1,024 sentences a day. Reviews that share a sentence with the library are left out because they were
-// posted twice.
+// TestChanceReviews does the same with film reviews: the library has 400 documents of eight reviews each, and the member has 3,200 other
+// reviews and asks about 1,024 sentences a day. Reviews that share a sentence with the library are left out, because they were posted
+// twice.
 func TestChanceReviews(t *testing.T) {
 	const documents, each, days = 400, 8, 10
 	reviews := corpora.Reviews(t, 2*documents*each)
@@ -202,8 +202,8 @@ func longSentences(t *testing.T, p *profile.Profiler, text string) (out []string
 	return out
 }
 
-// TestOutlineOfYear: within a year, the outlines of a document show only a limited number of sentences besides those that
-// matched, whatever is asked; those shown before may be shown again.
+// TestOutlineOfYear: within a year, the outlines of a document show a limited number of sentences besides those that matched, whatever
+// the partner asks. Sentences shown before can be shown again.
 func TestOutlineOfYear(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	o := sitetest.NewOwner(t, "theses")
@@ -233,7 +233,8 @@ func TestOutlineOfYear(t *testing.T) {
 	}
 }
 
-// TestLibraryAlarm: a partner to which a fifth of a library was disclosed raises an alarm, once a month; one that learned less does not.
+// TestLibraryAlarm: a partner that has learned of a fifth of a library raises an alarm once a month; a partner that has learned of less
+// raises none.
 func TestLibraryAlarm(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	o := sitetest.NewOwner(t, "theses")

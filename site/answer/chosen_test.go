@@ -19,27 +19,27 @@ import (
 	"concordat/store"
 )
 
-// chooser is a member that has a sentence except for one word, two other sentences of the document, and a dictionary. It knows
-// every rule of the owner except the keys, and keeps a probability for each word. It asks about fingerprints made for the
-// purpose: of many drawn at random, the one whose answer it expects to reveal most.
+// chooser is a member that knows a sentence except for one word, two other sentences of the document, and a dictionary. It knows every
+// rule of the owner except the keys, and keeps a probability for each word. It makes up fingerprints to ask about: it draws many at
+// random and asks about the one whose answer should reveal most.
 type chooser struct {
 	t      *testing.T
 	o      *sitetest.Owner
 	rnd    *rand.Rand
 	words  []string
 	epochs []chosenEpoch
-	likely []float64 // of each word; the sum is 1
+	likely []float64 // one for each word; they add up to 1
 	jobs   uint32
 }
 
-// chosenEpoch holds the questions and fingerprints that the chooser makes with the key of an epoch.
+// chosenEpoch is the chooser's questions and fingerprints under the key of one epoch.
 type chosenEpoch struct {
 	set    answer.EpochSet
-	known  *concordat.Ask          // of the sentences that it has
-	prints []concordat.Fingerprint // of the sentence with each word
+	known  *concordat.Ask          // the sentences that the chooser has
+	prints []concordat.Fingerprint // the sentence with each word
 }
 
-// chosenMember counts, for each word, how many of a member's questions would have come near the sentence with that word.
+// chosenMember counts, for each candidate word, how many of a member's questions would have come close to the sentence with that word.
 type chosenMember struct {
 	site   concordat.SiteID
 	before []int
@@ -81,7 +81,7 @@ func newChooser(t *testing.T, words []string, secret string, epochs int, seed ui
 // reaches reports whether a question counts for the sentence with a given word.
 func reaches(f, g concordat.Fingerprint) bool { return f.NibbleDistance(g) <= 16 }
 
-// chances returns the probability of each outcome of a question if the sentence has fingerprint g, before questions were counted.
+// chances returns the probability of each outcome of a question if the sentence has fingerprint g and before questions were counted.
 func chances(f, g concordat.Fingerprint, before int) (p [chosenOutcomes]float64) {
 	d := f.NibbleDistance(g)
 	if d == 0 && before < 4 {
@@ -109,7 +109,7 @@ func chances(f, g concordat.Fingerprint, before int) (p [chosenOutcomes]float64)
 	return p
 }
 
-// choose returns the question, of many drawn at random, that reveals most, and how many bits it is expected to reveal.
+// choose draws many questions at random and returns the one that should reveal most, with the number of bits it should reveal.
 func (c *chooser) choose(e *chosenEpoch, m *chosenMember, draws int) (best concordat.Fingerprint, most float64) {
 	drawn := func() int {
 		x := c.rnd.Float64()
@@ -134,14 +134,14 @@ func (c *chooser) choose(e *chosenEpoch, m *chosenMember, draws int) (best conco
 				}
 			}
 		}
-		keep := c.rnd.IntN(6) // a band that is left unchanged; 5: none
+		keep := c.rnd.IntN(6) // the band to leave unchanged; 5 means none
 		for _, i := range c.rnd.Perm(concordat.Nibbles)[:c.rnd.IntN(15)] {
 			if i/5 != keep {
 				f = withHash(f, i, uint64(1+c.rnd.IntN(15)))
 			}
 		}
 		var all [chosenOutcomes]float64
-		given := 0.0 // entropy of the outcome if the word is known
+		given := 0.0 // entropy of the outcome for a known word
 		for _, i := range sample {
 			for k, p := range chances(f, e.prints[i], m.before[i]) {
 				all[k] += p / float64(len(sample))
@@ -174,7 +174,7 @@ func hashOf(f concordat.Fingerprint, i int) uint64 {
 	return f[1] >> (4 * (i - 15)) & 15
 }
 
-// ask asks one question in addition to the known sentences, and learns from the outcome.
+// ask asks one question together with the known sentences, and learns from the outcome.
 func (c *chooser) ask(e *chosenEpoch, m *chosenMember, f concordat.Fingerprint) {
 	a := *e.known
 	c.jobs++
@@ -182,7 +182,7 @@ func (c *chooser) ask(e *chosenEpoch, m *chosenMember, f concordat.Fingerprint) 
 	a.Sentences = append(slices.Clone(e.known.Sentences), concordat.AskedSentence{Fingerprint: f, Gate: e.known.Sentences[0].Gate})
 	tell := c.o.Told(c.t, m.site, &a)
 	if len(tell.Documents) == 0 || tell.Documents[0].Title == "" && len(tell.Hits) == 0 {
-		c.o.Clock.Move(25 * time.Hour) // the documents of the day are used up
+		c.o.Clock.Move(25 * time.Hour) // the day's budget of documents is used up
 		return
 	}
 	ordinals, outcome := map[int]bool{}, chosenNone
@@ -210,8 +210,8 @@ func (c *chooser) ask(e *chosenEpoch, m *chosenMember, f concordat.Fingerprint) 
 	}
 }
 
-// attack asks until nothing is left to learn, with each member and in each epoch in turn. It returns how many bits of the word
-// were learned, and whether the word is identified: more likely than all others together.
+// attack asks with each member in each epoch until nothing is left to learn. It returns how many bits of the word it learned, and whether
+// it identified the word: whether that word is likelier than all others together.
 func (c *chooser) attack(members, asks, draws int, secret string) (bits float64, named bool) {
 	rule := store.ShareRule{Level: concordat.ShowMetadata}
 	all := make([]*chosenMember, members)
@@ -232,10 +232,10 @@ func (c *chooser) attack(members, asks, draws int, secret string) (bits float64,
 	return math.Log2(float64(len(c.words)) * same), same > 0.5
 }
 
-// TestChosenQuestions: twelve chosen questions used to identify one word in three, and revealed 9.8 of its 13.2 bits. A member,
-// two members that pool their answers, one that begins epochs, and one that asks about three drafts now learn less than five
-// bits. With CONCORDAT_CORPORA the test uses the 9,501 most common words of reviews and twenty secrets; otherwise the words of
-// the demonstration and four secrets.
+// TestChosenQuestions: without limits on questions, twelve chosen ones identify one word in three and reveal 9.8 of its 13.2 bits. With
+// the limits, a member, two members that pool their answers, a member that begins epochs, and a member that asks about three drafts each
+// learn less than five bits. With CONCORDAT_CORPORA the test uses the 9,501 most common words of reviews and twenty secrets; otherwise it
+// uses the demonstration's words and four secrets.
 func TestChosenQuestions(t *testing.T) {
 	words, secrets, asks, draws := demoWords(t), 4, 12, 150
 	if os.Getenv("CONCORDAT_ATTACKS") != "" {
@@ -266,7 +266,7 @@ func TestChosenQuestions(t *testing.T) {
 	}
 }
 
-// demoWords are words from the demonstration's texts, in an order that reveals nothing.
+// demoWords returns words from the demonstration's texts, in an order that reveals nothing.
 func demoWords(t *testing.T) []string {
 	files, err := filepath.Glob("../../demo/library/calls/*.txt")
 	sitetest.Must(t, err)
@@ -313,8 +313,8 @@ func commonWords(texts []string, n int) []string {
 	return out
 }
 
-// TestMissesCount: a question that misses by a hash or two counts if the partner can tell that it missed; otherwise chosen
-// questions that hardly ever hit would each reveal a little, at no cost.
+// TestMissesCount: a question that misses by a hash or two counts if the partner can tell that it missed. Otherwise chosen questions that
+// hardly ever hit would each reveal a little at no cost.
 func TestMissesCount(t *testing.T) {
 	x := newOracle(t, unlimited)
 	x.o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})

@@ -15,8 +15,8 @@ import (
 	"concordat/store"
 )
 
-// dictionary is a member's knowledge of the language: each word once, the most frequent ones first, with its value in a word
-// set and in an order of words under a key.
+// dictionary is a member's knowledge of the language: each word once, the most frequent first, with its value in a word set and in a word
+// order under one key.
 type dictionary struct {
 	words []dictionaryWord
 	by    map[string]dictionaryWord
@@ -24,7 +24,7 @@ type dictionary struct {
 
 type dictionaryWord struct {
 	text  string
-	set   int // -1: in no word set, like stop words
+	set   int // -1 for stop words, which are in no word set
 	order byte
 }
 
@@ -62,7 +62,7 @@ func plainWords(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r < 'a' || r > 'z' })
 }
 
-// named returns the words that a member guesses from the word set of a unit alone: the most frequent word for each value.
+// named returns the words that a member guesses from a unit's word set alone: the most frequent word for each value.
 func (d *dictionary) named(u concordat.OutlineUnit) map[string]bool {
 	out, done := map[string]bool{}, map[int]bool{}
 	for _, w := range d.words {
@@ -73,11 +73,11 @@ func (d *dictionary) named(u concordat.OutlineUnit) map[string]bool {
 	return out
 }
 
-// TestD4Dictionary is the dictionary attack of D4: a member that has a literal copy of the beginning of a passage, the word sets of
-// what follows, and a dictionary that contains every word of it, names the words that follow. Word sets alone name some of them, as
-// documented. With the order of words as well, which the owner does not reveal, the same program names nearly all: it is run on
-// that too, to show that it works. With what the owner reveals in the edge round, for as long as it answers, it names no more than
-// from the word sets alone, apart from what single guesses confirm.
+// TestD4Dictionary is dictionary attack D4: a member has a literal copy of the beginning of a passage, the word sets of what follows, and
+// a dictionary with every word of it, and tries to name the words that follow. From word sets alone it names some of them, as documented.
+// With the word order, which the owner does not reveal, the same program names nearly all of them. The test runs it on the word order
+// too, to show that the program works. From the owner's answers in the edge round, asked for as long as it answers, the member names no
+// more words than from the word sets, apart from single guesses that are confirmed.
 func TestD4Dictionary(t *testing.T) {
 	files, err := filepath.Glob("../../demo/library/calls/*.txt")
 	sitetest.Must(t, err)
@@ -120,16 +120,16 @@ func TestD4Dictionary(t *testing.T) {
 	}
 }
 
-// d4 is a document under attack.
+// d4 is the document under attack.
 type d4 struct {
 	t      *testing.T
 	o      *sitetest.Owner
 	d      *dictionary
 	text   string
-	has    int // the member has the text up to here
+	has    int // the member has the text before this position
 	job    concordat.JobID
 	handle concordat.Handle
-	units  []concordat.OutlineUnit // beyond what it has
+	units  []concordat.OutlineUnit // after the member's part
 }
 
 func newD4(t *testing.T, d *dictionary, victim string) *d4 {
@@ -149,7 +149,7 @@ func newD4(t *testing.T, d *dictionary, victim string) *d4 {
 	return x
 }
 
-// contentOf returns the words of a unit that are in word sets, each once.
+// contentOf returns the distinct words of a unit that are in word sets.
 func (x *d4) contentOf(u concordat.OutlineUnit) []string {
 	words := plainWords(u.Span.In(x.text))
 	slices.Sort(words)
@@ -163,7 +163,7 @@ func (x *d4) content() (n int) {
 	return n
 }
 
-// right counts the content words that guess names correctly in each unit.
+// right counts the content words that guess gets right in each unit.
 func (x *d4) right(guess func(concordat.OutlineUnit) map[string]bool) (n int) {
 	for _, u := range x.units {
 		named := guess(u)
@@ -176,7 +176,7 @@ func (x *d4) right(guess func(concordat.OutlineUnit) map[string]bool) (n int) {
 	return n
 }
 
-// ordered returns the words named from word set and word order.
+// ordered returns the words that word set and word order identify.
 func (x *d4) ordered(u concordat.OutlineUnit) map[string]bool {
 	o, err := align.Prepare(x.text).Order(sitetest.Key("sketch of "+sitetest.TestEpoch.String()), u.Span)
 	sitetest.Must(x.t, err)
@@ -192,8 +192,8 @@ func (x *d4) ordered(u concordat.OutlineUnit) map[string]bool {
 	return out
 }
 
-// tried asks, for as long as it gets answers, whether the copy continues with a given word: it tries each word that the word
-// sets allow, the most frequent first, and continues after each that is confirmed. It returns the confirmed words.
+// tried asks whether the copy continues with a given word until it gets no more answers. It tries each word that the word sets allow, the
+// most frequent first, and continues after each confirmed word. It returns the confirmed words.
 func (x *d4) tried() (told map[string]bool, tries int) {
 	o, err := align.Prepare(x.text).Order(sitetest.Key("sketch of "+sitetest.TestEpoch.String()), concordat.Span{End: x.has})
 	sitetest.Must(x.t, err)
@@ -229,7 +229,7 @@ func (x *d4) tried() (told map[string]bool, tries int) {
 	}
 }
 
-// copies asks the edge round for what the member has and a little of what follows.
+// copies asks the edge round about the member's part and a little of what follows.
 func (x *d4) copies(words []byte) ([]concordat.EdgeCopy, error) {
 	e, err := x.o.AnswerEdges(x.t.Context(), "north", &concordat.EdgesAsk{Job: x.job, Epoch: sitetest.TestEpoch, Handle: x.handle,
 		Passages: []concordat.EdgePassage{{Span: concordat.Span{End: min(x.has+200, len(x.text))}, Words: words}}})

@@ -82,8 +82,8 @@ func TestOutline(t *testing.T) {
 	}
 }
 
-// A sentence whose fingerprint was sent to the partner in a question of ours is left out of an outline in words, and
-// vice versa.
+// TestOneSketchInBothDirections: a sentence whose fingerprint this site sent to the partner in a question is left out of an outline in
+// words, and vice versa.
 func TestOneSketchInBothDirections(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	text := sitetest.Long(sitetest.Passage, 40)
@@ -119,8 +119,8 @@ func TestOneSketchInBothDirections(t *testing.T) {
 	}
 }
 
-// An asker aligns its text with the outline and gets the exact edges from the edge round, which
-// shows nothing away from the matches.
+// TestOutlineAligns: an asker aligns its text with the outline and gets the exact edges from the edge round, which shows nothing outside
+// the matches.
 func TestOutlineAligns(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	text := sitetest.Long(sitetest.Passage+sitetest.Mill+sitetest.Bridge+sitetest.School, 60)
@@ -176,8 +176,8 @@ func TestOutlineAligns(t *testing.T) {
 	refused(t, err, concordat.ReasonLevel)
 }
 
-// TestTemplateAttack is D3: a partner that knows a sentence except for one word fills the blank again and again. No
-// reply contains a word that the partner did not send, each attempt costs, and too many at once are refused.
+// TestTemplateAttack (D3): a partner that knows a sentence except for one word keeps guessing that word. Replies contain only words that
+// the partner sent, each attempt costs, and too many at once are refused.
 func TestTemplateAttack(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	secret := "After the operation the patient in bed seventeen was given colchicine twice a day until the fever had left him entirely. "
@@ -233,12 +233,12 @@ func TestTemplateAttack(t *testing.T) {
 	if len(r.Passages[0].Shared) > 0 {
 		t.Errorf("few words in common are told: %v", r.Passages[0].Shared)
 	}
-	// A sentence that matches only from a distance opens nothing.
+	// A distant match opens nothing.
 	far, truth, west := "", o.Question(t, secret, concordat.ShowMetadata, "theses").Sentences[0].Fingerprint, concordat.SiteID("")
 	for n, words := 0, strings.Fields(secret); far == "" && n < len(words)-1; n++ {
 		words[n] = "xylophone" + words[n]
 		f := o.Question(t, strings.Join(words, " "), concordat.ShowMetadata, "theses")
-		west = concordat.SiteID(fmt.Sprint("west", n)) // after the first question, this partner gets no exact answer
+		west = concordat.SiteID(fmt.Sprint("west", n)) // after its first question, this partner gets no exact answer
 		o.ShareWith(t, "theses", west, rule)
 		if tell := o.Told(t, west, f); len(tell.Hits) > 0 && f.Sentences[0].Fingerprint.Distance(truth) > 15 {
 			far = strings.Join(words, " ")
@@ -247,14 +247,13 @@ func TestTemplateAttack(t *testing.T) {
 	fa, fd, _ := o.Named(t, west, far, "theses")
 	_, err = o.AnswerReveal(t.Context(), west, o.RevealAsk(fa, fd, concordat.ShowOverlap, text, far, secret))
 	refused(t, err, concordat.ReasonGate)
-	// Nothing is shown away from the matches.
+	// Nothing outside the matches is shown.
 	_, err = o.AnswerReveal(t.Context(), "south", o.RevealAsk(a, d, concordat.ShowOverlap, text, "paragraph number",
 		"paragraph number 11 treats of matters 7"))
 	refused(t, err, concordat.ReasonGate)
 }
 
-// TestOverlapTellsOwnWordsOnly: random requesters at level overlap never get a span outside their own text, or words
-// that are not in the passage.
+// TestOverlapTellsOwnWordsOnly: random requesters at level overlap never get a span outside their own text, or words outside the passage.
 func TestOverlapTellsOwnWordsOnly(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	text := sitetest.Long(sitetest.Passage, 30)
@@ -286,7 +285,7 @@ func TestOverlapTellsOwnWordsOnly(t *testing.T) {
 	}
 }
 
-// A passage is shown only after a person has agreed, and for as long as the rule says; both sides can see the state of
+// TestApproval: a passage is shown only after a person has agreed, and only for as long as the rule says; both sides can see the state of
 // the request.
 func TestApproval(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
@@ -342,7 +341,7 @@ func TestApproval(t *testing.T) {
 		notices[0].Partner != "north" {
 		t.Errorf("got notices %+v", notices)
 	}
-	// Another passage is refused. A request for a third is not answered in time, and may be repeated.
+	// A different passage is refused. A request for a third passage is not answered in time and can be repeated.
 	q.Passages[0].Span.End -= len(sitetest.Winter)
 	state(concordat.DisclosurePending)
 	for words, want := range map[string]error{" \n": answer.ErrNoWords, strings.Repeat("n", answer.MaxWords+1): answer.ErrLongWords} {
@@ -376,7 +375,7 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// Requests that were sent are kept with their state.
+// Sent requests are stored with their state.
 func TestRequested(t *testing.T) {
 	o := sitetest.NewOwner(t)
 	a := &concordat.RevealAsk{Job: concordat.JobID{1}, Handle: concordat.Handle{2}, Reason: "r",
@@ -396,7 +395,7 @@ func TestRequested(t *testing.T) {
 	}
 }
 
-// Concurrent outlines in two forms never both succeed.
+// TestOneSketchUnderConcurrency: of concurrent outlines in two forms, only one form succeeds.
 func TestOneSketchUnderConcurrency(t *testing.T) {
 	o := sitetest.NewOwner(t, "words", "prints")
 	text := sitetest.Long(sitetest.Passage, 25)

@@ -9,8 +9,8 @@ import (
 	"concordat/site"
 )
 
-// TestEpochMembers: no round of a partner is answered in an epoch of a federation of which the partner is not a member, nor in
-// one that the site does not have, even if a library is open to the partner.
+// TestEpochMembers: a partner gets no answer in an epoch of a federation to which it does not belong, or in an epoch that the site does
+// not have, even if a library is open to the partner.
 func TestEpochMembers(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	text := sitetest.Long(sitetest.Passage, 30)

@@ -61,10 +61,10 @@ func TestSetFollowsTheCatalogue(t *testing.T) {
 	want("library deleted", sitetest.Garden)
 }
 
-// cutIndex fails from some call on, before or after that call takes effect.
+// cutIndex fails from a given call on, either before or after that call takes effect.
 type cutIndex struct {
 	concordat.Index
-	left  int // calls that still work
+	left  int // calls before the failure
 	after bool
 }
 
@@ -88,8 +88,8 @@ func (c *cutIndex) Delete(ctx context.Context, refs ...concordat.Ref) error {
 	return c.cut(func() error { return c.Index.Delete(ctx, refs...) })
 }
 
-// A pass interrupted at any call to the index, before or after the call takes effect, leaves nothing unlisted in the
-// set, and the next pass makes the set equal to the catalogue.
+// TestSetSurvivesACut: if a pass is interrupted at any call to the index, before or after the call takes effect, the set contains nothing
+// unlisted, and the next pass makes it equal to the catalogue.
 func TestSetSurvivesACut(t *testing.T) {
 	for left := range 4 {
 		for _, after := range []bool{false, true} {
@@ -115,7 +115,7 @@ func TestSetSurvivesACut(t *testing.T) {
 					t.Fatalf("got %v, want the cut", err)
 				}
 				o.Set.Index = working
-				// Meanwhile a document that may be in the set is deleted.
+				// A document that can be in the set is deleted in the meantime.
 				sitetest.Must(t, o.DeleteDocuments(t.Context(), "theses", "new"))
 				if tell := o.Told(t, "north", o.Question(t, sitetest.River+sitetest.Mill+sitetest.Garden, concordat.ShowMetadata,
 					"theses")); tell.Libraries[0].Exists {
@@ -137,7 +137,7 @@ func TestSetSurvivesACut(t *testing.T) {
 	}
 }
 
-// TestSetResumes: a pass that is interrupted by its context continues where it stopped.
+// TestSetResumes: a pass that its context interrupts continues where it stopped.
 func TestSetResumes(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Matches: 1})
@@ -182,7 +182,7 @@ func (c *countingIndex) Put(ctx context.Context, ps ...*concordat.Profile) error
 	return c.Index.Put(ctx, ps...)
 }
 
-// TestRotation: after a rotation, both epochs are answered for 14 days, then only the new one.
+// TestRotation: for 14 days after a rotation, the site answers in both epochs, then only in the new one.
 func TestRotation(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})
@@ -197,7 +197,7 @@ func TestRotation(t *testing.T) {
 		t.Errorf("a set that is not there yet tells %+v", tell.Libraries[0])
 	}
 	sitetest.Must(t, o.Sets.CatchUp(t.Context()))
-	o.Clock.Move(time.Minute) // readiness is looked up again
+	o.Clock.Move(time.Minute) // readiness is looked up again after a minute
 	for _, a := range []*concordat.Ask{oldAsk, newAsk} {
 		a.Job[5]++
 		if tell := o.Told(t, "north", a); !tell.Libraries[0].Exists || tell.Libraries[0].Ready != 1 {
@@ -228,7 +228,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// A partner in one federation gets no answers in another, and a set contains only what its members may ask about.
+// TestFederationsApart: a partner in one federation gets no answers in another, and a set contains only what its members can ask about.
 func TestFederationsApart(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses", "grants")
 	health, law := o.NewSetOver(t, o.Set), o.NewSet(t, concordat.Epoch{Federation: "law", Number: 4})
@@ -255,7 +255,7 @@ func TestFederationsApart(t *testing.T) {
 	}
 }
 
-// KeepEpochs follows changes by itself and ends with its context.
+// TestKeepEpochs: KeepEpochs follows changes by itself and ends with its context.
 func TestKeepEpochs(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})
@@ -285,7 +285,7 @@ func (s *signalIndex) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	return err
 }
 
-// Once UseEpochs has returned, no pass writes to a set that it took out of use.
+// TestUseEpochsEndsAPass: once UseEpochs has returned, no pass writes to a set that it has retired.
 func TestUseEpochsEndsAPass(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})
@@ -303,7 +303,7 @@ func TestUseEpochsEndsAPass(t *testing.T) {
 	<-held // within the first batch
 	next := o.NewSet(t, concordat.Epoch{Federation: "health", Number: 2})
 	go func() { used <- o.Sets.UseEpochs(context.Background(), next) }()
-	for { // until the new set has taken the place of the old one
+	for { // until the new set has replaced the old one
 		c, err := o.OpenTo(t.Context(), "north")
 		sitetest.Must(t, err)
 		if len(c.Libraries[0].Ready) == 1 && c.Libraries[0].Ready[0].Epoch == next.Epoch {
@@ -322,7 +322,7 @@ func TestUseEpochsEndsAPass(t *testing.T) {
 	}
 }
 
-// gatedIndex reports each Put, and lets it continue when it is released.
+// gatedIndex announces each Put and lets it continue when released.
 type gatedIndex struct {
 	concordat.Index
 	held, release chan struct{}
@@ -334,7 +334,7 @@ func (g *gatedIndex) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	return g.Index.Put(ctx, ps...)
 }
 
-// TestSetReopens: a set that was closed and opened again gives the same answers, spans included.
+// TestSetReopens: a set gives the same answers, including spans, after it was closed and opened again.
 func TestSetReopens(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowOverlap})

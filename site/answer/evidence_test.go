@@ -2,7 +2,7 @@ package answer
 
 import "testing"
 
-// TestEvidence: matches add up over different sentences on both sides, neighbours weigh more, and common sentences weigh nothing.
+// TestEvidence: matches of different sentences on both sides add up, neighbouring matches weigh more, and common sentences weigh nothing.
 func TestEvidence(t *testing.T) {
 	m := func(sentence byte, ordinal, weight int) weighed { return weighed{[8]byte{sentence}, ordinal, weight} }
 	for _, c := range []struct {

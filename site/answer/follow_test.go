@@ -24,7 +24,7 @@ import (
 type places struct {
 	mu     sync.Mutex
 	at     map[concordat.LibraryID]int64
-	unread error // returned by the next calls of Position
+	unread error // error of the next calls of Position
 }
 
 func (p *places) Position(lib concordat.LibraryID) (int64, error) {
@@ -40,8 +40,7 @@ func (p *places) SetPosition(lib concordat.LibraryID, seq int64) error {
 	return nil
 }
 
-// TestFollow: another process copies the set that one process makes of an epoch into an index of its own, and answers
-// from it; the two can change places.
+// TestFollow: a second process copies one process's set of an epoch into its own index and answers from it; the two can swap roles.
 func TestFollow(t *testing.T) {
 	a := sitetest.NewOwner(t, "theses")
 	b := &sitetest.Owner{Parts: &sitetest.Parts{Store: a.Store, Index: a.Index}, Clock: a.Clock}
@@ -84,7 +83,7 @@ func TestFollow(t *testing.T) {
 	if tell := b.Told(t, "north", b.Question(t, sitetest.Winter, concordat.ShowMetadata, "theses")); !tell.Libraries[0].Exists {
 		t.Errorf("the other process does not answer: %+v", tell)
 	}
-	// They change places: a process does not copy what it made itself.
+	// They swap roles; a process does not copy its own work.
 	at := seen[b].at["theses"]
 	b.AddDocuments(t, "theses", site.Incoming{ID: "1", Text: sitetest.Garden})
 	if seen[b].at["theses"] <= at {
@@ -104,7 +103,7 @@ func TestFollow(t *testing.T) {
 	want("library deleted", b, sitetest.Garden)
 }
 
-// TestBatchRegain: a batch continues in another process, whose index is still empty, and ends like an uninterrupted
+// TestBatchRegain: a batch continues in another process, with an index that is still empty, and gives the same result as an uninterrupted
 // batch.
 func TestBatchRegain(t *testing.T) {
 	texts := sitetest.Twins()
@@ -127,7 +126,7 @@ func TestBatchRegain(t *testing.T) {
 		t.Errorf("in another process: %s", d)
 	}
 
-	// Without the files there is nothing to continue with.
+	// Without the files, the batch cannot continue.
 	sitetest.Must(t, b.Store.Batches.ReopenBatch(t.Context(), b.BatchID, "test", true))
 	clear(texts)
 	b.BatchOptions.Index = sitetest.OpenShard(t, filepath.Join(t.TempDir(), "third"), sitetest.Profiler(t))
@@ -136,8 +135,8 @@ func TestBatchRegain(t *testing.T) {
 	}
 }
 
-// TestFollowFails: if a process cannot read a document that another has made, it gets an error and tries again later; it does
-// not continue as if it had the document.
+// TestFollowFails: if a process cannot read another's document, it returns an error and retries later, and does not continue as if it had
+// the document.
 func TestFollowFails(t *testing.T) {
 	a := sitetest.NewOwner(t, "theses")
 	broken := &sitetest.BrokenIndex{Index: a.Index, Fail: -1}
@@ -180,7 +179,7 @@ func TestFollowFails(t *testing.T) {
 	}
 }
 
-// TestBehindUnknown: if a set's backlog cannot be read, no partner is told that the set is complete.
+// TestBehindUnknown: if a set's backlog cannot be read, partners are not told that the set is complete.
 func TestBehindUnknown(t *testing.T) {
 	o, b := newBroken(t)
 	set := o.NewSet(t, sitetest.TestEpoch)
@@ -191,7 +190,7 @@ func TestBehindUnknown(t *testing.T) {
 	o.Use(t, set)
 	o.ShareWith(t, "theses", "north", sitetest.Sharing(false))
 	for _, failing := range []bool{false, true} {
-		o.Clock.Move(time.Minute) // so that it is looked up
+		o.Clock.Move(time.Minute) // so that readiness is looked up
 		at := slices.Index(b.Made(), "EpochBehind")
 		if failing && at < 0 {
 			t.Fatal("it is not read how far the set is behind")
@@ -207,8 +206,8 @@ func TestBehindUnknown(t *testing.T) {
 	}
 }
 
-// TestFollowStoreFails: every failed call of the store while a set is followed is reported, and so is a place that cannot be read, which is
-// not mistaken for the end.
+// TestFollowStoreFails: while a set is followed, every failed store call is reported. An unreadable place is reported too and not
+// mistaken for the end.
 func TestFollowStoreFails(t *testing.T) {
 	o, b := newBroken(t)
 	seen := &places{at: map[concordat.LibraryID]int64{}}

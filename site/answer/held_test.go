@@ -15,8 +15,8 @@ import (
 	"concordat/store"
 )
 
-// TestAuditCounts: for each library that was asked, the audit has the numbers of documents and matches disclosed, those withheld, and
-// the reason for a refusal; for a question refused as a whole it has only the libraries.
+// TestAuditCounts: for each library asked, the audit records the number of documents and matches disclosed, the number withheld, and the
+// reason for a refusal. For a question refused as a whole, it records only the libraries.
 func TestAuditCounts(t *testing.T) {
 	libraries := []concordat.LibraryID{"theses", "grants", "closed"}
 	refusal := &concordat.Refusal{Reason: concordat.ReasonEmbargo}
@@ -55,7 +55,7 @@ func TestAuditCounts(t *testing.T) {
 	}
 }
 
-// endingLog is a log that ends the context of the work that logs to it.
+// endingLog is a log that cancels the context of the work that writes to it.
 type endingLog struct {
 	io.Writer
 	end context.CancelFunc
@@ -66,19 +66,18 @@ func (e *endingLog) Write(b []byte) (int, error) {
 	return e.Writer.Write(b)
 }
 
-// unshared returns a store whose shares cannot be read.
+// unshared returns a store that fails to read shares.
 func unshared(t *testing.T) *store.DB {
 	db, script := storetest.Scripted(storetest.SQLite(t))
 	script.On("Shares", func() error { return errors.New("the disk is broken") })
 	return db
 }
 
-// TestSetsBehindAreLogged: sets that could not be filled are logged as an error, and a site that is stopped while filling them logs
-// nothing.
+// TestSetsBehindAreLogged: if sets cannot be filled, the site logs an error; if it is stopped while filling them, it logs nothing.
 func TestSetsBehindAreLogged(t *testing.T) {
 	db := unshared(t)
 	for name, c := range map[string]struct{ stopped, want bool }{"broken": {false, true}, "stopped": {true, false}} {
-		ctx, end := context.WithTimeout(t.Context(), time.Minute) // without a log entry it would wait forever
+		ctx, end := context.WithTimeout(t.Context(), time.Minute) // it would wait forever if nothing were logged
 		var log bytes.Buffer
 		s := New(Options{ID: "here", Store: db, Logger: slog.New(slog.NewTextHandler(&endingLog{&log, end}, nil))})
 		if c.stopped {

@@ -17,7 +17,7 @@ import (
 	"concordat/store"
 )
 
-// cellsOf makes a question about a text, padded with the text's own last cells in separate stretches.
+// cellsOf makes a question about a text, padded in separate stretches with the text's own last cells.
 func cellsOf(t testing.TB, o *sitetest.Owner, text string, job byte) *concordat.LeadAsk {
 	t.Helper()
 	table, err := meaning.Default()
@@ -45,14 +45,14 @@ func cellsOf(t testing.TB, o *sitetest.Owner, text string, job byte) *concordat.
 	return a
 }
 
-// cellCipher is the key of the cells of a job in an epoch.
+// cellCipher returns the key of a job's cells in an epoch.
 func cellCipher(t testing.TB, e concordat.Epoch, job concordat.JobID) *crypto.CellCipher {
 	t.Helper()
 	return sitetest.CipherOf(t, sitetest.Key("cells of "+e.String()), job)
 }
 
-// TestLeadsAreToldInSteps: a library that permits leads names the document that says the same in other words, with steps and places
-// but no text, and names no other document; its passages can be requested only at those places, and only with a person's consent.
+// TestLeadsAreToldInSteps: a library that permits leads names only the document that says the same in other words, with steps and places
+// but no text. Passages can be requested only at those places and only with a person's consent.
 func TestLeadsAreToldInSteps(t *testing.T) {
 	o := sitetest.NewLeadsOwner(t)
 	o.ShareWith(t, "theses", "north", sitetest.LeadsRule())
@@ -136,8 +136,8 @@ func TestLeadsAreToldInSteps(t *testing.T) {
 	}
 }
 
-// TestLeadsAreClosed: no lead is given by a library that does not permit them, whatever its level, by a site without an index of
-// meaning, or for cells of another table; an ask without cells says so and costs nothing.
+// TestLeadsAreClosed: no leads come from a library that does not permit them, whatever its level, or from a site without an index of
+// meaning, or for cells of another table. An ask without cells is reported as such and costs nothing.
 func TestLeadsAreClosed(t *testing.T) {
 	o := sitetest.NewLeadsOwner(t)
 	a := cellsOf(t, o, sitetest.InOtherWords, 1)
@@ -188,7 +188,7 @@ func TestLeadsAreClosed(t *testing.T) {
 	if got := reason(o, &other); got != concordat.ReasonScheme {
 		t.Errorf("another table: %s", got)
 	}
-	// An old version that sends cells without a key names only the table: it gets an error, and nothing that it sent is read as a cell.
+	// An old version sends cells without a key and names only the table. It gets an error, and none of its data is read as cells.
 	old := *a
 	old.Table = strings.TrimSuffix(a.Table, "-keyed-1")
 	if got := reason(o, &old); got != concordat.ReasonScheme {
@@ -206,8 +206,8 @@ func TestLeadsAreClosed(t *testing.T) {
 	}
 }
 
-// TestLeadBudgets: the numbers of cells asked about, and of sentences and documents disclosed, are limited per day, separately from
-// questions by fingerprints.
+// TestLeadBudgets: cells asked about, and sentences and documents disclosed, are limited per day, separately from questions by
+// fingerprint.
 func TestLeadBudgets(t *testing.T) {
 	o := sitetest.NewLeadsOwner(t)
 	rule := sitetest.LeadsRule()
@@ -245,7 +245,7 @@ func TestLeadBudgets(t *testing.T) {
 	}
 }
 
-// TestLeadVariants: for each place, at most twelve different questions are answered in a year, however they are worded.
+// TestLeadVariants: for each place, at most twelve different questions are answered in a year, whatever their wording.
 func TestLeadVariants(t *testing.T) {
 	o := sitetest.NewLeadsOwner(t)
 	rule := sitetest.LeadsRule()

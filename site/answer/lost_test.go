@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// newBroken returns an owner whose store fails by script, with a document disclosed to north.
+// newBroken returns an owner with a scripted store failure and one document disclosed to north.
 func newBroken(t *testing.T) (*sitetest.Owner, *storetest.Script) {
 	t.Helper()
 	o := sitetest.NewOwner(t, "theses", "grants")
@@ -26,15 +26,15 @@ func newBroken(t *testing.T) (*sitetest.Owner, *storetest.Script) {
 	return o, b
 }
 
-// operation is something that a site does with its store. make prepares the site and returns the operation; whole
-// checks the state after a failure, if reporting the failure is not enough.
+// operation is a use of the store by a site. make prepares the site and returns the operation; whole checks the state after a failure if
+// a reported error is not enough.
 type operation struct {
 	name  string
 	make  func(t *testing.T, o *sitetest.Owner) func(context.Context) error
 	whole func(t *testing.T, o *sitetest.Owner, call string)
 }
 
-// withdrawalsOf counts the notices to north that its mirror of theses has ended.
+// withdrawalsOf counts the notices that tell north about the end of its mirror of theses.
 func withdrawalsOf(t *testing.T, o *sitetest.Owner) (n int) {
 	t.Helper()
 	all, err := o.Store.Partners.Outbox(t.Context(), 0)
@@ -56,7 +56,7 @@ func forgetNotices(t *testing.T, o *sitetest.Owner) {
 	}
 }
 
-// toldOfEnd: if the mirror has ended, the partner is told.
+// toldOfEnd requires that the partner is told if the mirror has ended.
 func toldOfEnd(t *testing.T, o *sitetest.Owner, call string) {
 	t.Helper()
 	x, err := o.Store.Answers.Share(t.Context(), "theses", "north")
@@ -83,7 +83,7 @@ func operations() []operation {
 		}
 	}
 	pending := func(t *testing.T, o *sitetest.Owner) (store.Disclosure, *concordat.RevealAsk) {
-		o.Clock.Move(time.Second) // so that it is the latest
+		o.Clock.Move(time.Second) // makes it the latest
 		o.ShareWith(t, "theses", "north", sitetest.Sharing(false))
 		a, d, _ := o.Named(t, "north", sitetest.Passage, "theses")
 		q := o.RevealAsk(a, d, concordat.ShowPassage, sitetest.Long(sitetest.Passage, 30), sitetest.River+sitetest.Winter,
@@ -208,7 +208,7 @@ func operations() []operation {
 	}
 }
 
-// lastAsked returns the latest request of north.
+// lastAsked returns north's latest request.
 func lastAsked(t *testing.T, o *sitetest.Owner) store.Disclosure {
 	t.Helper()
 	all, err := o.Store.Answers.DisclosuresAfter(t.Context(), "", 1)
@@ -219,7 +219,7 @@ func lastAsked(t *testing.T, o *sitetest.Owner) store.Disclosure {
 	return all[0]
 }
 
-// decidedOn lets a person decide on a request of north.
+// decidedOn lets a person decide on north's request.
 func decidedOn(t *testing.T, o *sitetest.Owner, q *concordat.RevealAsk, granted bool) {
 	t.Helper()
 	_, err := o.AnswerReveal(t.Context(), "north", q)
@@ -228,8 +228,8 @@ func decidedOn(t *testing.T, o *sitetest.Owner, q *concordat.RevealAsk, granted 
 	sitetest.Must(t, err)
 }
 
-// TestStoreFails makes each call of the store fail in each operation, once alone and once with all that follow: the caller gets an
-// error, so that nothing is answered, shared or withdrawn without being stored and audited.
+// TestStoreFails makes each call of the store fail in each operation, once alone and once with all later calls. The caller gets an error,
+// so nothing is answered, shared or withdrawn without being stored and audited.
 func TestStoreFails(t *testing.T) {
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// TestStatementsFail makes each statement of each operation fail, including those in a transaction: the caller gets an error.
+// TestStatementsFail makes each statement of each operation fail, including those in a transaction, and requires an error each time.
 func TestStatementsFail(t *testing.T) {
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
@@ -290,7 +290,7 @@ func TestStatementsFail(t *testing.T) {
 	}
 }
 
-// TestShareAudited: opening and closing a library each leave an audit entry that names the partner.
+// TestShareAudited: opening and closing a library each add an audit entry that names the partner.
 func TestShareAudited(t *testing.T) {
 	o, _ := newBroken(t)
 	_, err := o.Answerer.Shares.Share(t.Context(), store.Share{Library: "theses", Partner: "north", Rule: sitetest.Sharing(false)})

@@ -13,9 +13,9 @@ import (
 	"concordat/store"
 )
 
-// TestPageOfMany: a page that many documents of a library contain is reported to whoever asks about it, who then decides whether
-// it counts; a sentence or two contained in as many are not. If more than wording.Absolute contain it, one more than that number
-// are named, and the total is given.
+// TestPageOfMany: if many documents of a library contain a page, this is reported to a partner that asks about the page, and the partner
+// decides whether it counts. A sentence or two in as many documents is not reported. If more than wording.Absolute documents contain it,
+// the answer names one more than that and gives the total.
 func TestPageOfMany(t *testing.T) {
 	for _, c := range []struct{ documents, holders, sentences, want int }{
 		{12, 8, 6, 8}, {12, 8, 2, 0}, {40, 10, 6, 10}, {40, 10, 2, 0}, {60, 30, 6, wording.Absolute + 1}, {60, 30, 2, 0}, {60, 5, 6, 5},

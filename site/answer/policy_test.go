@@ -17,21 +17,21 @@ import (
 	"concordat/store"
 )
 
-// view is the part of an answer that a partner can see, with documents by the names that the test knows.
+// view is the part of an answer that a partner can see, with the test's names for documents.
 type view struct {
 	Level                concordat.Show
 	Exists               bool
 	Documents, Sentences int
-	Named                map[string]int // matches, by title; those of unnamed documents by their number
+	Named                map[string]int // matches by title, or by number for unnamed documents
 	Hits                 [][3]int       // sentence, ordinal, closeness of named documents
 }
 
-// TestPolicyProperty compares what is disclosed under random rules with a naive definition: every pair of sentences is examined,
-// and each condition is applied on its own.
+// TestPolicyProperty compares what is disclosed under random rules with a naive definition that examines every pair of sentences and
+// applies each condition separately.
 func TestPolicyProperty(t *testing.T) {
 	o := sitetest.NewOwner(t, "big", "small")
 	rng := rand.New(rand.NewPCG(11, 12))
-	var sentences [][]string // of each document, of long words that no other has: two matches are evidence
+	var sentences [][]string // one list per document, of long words found in no other document: two matches are evidence
 	texts := map[concordat.LibraryID]map[string]string{"big": {}, "small": {}}
 	authors := map[string]string{}
 	for lib, n := range map[concordat.LibraryID]int{"big": 25, "small": 6} {
@@ -93,7 +93,7 @@ func TestPolicyProperty(t *testing.T) {
 	}
 }
 
-// madeUp returns a sentence of meaningless words.
+// madeUp returns a sentence of made-up words.
 func madeUp(rng *rand.Rand) string {
 	words := make([]string, 18)
 	for i := range words {
@@ -113,17 +113,17 @@ func madeUpWord(rng *rand.Rand) (word string) {
 func edited(rng *rand.Rand, sentence string) string {
 	words := strings.Fields(sentence)
 	for range rng.IntN(4) {
-		i := rng.IntN(len(words) - 1) // the full stop stays
+		i := rng.IntN(len(words) - 1) // keeps the full stop
 		words = slices.Delete(words, i, i+1)
 	}
 	return strings.Join(words, " ") + " "
 }
 
-// eitherStep is the step of a hit so near the border between two steps that the owner may report either: the border moves by up to
-// two hashes for each question, to a place that only the owner knows.
+// eitherStep marks a hit so close to the border between two steps that the owner can report either one: each question moves the border by
+// up to two hashes, to a place known only to the owner.
 const eitherStep = -1
 
-// seen reduces an answer of one library. If either step may be reported, it takes the wanted one.
+// seen reduces the answer of one library to a view. Where either step is allowed, it takes the wanted one.
 func seen(t *concordat.SiteAnswer, want view) view {
 	l := t.Libraries[0]
 	v := view{Level: l.Level, Exists: l.Exists, Documents: l.Documents, Sentences: l.Sentences, Named: map[string]int{}}
@@ -147,8 +147,8 @@ func seen(t *concordat.SiteAnswer, want view) view {
 
 func compareHits(a, b [3]int) int { return slices.Compare(a[:], b[:]) }
 
-// naiveAnswer is the definition of what is disclosed. It leaves open whether a hit is disclosed that is so near the outer border
-// that both are permitted.
+// naiveAnswer defines what is disclosed. It leaves open whether a hit is disclosed if the hit is so close to the outer border that both
+// are allowed.
 func naiveAnswer(t *testing.T, o *sitetest.Owner, rule store.ShareRule, a *concordat.Ask, texts, authors map[string]string,
 	mine string) (v view, sure bool) {
 	t.Helper()
@@ -188,7 +188,7 @@ func naiveAnswer(t *testing.T, o *sitetest.Owner, rule store.ShareRule, a *conco
 				}
 			}
 		}
-		// In these texts no sentence is near two others, so that pairs can be counted simply.
+		// In these texts no sentence is close to two others, so pairs can simply be counted.
 		if min(len(asked), len(ordinals)) < rule.Matches {
 			continue
 		}
@@ -215,7 +215,7 @@ func naiveAnswer(t *testing.T, o *sitetest.Owner, rule store.ShareRule, a *conco
 	return v, sure
 }
 
-// reached is the definition of ProbeOne.
+// reached defines ProbeOne.
 func reached(f, g concordat.Fingerprint) bool {
 	for band := range concordat.Bands {
 		differing := 0

@@ -22,7 +22,7 @@ type mirror struct {
 	cursor []byte
 	docs   map[concordat.Handle]concordat.ShippedDocument
 	got    int // documents received, including removals
-	// withheld are the documents that the owner does not ship.
+	// withheld contains the documents that the owner does not ship.
 	withheld map[concordat.Handle]bool
 }
 
@@ -53,7 +53,7 @@ func (m *mirror) sync(t *testing.T, o *sitetest.Owner, from concordat.SiteID, li
 	}
 }
 
-// want compares a mirror, by fingerprints, with the texts that it should contain.
+// want compares a mirror, by fingerprints, with its expected texts.
 func (m *mirror) want(t *testing.T, o *sitetest.Owner, texts ...string) {
 	t.Helper()
 	if len(m.docs) != len(texts) {
@@ -134,7 +134,7 @@ func TestShip(t *testing.T) {
 		Cursor: make([]byte, 65)}); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("a cursor of 65 bytes: %v", err)
 	}
-	// The partner is told of the end once, however it comes about.
+	// The partner is told of the end once, whatever causes it.
 	sitetest.Must(t, o.Answerer.Shares.Unshare(t.Context(), "theses", "north"))
 	_, err = o.AnswerShip(t.Context(), "north", &concordat.ShipAsk{Epoch: o.Epoch, Library: "theses", Cursor: m.cursor})
 	refused(t, err, concordat.ReasonLibrary)
@@ -154,7 +154,7 @@ func TestShip(t *testing.T) {
 	withdrawnAre(t, o, "north", 4)
 }
 
-// withdrawnAre counts the notices of withdrawal in the outbox.
+// withdrawnAre counts the withdrawal notices in the outbox.
 func withdrawnAre(t *testing.T, o *sitetest.Owner, partner concordat.SiteID, want int) {
 	t.Helper()
 	out, err := o.Notices.Outbox(t.Context(), 0)
@@ -170,7 +170,7 @@ func withdrawnAre(t *testing.T, o *sitetest.Owner, partner concordat.SiteID, wan
 	}
 }
 
-// TestShipPages: a shipment has a bounded number of documents, and consecutive pages contain each of them once.
+// TestShipPages: a shipment has a limited number of documents, and each document is on exactly one of the consecutive pages.
 func TestShipPages(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
@@ -189,8 +189,8 @@ func TestShipPages(t *testing.T) {
 	}
 }
 
-// A text that the partner has in word sets is not shipped, and one that is shipped is not shown in words, nor shown at
-// all outside a job that disclosed it.
+// TestShipAndOutline: a text that the partner has as word sets is not shipped. A shipped text is not shown in words, and is shown only in
+// a job that disclosed it.
 func TestShipAndOutline(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Long(sitetest.Passage, 5)},
@@ -225,7 +225,7 @@ func TestShipAndOutline(t *testing.T) {
 	}
 }
 
-// A standing question is answered by later documents, once each, as far as the rule permits.
+// TestStandingAsk: later documents answer a standing question, once each, as far as the rule permits.
 func TestStandingAsk(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses", "grants")
 	rule := store.ShareRule{Level: concordat.ShowMetadata, Standing: true}
@@ -269,13 +269,13 @@ func TestStandingAsk(t *testing.T) {
 	alerts("nothing new")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "two", Title: "replaced", Text: sitetest.Long(sitetest.Winter+sitetest.Garden, 3)})
 	alerts("another text", "replaced")
-	// The partner can ask about a document that the alert named.
+	// The partner can ask about a document named in the alert.
 	handle := out[0].Notice.Answer.Documents[0].Handle
 	if x := o.Outline(t, "north", a, concordat.OutlineOf{Handle: handle, Ordinals: []int{0, 1, 2, 3, 4, 5, 6}})[0]; x.Refusal == nil ||
 		x.Refusal.Reason != concordat.ReasonLevel {
 		t.Errorf("outline after an alert: %+v, want a refusal of the level", x)
 	}
-	// The pass is repeated after an interruption between alert and set: nothing is reported twice.
+	// After an interruption between alert and set, the pass is repeated, and nothing is reported twice.
 	working := o.Set.Index
 	sitetest.Must(t, o.Ingest(t.Context(), "theses", sitetest.Docs(site.Incoming{ID: "three", Title: "cut",
 		Text: sitetest.Garden + sitetest.River}),
@@ -287,7 +287,7 @@ func TestStandingAsk(t *testing.T) {
 	o.Set.Index = working
 	sitetest.Must(t, o.Sets.CatchUp(t.Context()))
 	alerts("after the cut", "cut")
-	// Skipped because of its rule, its end, or a message from the requester.
+	// A question is skipped because of its rule, its end, or a message from the requester.
 	rule.Purposes = []string{"grant"}
 	o.ShareWith(t, "theses", "north", rule)
 	o.AddDocuments(t, "theses", site.Incoming{ID: "four", Text: sitetest.Passage})
@@ -299,7 +299,7 @@ func TestStandingAsk(t *testing.T) {
 	alerts("ended")
 }
 
-// TestOwnerIsAlerted: at each level, the owner's alert contains what the partner is told about the pair of documents, and no more.
+// TestOwnerIsAlerted: at each level, the owner's alert contains exactly what the partner learns about the pair of documents.
 func TestOwnerIsAlerted(t *testing.T) {
 	for _, c := range []struct {
 		level concordat.Show
@@ -341,7 +341,7 @@ func TestOwnerIsAlerted(t *testing.T) {
 				if len(got) != len(c.want) {
 					continue
 				}
-				if c.level == concordat.ShowCounts { // the pseudonym that the partner knows
+				if c.level == concordat.ShowCounts { // the partner's pseudonym for the document
 					out, err := o.Notices.Outbox(t.Context(), 0)
 					sitetest.Must(t, err)
 					h := out[0].Notice.Answer.Documents[0].Handle
@@ -368,7 +368,7 @@ func TestOwnerIsAlerted(t *testing.T) {
 	}
 }
 
-// TestReceive: matches and endings that others report are checked before they are stored.
+// TestReceive: matches and endings reported by others are checked before they are stored.
 func TestReceive(t *testing.T) {
 	o := sitetest.NewOwner(t)
 	job := concordat.JobID{1}
@@ -388,7 +388,7 @@ func TestReceive(t *testing.T) {
 	sitetest.Must(t, o.Store.Checks.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t"}}))
 	sitetest.Must(t, o.Store.Asks.PutAsk(t.Context(), store.Ask{Job: asked, Task: "t", Site: "north"}))
 	told := &concordat.Notice{Kind: concordat.NoticeDisclosure, Job: asked, Words: "granted"}
-	refused(t, o.Receive(t.Context(), "south", told), concordat.ReasonUnknown) // it was never asked
+	refused(t, o.Receive(t.Context(), "south", told), concordat.ReasonUnknown) // this partner was never asked
 	sitetest.Must(t, o.Receive(t.Context(), "north", told))
 	sitetest.Must(t, o.Receive(t.Context(), "south", &concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: "l"}))
 	in, err := o.Notices.Inbox(t.Context(), 0, 0)
@@ -402,7 +402,7 @@ func TestReceive(t *testing.T) {
 	}
 }
 
-// TestOutbox: an undelivered notice waits longer each time, and is given up after 30 days.
+// TestOutbox: an undelivered notice waits longer after each attempt and is dropped after 30 days.
 func TestOutbox(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
@@ -450,7 +450,7 @@ func TestOpenTo(t *testing.T) {
 	}
 }
 
-// Handles of a document differ between requesters, and do not reveal its name.
+// TestHandles: handles of a document differ between requesters and do not reveal its name.
 func TestHandles(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Passage})
@@ -463,13 +463,13 @@ func TestHandles(t *testing.T) {
 	if north.Handle != again.Handle || north.Handle == south.Handle || bytes.Contains(north.Handle[:], []byte("a\x00")) {
 		t.Errorf("handles %x, %x, %x", north.Handle, again.Handle, south.Handle)
 	}
-	// A handle given to one partner is of no use to another.
+	// One partner's handle is useless to another.
 	if x := o.Outline(t, "south", job, concordat.OutlineOf{Handle: north.Handle, Ordinals: []int{0}})[0]; x.Refusal == nil {
 		t.Errorf("got %+v", x)
 	}
 }
 
-// TestShipIsAudited: what a partner mirrors, and any refusal, is in the audit.
+// TestShipIsAudited: the audit records what a partner mirrors and every refusal.
 func TestShipIsAudited(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
@@ -488,8 +488,8 @@ func TestShipIsAudited(t *testing.T) {
 	}
 }
 
-// TestSetKeepsNothingDeleted: a deleted document that could not be removed from a set for partners is not assumed to be gone: the
-// failure is reported, and the document is removed the next time.
+// TestSetKeepsNothingDeleted: if a deleted document cannot be removed from a partner set, the failure is reported and the document is
+// removed next time.
 func TestSetKeepsNothingDeleted(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Matches: 1})

@@ -11,7 +11,7 @@ import (
 	"concordat/store"
 )
 
-// TestOwnTemplatesAreNoAnswer: text that a library hands out itself gets no answer, and is not shown in an outline or its edges.
+// TestOwnTemplatesAreNoAnswer: text that a library itself hands out gets no answer and does not appear in an outline or its edges.
 func TestOwnTemplatesAreNoAnswer(t *testing.T) {
 	for _, outline := range []string{concordat.OutlineWords, concordat.OutlineFingerprints} {
 		t.Run(outline, func(t *testing.T) {

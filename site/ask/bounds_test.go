@@ -20,8 +20,8 @@ import (
 	"concordat/site/compare"
 )
 
-// TestValidLeads: each number in a partner's answer about meaning is accepted from its lowest to its highest valid value and not
-// beyond, since findings index by it.
+// TestValidLeads: each number in a partner's answer by meaning is accepted from its lowest to its highest valid value and not beyond,
+// because findings use it as an index.
 func TestValidLeads(t *testing.T) {
 	ask := &concordat.LeadAsk{Libraries: []concordat.LibraryID{"a", "b"}, Cells: make([]concordat.AskedCells, 3)}
 	span := func(from, to int) concordat.Span { return concordat.Span{Start: from, End: to} }
@@ -76,7 +76,7 @@ func TestValidLeads(t *testing.T) {
 	}
 }
 
-// edger is a partner that reports the same edges whatever is asked.
+// edger is a partner that reports the same edges for every question.
 type edger struct {
 	concordat.Partner
 	says *concordat.Edges
@@ -86,7 +86,7 @@ func (e *edger) Edges(context.Context, *concordat.EdgesAsk) (*concordat.Edges, e
 	return e.says, nil
 }
 
-// TestEdgesBounds: edges are accepted within the words and the place of the question, and refused beyond.
+// TestEdgesBounds: edges are accepted within the words and the place in the question, and refused beyond.
 func TestEdgesBounds(t *testing.T) {
 	text := "The harbour master recorded every vessel that left the estuary, its cargo of wool and the names of the sailors aboard."
 	full := align.Prepare(text)
@@ -123,8 +123,8 @@ func TestEdgesBounds(t *testing.T) {
 	}
 }
 
-// TestEnough: if the text of a document is not available, one very close sentence is evidence, and so are two fairly close
-// ones at different places, or two that are neighbours on both sides, one of them near.
+// TestEnough: if the text of a document is not available, one very close sentence is evidence. So are two fairly close ones at different
+// places, or two that are neighbours on both sides if one of them is near.
 func TestEnough(t *testing.T) {
 	hit := func(start, ordinal, distance int) compare.Hit {
 		return compare.Hit{Span: concordat.Span{Start: start, End: start + 100}, Ordinal: ordinal, Distance: distance}
@@ -153,9 +153,8 @@ func TestEnough(t *testing.T) {
 	}
 }
 
-// TestRevealablePlaces: for each partner, everything that overlaps a place and can be requested from the partner is listed;
-// passages that were already shown, or are known only from a mirror, are listed as existing, and those without a place in their
-// source are not listed.
+// TestRevealablePlaces: for each partner, everything that overlaps a place and can be requested is listed. Passages that were already
+// shown, or come only from a mirror, are listed as existing. Passages without a place in their source are not listed.
 func TestRevealablePlaces(t *testing.T) {
 	db := storetest.SQLite(t)
 	s := &Asker{site: site.New(site.Options{ID: "here", Store: db}), o: Options{Store: db}}
@@ -184,8 +183,8 @@ func TestRevealablePlaces(t *testing.T) {
 	}
 }
 
-// TestRecount: a passage counts the documents of all sites, including this one, that contain exactly its sentence, each site's
-// once; if sentences are not exactly the same, it is unknown whether two sites have the same one.
+// TestRecount: the count for a passage includes the documents of all sites, this one among them, that contain exactly its sentence, and
+// each site's documents count once. If sentences are not exactly the same, it is unknown whether two sites have the same one.
 func TestRecount(t *testing.T) {
 	span := concordat.Span{Start: 0, End: 100}
 	candidate := func(of concordat.SiteID, distance, documents int) *compare.Candidate {
@@ -207,7 +206,7 @@ func TestRecount(t *testing.T) {
 	}
 }
 
-// TestMirrorsMustBeRead: a check fails if the contents of a mirror are unknown, instead of saying that nothing was found there.
+// TestMirrorsMustBeRead: if the contents of a mirror are unknown, a check fails instead of reporting no matches there.
 func TestMirrorsMustBeRead(t *testing.T) {
 	db := storetest.SQLite(t)
 	p, err := profile.New(profile.Options{})
@@ -227,8 +226,8 @@ func TestMirrorsMustBeRead(t *testing.T) {
 	}
 }
 
-// TestCommonRuns: a long run of words that a fifth of all documents contain is left to be decided, as on this site; the same
-// sentences apart from each other are common.
+// TestCommonRuns: if a fifth of all documents contain a long run of words, it is left for a person to decide, as on this site; the same
+// sentences in isolation are common.
 func TestCommonRuns(t *testing.T) {
 	const of = 60 // a fifth: 13
 	apart := " " + strings.Repeat("word ", 20)
@@ -270,7 +269,7 @@ func TestCommonRuns(t *testing.T) {
 	}
 }
 
-// TestApart: matches outside shared wording are evidence, those within common wording are shown as such, and those within other
+// TestApart: matches outside shared wording are evidence, matches within common wording are shown as common, and matches within other
 // legitimately shared wording are neither.
 func TestApart(t *testing.T) {
 	text := strings.Repeat("one more sentence that says nothing. ", 20)
@@ -284,7 +283,7 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestSortedRefs: partners are asked about documents in the order of their names.
+// TestSortedRefs: partners are asked about documents in order of their names.
 func TestSortedRefs(t *testing.T) {
 	m := map[concordat.Ref]bool{}
 	for i := range 30 {
@@ -296,7 +295,7 @@ func TestSortedRefs(t *testing.T) {
 	}
 }
 
-// TestMatchesOfNobody: a text is compared with this site's and mirrored libraries even if no partner is asked.
+// TestMatchesOfNobody: a text is compared with this site's libraries and with mirrored ones even if no partner is asked.
 func TestMatchesOfNobody(t *testing.T) {
 	db := storetest.SQLite(t)
 	p, err := profile.New(profile.Options{})

@@ -13,11 +13,11 @@ import (
 	"concordat/site"
 )
 
-// cellBook holds sentences whose cells anybody can compute, since the table is public.
+// cellBook is a set of sentences with their cells, which anyone can compute because the table is public.
 type cellBook struct {
 	cells  [][concordat.Bands]uint32
 	points []meaning.Point
-	of     []int // the document of each
+	of     []int // document of each sentence
 	at     map[[concordat.Bands]uint32]int
 }
 
@@ -40,7 +40,7 @@ func (d *cellBook) add(t *testing.T, text string, of int) {
 	}
 }
 
-// looked returns the entry that shares most cells with the question; negative if none shares any.
+// looked returns the entry that shares the most cells with the question, or a negative number if none shares any.
 func (d *cellBook) looked(asked [concordat.Bands]uint32) int {
 	best, most := -1, 0
 	for i, cells := range d.cells {
@@ -57,7 +57,7 @@ func (d *cellBook) looked(asked [concordat.Bands]uint32) int {
 	return best
 }
 
-// nearest returns the entry nearest to the likeliest point, given the cells of the question.
+// nearest returns the entry nearest to the point that the cells of the question make likeliest.
 func (d *cellBook) nearest(t *testing.T, asked [concordat.Bands]uint32) int {
 	t.Helper()
 	cells, err := meaning.DefaultCells()
@@ -77,7 +77,7 @@ func (d *cellBook) nearest(t *testing.T, asked [concordat.Bands]uint32) int {
 	return best
 }
 
-// sent returns what a site sends about a text, as it leaves the site.
+// sent returns the message about a text that leaves the site.
 func sent(t *testing.T, text string) *concordat.LeadAsk {
 	t.Helper()
 	m, partner := sitetest.NewMember(t, "north", "own"), sitetest.NewPartner(t, "here")
@@ -97,12 +97,12 @@ func sent(t *testing.T, text string) *concordat.LeadAsk {
 	return a
 }
 
-// TestStrangersLearnNothingOfCells: a stranger with the public table and a dictionary of every sentence in question, but without
-// the federation's secret, cannot identify any of them by its cells, find any document through its other sentences, or see that two
-// questions concern the same text. A member identifies every sentence in its dictionary. With CONCORDAT_CORPORA the dictionary
-// comes from 400 reviews, and the first halves of 40 are asked about.
+// TestStrangersLearnNothingOfCells: a stranger has the public table and a dictionary with every sentence in question, but not the
+// federation's secret. The stranger cannot identify a sentence by its cells, find a document through its other sentences, or see that two
+// questions concern the same text. A member can identify every sentence in its dictionary. With CONCORDAT_CORPORA the dictionary comes
+// from 400 reviews, and the test asks about the first halves of 40 of them.
 func TestStrangersLearnNothingOfCells(t *testing.T) {
-	var whole, others cellBook // of all sentences, and of those that are not asked about
+	var whole, others cellBook // all sentences, and those that are not asked about
 	var asked []string
 	if os.Getenv("CONCORDAT_CORPORA") == "" {
 		text := sitetest.Fillers(t, 300)
@@ -128,7 +128,7 @@ func TestStrangersLearnNothingOfCells(t *testing.T) {
 	for i, x := range one.Cells {
 		is, ok := whole.at[keyed[i]]
 		if !ok {
-			continue // a dummy, or two sentences that span the end of a part
+			continue // a dummy, or two sentences across the end of a part
 		}
 		n++
 		if at := whole.looked(x.Cells); at >= 0 && whole.cells[at] == keyed[i] {
@@ -157,7 +157,7 @@ func TestStrangersLearnNothingOfCells(t *testing.T) {
 	if stranger > 3 {
 		t.Errorf("a stranger names %d of %d", stranger, n)
 	}
-	if len(others.cells) > 0 { // the probability of each of 400 documents is its share of the dictionary
+	if len(others.cells) > 0 { // each of the 400 documents is as probable as its share of the dictionary
 		if chance := float64(n) / 400; float64(about) > 4*chance+6 || float64(strangerElse) > 4*chance+6 {
 			t.Errorf("a stranger finds the document of %d and %d of %d, by chance some %.1f", about, strangerElse, n, chance)
 		}
@@ -185,7 +185,7 @@ func TestStrangersLearnNothingOfCells(t *testing.T) {
 	}
 }
 
-// memberCells returns the cells of an ask without the key.
+// memberCells returns the cells of an ask with the key removed.
 func memberCells(t *testing.T, a *concordat.LeadAsk) [][concordat.Bands]uint32 {
 	t.Helper()
 	keyed := sitetest.CipherOf(t, sitetest.Key("cells"), a.Job)

@@ -53,7 +53,7 @@ func TestAskedOutlines(t *testing.T) {
 	}
 }
 
-// TestAskedOutlinesReworded: rewording is found by outline, and never called verbatim.
+// TestAskedOutlinesReworded: outlines find rewording, and it is never called verbatim.
 func TestAskedOutlinesReworded(t *testing.T) {
 	reworded := strings.NewReplacer("drilled", "bored", "dated", "determined", "petitioned", "begged", "melted", "smelted",
 		"driven", "moved", "supplied", "provided", "fixed", "settled", "earlier", "sooner").Replace(sitetest.Essay)
@@ -73,7 +73,7 @@ func TestAskedOutlinesReworded(t *testing.T) {
 	}
 }
 
-// TestSecondRoundFails: without the second round, the matched sentences are the evidence, and the partner's line says so.
+// TestSecondRoundFails: if the second round fails, the matched sentences are the evidence, and the partner's line reports the failure.
 func TestSecondRoundFails(t *testing.T) {
 	for name, spoil := range map[string]func(*sitetest.Partner){
 		"late": func(p *sitetest.Partner) { p.Late = true },
@@ -93,7 +93,7 @@ func TestSecondRoundFails(t *testing.T) {
 			spoil(north)
 			l := north.Libraries("lib")
 			if name == "late" {
-				l.Deadline = 10 * time.Second // even on a busy machine, the first round must end in this time
+				l.Deadline = 10 * time.Second // the first round must end within this time even on a busy machine
 			}
 			f := p.Found(t, sitetest.Mine+sitetest.Essay, site.CheckOptions{Partners: []site.PartnerLibraries{l}})
 			c := sitetest.LineOf(t, f, "north", "lib")
@@ -118,8 +118,8 @@ func TestSecondRoundFails(t *testing.T) {
 	})
 }
 
-// TestEdgesNotAnswered: if a partner's rules do not allow comparing the order of words, the edges of whole sentences remain, and
-// its line shows no fault; if it was busy or failed, its answer is incomplete, and its line says which.
+// TestEdgesNotAnswered: if a partner's rules forbid comparing word order, the edges of whole sentences remain and its line shows no
+// fault. If it was busy or failed, its answer is incomplete and its line says why.
 func TestEdgesNotAnswered(t *testing.T) {
 	for reason, clean := range map[concordat.Reason]bool{
 		concordat.ReasonLevel: true, concordat.ReasonBudget: true, concordat.ReasonBusy: false, concordat.ReasonFault: false,
@@ -141,7 +141,7 @@ func TestEdgesNotAnswered(t *testing.T) {
 	}
 }
 
-// TestOneSentenceAlone: one sentence that is only somewhat similar is not evidence without its text.
+// TestOneSentenceAlone: a single, only somewhat similar sentence is not evidence without its text.
 func TestOneSentenceAlone(t *testing.T) {
 	p := sitetest.NewHere(t, "")
 	north := sitetest.NewPartner(t, "north")
@@ -161,8 +161,8 @@ func TestOneSentenceAlone(t *testing.T) {
 	}
 }
 
-// TestSameTextAtTwoSites: the same text is two sources, and wording is common if it is common over all sites. Wording
-// in eight of 68 documents is not common at this site.
+// TestSameTextAtTwoSites: the same text at two sites is two sources, and wording is common if it is common across all sites. Wording in
+// eight of 68 documents is not common at this site.
 func TestSameTextAtTwoSites(t *testing.T) {
 	p := sitetest.NewSite(t, "a")
 	var docs []site.Incoming
@@ -199,7 +199,7 @@ func TestSameTextAtTwoSites(t *testing.T) {
 	}
 }
 
-// TestAskedReveal: common words are shown without any other words of the partner's, and passages with a person's consent.
+// TestAskedReveal: common words are shown without any of the partner's other words, and passages are shown with a person's consent.
 func TestAskedReveal(t *testing.T) {
 	p := sitetest.NewHere(t, "")
 	north := sitetest.NewPartner(t, "north")

@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// TestForward: the right sentences are asked about, and everything found anywhere is in one report.
+// TestForward: the right sentences are asked about, and one report contains everything found anywhere.
 func TestForward(t *testing.T) {
 	text := sitetest.River + "\n\n" + sitetest.Glacier + sitetest.Bakery + "\n\n" + sitetest.Orchard + sitetest.Foundry
 	for forward, want := range map[string]struct {
@@ -97,7 +97,7 @@ func TestUnmatchedRule(t *testing.T) {
 	}
 }
 
-// TestPartnersThatFail: whatever a partner does, the check ends, reports it, and has the other partners' answers.
+// TestPartnersThatFail: whatever a partner does, the check ends, reports the failure, and includes the other partners' answers.
 func TestPartnersThatFail(t *testing.T) {
 	garbage := func(f func(*concordat.SiteAnswer)) func(*sitetest.Partner) {
 		return func(p *sitetest.Partner) { p.Mangle = f }
@@ -168,7 +168,7 @@ func TestPartnersThatFail(t *testing.T) {
 	}
 }
 
-// alarmed fails unless there is an alarm about false answers of the partner, or none if want is false.
+// alarmed requires an alarm about the partner's false answers, or no alarm if want is false.
 func alarmed(t *testing.T, p *sitetest.Parts, partner concordat.SiteID, want bool) {
 	t.Helper()
 	as, err := p.Store.Partners.PartnerAlarms(t.Context(), partner, 0)
@@ -178,7 +178,7 @@ func alarmed(t *testing.T, p *sitetest.Parts, partner concordat.SiteID, want boo
 	}
 }
 
-// TestPartialAnswersCanBeRead: while one partner has not answered, the findings from the others can be read.
+// TestPartialAnswersCanBeRead: while one partner has not answered yet, the findings from the others can be read.
 func TestPartialAnswersCanBeRead(t *testing.T) {
 	p := sitetest.NewHere(t, sitetest.River)
 	silent, good := sitetest.NewPartner(t, "silent"), sitetest.NewPartner(t, "good")
@@ -207,7 +207,7 @@ func TestPartialAnswersCanBeRead(t *testing.T) {
 			t.Fatalf("tasks %v, %v", tasks, err)
 		}
 		f, err = p.Findings(t.Context(), tasks[0].ID)
-		if err != nil && !errors.Is(err, concordat.ErrNotFound) { // findings are stored every now and then
+		if err != nil && !errors.Is(err, concordat.ErrNotFound) { // findings are stored at intervals
 			t.Fatal(err)
 		}
 		<-poll.C
@@ -221,7 +221,8 @@ func TestPartialAnswersCanBeRead(t *testing.T) {
 	}
 }
 
-// TestManySentences: too many sentences for one ask are sent in several, and a failure in the middle keeps the earlier answers.
+// TestManySentences: if there are too many sentences for one ask, they are sent in several, and a failure in the middle preserves the
+// earlier answers.
 func TestManySentences(t *testing.T) {
 	p := sitetest.NewHere(t, "")
 	north := sitetest.NewPartner(t, "north")
@@ -300,8 +301,7 @@ func TestNeverTwoSketches(t *testing.T) {
 	}
 }
 
-// TestAskedLevels: below the level of metadata a partner discloses only that something matches, or how much, and the report says
-// so.
+// TestAskedLevels: below level metadata, a partner discloses only whether or how much matches, and the report says so.
 func TestAskedLevels(t *testing.T) {
 	for level, want := range map[concordat.Show]string{concordat.ShowExists: "something matches", concordat.ShowCounts: "1 document"} {
 		p := sitetest.NewHere(t, "")

@@ -13,14 +13,14 @@ import (
 	"concordat/store"
 )
 
-// calls returns partner libraries with the number of their documents given, as a catalogue does.
+// calls returns partner libraries with a given number of documents, as a catalogue does.
 func calls(p *sitetest.Partner, documents int) site.PartnerLibraries {
 	l := p.Libraries("lib")
 	l.Documents = documents
 	return l
 }
 
-// timesAsked returns how many of a text's sentences are in a partner's first ask.
+// timesAsked returns how many of a text's sentences are in the first ask to a partner.
 func timesAsked(t *testing.T, p *sitetest.Partner, text string) int {
 	t.Helper()
 	q, err := p.Profiler.Profile(concordat.Document{Text: text}, nil)
@@ -36,8 +36,8 @@ func timesAsked(t *testing.T, p *sitetest.Partner, text string) int {
 	return n
 }
 
-// TestSharedWordingIsNotAsked: wording that this site knows to be legitimately shared is not asked about, whatever the rule, and
-// nothing comes back about it.
+// TestSharedWordingIsNotAsked: wording that this site knows to be legitimately shared is never sent in a question, whatever the rule, and
+// no answer mentions it.
 func TestSharedWordingIsNotAsked(t *testing.T) {
 	text := sitetest.Glacier + sitetest.Bakery + "\n\n" + sitetest.Form + "\n\n" + sitetest.Orchard + sitetest.Foundry
 	var many []site.Incoming
@@ -74,8 +74,8 @@ func TestSharedWordingIsNotAsked(t *testing.T) {
 	}
 }
 
-// TestQuotationAtPartner: a quotation that names its source is not evidence from the partner's document that contains it; it is
-// shown beside that document as a quotation. The same wording without marks or without a source is evidence.
+// TestQuotationAtPartner: if a partner's document contains a quotation that names its source, the quotation is not evidence from that
+// document and is shown next to it as a quotation. Without quotation marks or without a source, the same wording is evidence.
 func TestQuotationAtPartner(t *testing.T) {
 	quoted := strings.TrimSpace(sitetest.Orchard + sitetest.Foundry)
 	for _, c := range []struct {
@@ -150,8 +150,8 @@ func TestPassagesEndAtSharedWording(t *testing.T) {
 	}
 }
 
-// TestCommonAtPartner: a sentence that enough of a partner's documents hold is common wording. The number required
-// depends on how many it has.
+// TestCommonAtPartner: a sentence is common wording if enough of a partner's documents contain it. The number required depends on how
+// many documents the partner has.
 func TestCommonAtPartner(t *testing.T) {
 	text := sitetest.Glacier + sitetest.Bakery + "\n\n" + sitetest.Orchard + sitetest.Foundry
 	for _, c := range []struct {
@@ -194,8 +194,7 @@ func TestCommonAtPartner(t *testing.T) {
 	}
 }
 
-// TestRingOfTwoSites: documents of both sites are counted together, so that a few copiers at each site are not mistaken for
-// users of a form.
+// TestRingOfTwoSites: documents of both sites are counted together, so that a few copiers at each site are not taken for users of a form.
 func TestRingOfTwoSites(t *testing.T) {
 	p := sitetest.NewSite(t, "a")
 	north := sitetest.NewPartner(t, "north")

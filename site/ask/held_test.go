@@ -17,8 +17,7 @@ import (
 	"concordat/site/compare"
 )
 
-// TestCopiedTwice: if only half of a source was copied, the other half can still be matched, however often the first was
-// copied.
+// TestCopiedTwice: if only half of a source was copied, the other half can still match, however often the first half was copied.
 func TestCopiedTwice(t *testing.T) {
 	text := strings.Repeat("one more sentence that says nothing. ", 60)
 	fw := &forwarding{sub: site.Submission{Text: text}, count: report.NewCounter(text)}
@@ -57,7 +56,7 @@ func TestNeighboursAreJoined(t *testing.T) {
 	}
 }
 
-// TestPreparedOnce: a submission is prepared once for all documents of all partners that are compared in the same way.
+// TestPreparedOnce: a submission is prepared once for all documents of all partners that use the same comparison.
 func TestPreparedOnce(t *testing.T) {
 	key := []byte("a sketch key of an epoch, 32 byte")
 	o := &ownText{text: strings.Repeat("The harbour master recorded every vessel that left the estuary. ", 5)}
@@ -96,15 +95,15 @@ func TestPreparedOnce(t *testing.T) {
 	}
 }
 
-// TestPartnerPrints: an outline of fingerprints, which may contain a sentence without letters, is accepted within its limits and
-// refused beyond; sentences on the two sides of a gap are not adjacent.
+// TestPartnerPrints: an outline of fingerprints, which can include a sentence without letters, is accepted within its limits and refused
+// beyond them; sentences on either side of a gap are not adjacent.
 func TestPartnerPrints(t *testing.T) {
 	unit := func(ordinal, start, end int) concordat.OutlineUnit {
 		return concordat.OutlineUnit{Ordinal: ordinal, Span: concordat.Span{Start: start, End: end}, Chars: 30, Features: 9}
 	}
 	for name, c := range map[string]struct {
 		edit func(us []concordat.OutlineUnit)
-		want int // prints; 0: refused
+		want int // prints; 0 if refused
 	}{
 		"one behind the other":     {func([]concordat.OutlineUnit) {}, 2},
 		"some left out":            {func(us []concordat.OutlineUnit) { us[1].Ordinal = 7 }, 3},
@@ -131,8 +130,8 @@ func TestPartnerPrints(t *testing.T) {
 	}
 }
 
-// TestOutcome: a partner counts as having refused if none of its libraries answered, as failed or silent if it failed or was
-// silent, and as done otherwise; a partner whose libraries were not asked has refused nothing.
+// TestOutcome: a partner has refused if none of its libraries answered, has failed or is silent if it failed or did not reply, and is
+// done otherwise. A partner whose libraries were not asked has refused nothing.
 func TestOutcome(t *testing.T) {
 	whole, refused := concordat.Consulted{}, concordat.Consulted{Reason: concordat.ReasonBudget, Err: "no more today"}
 	fault := concordat.Consulted{Reason: concordat.ReasonFault, Err: "a fault"}
@@ -155,7 +154,8 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// TestJobOfMost: a document is asked about under the job that found most of it, the first if there are several, and its sentences add up.
+// TestJobOfMost: a question about a document uses the job that found most of it, or the first of several such jobs, and its sentences add
+// up.
 func TestJobOfMost(t *testing.T) {
 	r := &round{documents: map[concordat.Handle]*nominated{}, answer: &partnerAnswer{site: "north"},
 		p: &site.PartnerLibraries{Libraries: []concordat.LibraryID{"theses"}}}
@@ -170,7 +170,7 @@ func TestJobOfMost(t *testing.T) {
 	}
 }
 
-// decider is a partner that answers each request as told.
+// decider is a partner that gives each request the answer set by the test.
 type decider struct {
 	concordat.Partner
 	says *concordat.Revealed
@@ -180,8 +180,8 @@ func (d *decider) Reveal(context.Context, *concordat.RevealAsk) (*concordat.Reve
 	return d.says, nil
 }
 
-// TestWhenDecided: a waiting request has the time at which it began to wait, however often the partner is asked, and a decided one
-// has the time at which the decision arrived.
+// TestWhenDecided: a waiting request keeps the time at which it began to wait, however often the partner is asked; a decided request has
+// the time at which the decision arrived.
 func TestWhenDecided(t *testing.T) {
 	began, now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), time.Date(2026, 3, 5, 9, 0, 0, 0, time.UTC)
 	s := &Asker{o: Options{Now: func() time.Time { return now }}}
@@ -196,8 +196,7 @@ func TestWhenDecided(t *testing.T) {
 	}
 }
 
-// TestEndStandingTells: ending a standing check returns an error if there is none, if it could not be ended, or if it cannot be
-// read.
+// TestEndStandingTells: ending a standing check returns an error if the check does not exist, cannot be ended, or cannot be read.
 func TestEndStandingTells(t *testing.T) {
 	db := storetest.SQLite(t)
 	s := &Asker{o: Options{Store: db, Now: time.Now}}

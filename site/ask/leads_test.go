@@ -40,8 +40,8 @@ func lineOf(t *testing.T, f *report.Findings) concordat.Consulted {
 	return f.Consulted[i]
 }
 
-// TestLeadsOfPartners: a partner's document that says the same in other words is shown as possible, without text; once the partner
-// has shown its places, with a person's consent, they are compared and appear among the leads, but do not count towards a share.
+// TestLeadsOfPartners: a partner's document that says the same in other words is shown as possible, without text. Once the partner has
+// shown its places, with a person's consent, they are compared and listed among the leads, but do not count towards a share.
 func TestLeadsOfPartners(t *testing.T) {
 	o := sitetest.NewLeadsOwner(t)
 	o.ShareWith(t, "theses", "north", sitetest.LeadsRule())
@@ -173,8 +173,8 @@ func leadAnswer(a *concordat.LeadAsk) *concordat.LeadAnswer {
 	return t
 }
 
-// TestLeadsNotMeasured: the report says how much of a partner's index gave no answer by meaning, and for how many sentences
-// there was no room in a question.
+// TestLeadsNotMeasured: the report says how much of a partner's index gave no answer by meaning, and how many sentences did not fit into
+// a question.
 func TestLeadsNotMeasured(t *testing.T) {
 	m, north := sitetest.NewMember(t, "north", "own"), sitetest.NewPartner(t, "here")
 	north.TellLeads = func(a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
@@ -208,7 +208,7 @@ func TestLeadsNotMeasured(t *testing.T) {
 	}
 }
 
-// TestWithheldLeads: no cells are sent for a sentence that a partner has under another key, and the report does not claim to be
+// TestWithheldLeads: no cells are sent for a sentence that a partner has seen under another key, and the report does not claim to be
 // complete.
 func TestWithheldLeads(t *testing.T) {
 	m, north := sitetest.NewMember(t, "north", "own"), sitetest.NewPartner(t, "here")

@@ -14,7 +14,7 @@ import (
 	"concordat/site/ask"
 )
 
-// broken is a partner whose shipments fail after a number of them.
+// broken is a partner whose shipments fail after a given number.
 type broken struct {
 	*sitetest.Partner
 	left int
@@ -27,7 +27,7 @@ func (b *broken) Ship(ctx context.Context, a *concordat.ShipAsk) (*concordat.Shi
 	return b.Partner.Ship(ctx, a)
 }
 
-// TestSyncMirror: a mirror is fetched in parts, resumed, kept up to date, searched without asking, and deleted when its
+// TestSyncMirror: a mirror is fetched in parts, resumed, kept up to date, searched without a question to its owner, and deleted when the
 // owner closes the library.
 func TestSyncMirror(t *testing.T) {
 	ctx := t.Context()
@@ -80,11 +80,11 @@ func TestSyncMirror(t *testing.T) {
 		t.Errorf("mirrors %+v, %v", ms, err)
 	}
 
-	// Withdrawn: no longer used once the notice arrives, and deleted at the next call.
+	// A withdrawn mirror is not used once the notice has arrived, and is deleted at the next call.
 	if _, err := p.Noticed(ctx, "south", &concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: "lib"}); err != nil {
 		t.Fatal(err)
 	}
-	check("north/Title of a", "north/Title of g") // another site's notice does not count
+	check("north/Title of a", "north/Title of g") // a notice from another site does not count
 	if _, err := p.Noticed(ctx, "north", &concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: "lib"}); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestSyncMirrorGarbage(t *testing.T) {
 	}
 }
 
-// endless is a partner that always has more: other documents, or none.
+// endless is a partner that always announces more to send, with or without documents.
 type endless struct {
 	*sitetest.Partner
 	empty    bool
@@ -147,7 +147,7 @@ func (e *endless) Ship(context.Context, *concordat.ShipAsk) (*concordat.Shipment
 	return sh, nil
 }
 
-// TestSyncMirrorEndless: a partner can fill the disk only to the low-water mark, and is not listened to forever.
+// TestSyncMirrorEndless: an endless partner can fill the disk only to the low-water mark, and the site stops listening to it.
 func TestSyncMirrorEndless(t *testing.T) {
 	p := sitetest.NewHere(t, "")
 	index := &indextest.Oracle{Site: "here"}

@@ -9,9 +9,8 @@ import (
 	"concordat/store"
 )
 
-// TestNotAskedAgain: a partner is not asked again for a passage that it has shown or not yet decided on; it is asked if it refused,
-// if the earlier request was at another level or for another place, or if only the words in common are known and the text is
-// wanted.
+// TestNotAskedAgain: a partner is not asked again for a passage that it has shown or has yet to decide on. It is asked again if it
+// refused, if the earlier request was for another level or place, or if only the words in common are known and the text is wanted.
 func TestNotAskedAgain(t *testing.T) {
 	here, there := concordat.Span{Start: 3, End: 90}, concordat.Span{Start: 500, End: 590}
 	ref := concordat.Ref{Site: "north", Library: "theses", Document: "d"}
@@ -47,7 +46,7 @@ func TestNotAskedAgain(t *testing.T) {
 	}
 }
 
-// TestExposure: totals of what a partner was shown are returned, with as many single showings as requested, or none.
+// TestExposure: totals of what a partner was shown are returned, with as many individual disclosures as requested.
 func TestExposure(t *testing.T) {
 	db := storetest.SQLite(t)
 	x := store.Showing{Partner: "north", Hash: "h", Form: store.FormWords, Library: "a", Document: "1",

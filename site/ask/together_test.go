@@ -11,7 +11,7 @@ import (
 	"concordat/site/compare"
 )
 
-// TestTogether: next to exact copies, only those parts of a rough passage remain that have a counterpart of their own.
+// TestTogether: next to exact copies, a rough passage keeps only the parts that have a counterpart of their own.
 func TestTogether(t *testing.T) {
 	text := strings.Repeat("one more sentence that says nothing. ", 60)
 	fw := &forwarding{sub: site.Submission{Text: text}, count: report.NewCounter(text)}
@@ -50,7 +50,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestMatched: a passage of fingerprints is kept only if a sentence in evidence from the document matched there.
+// TestMatched: a passage of fingerprints is kept only if a sentence that is evidence from the document matched there.
 func TestMatched(t *testing.T) {
 	c := &compare.Candidate{Hits: []compare.Hit{{Span: concordat.Span{Start: 10, End: 40}, Documents: 1}}}
 	for _, x := range []struct {

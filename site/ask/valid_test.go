@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// TestValidAnswer: each number in a partner's answer is accepted from its lowest to its highest valid value and not beyond, since
-// the report indexes by it and counts with it.
+// TestValidAnswer: each number in a partner's answer is accepted from its lowest to its highest valid value and not beyond, because the
+// report uses it as an index and in counts.
 func TestValidAnswer(t *testing.T) {
 	ask := &concordat.Ask{Libraries: []concordat.LibraryID{"a", "b"}, Sentences: make([]concordat.AskedSentence, 3)}
 	whole := func() *concordat.SiteAnswer {
@@ -71,7 +71,7 @@ func TestValidAnswer(t *testing.T) {
 	}
 }
 
-// TestHandles: a partner's document name yields its handle, and no other name does.
+// TestHandles: only the name of a partner's document yields a handle.
 func TestHandles(t *testing.T) {
 	h := concordat.Handle{1, 2, 255}
 	name := HandleName(h)
@@ -85,8 +85,8 @@ func TestHandles(t *testing.T) {
 	}
 }
 
-// TestTakeLibrary: the results of a question's parts for a library add up: sentences, missing parts, and whether any part
-// stands; a refusal does not cancel earlier answers.
+// TestTakeLibrary: a library's results for the parts of a question add up: sentences, missing parts, and whether any part is standing. A
+// refusal does not cancel earlier answers.
 func TestTakeLibrary(t *testing.T) {
 	var c concordat.Consulted
 	r := &round{}
@@ -105,7 +105,7 @@ func TestTakeLibrary(t *testing.T) {
 	}
 }
 
-// TestSteps: a similarity known from sketches is given as the lower end of its step.
+// TestSteps: a similarity computed from sketches is reported as the lower end of its step.
 func TestSteps(t *testing.T) {
 	for similarity, want := range map[float64]float64{1: 1, 0.999: 0.9, 0.9: 0.9, 0.899: 0.74, 0.74: 0.74, 0.739: 0.5, 0.5: 0.5, 0.1: 0.5} {
 		if got := steps(similarity); got != want {

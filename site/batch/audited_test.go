@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// entries returns the number of audit entries with an action.
+// entries returns the number of audit entries with the given action.
 func entries(t *testing.T, db *store.DB, action string) (n int) {
 	t.Helper()
 	all, err := db.Audit.Audit(t.Context(), 0, 0)
@@ -31,8 +31,8 @@ func entries(t *testing.T, db *store.DB, action string) (n int) {
 	return n
 }
 
-// TestNotedTogether: a change whose audit entry cannot be stored is not made, so that a crash cannot leave a change
-// without its entry; otherwise both are stored.
+// TestNotedTogether: if a change's audit entry cannot be stored, the change is not made, so a crash cannot leave a change without its
+// entry; otherwise both are stored.
 func TestNotedTogether(t *testing.T) {
 	ctx := t.Context()
 	p, q := sitetest.NewQueue(t, func(context.Context, site.Job) ([]site.Item, error) { return nil, errors.New("not read") })
@@ -66,7 +66,7 @@ func TestNotedTogether(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		seen   func() any // its result changes with the change
+		seen   func() any // its result reflects the change
 		change func(store.AuditNote) error
 	}{
 		{"submit", func() any { return state() }, func(n store.AuditNote) error { return q.SubmitTask(ctx, id, "olga", "", site.Job{}, n) }},
@@ -95,7 +95,7 @@ func TestNotedTogether(t *testing.T) {
 		}},
 	} {
 		before := c.seen()
-		lost := store.AuditNote{Actor: "olga", Action: c.name, Detail: map[string]any{"x": make(chan int)}} // no JSON
+		lost := store.AuditNote{Actor: "olga", Action: c.name, Detail: map[string]any{"x": make(chan int)}} // not JSON
 		if err := c.change(lost); err == nil || c.seen() != before {
 			t.Errorf("%s: %v before, %v after a change without its entry: %v", c.name, before, c.seen(), err)
 		}

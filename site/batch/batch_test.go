@@ -79,7 +79,7 @@ func reversed(in []string) []string {
 	return out
 }
 
-// TestBatchGoesOn interrupts a batch again and again, and expects the result of an uninterrupted one with nothing done
+// TestBatchGoesOn interrupts a batch again and again. The result must equal that of an uninterrupted batch, and nothing may be done
 // twice.
 func TestBatchGoesOn(t *testing.T) {
 	texts := sitetest.Twins()
@@ -136,7 +136,7 @@ func TestBatchGoesOn(t *testing.T) {
 	if of != 5 {
 		t.Errorf("%d tasks, want 5", of)
 	}
-	// Finished work stays finished: another run reads and checks nothing.
+	// Another run does not read or check finished work again.
 	if err := b.Store.Batches.ReopenBatch(t.Context(), b.BatchID, "test", false); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestBatchLineage(t *testing.T) {
 	if s := share(); slices.Max(s) > 0 {
 		t.Errorf("shares %v of pairs that do not count", s)
 	}
-	// Each of the two sets of rules can be undone, and the reports follow.
+	// Each of the two sets of rules can be undone, and the reports change accordingly.
 	if err := batch.SetLineage(t.Context(), p.Site, p.Store, b.BatchID, "officer", batch.LineageRules{Draft: true},
 		report.Rules{}); err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func TestBatchLineage(t *testing.T) {
 	if d := cmp.Diff([]string{"c.txt – d.txt", "c.txt – d.txt: not a draft"}, verdicts); d != "" {
 		t.Errorf("what was said of the pair: %s", d)
 	}
-	// The computer's name is in every file, which excuses nothing unless a person says so.
+	// The computer's name is in every file; this excuses nothing unless a person says so.
 	rules := batch.LineageRules{Author: true}
 	x, y := store.BatchMember{Author: "Computer", AuthorBy: store.AuthorMetadata},
 		store.BatchMember{Author: "computer", AuthorBy: store.AuthorMetadata}
@@ -310,7 +310,7 @@ func FuzzParseManifest(f *testing.F) {
 	})
 }
 
-// TestRecheck repeats a batch and a check on a date, and expects the new source to be named.
+// TestRecheck repeats a batch and a check on a date, and requires that they name the new source.
 func TestRecheck(t *testing.T) {
 	p := sitetest.NewSite(t, "theses")
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -376,7 +376,7 @@ func TestRecheck(t *testing.T) {
 			select {
 			case <-t.Context().Done():
 				t.Fatal("it does not end")
-			case <-time.After(20 * time.Millisecond): // another look
+			case <-time.After(20 * time.Millisecond): // try again
 			}
 		}
 		if !strings.Contains(string(got.Fresh), `"title":"Leaked"`) || got.Ran.IsZero() || !got.Next.After(now) {

@@ -13,11 +13,11 @@ import (
 	"concordat/site/batch"
 )
 
-// TestBatchIndexFails makes each call of a batch's index fail: the batch fails instead of ending with fewer pairs, and run
-// again it ends with the pairs of an undisturbed one.
+// TestBatchIndexFails makes each call of a batch's index fail. The batch fails instead of ending with fewer pairs, and when run again it
+// ends with the pairs of an undisturbed batch.
 func TestBatchIndexFails(t *testing.T) {
 	p := sitetest.NewSite(t)
-	first, second := sitetest.Prose(1, 6), sitetest.Prose(5, 6) // each is in two documents: wording in all three would be left to decide
+	first, second := sitetest.Prose(1, 6), sitetest.Prose(5, 6) // each in two documents; wording in all three is left to a person
 	texts := map[string]string{"x.txt": first + sitetest.Prose(2, 8), "y.txt": first + second + sitetest.Prose(3, 8),
 		"z.txt": second + sitetest.Prose(4, 8)}
 	make := func() (*sitetest.BatchParts, *sitetest.BrokenIndex) {
@@ -51,8 +51,8 @@ func TestBatchIndexFails(t *testing.T) {
 	}
 }
 
-// TestBatchNeedsItsLibraries: a batch fails if the libraries with which it is compared cannot be read; no report then says
-// that nothing was found in them.
+// TestBatchNeedsItsLibraries: if the libraries cannot be read, a batch compared with them fails, and no report says that they contain no
+// matches.
 func TestBatchNeedsItsLibraries(t *testing.T) {
 	p := sitetest.NewSite(t)
 	b := sitetest.NewBatch(t, p, map[string]string{"x.txt": sitetest.Prose(1, 12)}, []string{"x.txt"}, batch.Job{})
@@ -69,8 +69,8 @@ func TestBatchNeedsItsLibraries(t *testing.T) {
 	}
 }
 
-// TestBatchOpensWhole makes each statement fail while a batch is read for its page: each failure is reported, so that no page
-// shows a batch as if it had no pairs or wording.
+// TestBatchOpensWhole makes each statement fail while a batch is read for its page. Each failure is reported, so no page shows a batch as
+// if it had no pairs or wording.
 func TestBatchOpensWhole(t *testing.T) {
 	p := sitetest.NewSite(t)
 	shared := sitetest.Prose(1, 12)

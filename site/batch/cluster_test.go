@@ -16,13 +16,13 @@ import (
 	"concordat/store"
 )
 
-// bond is a pair of documents, by name, with its share.
+// bond is a pair of documents, by name, with their share.
 type bond struct {
 	a, b  string
 	share float64
 }
 
-// everyTwo returns bonds of every two names.
+// everyTwo returns the bonds of every two names.
 func everyTwo(share float64, names ...string) (out []bond) {
 	for i, a := range names {
 		for _, b := range names[i+1:] {
@@ -32,7 +32,7 @@ func everyTwo(share float64, names ...string) (out []bond) {
 	return out
 }
 
-// viewOf returns the view of a batch with these pairs, its documents submitted in an order drawn from r.
+// viewOf returns the view of a batch with the given pairs; r determines the order in which its documents were submitted.
 func viewOf(t *testing.T, p *sitetest.Parts, names []string, bonds []bond, r *rand.Rand) *batch.View {
 	t.Helper()
 	one, err := batch.New("Call", "ann", "test", batch.Job{}, time.Now())
@@ -76,15 +76,15 @@ func viewOf(t *testing.T, p *sitetest.Parts, names []string, bonds []bond, r *ra
 	return v
 }
 
-// TestBatchClusters: groups that only a weak pair joins stay two, in whatever order the documents were submitted and
-// compared; every document of a pair is in a cluster; and the view says what holds each cluster together.
+// TestBatchClusters: two groups joined only by a weak pair stay two, whatever the order in which documents were submitted and compared.
+// Every document of a pair is in a cluster, and the view explains each cluster.
 func TestBatchClusters(t *testing.T) {
 	p := sitetest.NewSite(t)
 	ring := []string{"r1", "r2", "r3", "r4", "r5"}
 	names := append([]string{"a1", "a2", "a3", "alone", "d1", "d2", "d3", "p1", "p2"}, ring...)
 	bonds := slices.Concat(everyTwo(0.6, "a1", "a2", "a3"), everyTwo(0.4, ring...), // a ring with one shared block
 		[]bond{{"a3", "r1", 0.35}, // the bridge
-			{"d1", "d2", 0.8}, {"d2", "d3", 0.7}, // drafts, each copied from the one before
+			{"d1", "d2", 0.8}, {"d2", "d3", 0.7}, // drafts, each copied from the previous one
 			{"p1", "p2", 0.31}, {"p1", "alone", 0.2}}) // below the threshold
 	want := [][]string{ring, {"a1", "a2", "a3"}, {"d1", "d2", "d3"}, {"p1", "p2"}}
 	for seed := range uint64(12) {
@@ -112,7 +112,7 @@ func TestBatchClusters(t *testing.T) {
 		if d := cmp.Diff([]string{"d2 2 1.50 0.80", "d1 1 0.80 0.80", "d3 1 0.70 0.70"}, drafts); d != "" {
 			t.Errorf("seed %d: %s", seed, d)
 		}
-		// A picture and a matrix contain the documents of one cluster, without the bridge.
+		// A picture and a matrix contain the documents of one cluster without the bridge.
 		nodes, links := v.Picture(2)
 		if len(nodes) != 3 || len(links) != 3 || nodes[0].Label != "a1" || len(v.Matrix(2)) != 3 {
 			t.Errorf("seed %d: picture of %v, %v", seed, nodes, links)

@@ -24,7 +24,7 @@ import (
 
 var errBroken = errors.New("the disk is broken")
 
-// newKept returns a store with the batch b of the documents a and b, whose checks are t-a and t-b.
+// newKept returns a store with batch b of documents a and b, whose checks are t-a and t-b.
 func newKept(t *testing.T) *store.DB {
 	t.Helper()
 	db := storetest.SQLite(t)
@@ -44,7 +44,7 @@ func newKept(t *testing.T) *store.DB {
 	return db
 }
 
-// latestReview returns the latest review of a check; zero if there is none.
+// latestReview returns the latest review of a check, or zero if there is none.
 func latestReview(t *testing.T, db *store.DB, id concordat.TaskID) (latest store.Review) {
 	t.Helper()
 	all, err := db.Checks.Reviews(t.Context(), id)
@@ -57,7 +57,7 @@ func latestReview(t *testing.T, db *store.DB, id concordat.TaskID) (latest store
 	return latest
 }
 
-// pages are the pairs of a batch, by page.
+// pages contains the pairs of a batch, by page.
 type pages struct {
 	left  [][]store.BatchPair
 	after []*store.PairCursor
@@ -73,7 +73,7 @@ func (p *pages) BatchPairs(_ context.Context, _ string, _ float64, after *store.
 	return page, nil
 }
 
-// TestEveryPair: all pairs of a batch are read, however many pages of the store they fill.
+// TestEveryPair: all pairs of a batch are read, however many pages they fill in the store.
 func TestEveryPair(t *testing.T) {
 	full := make([]store.BatchPair, store.MaxPage)
 	for i := range full {
@@ -100,7 +100,7 @@ func TestEveryPair(t *testing.T) {
 	}
 }
 
-// TestAwaitsTheEnd: whoever cancels a batch can wait until no process is working on it, and returns at once if none is.
+// TestAwaitsTheEnd: the caller that cancels a batch can wait until no process works on it, and returns at once if none does.
 func TestAwaitsTheEnd(t *testing.T) {
 	q := NewQueue(nil, QueueOptions{})
 	at := &batchAtWork{ended: make(chan struct{})}
@@ -119,8 +119,8 @@ func TestAwaitsTheEnd(t *testing.T) {
 	}
 }
 
-// TestDeclare: a line of a manifest applies to the file with that full name, or, if no line has the full name, to the file
-// whose name ends in it; its empty fields leave the file's own values.
+// TestDeclare: a line of a manifest applies to the file with that full name, or else to the file whose name ends in it; empty fields keep
+// the file's own values.
 func TestDeclare(t *testing.T) {
 	m := store.BatchMember{Name: "essay.txt", Dated: "2020-01-02", DatedBy: concordat.DateOfFile, Timed: "2020-01-02T10:00:00Z"}
 	declare([]ManifestLine{{File: "essay.txt", Date: "2024"}}, &m)
@@ -147,7 +147,7 @@ func TestDeclare(t *testing.T) {
 	}
 }
 
-// TestTextOfPlace: a place is read from the text of its member, and is empty if the place is outside it.
+// TestTextOfPlace: a place is read from the text of its member, and is empty outside that text.
 func TestTextOfPlace(t *testing.T) {
 	const text = "The harbour froze."
 	texts := &memberTexts{v: &View{}, of: map[int]string{3: text}}
@@ -159,8 +159,8 @@ func TestTextOfPlace(t *testing.T) {
 	}
 }
 
-// TestPassagesOfBothSides: a member has the passages of its own side, swapped if it is the second, and those that an earlier version kept
-// for both sides; a summary is not one when seen from the longer text.
+// TestPassagesOfBothSides: a member has the passages of its own side, swapped if it is the second, and those that an earlier version
+// stored for both sides; a summary seen from the longer text is not a summary.
 func TestPassagesOfBothSides(t *testing.T) {
 	source := strings.Repeat("The harbour froze. ", 20)
 	span := func(from int) concordat.Span { return concordat.Span{Start: from, End: from + 10} }
@@ -194,8 +194,8 @@ func TestPassagesOfBothSides(t *testing.T) {
 	}
 }
 
-// TestManySay: a statement that three or more documents share is not a lead from one to another, unless most of the lead is in only
-// these two; a draft and its final version count as one document.
+// TestManySay: a statement shared by three or more documents is not a lead between them, unless most of the lead is in only two; a draft
+// and its final version count as one document.
 func TestManySay(t *testing.T) {
 	span := func(from int) concordat.Span { return concordat.Span{Start: from, End: from + 10} }
 	lead := func(a, b int, starts ...int) joinedLead {
@@ -231,8 +231,8 @@ func TestManySay(t *testing.T) {
 	}
 }
 
-// TestDecidedInBoth: a decision on a lead is in the reports of both documents, with the reason if there is one; if it could not be stored
-// in one of them, the officer gets an error.
+// TestDecidedInBoth: a decision on a lead is in the reports of both documents, with any reason; if one of them could not be stored, the
+// officer gets an error.
 func TestDecidedInBoth(t *testing.T) {
 	one := func(other, at, source int) []byte {
 		b, err := json.Marshal(reportedLeads{Leads: []leadTo{{Other: other, ReportedLead: ReportedLead{
@@ -288,7 +288,7 @@ func TestDecidedInBoth(t *testing.T) {
 	}
 }
 
-// TestTellsAtTimes: a batch reports the beginning and end of each stage, and in between only after a while without a report.
+// TestTellsAtTimes: a batch reports the beginning and end of each stage, and in between only some time after the previous report.
 func TestTellsAtTimes(t *testing.T) {
 	for name, c := range map[string]struct {
 		stage string
@@ -307,8 +307,8 @@ func TestTellsAtTimes(t *testing.T) {
 	}
 }
 
-// TestWorksNeedTheStore: if it is unknown what a document was compared with, or another document cannot be read, its check fails
-// instead of reporting no works in common.
+// TestWorksNeedTheStore: if the list of compared documents or one of those documents cannot be read, a document's check fails instead of
+// reporting no works in common.
 func TestWorksNeedTheStore(t *testing.T) {
 	for name, fault := range map[string]error{"unknown": errBroken, "unread": nil} {
 		db, script := storetest.Scripted(newKept(t))
@@ -326,7 +326,7 @@ func TestWorksNeedTheStore(t *testing.T) {
 	}
 }
 
-// TestPanicOfBatchIsNoted: a fault of the program that ends a batch is counted even if no queue runs the batch.
+// TestPanicOfBatchIsNoted: a program fault that ends a batch is counted even if the batch runs outside a queue.
 func TestPanicOfBatchIsNoted(t *testing.T) {
 	s, n := site.New(site.Options{ID: "here"}), 0
 	s.TellPanics(compare.Panics{Logger: slog.New(slog.DiscardHandler), Counted: func() { n++ }})
@@ -339,8 +339,8 @@ func TestPanicOfBatchIsNoted(t *testing.T) {
 	}
 }
 
-// TestCountsAgain: the report of a document includes another document again once their pair counts, and leaves it out once the pair does
-// not.
+// TestCountsAgain: the report of a document includes another document again once their pair counts, and omits it once the pair does not
+// count.
 func TestCountsAgain(t *testing.T) {
 	b := concordat.Ref{Site: "here", Library: concordat.BatchLibrary("x"), Document: "b"}
 	another := concordat.Ref{Site: "here", Library: "theses", Document: "b"}
@@ -367,7 +367,7 @@ func TestCountsAgain(t *testing.T) {
 	}
 }
 
-// TestRestsOfWording: if documents share wording beyond a template, the rest is reported if it is long enough.
+// TestRestsOfWording: if documents share wording beyond a template, the rest is reported if long enough.
 func TestRestsOfWording(t *testing.T) {
 	const template = "Please describe below in your own words what you have found out during the whole of your stay abroad"
 	for rest, want := range map[string]bool{

@@ -38,8 +38,8 @@ func leadsIn(t *testing.T, b *sitetest.BatchParts) *batch.ViewedLeads {
 	return leads
 }
 
-// TestBatchLeads: a statement that two documents of a batch put in different words is a lead in both reports and in the batch, apart
-// from pairs; a decision applies to both, and the order of the files makes no difference. Without the option there are no leads.
+// TestBatchLeads: if two documents of a batch make a statement in different words, it is a lead in both reports and in the batch,
+// separate from pairs. A decision applies to both, and the order of files makes no difference. Without the option there are no leads.
 func TestBatchLeads(t *testing.T) {
 	texts := essays()
 	names := slices.Sorted(maps.Keys(texts))
@@ -86,7 +86,7 @@ func TestBatchLeads(t *testing.T) {
 	}
 }
 
-// decides decides on the lead, and undoes the decision.
+// decides stores a decision on the lead, then undoes it.
 func decides(t *testing.T, b *sitetest.BatchParts, l batch.ViewedLead) {
 	t.Helper()
 	v := b.View(t)
@@ -128,7 +128,7 @@ func reportOf(t *testing.T, b *sitetest.BatchParts, task concordat.TaskID) (*rep
 	return report.Build(f, rules), err
 }
 
-// TestManySayInBatch: a statement that three documents make, each in its own words, is not a lead and is shown as said by many; two
+// TestManySayInBatch: if three documents make a statement, each in its own words, it is not a lead and is shown as made by many; two
 // versions from one group count as one.
 func TestManySayInBatch(t *testing.T) {
 	texts := essays()
@@ -161,8 +161,8 @@ func TestManySayInBatch(t *testing.T) {
 	}
 }
 
-// TestLeadIsNoEvidence: no lead starts from a stretch that is evidence, however another document rewords it; a stretch shared only by an
-// excused pair can be a lead.
+// TestLeadIsNoEvidence: a stretch that is evidence never starts a lead, however another document rewords it; a stretch shared only by an
+// excused pair can start one.
 func TestLeadIsNoEvidence(t *testing.T) {
 	texts := essays()
 	names := slices.Sorted(maps.Keys(texts))
@@ -190,7 +190,7 @@ func TestLeadIsNoEvidence(t *testing.T) {
 	}
 }
 
-// TestBatchLeadsGoOn: an interrupted batch finds the leads of an uninterrupted one.
+// TestBatchLeadsGoOn: an interrupted batch finds the same leads as an uninterrupted one.
 func TestBatchLeadsGoOn(t *testing.T) {
 	texts := essays()
 	names := slices.Sorted(maps.Keys(texts))

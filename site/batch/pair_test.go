@@ -7,7 +7,7 @@ import (
 	"concordat/store"
 )
 
-// TestOfPair: an event belongs to a pair by the names of both documents, in either order, and to no other.
+// TestOfPair: an event belongs to a pair if it names both documents, in either order, and to no other pair.
 func TestOfPair(t *testing.T) {
 	a, b := &store.BatchMember{Name: "a.txt"}, &store.BatchMember{Name: "b.txt"}
 	for _, x := range []struct {
@@ -16,7 +16,7 @@ func TestOfPair(t *testing.T) {
 	}{
 		{"pair_count", "a.txt – b.txt", "", true},
 		{"pair_discount", "a.txt – b.txt: joint work", "joint work", true},
-		{"pair_discount", "b.txt – a.txt: joint work", "joint work", true}, // of an older batch
+		{"pair_discount", "b.txt – a.txt: joint work", "joint work", true}, // from an older batch
 		{"pair_discount", "a.txt – b.txt.bak: joint work", "", false},
 		{"pair_discount", "b.txt – a.txt.bak", "", false},
 		{"pair_discount", "a.txt – c.txt: joint work", "", false},

@@ -14,13 +14,13 @@ import (
 	"concordat/store"
 )
 
-// TestBatchKeepsItsRules: what a batch excludes counts neither in its shares nor in the reports that a later process
-// makes, whatever the configuration then says.
+// TestBatchKeepsItsRules: what a batch excludes counts neither in its shares nor in the reports of a later process, whatever the new
+// configuration says.
 func TestBatchKeepsItsRules(t *testing.T) {
 	p := sitetest.NewSite(t)
 	own := report.Rules{ExcludeQuotes: true}
 	b := sitetest.NewBatch(t, p, sitetest.Quoted(), []string{"a.txt", "b.txt", "c.txt"}, batch.Job{NoLibraries: true, Rules: &own})
-	v := b.Run(t) // the run's options have other rules
+	v := b.Run(t) // with other rules in the run's options
 	if got := v.PairLines(); len(got) != 1 || got[0].A != "b.txt" || got[0].B != "c.txt" {
 		t.Errorf("pairs %v, want b and c alone", sitetest.Said(v))
 	}
@@ -58,7 +58,7 @@ func TestBatchKeepsItsRules(t *testing.T) {
 	}
 }
 
-// TestBatchOfEarlyVersion: a batch without rules of its own is shown with those of the configuration.
+// TestBatchOfEarlyVersion: a batch without its own rules is shown with the configured rules.
 func TestBatchOfEarlyVersion(t *testing.T) {
 	p := sitetest.NewSite(t)
 	b := sitetest.NewBatch(t, p, sitetest.Quoted(), []string{"a.txt", "b.txt", "c.txt"}, batch.Job{NoLibraries: true})

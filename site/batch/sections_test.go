@@ -31,9 +31,8 @@ func applications(n int) map[string]string {
 	return out
 }
 
-// TestBatchSections: a pair is listed because of one section that reaches the threshold, although neither document does: sections come from
-// a template, from a form that was given, or from the headings that the documents share; without sections the pair is not listed, and no
-// innocent pair is.
+// TestBatchSections: a pair is listed if one section reaches the threshold, even if neither document does. Sections come from a template,
+// a given form, or the headings that the documents share. Without sections the pair is not listed, and innocent pairs never are.
 func TestBatchSections(t *testing.T) {
 	t.Parallel()
 	named, err := segment.ParseTemplate("call", "Work plan = ^2\\. Work plan$\nCosts = ^Costs$")
@@ -77,7 +76,7 @@ func TestBatchSections(t *testing.T) {
 	}
 }
 
-// TestBatchSectionsOfAll: a section that most of the documents share does not list any of them by itself.
+// TestBatchSectionsOfAll: a section shared by most of the documents does not by itself list any of them.
 func TestBatchSectionsOfAll(t *testing.T) {
 	t.Parallel()
 	texts := applications(5)

@@ -6,7 +6,7 @@ import (
 	"concordat"
 )
 
-// TestTaskOf: a member keeps its task through a round, and the names are those of batches in the store.
+// TestTaskOf: a member's task survives a round trip, and the names are those of batches in the store.
 func TestTaskOf(t *testing.T) {
 	for round, want := range map[int]concordat.TaskID{0: "b-3", 1: "b-3", 2: "b-3-r2", 12: "b-3-r12"} {
 		if got := TaskOf("b", 2, round); got != want {

@@ -12,8 +12,8 @@ import (
 	"concordat/site/batch"
 )
 
-// TestBatchWording: a batch reports what at least three of its documents contain, a form that all fill in and a block
-// that few share; when an officer counts one of these, it is in the reports of those documents.
+// TestBatchWording: a batch reports wording that at least three of its documents contain, whether a form that all fill in or a block that
+// few share. If an officer counts such wording, the reports of those documents include it.
 func TestBatchWording(t *testing.T) {
 	const question = "Describe the aims of your project in no more than two hundred words of plain language for the panel of readers."
 	block := sitetest.Prose(77, 6)

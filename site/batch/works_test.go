@@ -19,8 +19,8 @@ const (
 	worksTwo = "\n\nBibliography\n\nNdiaye O. Notes on the repair of gauges. J Shared Water. 2007;14(2):101-26.\n\nHarrow, Bea (1994): Counting wells in dry valleys. Oxbow Press.\n\nQuist, A. (2015). Who reads the record? Harbour Press.\n"
 )
 
-// TestWorksThatBothCite: works that both cite are reported alike for a source in a library and for a member of a batch,
-// and are not part of a share; the rows by which a deletion finds its sources name them.
+// TestWorksThatBothCite: works cited in both documents are reported in the same way for a source in a library and for a member of a
+// batch, and are not part of a share. The rows through which a deletion finds its sources name them.
 func TestWorksThatBothCite(t *testing.T) {
 	p := sitetest.NewSite(t, "theses")
 	shared := sitetest.Prose(1, 8)
@@ -48,7 +48,7 @@ func TestWorksThatBothCite(t *testing.T) {
 	if len(f.Dates) != 1 {
 		t.Errorf("dates %+v, want that of the passage's source", f.Dates)
 	}
-	// Without a passage there is nothing to order by date.
+	// Without a passage there is no order by date.
 	f, err = p.Check(t.Context(), site.Submission{ID: "other.txt", Text: sitetest.Prose(6, 8) + worksOne}, site.CheckOptions{})
 	if err != nil {
 		t.Fatal(err)

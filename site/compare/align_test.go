@@ -10,10 +10,10 @@ import (
 	"concordat/profile"
 )
 
-// twice is an index whose documents have no name, so that they are read once for a look and once more for the comparison.
+// twice is an index of documents without names, so that each is read once for a first look and again for the comparison.
 type twice struct {
 	concordat.Index
-	fails int // the reading of the last document that fails: 1 or 2; 0: neither
+	fails int // which reading of the last document fails, 1 or 2; 0 for neither
 
 	mu    sync.Mutex
 	reads map[concordat.Ref]int
@@ -31,8 +31,8 @@ func (x *twice) Document(_ context.Context, ref concordat.Ref) (*concordat.Docum
 	return &concordat.Document{Text: told}, nil
 }
 
-// TestSourcesMustBeRead: a source that cannot be read, for the look or for the comparison, fails the comparison: no
-// report looks as if the source contained nothing.
+// TestSourcesMustBeRead: if a source cannot be read, for the first look or for the comparison, the comparison fails, so no report implies
+// that the source contained nothing.
 func TestSourcesMustBeRead(t *testing.T) {
 	p, err := profile.New(profile.Options{})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"concordat/report"
 )
 
-// TestDocumentsOfPassage: a passage is in as many documents as its rarest sentence, however many contain the others.
+// TestDocumentsOfPassage: a passage is in as many documents as its rarest sentence, however many contain its other sentences.
 func TestDocumentsOfPassage(t *testing.T) {
 	c := &Candidate{Hits: []Hit{{Span: concordat.Span{Start: 0, End: 10}, Documents: 2},
 		{Span: concordat.Span{Start: 10, End: 20}, Documents: 7}, {Span: concordat.Span{Start: 20, End: 30}, Documents: 5}}}
@@ -23,7 +23,7 @@ func TestDocumentsOfPassage(t *testing.T) {
 	}
 }
 
-// TestMerge: documents that only words nominate are compared up to their limit, and three tenths of the room are reserved for them.
+// TestMerge: documents nominated only by words are compared up to their limit, and three tenths of the places are reserved for them.
 func TestMerge(t *testing.T) {
 	candidates := func(kind string, n int) (out []*Candidate) {
 		for i := range n {
@@ -52,7 +52,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestBestTerms: a window asks for its 16 rarest terms and leaves out those that no documents, or too many, contain.
+// TestBestTerms: a window asks for its 16 rarest terms and skips those that no documents, or too many, contain.
 func TestBestTerms(t *testing.T) {
 	w := &weigher{stats: &concordat.TextStats{Documents: 1000}}
 	var window []concordat.TermCount
@@ -78,7 +78,7 @@ func TestBestTerms(t *testing.T) {
 	}
 }
 
-// TestKindOfLead: a place in another language is a translation, a much longer one is summarised, and one in an unknown language is
+// TestKindOfLead: a place in another language is a translation, a much longer place is summarised, and a place in an unknown language is
 // not a translation.
 func TestKindOfLead(t *testing.T) {
 	const english = "It was the first time that they had seen what could be done with such a thing."
@@ -99,7 +99,8 @@ func TestKindOfLead(t *testing.T) {
 	}
 }
 
-// TestFewWordsAlone: a few shared words with nothing else from the source nearby are marked as isolated; a longer passage by itself is not.
+// TestFewWordsAlone: a few shared words with nothing else from the source nearby are marked as isolated; an isolated longer passage is
+// not.
 func TestFewWordsAlone(t *testing.T) {
 	words := func(n int) string { return strings.Repeat("word ", n) }
 	short, long := words(5), words(20)
@@ -115,7 +116,7 @@ func TestFewWordsAlone(t *testing.T) {
 	}
 }
 
-// TestRelatedToReplaced: a sentence from an earlier version of a document says nothing about the document, and the others still count.
+// TestRelatedToReplaced: a sentence from an earlier version of a document is ignored, and the others still count.
 func TestRelatedToReplaced(t *testing.T) {
 	p, err := profile.New(profile.Options{})
 	if err != nil {
@@ -135,8 +136,8 @@ func TestRelatedToReplaced(t *testing.T) {
 	}
 }
 
-// TestLeadLanguages: leads between measured languages have a likelihood; for other languages and scripts, a report says that they
-// were not measured.
+// TestLeadLanguages: leads between measured languages have a likelihood; for other languages and scripts, the report says that they were
+// not measured.
 func TestLeadLanguages(t *testing.T) {
 	texts := map[string]string{
 		"en": "It was the first time that they had seen what could be done with such a thing.",

@@ -27,13 +27,13 @@ const (
 		`Even so, ten years later two masters from there were selling ruby goblets to the court, having settled in Lorraine.`
 )
 
-// scripted returns for each text a vector chosen by a word in it, or fails as fail says.
+// scripted returns for each text a vector chosen by a word in it, or fails as its field fail says.
 type scripted struct {
 	words []string
 	fail  error
 	where string
-	model string // empty: scripted
-	gone  bool   // requests do not reach it
+	model string // empty means scripted
+	gone  bool   // cannot be reached
 	more  int    // extra numbers in a vector
 	asked int
 }
@@ -89,7 +89,7 @@ func compared(t *testing.T) (*meaning.Comparison, [][]meaning.Lead) {
 	return c, leads
 }
 
-// memory keeps vectors.
+// memory stores vectors.
 type memory struct {
 	vectors map[[32]byte][]float32
 	put     []concordat.SentenceVector
@@ -116,15 +116,15 @@ func (m *memory) PutSentenceVectors(_ context.Context, vectors []concordat.Sente
 	return nil
 }
 
-// library is the reference of the source that compared returns.
+// library is the reference to the source in compared.
 var library = concordat.Ref{Site: "here", Library: "books", Document: "glass"}
 
-// asking returns the question about compared, for a task.
+// asking returns a task's question about compared.
 func asking(c *meaning.Comparison, leads [][]meaning.Lead) question {
 	return question{compared: c, leads: leads, here: retold, task: "task", there: []string{told}, refs: []concordat.Ref{library}}
 }
 
-// TestEncoderFails: the table's leads remain, and the report says why; it says that text was sent only if it was.
+// TestEncoderFails: if the encoder fails, the table's leads remain and the report says why; it says that text was sent only if it was.
 func TestEncoderFails(t *testing.T) {
 	c, leads := compared(t)
 	e := NewEncoder(&scripted{fail: errors.New("the encoder does not answer")}, nil, 0)
@@ -137,7 +137,7 @@ func TestEncoderFails(t *testing.T) {
 		s := &scripted{fail: errors.New("nonsense"), where: "encoder.example.edu", gone: gone}
 		keep := &memory{vectors: map[[32]byte][]float32{}}
 		e := NewEncoder(s, keep, 1000)
-		for _, x := range meaning.Samples() { // which no text contains
+		for _, x := range meaning.Samples() { // found in no text
 			keep.vectors[e.digest(x.Text)] = []float32{1}
 		}
 		got, err := e.verify(context.Background(), asking(c, leads))
@@ -156,7 +156,8 @@ func (s *unsteady) Encode(ctx context.Context, texts []string) ([][]float32, int
 	return s.scripted.Encode(ctx, texts)
 }
 
-// TestUnsteadyEncoder: vectors of several lengths verify nothing. They are requested once more, and then the table's leads remain.
+// TestUnsteadyEncoder: vectors of several lengths verify nothing. They are requested once more, and if that fails too, the table's leads
+// remain.
 func TestUnsteadyEncoder(t *testing.T) {
 	c, leads := compared(t)
 	server := &unsteady{}
@@ -166,8 +167,8 @@ func TestUnsteadyEncoder(t *testing.T) {
 	}
 }
 
-// TestVectorsAreKept: each vector is kept with the document or check that contains its sentence, and none is kept for a submission
-// that is not; vectors of another model with the same name are requested again.
+// TestVectorsAreKept: each vector is stored with the document or check that contains its sentence, and no vector is stored for a
+// submission that is not stored itself. Vectors of another model with the same name are requested again.
 func TestVectorsAreKept(t *testing.T) {
 	c, leads := compared(t)
 	s, keep := &scripted{}, &memory{}
@@ -204,7 +205,7 @@ func TestVectorsAreKept(t *testing.T) {
 		t.Errorf("then %d of the submission, %d of the source, %d samples are put, %d were kept", task, of, nobody, e.Kept())
 	}
 	s.more, s.asked = 8, 0
-	for d := range keep.vectors { // the request for one vector returns a length that no other has
+	for d := range keep.vectors { // the request for one vector returns a different length
 		delete(keep.vectors, d)
 		break
 	}
@@ -217,8 +218,8 @@ func TestVectorsAreKept(t *testing.T) {
 	}
 }
 
-// TestEncoderVerifies: what the encoder considers alike is a lead, and nothing else is, whatever the table says; samples are sent
-// once; a report on texts that were sent elsewhere says where.
+// TestEncoderVerifies: the encoder's verdict, not the table's, determines the leads; samples are sent once; a report on texts that were
+// sent elsewhere says where.
 func TestEncoderVerifies(t *testing.T) {
 	c, leads := compared(t)
 	for _, x := range []struct {
@@ -256,7 +257,7 @@ func TestEncoderVerifies(t *testing.T) {
 	}
 }
 
-// TestEncoderLikelihood: leads that the measured model verified have a likelihood, and those of other models have none.
+// TestEncoderLikelihood: leads verified by the measured model have a likelihood; leads verified by other models have none.
 func TestEncoderLikelihood(t *testing.T) {
 	c, leads := compared(t)
 	for _, model := range []string{"e5-query", "scripted"} {
@@ -288,7 +289,7 @@ func TestEncoderAsksNothing(t *testing.T) {
 	}
 }
 
-// TestMostLikely: a report states no higher likelihood than was measured.
+// TestMostLikely: a report never states a likelihood above the highest measured one.
 func TestMostLikely(t *testing.T) {
 	if most := meaning.Calibrated().Most; most != report.MostLikely {
 		t.Errorf("measured up to %v, a report says %d at most", most, report.MostLikely)

@@ -30,8 +30,8 @@ const (
 		`Кто нарушал клятву, терял мастерскую, а его родственников держали под арестом, пока он не возвращался.`
 )
 
-// TestLanguageOfLeads: a lead in English, which was measured, has a likelihood; a lead in French has none, and the report says that
-// leads in that language were not measured; for a text in a script unknown to the table, it says that none can be found.
+// TestLanguageOfLeads: English was measured, so a lead in English has a likelihood. A lead in French has none, and the report says that
+// the language was not measured. For a text in a script unknown to the table, the report says that no leads can be found.
 func TestLanguageOfLeads(t *testing.T) {
 	s := sitetest.NewSite(t, "lib")
 	s.Add(t, "lib", site.Incoming{ID: "en", Text: sitetest.Glass}, site.Incoming{ID: "fr", Text: glassFrench},
@@ -78,7 +78,7 @@ func TestLanguageOfLeads(t *testing.T) {
 }
 
 // TestLeadsOfLongSources: if a document has more sentences than are compared, the report says so, whether a lead is found among the first
-// sentences or the match lies beyond them; a document with no more sentences is compared in full, and nothing is said.
+// sentences or the match lies beyond them. A shorter document is compared in full, without a remark.
 func TestLeadsOfLongSources(t *testing.T) {
 	s := sitetest.NewSite(t, "lib")
 	for _, c := range []struct {

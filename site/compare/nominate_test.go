@@ -8,7 +8,7 @@ import (
 	"concordat"
 )
 
-// TestForemost: the document nearest to one stretch has a place beside the many that are near another.
+// TestForemost: the document nearest to one stretch is included next to the many documents near another stretch.
 func TestForemost(t *testing.T) {
 	of := func(window int, document string, score float64) concordat.TextMatch {
 		return concordat.TextMatch{Window: window, Source: concordat.Ref{Document: concordat.DocumentID(document)}, Score: score}
@@ -28,8 +28,7 @@ func TestForemost(t *testing.T) {
 	}
 }
 
-// TestCandidatesOnce joins the nominations by words and by the cells of two scripts: a document that was compared twice would be its own
-// background.
+// TestCandidatesOnce joins nominations by words and by the cells of two scripts: a document compared twice would be its own background.
 func TestCandidatesOnce(t *testing.T) {
 	at := func(id concordat.DocumentID, text bool) *Candidate {
 		return &Candidate{Ref: concordat.Ref{Library: "l", Document: id}, Text: text}

@@ -11,8 +11,8 @@ import (
 	"concordat/report"
 )
 
-// TestNoticesOnBothSides: a publisher's notice, the names of people at one institution and a signed paragraph are not evidence if both
-// documents have them; a page to which one document added links, marks, capitals or a date still is, and so is a long one that both
+// TestNoticesOnBothSides: a publisher's notice, the names of people at one institution, or a signed paragraph is not evidence if both
+// documents have it. A page to which one document added links, markup, capitals or a date is evidence, and so is a long page that both
 // documents date.
 func TestNoticesOnBothSides(t *testing.T) {
 	notice := func(n int) string {
@@ -45,7 +45,7 @@ func TestNoticesOnBothSides(t *testing.T) {
 		name   string
 		a      string
 		others func(n int) string
-		told   report.AttributedAs // empty: nothing is attributed
+		told   report.AttributedAs // empty if nothing is attributed
 	}{
 		{"notice", notice(0), func(n int) string { return notice(n + 1) }, report.AsNotice},
 		{"names", names, func(int) string { return names }, report.AsAuthors},
@@ -81,7 +81,7 @@ func TestNoticesOnBothSides(t *testing.T) {
 	}
 }
 
-// spansOf returns the places of findings with a given reason; without a reason, those of notices, names and statements.
+// spansOf returns the places of findings with the given reason or, without a reason, those of notices, names and statements.
 func spansOf(found []report.Wording, why report.AttributedAs) []concordat.Span {
 	var out []concordat.Span
 	for _, f := range found {

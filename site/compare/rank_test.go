@@ -26,8 +26,8 @@ func (h heldTexts) Document(_ context.Context, r concordat.Ref) (*concordat.Docu
 	return &concordat.Document{Library: r.Library, ID: r.Document, Text: text}, nil
 }
 
-// TestByVectors: cells rank the source last, as they do with a translation, and vectors rank it first; a deleted document does no
-// harm, and the best by cells does not stay in front.
+// TestByVectors: cells rank the source last, as they do with a translation, and vectors rank it first. A deleted document does no harm,
+// and the best document by cells does not stay in front.
 func TestByVectors(t *testing.T) {
 	table, err := meaning.Default()
 	if err != nil {
@@ -73,7 +73,7 @@ func TestByVectors(t *testing.T) {
 	}
 }
 
-// TestForemostOf: the document nearest to one stretch has a place beside the many that are near another.
+// TestForemostOf: the document nearest to one stretch is included next to the many documents near another stretch.
 func TestForemostOf(t *testing.T) {
 	stretches := [][]scored{{{0, 9, 0}, {1, 8, 0}, {2, 7, 0}}, nil, {{3, 3, 0}, {0, 2, 0}, {4, 1, 0}}}
 	for most, want := range map[int][]int{9: {0, 3, 1, 2, 4}, 3: {0, 3, 1}, 2: {0, 3}, 0: nil} {
@@ -83,7 +83,7 @@ func TestForemostOf(t *testing.T) {
 	}
 }
 
-// TestUsual: a sentence's usual nearness is that of the documents after the nearest ones.
+// TestUsual: a sentence's usual nearness is computed from the documents ranked after the nearest ones.
 func TestUsual(t *testing.T) {
 	var many []float64
 	for i := range 30 {
@@ -99,7 +99,7 @@ func TestUsual(t *testing.T) {
 	}
 }
 
-// TestAskedInParts: for a text with more sentences than are asked about together, the source of its last ones is found.
+// TestAskedInParts: if a text has more sentences than one question can contain, the source of its last sentences is found.
 func TestAskedInParts(t *testing.T) {
 	p, err := profile.New(profile.Options{Recipe: profile.Natural, Meaning: true})
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"concordat/site/compare"
 )
 
-// TestTextChannel: a passage whose words are spread over the writer's own sentences is nominated by words and not by
-// fingerprints, and documents that words nominate are compared without a matched sentence.
+// TestTextChannel: a passage whose words are spread over the writer's own sentences is nominated by words and not by fingerprints, and
+// documents nominated by words are compared even without a matched sentence.
 func TestTextChannel(t *testing.T) {
 	s := sitetest.NewSite(t, "lib")
 	const source = "Glaciologists drilled an ice core from the Vostok plateau and dated volcanic ash layers in it by argon isotopes. " +
@@ -60,7 +60,7 @@ func TestTextChannel(t *testing.T) {
 	}
 }
 
-// TestNominate: both channels together name the source once, filters apply to both, and nothing is kept.
+// TestNominate: the two channels together name the source once, filters apply to both, and nothing is stored.
 func TestNominate(t *testing.T) {
 	s := sitetest.NewSite(t, "lib", "other")
 	const text = "Glaciologists drilled an ice core from the Vostok plateau and dated volcanic ash layers in it by argon isotopes."

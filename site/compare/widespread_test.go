@@ -11,8 +11,8 @@ import (
 	"concordat/report"
 )
 
-// TestWidespread: a short stretch that a fifth of the documents contain with small differences is common; one that a few
-// copiers reworded is not, nor is part of a page from one source, or a whole page.
+// TestWidespread: a short stretch that a fifth of the documents contain with small differences is common. A stretch that a few copiers
+// reworded is not common, nor is part of a page from one source, or a whole page.
 func TestWidespread(t *testing.T) {
 	const clause = "Whoever keeps a boat on the river shall carry a light by night, and answers for what is broken in the dark. "
 	filler := strings.Repeat("The fishermen moved to the southern shore when the bridge was built by others. ", 8)
@@ -21,7 +21,7 @@ func TestWidespread(t *testing.T) {
 		name        string
 		of, holders int
 		text        string
-		parts       int // passages of each source, in a row
+		parts       int // consecutive passages of each source
 		common      bool
 	}{
 		{"a clause that 9 of 40 hold", 40, 9, clause, 1, true},
@@ -57,8 +57,8 @@ func TestWidespread(t *testing.T) {
 	}
 }
 
-// TestSkeletonOnBothSides: code that two documents share up to the mark where both were told to continue was handed out to them; what
-// they wrote after it, or above it, was not, and nothing was if only one of them has the mark.
+// TestSkeletonOnBothSides: if code that two documents share ends at a mark that tells both to continue, the code up to the mark was
+// handed out to them. Code written after or above it was not handed out, and nothing was if only one document has the mark.
 func TestSkeletonOnBothSides(t *testing.T) {
 	const handed = "int main(int argc, char **argv) {\n    struct options o = read_options(argc, argv);\n    FILE *in = fopen(o.path, \"r\");\n" +
 		"    // TODO: your code begins here\n"
@@ -68,7 +68,7 @@ func TestSkeletonOnBothSides(t *testing.T) {
 	const own = "    return run(in);\n}\n"
 	for _, c := range []struct {
 		a, b string
-		told string // how the code's legitimate quotation ends; empty: none
+		told string // how the code's legitimate quotation ends; empty for none
 	}{
 		{handed + own, handed + "    loop(in, o);\n}\n", "begins here"},
 		{handed + solution, handed + solution, "begins here"},
@@ -95,8 +95,8 @@ func TestSkeletonOnBothSides(t *testing.T) {
 	}
 }
 
-// TestTitles: a title that two documents have above different texts is not evidence; above shared text it was copied with it,
-// and a faculty's title page is never evidence.
+// TestTitles: a title that two documents have above different texts is not evidence. Above shared text it was copied with the text, and a
+// faculty's title page is never evidence.
 func TestTitles(t *testing.T) {
 	const title, page = "On the boats of the eastern shore and those who kept them", "UNIVERSITY OF THE SHORE\nFaculty of Boats\n\nMaster's Thesis\n\n2021"
 	own := "Somebody else wrote of the lamps that burned all night, and of nothing that has to do with boats or with a quay, or a census. "

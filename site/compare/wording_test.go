@@ -20,8 +20,8 @@ const (
 		"A census of that decade counts four hundred people, two inns, a chapel and a brewery whose cellars may still be seen."
 )
 
-// TestQuotationNobodyElseHolds: a quotation with its source is shown as wording that others have too if another document has it,
-// with their number, and never if none does; either way, it is not compared.
+// TestQuotationNobodyElseHolds: if another document contains a quotation that names its source, the quotation is shown as wording that
+// others also have, with their number; otherwise it is not. Either way it is not compared.
 func TestQuotationNobodyElseHolds(t *testing.T) {
 	for other, want := range map[string]int{"Somebody else wrote that " + quoted + ", in other words.": 2, "": 0} {
 		w := Shareable(quoting, nil, nil)
@@ -59,8 +59,8 @@ func textsOf(spans []concordat.Span, text string) (out []string) {
 	return out
 }
 
-// TestSentenceAloneIsNoEvidence: one sentence of a source, far from everything else of it in a long text, is not evidence; three
-// copied ones are, and so are a page and one sentence that makes up most of the submission.
+// TestSentenceAloneIsNoEvidence: one sentence of a source is not evidence if, in a long text, it is far from everything else of that
+// source. Three copied sentences are evidence, and so are a page and one sentence that makes up most of the submission.
 func TestSentenceAloneIsNoEvidence(t *testing.T) {
 	const sentence = "The fishermen moved to the southern shore when the bridge was built, and their children became clerks. "
 	filler := strings.Repeat("words of another hand stand here. ", 40)
@@ -70,7 +70,7 @@ func TestSentenceAloneIsNoEvidence(t *testing.T) {
 		copies int
 		filler string
 		page   bool
-		want   bool // evidence
+		want   bool // whether it is evidence
 	}{
 		{"reworded", concordat.KindParaphrase, 1, filler, false, false}, {"copied", concordat.KindVerbatim, 1, filler, false, false},
 		{"two reworded", concordat.KindParaphrase, 2, filler, false, false}, {"a mosaic", concordat.KindVerbatim, 3, filler, false, true},
@@ -100,18 +100,18 @@ func TestSentenceAloneIsNoEvidence(t *testing.T) {
 	}
 }
 
-// TestLineInOtherWords: a reworded line far from everything else of its source is chance, even in a text that shares a page with the
-// source; a copied line is not, nor is a line beside others from one place, or any line in a short text.
+// TestLineInOtherWords: a reworded line far from everything else of its source is a coincidence, even in a text that shares a page with
+// the source. A copied line is not, nor is a line next to others from one place, or any line in a short text.
 func TestLineInOtherWords(t *testing.T) {
 	const line = "The fishermen moved to the southern shore when the bridge was built over the river. "
 	page := strings.Repeat("Whoever bought a boat in summer paid for the paint, and whoever sold one left his line on the wall until spring. ", 24)
 	for _, c := range []struct {
 		name   string
 		kind   concordat.Kind
-		filler int // sentences between
+		filler int // sentences in between
 		source int // distance in the source from the page to the line, in bytes
 		beside bool
-		want   bool // evidence
+		want   bool // whether it is evidence
 	}{
 		{"by chance", concordat.KindParaphrase, 60, 9000, false, false},
 		{"condensed by chance", concordat.KindSummary, 60, 9000, false, false},
@@ -145,8 +145,8 @@ func TestLineInOtherWords(t *testing.T) {
 	}
 }
 
-// TestFormsAreShown: wording that reads like a form and is in another document is shown as form wording, with the reason, and
-// is not compared; a heading is neither compared nor shown.
+// TestFormsAreShown: wording that reads like a form and occurs in another document is shown as form wording, with the reason, and is not
+// compared; a heading is neither compared nor shown.
 func TestFormsAreShown(t *testing.T) {
 	const instruction, heading = "Please describe in no more than two hundred words how the boat is kept dry in the winter.",
 		"Budget justification for equipment"
@@ -174,8 +174,8 @@ func TestFormsAreShown(t *testing.T) {
 	}
 }
 
-// TestQuotedOnBothSides: wording that two documents quote as a law's is reported as a legitimate quotation and not compared; if
-// only one does, it counts as before.
+// TestQuotedOnBothSides: wording that both documents quote from a law is reported as a legitimate quotation and not compared; if only one
+// document quotes it, it counts as usual.
 func TestQuotedOnBothSides(t *testing.T) {
 	const law = "Whoever keeps a boat on the river without a light shall pay for what is broken in the dark by it or by its oars."
 	const cited = "Section 12 of the River Act 1871 provides that whoever keeps a boat on the river without a light shall pay for what is " +

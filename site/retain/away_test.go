@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// away is an index over machines, one of which is sometimes away.
+// away is an index on several machines, one of which is sometimes unavailable.
 type away struct {
 	concordat.Index
 	away bool
@@ -26,8 +26,8 @@ func (p *away) Purge(context.Context) error {
 	return nil
 }
 
-// TestDeletionsDoNotWait: while a machine with the bytes on its disk is away, deletions, including new ones, are carried out
-// until nothing can be found any more, and completed once it is back.
+// TestDeletionsDoNotWait: while a machine that stores the bytes is unavailable, deletions, including new ones, proceed until nothing can
+// be found, and complete once the machine is back.
 func TestDeletionsDoNotWait(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	ctx := t.Context()

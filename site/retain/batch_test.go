@@ -14,7 +14,7 @@ import (
 	"concordat/site/retain"
 )
 
-// onePlace is the place of one batch.
+// onePlace locates the files of one batch.
 type onePlace struct {
 	index   concordat.Index
 	busy    bool
@@ -42,7 +42,7 @@ func (p *onePlace) RemoveWritten(string) (int, error) {
 	return 1, nil
 }
 
-// erasedFiles records which files an eraser removes.
+// erasedFiles records the files that an eraser removes.
 type erasedFiles struct{ erased []string }
 
 func (*erasedFiles) Name() string { return "originals" }
@@ -56,7 +56,7 @@ func (*erasedFiles) Tidy(context.Context, time.Time, func(string) (bool, error))
 	return 0, nil
 }
 
-// wording returns everything that a report's findings quote from others.
+// wording returns everything that a report's findings quote from other documents.
 func wording(f *report.Findings) string {
 	var b strings.Builder
 	for _, p := range f.Passages {
@@ -65,8 +65,8 @@ func wording(f *report.Findings) string {
 	return b.String()
 }
 
-// TestEraseMember: deleting the check of one document of a batch also deletes its text from the batch's index, and its
-// words and name from the others' reports.
+// TestEraseMember: deleting the check of one document in a batch also deletes its text from the batch's index, and its wording and name
+// from the other reports.
 func TestEraseMember(t *testing.T) {
 	p := sitetest.NewSite(t)
 	shared := sitetest.Prose(1, 12)
@@ -130,14 +130,14 @@ func TestEraseMember(t *testing.T) {
 		t.Errorf("the files that went are %v, want the one that was handed in", files.erased)
 	}
 
-	// A document that the batch names is deleted with its check.
+	// A document named by the batch is deleted with its check.
 	r, err := e.Erase(t.Context(), "ada", "asked", retain.Target{Library: ref.Library, Documents: []concordat.DocumentID{"z.txt"}})
 	if err != nil || len(r.Tasks) != 1 || r.Tasks[0].Task != tasks["z.txt"] {
 		t.Errorf("receipt %+v, %v", r, err)
 	}
 }
 
-// TestEraseBatch: a batch is deleted with the checks of its documents and its files, and the receipt says so.
+// TestEraseBatch: a batch is deleted together with its files and the checks of its documents, and the receipt says so.
 func TestEraseBatch(t *testing.T) {
 	p := sitetest.NewSite(t)
 	shared := sitetest.Prose(1, 12)

@@ -13,8 +13,8 @@ import (
 	"concordat/site/retain"
 )
 
-// erasures are deletions of each kind: the eraser, the store that it uses, and a function that creates the next thing to
-// delete and checks whether it is gone.
+// erasures are deletions of each kind: the eraser, its store, and a function that creates the next thing to delete and checks whether it
+// is gone.
 var erasures = map[string]func(t *testing.T) (e *retain.Eraser, b *storetest.Script, next func() (retain.Target, func())){
 	"a document that a report cites": func(t *testing.T) (*retain.Eraser, *storetest.Script, func() (retain.Target, func())) {
 		s := newErasureSite(t)
@@ -83,7 +83,7 @@ var erasures = map[string]func(t *testing.T) (e *retain.Eraser, b *storetest.Scr
 	},
 }
 
-// resume continues with open deletions, as the next start would. While a part of the index is in use, a deletion stays open.
+// resume continues open deletions, as the next start would. A deletion stays open while part of the index is in use.
 func resume(t *testing.T, e *retain.Eraser) (done int, err error) {
 	t.Helper()
 	for range 4 {
@@ -94,8 +94,8 @@ func resume(t *testing.T, e *retain.Eraser) (done int, err error) {
 	return done, err
 }
 
-// TestErasureStoreFails makes each call of the store fail in a deletion of each kind: whoever requested it gets an error,
-// and the next start deletes everything, including what other reports quote from it.
+// TestErasureStoreFails makes each call of the store fail in a deletion of each kind. The requester gets an error, and the next start
+// deletes everything, including quotations in other reports.
 func TestErasureStoreFails(t *testing.T) {
 	for name, kind := range erasures {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestErasureStoreFails(t *testing.T) {
 	}
 }
 
-// TestErasureStatementsFail does the same for each statement, including those in a transaction.
+// TestErasureStatementsFail does the same for each statement, including those in transactions.
 func TestErasureStatementsFail(t *testing.T) {
 	for name, kind := range erasures {
 		t.Run(name, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestErasureStatementsFail(t *testing.T) {
 				}
 				done, err := resume(t, e)
 				sitetest.Must(t, err)
-				if done == 0 { // nothing was begun, or everything was done
+				if done == 0 { // either nothing was begun or everything was done
 					_, err = e.Erase(t.Context(), "ada", "asked", target)
 					sitetest.Must(t, err)
 				}

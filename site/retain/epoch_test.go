@@ -21,8 +21,8 @@ type purging struct {
 
 func (p *purging) Purge(context.Context) error { p.n++; return nil }
 
-// TestErasedFromEpochs: a deletion removes the fingerprints from partners' sets too. A process that does not have them
-// open says that bytes remain, and the one that does completes the deletion.
+// TestErasedFromEpochs: a deletion also removes the fingerprints from partner sets. A process that does not have these sets open reports
+// that bytes remain, and the process that has them open completes the deletion.
 func TestErasedFromEpochs(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	ctx := t.Context()
@@ -37,7 +37,7 @@ func TestErasedFromEpochs(t *testing.T) {
 		t.Fatal("the document is not told before")
 	}
 
-	// The command line, while the site is not being served.
+	// This is the command line while the site is not being served.
 	alone := sitetest.Open(site.Options{ID: "here", Index: o.Index, Store: o.Store, Profiler: sitetest.Profiler(t), Now: o.Clock.Now})
 	r, err := retain.New(alone.Site, retain.Options{Answers: alone.Answerer, Store: o.Store}).Erase(ctx, "ada", "",
 		retain.Target{Library: "theses", Documents: []concordat.DocumentID{"a"}})
@@ -48,7 +48,7 @@ func TestErasedFromEpochs(t *testing.T) {
 		t.Errorf("the catalogue: %v", err)
 	}
 
-	// The serving process.
+	// This is the serving process.
 	e := retain.New(o.Site, retain.Options{Answers: o.Answerer, Store: o.Store})
 	if n, err := e.Resume(ctx); n != 1 || err != nil {
 		t.Fatal(n, err)
@@ -75,7 +75,7 @@ func TestErasedFromEpochs(t *testing.T) {
 		t.Errorf("what was deleted is told: %+v", tell)
 	}
 
-	// With the sets open from the start.
+	// The sets are open from the start.
 	r, err = e.Erase(ctx, "ada", "", retain.Target{Library: "theses", Whole: true})
 	sitetest.Must(t, err)
 	if r.Done.IsZero() || len(r.Documents) != 1 {
@@ -86,7 +86,7 @@ func TestErasedFromEpochs(t *testing.T) {
 	}
 }
 
-// TestEmbargoForPartners: partners learn nothing of a hidden document before its date.
+// TestEmbargoForPartners: partners learn nothing about a hidden document before its date.
 func TestEmbargoForPartners(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Title: "T", Text: sitetest.River})

@@ -24,12 +24,12 @@ import (
 	"concordat/store"
 )
 
-// mark marks what must be deleted; nothing else contains it.
+// mark marks text that must be deleted; nothing else contains it.
 const mark = "QZXWVKJ9"
 
 const marked = mark + " marks a sentence of a hundred and fifty letters, which nobody else has written and which is to be found on the disk until it has been purged away."
 
-// erasureSite is a site in one folder on disk.
+// erasureSite is a site in a single folder on disk.
 type erasureSite struct {
 	*sitetest.Services
 	t      *testing.T
@@ -132,7 +132,7 @@ func (s *erasureSite) holding(needle []byte) (out []string) {
 	return out
 }
 
-// packed returns a piece of a task's findings as stored on disk.
+// packed returns part of a task's findings as stored on disk.
 func (s *erasureSite) packed(id concordat.TaskID) []byte {
 	s.t.Helper()
 	var b []byte
@@ -152,8 +152,7 @@ func (s *erasureSite) erase(t retain.Target) *retain.Receipt {
 	return r
 }
 
-// TestErasedBytesAreGone: after a deletion, no file of the site contains a byte of the text, the title, the original or
-// the findings.
+// TestErasedBytesAreGone: after a deletion, no file of the site contains any part of the text, title, original or findings.
 func TestErasedBytesAreGone(t *testing.T) {
 	s := newErasureSite(t)
 	s.add(mark+".txt", marked)
@@ -211,13 +210,13 @@ func TestErasedBytesAreGone(t *testing.T) {
 	if erased != 2 {
 		t.Errorf("%d lines of deletions", erased)
 	}
-	again := s.erase(retain.Target{Tasks: []concordat.TaskID{task}}) // not found: not an error
+	again := s.erase(retain.Target{Tasks: []concordat.TaskID{task}}) // reported as not found, which is not an error
 	if len(again.Tasks) != 1 || again.Tasks[0].Findings != 0 {
 		t.Errorf("again %+v", again.Tasks)
 	}
 }
 
-// TestCitedWording: reports that cite a deleted document say so; if the policy requires it, they lose its wording.
+// TestCitedWording: reports that cite a deleted document say so and, if the policy requires it, lose its wording.
 func TestCitedWording(t *testing.T) {
 	for _, policy := range []retain.CitedPolicy{retain.CitedKeep, retain.CitedWithhold} {
 		t.Run(string(policy), func(t *testing.T) {
@@ -253,7 +252,7 @@ func TestCitedWording(t *testing.T) {
 	}
 }
 
-// TestNoStore: once the report exists, text and original are gone, and the report stays.
+// TestNoStore: once the report exists, the text and the original are deleted, and the report remains.
 func TestNoStore(t *testing.T) {
 	s := newErasureSite(t)
 	kept := s.check(marked+" "+sitetest.Folios, nil)
@@ -279,7 +278,7 @@ func TestNoStore(t *testing.T) {
 	if report.Build(f, report.Rules{}).Scores != report.Build(want, report.Rules{}).Scores {
 		t.Error("other scores than with the text")
 	}
-	// What another check needs is kept.
+	// What another check needs stays.
 	one := s.check(marked, nil)
 	two := s.check(marked, func(j *site.Job) { j.NoStore = true })
 	row, err := s.store.Retention.Originals(t.Context(), one)
@@ -325,7 +324,7 @@ func TestEmbargo(t *testing.T) {
 	}
 }
 
-// TestSweep: whatever has expired is deleted, once; a dry run only counts; an interrupted sweep continues.
+// TestSweep: everything that has expired is deleted once; a dry run only counts; an interrupted sweep continues.
 func TestSweep(t *testing.T) {
 	const day = 24 * time.Hour
 	s := newErasureSite(t)
@@ -350,7 +349,7 @@ func TestSweep(t *testing.T) {
 	if f, err := s.Findings(ctx, second); err != nil || f.Withheld != nil {
 		t.Errorf("a dry run changed something: %v", err)
 	}
-	// A deletion was requested when the process ended.
+	// The process ends after a deletion was requested.
 	if _, err := retain.Ask(ctx, s.Site, s.store, "ada", "", retain.Target{Tasks: []concordat.TaskID{third}}); err != nil {
 		t.Fatal(err)
 	}
@@ -387,8 +386,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestErasureGoesOn: the next sweep completes a deletion that failed in the middle, with one receipt that counts
-// everything once.
+// TestErasureGoesOn: the next sweep completes a deletion that failed halfway, with one receipt that counts everything once.
 func TestErasureGoesOn(t *testing.T) {
 	s := newErasureSite(t)
 	s.add(mark+".txt", marked)

@@ -23,7 +23,7 @@ import (
 
 var errBroken = errors.New("the disk is broken")
 
-// TestTargets: a deletion names at least one thing, documents together with their library, and at most 10,000 things of all kinds.
+// TestTargets: a deletion names at least one thing, names a library along with its documents, and names at most 10,000 things in all.
 func TestTargets(t *testing.T) {
 	documents := func(n int) (out []concordat.DocumentID) {
 		for i := range n {
@@ -60,12 +60,12 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// unpurged is an index whose bytes cannot be removed from the disk.
+// unpurged is an index that cannot remove its bytes from the disk.
 type unpurged struct{ *indextest.Oracle }
 
 func (unpurged) Purge(context.Context) error { return errBroken }
 
-// TestNotDoneUnpurged: a deletion whose bytes are still in the index is not reported as done.
+// TestNotDoneUnpurged: a deletion is not reported as done while its bytes are still in the index.
 func TestNotDoneUnpurged(t *testing.T) {
 	db := storetest.SQLite(t)
 	s := site.New(site.Options{ID: "here", Store: db, Index: unpurged{&indextest.Oracle{Site: "here"}}})
@@ -75,7 +75,7 @@ func TestNotDoneUnpurged(t *testing.T) {
 	}
 }
 
-// TestReceiptHasWhatWas: a receipt lists every document that was deleted, and none that did not exist; everything that it lists is gone.
+// TestReceiptHasWhatWas: a receipt lists exactly the documents that existed and were deleted, and everything listed is gone.
 func TestReceiptHasWhatWas(t *testing.T) {
 	db := storetest.SQLite(t)
 	p, err := profile.New(profile.Options{})
@@ -113,8 +113,8 @@ func TestReceiptHasWhatWas(t *testing.T) {
 	}
 }
 
-// TestThin: the text of a check is removed when its time is up; a check from the command line, which has no request, keeps its text
-// with its report; a report that cannot be read is an error, and is not taken for one without a text.
+// TestThin: the text of a check is removed when it expires. A check from the command line, which has no request, keeps its text along
+// with its report. An unreadable report causes an error and is not treated as one without text.
 func TestThin(t *testing.T) {
 	db := storetest.SQLite(t)
 	kept, script := storetest.Scripted(db)
@@ -147,7 +147,7 @@ func TestThin(t *testing.T) {
 	}
 }
 
-// TestDiscardOfNothing: removing the text of a check that does not exist is an error.
+// TestDiscardOfNothing: removing the text of a nonexistent check is an error.
 func TestDiscardOfNothing(t *testing.T) {
 	db := storetest.SQLite(t)
 	e := New(site.New(site.Options{ID: "here", Store: db}), Options{Store: db})
@@ -156,7 +156,7 @@ func TestDiscardOfNothing(t *testing.T) {
 	}
 }
 
-// TestRestIsForgotten: submissions are remembered for two days, and then forgotten whatever else fails; failures are reported.
+// TestRestIsForgotten: submissions are remembered for two days and then forgotten, even if other steps fail; failures are reported.
 func TestRestIsForgotten(t *testing.T) {
 	now := time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC)
 	at := now
@@ -189,8 +189,7 @@ func TestRestIsForgotten(t *testing.T) {
 	}
 }
 
-// TestReceiptNamesTheLog: a receipt says if the store's log still contains what was deleted: PostgreSQL's does, SQLite's
-// does not.
+// TestReceiptNamesTheLog: a receipt says whether the store's log still contains deleted data: PostgreSQL's does, SQLite's does not.
 func TestReceiptNamesTheLog(t *testing.T) {
 	for name, place := range map[string]func(t *testing.T) string{
 		"SQLite":     func(t *testing.T) string { return filepath.Join(t.TempDir(), "site.db") },
@@ -223,8 +222,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestOtherProcessErases: a process carries out no deletions while another one does, and takes over once it is alone, however
-// often it is asked to.
+// TestOtherProcessErases: a process carries out no deletions while another process does, however often it is asked, and takes over once
+// it is the only one.
 func TestOtherProcessErases(t *testing.T) {
 	db := storetest.SQLite(t)
 	s := site.New(site.Options{ID: "here", Store: db, Index: &indextest.Oracle{Site: "here"}})

@@ -11,7 +11,7 @@ import (
 	"concordat/store"
 )
 
-// TestNothingOfABatchIsDeleted: the documents of a batch are in no library, but still exist.
+// TestNothingOfABatchIsDeleted: the documents of a batch are in no library, yet are not treated as deleted.
 func TestNothingOfABatchIsDeleted(t *testing.T) {
 	p := sitetest.NewSite(t)
 	b := sitetest.NewBatch(t, p, sitetest.Quoted(), []string{"a.txt", "b.txt", "c.txt"}, batch.Job{NoLibraries: true})

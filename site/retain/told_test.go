@@ -11,7 +11,7 @@ import (
 	"concordat/site/retain"
 )
 
-// untidy is a place of files that cannot be tidied.
+// untidy is a set of files that cannot be tidied.
 type untidy struct{ err error }
 
 func (untidy) Name() string { return "untidy" }
@@ -22,7 +22,7 @@ func (u untidy) Tidy(context.Context, time.Time, func(string) (bool, error)) (in
 	return 2, u.err
 }
 
-// TestDeletionNeedsItsRemains: a deletion is done once the remains of interrupted work are gone, and not before.
+// TestDeletionNeedsItsRemains: a deletion is done only when the remains of interrupted work are gone.
 func TestDeletionNeedsItsRemains(t *testing.T) {
 	s := newErasureSite(t)
 	fault := errors.New("the folder cannot be read")
@@ -41,8 +41,8 @@ func TestDeletionNeedsItsRemains(t *testing.T) {
 	}
 }
 
-// TestSweepTells: a sweep reports a place that cannot be tidied, and a store that cannot list the open deletions; what
-// was nevertheless removed is counted.
+// TestSweepTells: a sweep reports files that cannot be tidied and a store that cannot list the open deletions, and counts what it removed
+// nevertheless.
 func TestSweepTells(t *testing.T) {
 	s := newErasureSite(t)
 	db, script := storetest.Scripted(s.store)
