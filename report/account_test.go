@@ -11,8 +11,8 @@ import (
 	"concordat/report"
 )
 
-// TestAccountAddsUp adds up the letters of random findings: those compared, left out and not read make up the file, and only then
-// does the report say "100%".
+// TestAccountAddsUp adds up the letters of random findings. Letters compared, left out and not read must make up the whole file, and the
+// report says "100%" only then.
 func TestAccountAddsUp(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 35))
@@ -23,7 +23,7 @@ func TestAccountAddsUp(t *testing.T) {
 			switch rng.IntN(3) {
 			case 0:
 				f.Skipped = append(f.Skipped, concordat.Skipped{Span: span, Reason: concordat.SkipShort})
-			case 1: // said nowhere
+			case 1: // not mentioned in the findings
 			default:
 				f.Checked = append(f.Checked, span)
 			}
@@ -63,7 +63,7 @@ func TestAccountAddsUp(t *testing.T) {
 	}
 }
 
-// TestAccountIsTold: everything that is not compared is named, with its size.
+// TestAccountIsTold: everything that was not compared is named with its size.
 func TestAccountIsTold(t *testing.T) {
 	text := strings.Repeat("letters ", 10)
 	flags := []concordat.Flag{{Code: "comments", Letters: 1200}, {Code: "part", Missing: true, Detail: "word/stray.xml", Letters: 40},

@@ -13,7 +13,7 @@ func TestListsApart(t *testing.T) {
 	const prose = "The mill stood at the bend of the river for as long as anybody could say, and its wheel turned twice a year.\n\n"
 	for _, c := range []struct {
 		why        report.ApartAs
-		text, want string // want: the end of the part; if empty, it is the whole text
+		text, want string // the end of the part; empty for the whole text
 	}{
 		{report.AsContents, "摘要\n第一章 绪论\n1.1 研究背景与研究意义\n1.2 国内外研究现状综述\n1.3 研究内容与研究方法\n参考文献", ""},
 		{report.AsContents, "1 Introduction\n2 Background\n2.1 Mills\n2.2 Rivers\n3 Methods\nReferences", ""},

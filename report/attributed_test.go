@@ -8,7 +8,7 @@ import (
 	"concordat/report"
 )
 
-// TestAttributions: text quoted with its source is someone else's; text that merely looks quoted is the author's own.
+// TestAttributions: text quoted with its source is someone else's; text that only looks quoted is the author's own.
 func TestAttributions(t *testing.T) {
 	const prose = "The mill stood at the bend of the river for as long as anybody could say, and its wheel turned twice a year.\n\n"
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func TestAttributions(t *testing.T) {
 	}
 }
 
-// TestAuthorLines: names of authors are at the beginning of a document; prose there, and names elsewhere, are the author's text.
+// TestAuthorLines: author names are recognised at the beginning of a document; prose there, and names elsewhere, are the author's text.
 func TestAuthorLines(t *testing.T) {
 	const names = "Ana Molina, Institute of Rivers, University of the North, Aldea, Chile\nBo Vik, Department of Boats, Fjord College, Norway"
 	const prose = "The mill stood at the bend of the river for as long as anybody could say, and its wheel turned twice a year.\n\n"
@@ -101,7 +101,7 @@ func TestQuotationsInARow(t *testing.T) {
 	}
 }
 
-// TestPartsApart: the parts of a document besides its author's prose are recognised by their layout.
+// TestPartsApart: the parts of a document other than its author's prose are recognised by their layout.
 func TestPartsApart(t *testing.T) {
 	prose := strings.Repeat("The mill stood at the bend of the river for as long as anybody could say, and its wheel turned twice. ", 8)
 	for why, part := range map[report.ApartAs]string{
@@ -151,7 +151,7 @@ func TestPartsApart(t *testing.T) {
 	if got := report.PartsApart(strings.Join(pages, head)); len(got) != 3 || got[0].Why != report.AsRunning {
 		t.Errorf("running heads: %v", got)
 	}
-	// A page submitted three times over has no running heads.
+	// A page submitted three times in a row has no running heads.
 	wrapped := strings.ReplaceAll(strings.Join(pages, "\n"), ". ", "\n")
 	if got := report.PartsApart(strings.Join([]string{wrapped, wrapped, wrapped}, "\n\n"+prose+"\n\n")); len(got) != 0 {
 		t.Errorf("a page three times: %v", got)
@@ -183,7 +183,8 @@ func FuzzAttributions(f *testing.F) {
 	})
 }
 
-// TestPartsApartOfPDF: what PDF readers make of contents pages, footers and codes, in two languages each, and prose dressed as such.
+// TestPartsApartOfPDF: contents pages, footers and codes are recognised as PDF readers extract them, in two languages each; prose in such
+// a layout is not.
 func TestPartsApartOfPDF(t *testing.T) {
 	prose := strings.Repeat("The mill stood at the bend of the river for as long as anybody could say, and its wheel turned twice. ", 8)
 	other := strings.ReplaceAll(prose, "mill", "weir")

@@ -28,7 +28,7 @@ func randomText(rnd *rand.Rand, n int) string {
 	return b.String()
 }
 
-// randomFindings makes findings with many overlapping passages, some of them misplaced.
+// randomFindings makes findings with many overlapping passages, some of which are misplaced.
 func randomFindings(rnd *rand.Rand) *Findings {
 	f := &Findings{Version: Version, Submission: concordat.Document{ID: "s", Text: randomText(rnd, 200+rnd.IntN(3000))}}
 	n := len(f.Submission.Text)
@@ -99,7 +99,7 @@ func eachRandom(t *testing.T, times int, f func(t *testing.T, rnd *rand.Rand)) {
 	}
 }
 
-// checkReport fails unless rep keeps what Build promises for every report.
+// checkReport requires what Build guarantees for every report.
 func checkReport(t *testing.T, rep *Report) {
 	t.Helper()
 	text := rep.Submission.Text
@@ -177,7 +177,7 @@ func TestBuildKeepsItsPromises(t *testing.T) {
 		f := randomFindings(rnd)
 		rep := Build(f, randomRules(rnd, f))
 		checkReport(t, rep)
-		for i, e := range rep.Evidence { // if the whole is known, a joined part is as long as it claims
+		for i, e := range rep.Evidence { // if its whole text is known, a joined part has the stated length
 			for _, s := range e.Sources {
 				for _, p := range s.Parts {
 					if len(p.Text) != p.SourceSpan.Len() {
@@ -220,7 +220,7 @@ func TestBuildChangesNeitherArgument(t *testing.T) {
 	})
 }
 
-// TestExclusionsNeverRaiseAShare: whatever is excluded, no share of the text rises.
+// TestExclusionsNeverRaiseAShare: no exclusion raises a share of the text.
 func TestExclusionsNeverRaiseAShare(t *testing.T) {
 	eachRandom(t, 200, func(t *testing.T, rnd *rand.Rand) {
 		f := randomFindings(rnd)
@@ -252,7 +252,7 @@ func TestExclusionsNeverRaiseAShare(t *testing.T) {
 				score         string
 				before, after float64
 			}{
-				// Shares of the characters that could count may rise when some of those are excluded.
+				// Shares of the countable characters can rise when an exclusion removes some of these.
 				{"whole", before.Scores.Whole, after.Scores.Whole},
 				{"verbatim", before.characters(before.Scores.Verbatim), after.characters(after.Scores.Verbatim)},
 				{"largest", before.characters(before.Scores.Largest), after.characters(after.Scores.Largest)},
@@ -268,10 +268,10 @@ func TestExclusionsNeverRaiseAShare(t *testing.T) {
 	})
 }
 
-// characters converts a share of the characters that could count into a number of characters.
+// characters converts a share of the countable characters into a number of characters.
 func (r *Report) characters(share float64) float64 { return share * float64(r.Scores.Countable) }
 
-// TestCoveredAgainstBytes counts covered characters naively, with one flag for each byte.
+// TestCoveredAgainstBytes compares the count of covered characters with a naive one that has a flag for each byte.
 func TestCoveredAgainstBytes(t *testing.T) {
 	eachRandom(t, 100, func(t *testing.T, rnd *rand.Rand) {
 		f := randomFindings(rnd)
@@ -308,8 +308,8 @@ func TestCoveredAgainstBytes(t *testing.T) {
 	})
 }
 
-// TestDrawnIsCounted: whatever the findings and the rules, passages that count contain every letter that adds to the score and no
-// other; all passages are disjoint and in order, and the sources for which a passage counts contain all of it.
+// TestDrawnIsCounted: for all findings and rules, the passages that count contain exactly the letters that add to the score. All passages
+// are disjoint and in order, and each source for which a passage counts contains all of it.
 func TestDrawnIsCounted(t *testing.T) {
 	counted, left := 0, 0
 	eachRandom(t, 150, func(t *testing.T, rnd *rand.Rand) {
@@ -450,7 +450,7 @@ func FuzzBuild(f *testing.F) {
 	})
 }
 
-// manyFindings returns findings like those of a thesis: each passage is in several sources, as overlapping blocks.
+// manyFindings returns findings like those for a thesis: each passage is in several sources, as overlapping blocks.
 func manyFindings(size, passages, sources int) *Findings {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	f := &Findings{Version: Version, Submission: concordat.Document{Text: randomText(rnd, size)}}

@@ -14,7 +14,7 @@ import (
 	"concordat/report"
 )
 
-// hostileCells would become formulas, at the beginning of a cell or after a separator, a line break, white space or a quote.
+// hostileCells would become formulas at the beginning of a cell, or after a separator, a line break, white space or a quote.
 var hostileCells = []string{
 	"=1+1", "+1+1", "-1+1", "@SUM(1)", "\t=1+1", "  =1+1", "＝1+1", "\r=1+1", "\"=1+1", "'=1+1", "",
 	"a;=1+1;b.txt", "estuary;=cmd|' /C calc'!A0;its", "a; =1+1", "a;\u3000＋1", "a|=1+1", "a\t=1+1", "a\n=1+1", "a\r\n=1+1", "a;\"=1+1",
@@ -22,8 +22,8 @@ var hostileCells = []string{
 	"x;y;z", `he said "no"; then`, "a - b = c",
 }
 
-// foreign returns the cells found by a program that splits at sep: as in Python's csv and most spreadsheet programs, a quote opens
-// a field only at its beginning, and anything after the closing quote is text.
+// foreign returns the cells that another program finds when it splits at sep. As in Python's csv and most spreadsheet programs, a quote
+// opens a field only at its beginning, and anything after the closing quote is text.
 func foreign(text string, sep rune) (cells []string) {
 	var b strings.Builder
 	quoted, began := false, false
@@ -68,8 +68,8 @@ func tableOf(t testing.TB, cells ...string) string {
 	return b.String()
 }
 
-// TestCellsAreNoFormulas: whatever separator a program uses, no cell of a table begins like a formula; and a program that splits at
-// commas reads the cells as written, except for the apostrophes.
+// TestCellsAreNoFormulas: whatever separator a program uses, no cell of a table begins like a formula. A program that splits at commas
+// reads the cells as written, except for added apostrophes.
 func TestCellsAreNoFormulas(t *testing.T) {
 	text := tableOf(t, hostileCells...)
 	for _, sep := range ",;\t| " {
@@ -114,7 +114,7 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-// TestFullDisk: the file's error is returned, not swallowed by the buffer.
+// TestFullDisk: the file's write error is returned, not lost in the buffer.
 func TestFullDisk(t *testing.T) {
 	full := errors.New("no space left")
 	c := report.NewCSV(failing{full}, "a")
@@ -128,15 +128,15 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// TestSpreadsheet opens a table in LibreOffice with German and French settings, which split at semicolons, and with
-// other separators. A table without quotes and apostrophes proves that the test would find formulas.
+// TestSpreadsheet opens a table in LibreOffice with German and French settings, which split at semicolons, and with other separators. A
+// table without quotes and apostrophes proves that the test would find formulas.
 func TestSpreadsheet(t *testing.T) {
 	office := os.Getenv("CONCORDAT_LIBREOFFICE")
 	if office == "" {
 		t.Skip("set CONCORDAT_LIBREOFFICE to LibreOffice's program (soffice) to run this")
 	}
 	dir := t.TempDir()
-	// The parameters of LibreOffice's import filter: separator and quote as code points, UTF-8, from line 1, the language.
+	// These are the parameters of LibreOffice's import filter: separator and quote as code points, UTF-8, from line 1, language.
 	formulas := func(name, text, filter string) int {
 		t.Helper()
 		path := filepath.Join(dir, name+".csv")

@@ -9,7 +9,7 @@ import (
 	"concordat/report"
 )
 
-// texts returns the text of the spans.
+// texts returns the texts of the spans.
 func texts(text string, spans []concordat.Span) []string {
 	var out []string
 	for _, s := range spans {
@@ -49,7 +49,7 @@ func TestCitations(t *testing.T) {
 	}
 }
 
-// TestExcludeCitations: the rule on citations excludes the citation marks, but not the text to which they belong.
+// TestExcludeCitations: the citation rule excludes citation marks but not the text around them.
 func TestExcludeCitations(t *testing.T) {
 	text := "Sharing pays off in the long run (Smith & Jones, 2019), as all agree."
 	f := &report.Findings{Submission: concordat.Document{Text: text}, Passages: []concordat.Passage{
@@ -113,7 +113,7 @@ func TestQuotationsOfBothLanguages(t *testing.T) {
 			[]string{"“The first paragraph of a long quotation is not closed.", "“The second one is.”"}},
 		{"「第一段沒有關上。\n\n「第二段關上了。」後面是正文。", []string{"「第一段沒有關上。", "「第二段關上了。」"}},
 		{"正文\n\n> 这是引文\n> 的两行\n\n正文", []string{"> 这是引文\n> 的两行"}},
-		// A Chinese block quotation is indented further than the paragraphs.
+		// A Chinese block quotation is indented more than the paragraphs.
 		{"　　" + long + "\n\n　　" + long + "\n\n　　　　" + long + "\n\n　　" + long + "\n\n　　" + long, []string{"　　　　" + long}},
 	} {
 		r := report.Build(&report.Findings{Submission: concordat.Document{Text: c.text}}, report.Rules{})

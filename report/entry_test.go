@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// entries are works in the citation styles of many fields and languages.
+// entries contains works in the citation styles of many fields and languages.
 const entries = `Okafor, N. A., & Lind, B. (2001). The effects of shade on the growth of mosses on northern walls: A field trial. Journal of Small Plants, 12(3), 45–67. https://doi.org/10.5555/1
 Okafor, Nneka. 2001. The Book of Walls. Bristol: Harbour Press.
 Okafor, Nneka. Mosses and Masons: The Rise of the Northern Wall. Bristol: Harbour, 1995.
@@ -41,7 +41,7 @@ World Wall Organization. (2010). Guidelines for the care of walls. Geneva: WWO.
 Statistisches Amt (2020): Die Lage der Mauern. Wiesbaden.
 Jansen, P. & de Vries, K. (1999). De geschiedenis van de muur. Amsterdam: Bijlage.`
 
-// citedProse reads a little like entries: it cites, has numbers, or begins with a year or a name. All of it is prose.
+// citedProse resembles entries: it cites, has numbers, or begins with a year or a name. All of it is prose.
 var citedProse = []string{
 	"In 1731 the parish sold the lower wall in order to pay for the bell, and kept the right to dry flax on it (Thorne, p. 18).",
 	"In 1759, Kessel sold two oxen of the parish to the mason, who paid for one of them in the same year (Kessel and Thorne 1902, p. 61).",
@@ -58,7 +58,7 @@ var citedProse = []string{
 	"陈望在《北方大学学报》2014年第2期撰文说明，苔藓层并非雨水所致，而是历年修补的灰浆养出来的。",
 }
 
-// TestEntriesOfAllStyles: entries of every style are read as works, and sentences that cite are not.
+// TestEntriesOfAllStyles: entries of every style are recognised as works, and sentences that cite works are not.
 func TestEntriesOfAllStyles(t *testing.T) {
 	read := func(s string) (record, bool) { return readRecord(s, concordat.Span{End: len(s)}) }
 	for e := range strings.Lines(entries) {
@@ -74,7 +74,7 @@ func TestEntriesOfAllStyles(t *testing.T) {
 	}
 }
 
-// TestProseAmongReferences: prose between entries, or after one in its paragraph, is not part of the list.
+// TestProseAmongReferences: prose between entries, or after an entry in its paragraph, is not part of the list.
 func TestProseAmongReferences(t *testing.T) {
 	const first = "Okafor, N. (1974). Walls and those who built them. Journal of Walls, 17(2), 20-70."
 	const second = "Lind, B. & Bly, T. (1985). The late wall. Northern Review, 29(1), 45-81."
@@ -113,7 +113,7 @@ func TestProseAmongReferences(t *testing.T) {
 	}
 }
 
-// FuzzReferences: for any text, the lists are in order, disjoint and within the text, and contain their entries.
+// FuzzReferences: in any text, the lists are in order, disjoint and within the text, and they contain their entries.
 func FuzzReferences(f *testing.F) {
 	f.Add(entries)
 	f.Add("References\n\n" + entries)

@@ -9,7 +9,7 @@ import (
 	"concordat/report"
 )
 
-// passageOf makes a literal passage of a text in a document.
+// passageOf makes a passage that copies part of a text literally into a document.
 func passageOf(text, part, document string) concordat.Passage {
 	at := strings.Index(text, part)
 	return concordat.Passage{Span: concordat.Span{Start: at, End: at + len(part)}, Kind: concordat.KindVerbatim, Similarity: 1, Text: part,
@@ -25,14 +25,14 @@ func TestOldestSource(t *testing.T) {
 	text := "Every well that is dug on one side of the border lowers the water on the other side."
 	for _, c := range []struct {
 		dates map[string]concordat.Date
-		want  string // documents that are marked, in alphabetical order
+		want  string // marked documents, in alphabetical order
 	}{
 		{map[string]concordat.Date{"a": "2019", "b": "2001-05", "c": ""}, "b"},
-		{map[string]concordat.Date{"a": "2019", "b": "2019-03", "c": "2020"}, "a b"}, // 2019 may be before or after March
+		{map[string]concordat.Date{"a": "2019", "b": "2019-03", "c": "2020"}, "a b"}, // 2019 can be before or after March
 		{map[string]concordat.Date{"a": "2019", "b": "2019", "c": "2019"}, "a b c"},
-		{map[string]concordat.Date{"a": "2019", "b": "", "c": ""}, ""}, // nothing to compare it with
+		{map[string]concordat.Date{"a": "2019", "b": "", "c": ""}, ""}, // nothing to compare with
 		{map[string]concordat.Date{"a": "", "b": "", "c": ""}, ""},
-		{map[string]concordat.Date{"a": "2019-99", "b": "2018", "c": "2017"}, "c"}, // no date at all
+		{map[string]concordat.Date{"a": "2019-99", "b": "2018", "c": "2017"}, "c"}, // no valid date
 	} {
 		f := &report.Findings{Submission: concordat.Document{Text: text}}
 		for _, name := range []string{"c", "a", "b"} {
@@ -98,8 +98,8 @@ func TestShortTextsByRules(t *testing.T) {
 	}
 }
 
-// Registered wording adds nothing to the score, whatever is between its lines; its short lines count as registered only if they
-// stand alone; and a rule reverses that.
+// TestRegisteredTemplates: registered wording adds nothing to the score, even with other text between its lines; its short lines count as
+// registered only if they stand alone; a rule makes it count.
 func TestRegisteredTemplates(t *testing.T) {
 	form := "Application form\n\n1. Aims\n\nI declare that I have written this work myself and have used no other sources than those named."
 	text := "Application form\n\n1. Aims\n\nOur aims are to measure wells and to name aims that nobody else has named before.\n\nI declare that I have written this work myself and have used no other sources than those named."
@@ -130,7 +130,7 @@ func coveredOf(r *report.Report) []concordat.Span {
 	return out
 }
 
-// TestConclusion: a conclusion claims no more than the table supports, and nothing if nothing was compared.
+// TestConclusion: a conclusion claims only what the table supports, and nothing if nothing was compared.
 func TestConclusion(t *testing.T) {
 	text := strings.Repeat("Some words of a text that can be compared with others. ", 10)
 	at := func(share float64) *report.Report {
@@ -184,7 +184,8 @@ func TestConclusion(t *testing.T) {
 	}
 }
 
-// TestMarksAtRandom: whatever brackets and marks a text contains, recognising quotations and citations terminates and stays within it.
+// TestMarksAtRandom: for any brackets and quotation marks in a text, the search for quotations and citations terminates and stays within
+// the text.
 func TestMarksAtRandom(t *testing.T) {
 	pieces := []string{"“", "”", "‘", "’", "「", "」", "『", "』", "《", "》", "(", ")", "（", "）", "[", "]", "［", "〔", "'", "\"", "Smith", "王明",
 		" ", ", ", "，", "2020", "[3]", "\n", "\n\n", "> ", "　　", "参考文献", "注释", "① ", "and", "等", "."}
@@ -210,8 +211,8 @@ func TestMarksAtRandom(t *testing.T) {
 	}
 }
 
-// TestOnlyShortTexts: if a text has no passage to compare but its short texts were compared, the report says so and names their
-// sources; if its lines are not short texts, the report says how they can become so.
+// TestOnlyShortTexts: if a text has no passages but its short texts were compared, the report says so and names their sources; if its
+// lines are not short texts, the report explains how to make them so.
 func TestOnlyShortTexts(t *testing.T) {
 	ref := func(id concordat.DocumentID) concordat.Ref {
 		return concordat.Ref{Site: "s", Library: "l", Document: id}
@@ -254,8 +255,8 @@ func TestOnlyShortTexts(t *testing.T) {
 	}
 }
 
-// TestTooShort: a document with fewer than 60 words of its own is reported as too short for a share, in every format; text that
-// rules exclude is not its own.
+// TestTooShort: in every format, a document with fewer than 60 words of its own is reported as too short for a share; text excluded by
+// rules is not its own.
 func TestTooShort(t *testing.T) {
 	words := func(n int) string { return strings.TrimSpace(strings.Repeat("river ", n)) + "." }
 	form := strings.Repeat("Describe the project. ", 30)

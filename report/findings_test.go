@@ -14,12 +14,12 @@ import (
 	"concordat/report"
 )
 
-// Findings stored by an earlier version can be read, and give the same report as before.
+// TestFindingsOfEveryVersionOpen: findings stored by an earlier version can be read and give the same report as before.
 func TestFindingsOfEveryVersionOpen(t *testing.T) {
 	file := filepath.Join("testdata", "compat", "findings-1.json")
 	f := load(t, "english")
 	f.Signatures = []report.Signature{{Site: "oslo", Over: "answer", Key: "ab12", Value: []byte("signed")}}
-	if _, err := os.Stat(file); *rewrite && errors.Is(err, os.ErrNotExist) { // written once, then kept for good
+	if _, err := os.Stat(file); *rewrite && errors.Is(err, os.ErrNotExist) { // written once and never changed
 		b, err := json.MarshalIndent(f, "", " ")
 		if err != nil {
 			t.Fatal(err)
@@ -70,8 +70,8 @@ func TestRulesValidate(t *testing.T) {
 	}
 }
 
-// decodeFindings reads JSON that json.Marshal made of Findings, in this version or an older one, and refuses anything else
-// with ErrInvalid, naming both versions.
+// decodeFindings reads JSON that json.Marshal made from Findings, in this version or an older one, and refuses anything else with
+// ErrInvalid, naming both versions.
 func decodeFindings(b []byte) (*report.Findings, error) {
 	var f report.Findings
 	if err := json.Unmarshal(b, &f); err != nil {

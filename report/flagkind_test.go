@@ -11,7 +11,8 @@ import (
 	"concordat/report"
 )
 
-// flagged returns findings for a text with flags at given places; a flag without a place has none.
+// flagged returns findings for a text, with flags at the places where the given words occur; an empty or absent word gives a flag without
+// a place.
 func flagged(text string, flags map[string][]string) *report.Findings {
 	f := &report.Findings{Version: report.Version, Submission: concordat.Document{Text: text}}
 	for _, code := range []string{"look_alike", "white_text", "pictures", "hidden_text"} {
@@ -26,7 +27,7 @@ func flagged(text string, flags map[string][]string) *report.Findings {
 	return f
 }
 
-// TestFlagKinds: every kind of flag is one row with its size; whatever may hide something comes first and is counted.
+// TestFlagKinds: every kind of flag is one row with its size; kinds that can hide something come first and are counted.
 func TestFlagKinds(t *testing.T) {
 	text := "Thе first words are wrоng here. White words follow in a row. The rest is plain."
 	r := report.Build(flagged(text, map[string][]string{"look_alike": {"Thе", "wrоng"},
@@ -69,7 +70,7 @@ func TestFlagKinds(t *testing.T) {
 	}
 }
 
-// TestFlagsBeyondTheMost: flags whose places are not stored are counted with the last one that has a place.
+// TestFlagsBeyondTheMost: flags whose places are not stored are counted with the last flag that has a place.
 func TestFlagsBeyondTheMost(t *testing.T) {
 	f := flagged("Thе first words are wrоng here.", map[string][]string{"look_alike": {"Thе", "wrоng"}})
 	f.Flags[1].Count = 50
@@ -116,7 +117,7 @@ func TestFlagKindsInEveryForm(t *testing.T) {
 	}
 }
 
-// TestFlagDetails: the details of several flags of one kind are all given, each once, and those beyond the limit are counted.
+// TestFlagDetails: for several flags of one kind, each different detail is given once, and those beyond the limit are counted.
 func TestFlagDetails(t *testing.T) {
 	f := flagged("These words are plain.", nil)
 	for _, detail := range []string{"a.xml cannot be read", "b.xml is not read: 80 letters", "a.xml cannot be read"} {

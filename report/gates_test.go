@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestGates: no gate misses anything that its expression matches.
+// TestGates: every text that an expression matches also passes its gate.
 func TestGates(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{" ", "\t", "x", "for", "end", "import", "return", "(", ")", "):", ";", "{", "}", "=", ":=", "<-", "//",

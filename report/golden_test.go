@@ -33,10 +33,10 @@ func load(t testing.TB, name string) *report.Findings {
 	return f
 }
 
-// assets are the page's style and script, which would drown out the content of a golden page.
+// assets is the style and script of the page, which would drown out the content of a golden page.
 var assets = regexp.MustCompile(`(?s)<style>.*?</style>|<script>.*?</script>|'sha256-[^']*'`)
 
-// strict are rules of many kinds, with a passage excluded by hand.
+// strict returns rules of many kinds and excludes one passage by hand.
 func strict(f *report.Findings) report.Rules {
 	p := f.Passages[len(f.Passages)-1]
 	return report.Rules{ExcludeQuotes: true, ExcludeBibliography: true, MinCharacters: 20,

@@ -21,7 +21,7 @@ const (
 	groupBehind   = "The tide tables were printed in two colours, and the second colour was never once explained."
 )
 
-// groupText has a passage of each group; a citation at the end of one sentence does not apply to the next.
+// groupText has one passage of each group; a citation at the end of a sentence does not apply to the next sentence.
 var groupText = "Lakes\n\n" + groupBare + " The chapter turns to the coast.\n\n" + groupCited + " (Hall, 2008). " + groupBehind +
 	"\n\nAs Hall (2008) shows, " + groupUnmarked +
 	".\n\nAn old saying: " + groupQuoted + " It is told in many towns and by many people who never saw the sea." +
@@ -36,8 +36,8 @@ func grouped() *report.Findings {
 	return f
 }
 
-// TestGroups: the group of a passage follows from quotation marks and citations; a group that does not count removes only its own
-// letters from the share, with the text or without it, and the shares of the others stay.
+// TestGroups: quotation marks and citations determine the group of a passage. A group that does not count removes only its own letters
+// from the share, with or without the text, and the shares of the other groups stay.
 func TestGroups(t *testing.T) {
 	f := grouped()
 	withheld := grouped()
@@ -105,8 +105,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestCountedQuotations: a quotation that was recognised with its source can be counted by hand, or all of them by a rule,
-// even if quotations are excluded; the other groups do not change.
+// TestCountedQuotations: a recognised quotation with its source can be counted by hand, or a rule can count all of them, even if
+// quotations are excluded; the other groups do not change.
 func TestCountedQuotations(t *testing.T) {
 	f := grouped()
 	at := f.Passages[5].Span

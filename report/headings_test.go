@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// TestHeadingsInsidePassages: a heading between two copied paragraphs is neither marked nor counted, whatever the language; lines
-// that merely look short are copied text.
+// TestHeadingsInsidePassages: a heading between two copied paragraphs is neither marked nor counted, in any language; lines that are
+// merely short are copied text.
 func TestHeadingsInsidePassages(t *testing.T) {
 	prose := map[string][3]string{
 		"en": {"The survey of the northern wells began in May, and it ended when the first snow closed the road to the pass.",

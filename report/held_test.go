@@ -11,8 +11,7 @@ import (
 	"concordat/report/language"
 )
 
-// TestNamed: a year in parentheses after a name is a citation, whatever space precedes the name; if nothing or a bracket precedes
-// it, it is not.
+// TestNamed: a year in parentheses after a name and any space is a citation; directly after a bracket or at the beginning it is not.
 func TestNamed(t *testing.T) {
 	for before, want := range map[string]bool{
 		"": false, " ": false, "(": false, "as (": false, "as（": false, "Smith": true, "as Smith ": true, "as smith": false,
@@ -27,8 +26,8 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestJoinedParts: a part joined from two has the length-weighted mean of their similarities, the words of both without overlap,
-// and places in code points if both have them.
+// TestJoinedParts: a part joined from two has the length-weighted mean of their similarities, the words of both without overlap, and
+// places in code points if both have them.
 func TestJoinedParts(t *testing.T) {
 	text := strings.Repeat("abcd ", 40)
 	pair := func(from, to, source int) concordat.SpanPair {
@@ -54,7 +53,7 @@ func TestJoinedParts(t *testing.T) {
 	if d := cmp.Diff([]concordat.SpanPair{pair(0, 4, 0), pair(40, 48, 40), pair(55, 59, 55)}, got[0].Words); d != "" {
 		t.Errorf("words (-want +got):\n%s", d)
 	}
-	// A place that is known for only one passage is not the place of both.
+	// A place known for only one passage is not the place of both.
 	b := builder{count: NewCounter(text)}
 	for _, points := range [][2]bool{{true, false}, {false, true}, {false, false}, {true, true}} {
 		ps := []concordat.Passage{passage(0, 50, 1, points[0]), passage(50, 200, 1, points[1])}
@@ -68,7 +67,7 @@ func TestJoinedParts(t *testing.T) {
 	}
 }
 
-// TestRulesOfSpans: a stretch that is excluded or counted by hand begins at 0 or later and is not empty.
+// TestRulesOfSpans: a stretch excluded or counted by hand starts at 0 or later and is not empty.
 func TestRulesOfSpans(t *testing.T) {
 	for s, good := range map[concordat.Span]bool{{End: 1}: true, {Start: 5, End: 9}: true, {}: false,
 		{Start: 5, End: 5}: false, {Start: 5, End: 4}: false,
@@ -102,7 +101,7 @@ func TestQuotedWords(t *testing.T) {
 	}
 }
 
-// TestNothingShown: if passages and sources are not shown, a report does not claim that none was found.
+// TestNothingShown: if passages and sources are not shown, a report does not claim that none were found.
 func TestNothingShown(t *testing.T) {
 	found, hidden := &Report{Flags: []concordat.Flag{{Code: FlagWithheld}}}, &Report{Flags: []concordat.Flag{{Code: FlagScoresOnly}}}
 	if p, s := found.NoPassages(), found.NoSources(); p != "No passage was found." || s != "No source was found." {
@@ -113,8 +112,8 @@ func TestNothingShown(t *testing.T) {
 	}
 }
 
-// TestHolders: a report gives the lowest and the highest number of documents with some common wording, or one number if they are
-// equal.
+// TestHolders: for common wording, a report gives the lowest and highest number of documents that contain it, or one number if the two
+// are equal.
 func TestHolders(t *testing.T) {
 	common := func(documents, of int) SharedWording {
 		return SharedWording{Wording: Wording{Kind: concordat.KindCommon, Documents: documents, Of: of}}
@@ -128,8 +127,8 @@ func TestHolders(t *testing.T) {
 	}
 }
 
-// TestFlagDetail: a flag is explained in its own words if the language has them, otherwise in those of its code, and otherwise
-// given as it is.
+// TestFlagDetail: a flag's explanation uses the flag's own words if the language has them, otherwise those of its code, otherwise the
+// text as given.
 func TestFlagDetail(t *testing.T) {
 	f := concordat.Flag{Code: FlagDeleted}
 	chinese := Language("zh-Hans")
@@ -151,7 +150,7 @@ func TestFlagDetail(t *testing.T) {
 	}
 }
 
-// TestEntries: in a numbered list, a line without a number continues its entry, however it begins.
+// TestEntries: in a numbered list, a line without a number continues the entry above, however it begins.
 func TestEntries(t *testing.T) {
 	const list = "[1] Harrow, B. (1994). Counting wells in dry valleys. Oxbow Press, 1994.\nReprinted by Quill, 1999.\n[2] Ndiaye, O. Notes. 2007.\n"
 	var got []string
@@ -165,7 +164,7 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// TestParseWork: an entry is a work if it has a DOI, or an author and a title of sufficient length or with a year.
+// TestParseWork: an entry is a work if it has a DOI, or an author and a title that is long enough or has a year.
 func TestParseWork(t *testing.T) {
 	for entry, want := range map[string]bool{
 		"Harrow, B. (1994). Counting wells.": true, "Harrow, B. Counting wells in dry valleys under ground.": true, "10.5555/4417": true,
@@ -183,7 +182,7 @@ func TestParseWork(t *testing.T) {
 	}
 }
 
-// TestSameWork: works with the same author, year and title are the same, unless both have DOIs and these differ.
+// TestSameWork: works with the same author, year and title are the same unless they have different DOIs.
 func TestSameWork(t *testing.T) {
 	work := func(doi string) Work {
 		return Work{author: "harrow", year: "1994", doi: doi, title: titleWords("Counting wells in dry valleys")}
@@ -198,7 +197,7 @@ func TestSameWork(t *testing.T) {
 	}
 }
 
-// TestWithholdShort: for a submission that is not stored, short pieces are replaced by placeholders too; its title remains.
+// TestWithholdShort: for a submission that is not stored, short pieces are replaced by placeholders too, and the title stays.
 func TestWithholdShort(t *testing.T) {
 	f := of(2)
 	f.Short = &ShortFindings{Pieces: []ShortPiece{{Text: "The title"}, {Span: concordat.Span{End: 5}, Text: "Wells"}}}
@@ -212,8 +211,7 @@ func TestWithholdShort(t *testing.T) {
 	}
 }
 
-// TestTemplatesAreSaid: a report says how many given templates its score leaves out, and does not mention templates if there are
-// none.
+// TestTemplatesAreSaid: a report says how many given templates its score leaves out, and does not mention templates if none were given.
 func TestTemplatesAreSaid(t *testing.T) {
 	for n, want := range []string{"", "Excluded: wording of 1 given template.", "Excluded: wording of 2 given templates."} {
 		r := &Report{Language: English, Rules: Rules{ExcludeTemplate: make([]string, n)}}
@@ -229,8 +227,8 @@ func TestTemplatesAreSaid(t *testing.T) {
 	}
 }
 
-// TestContextEndsAtWords: the context of a passage comes from its paragraph; if it is truncated, it begins and ends with a whole
-// word and an ellipsis, unless that would leave less than half of it.
+// TestContextEndsAtWords: a passage's context comes from its paragraph. Truncated context is cut at a word and marked with an ellipsis,
+// unless that would leave less than half of it.
 func TestContextEndsAtWords(t *testing.T) {
 	for _, x := range []struct {
 		s           string
@@ -256,7 +254,7 @@ func TestContextEndsAtWords(t *testing.T) {
 	}
 }
 
-// TestShortStatementSaysWhatWas: a report says which short texts were left out or not measured, and nothing else about them.
+// TestShortStatementSaysWhatWas: a report lists the short texts that were left out or not measured, and no others.
 func TestShortStatementSaysWhatWas(t *testing.T) {
 	for _, x := range []struct {
 		short ShortTexts

@@ -15,8 +15,8 @@ import (
 	"concordat/report"
 )
 
-// check validates v against the part of JSON Schema (draft 2020-12) that schema.json uses; it fails on an unknown
-// keyword, so that no part of the schema goes unchecked.
+// check validates v against the subset of JSON Schema (draft 2020-12) that schema.json uses. It fails on an unknown keyword, so that
+// every part of the schema is checked.
 func check(root, schema map[string]any, v any, at string) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(at+": "+format, args...)) }
@@ -156,7 +156,7 @@ func TestJSONFollowsItsSchema(t *testing.T) {
 	}
 }
 
-// TestSchemaRefuses: the schema check can fail.
+// TestSchemaRefuses: the schema check rejects invalid values.
 func TestSchemaRefuses(t *testing.T) {
 	s := schema(t)
 	for name, spoil := range map[string]func(v map[string]any){
@@ -175,7 +175,7 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
-// The contract's keys are listed by name, because other programs rely on them.
+// TestJSONHasTheStableKeys lists the contract's keys by name, because other programs rely on them.
 func TestJSONHasTheStableKeys(t *testing.T) {
 	v := parse(t, report.Build(load(t, "english"), report.Rules{}))
 	for _, k := range []string{"submission", "scheme", "made", "coverage", "scores", "evidence", "skipped", "flags", "consulted",
@@ -204,7 +204,7 @@ func TestJSONHasTheStableKeys(t *testing.T) {
 	}
 }
 
-// Spans in JSON, applied to code points, give the same text as spans in bytes, applied to bytes.
+// TestJSONSpansAreCodePoints: spans in JSON, applied to code points, give the same text as spans in bytes, applied to bytes.
 func TestJSONSpansAreCodePoints(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	alphabet := []rune("ab é中文𝒜\U0001F4D6 \n。")
@@ -258,7 +258,7 @@ func TestCSVCellsAreNoFormulas(t *testing.T) {
 	for _, row := range readCSV(t, &b)[1:] {
 		for i, c := range row {
 			if i == 15 || i < 3 {
-				continue // numbers of the site itself
+				continue // the site's own numbers
 			}
 			if trimmed := strings.TrimLeft(c, " \t\r\n\u00a0\u3000"); trimmed != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(trimmed)[0]) {
 				t.Errorf("column %d holds %q", i, c)

@@ -13,8 +13,8 @@ import (
 	"concordat"
 )
 
-// joined returns findings in which one document holds the first sentences of a passage word for word and another holds the rest in other
-// words, with some sentences in both.
+// joined returns findings in which one document contains the first sentences of a passage word for word, another contains the rest in
+// other words, and both contain some sentences.
 func joined(exact, both, reworded int) *Findings {
 	p, q := at(0, exact+both-1, "exact"), at(exact, exact+both+reworded-1, "reworded")
 	p.Kind, p.Similarity = concordat.KindVerbatim, 1
@@ -22,8 +22,8 @@ func joined(exact, both, reworded int) *Findings {
 	return of(40, p, q)
 }
 
-// TestKindsOfPassage expects a passage that several sources hold in different ways to name each way with its letters. Its heading was the
-// kind of its best source, so "word for word" headed letters that no source holds word for word.
+// TestKindsOfPassage: if several sources contain a passage in different ways, the passage names each way with its number of letters. A
+// heading that gave only the kind of the best source would claim "word for word" for letters that no source has word for word.
 func TestKindsOfPassage(t *testing.T) {
 	of := NewCounter(sentence).Characters(concordat.Span{End: len(sentence)})
 	rep := Build(joined(3, 1, 2), Rules{})
@@ -58,8 +58,8 @@ func TestKindsOfPassage(t *testing.T) {
 	}
 }
 
-// TestKindOfMostLetters expects a passage to be of the kind that most of its letters are of, also if a smaller part is closer, and one kind
-// to need no letters.
+// TestKindOfMostLetters: the kind of a passage is that of most of its letters, even if a smaller part is closer; a passage of a single
+// kind gives no numbers.
 func TestKindOfMostLetters(t *testing.T) {
 	if e := Build(joined(1, 1, 4), Rules{}).Evidence; len(e) != 1 || e[0].Kind != concordat.KindParaphrase {
 		t.Errorf("evidence %+v, want one paraphrase", e)
@@ -70,7 +70,7 @@ func TestKindOfMostLetters(t *testing.T) {
 	}
 }
 
-// TestKindsOfOneSource expects a source that was used in two ways to name both.
+// TestKindsOfOneSource: a source that was used in two ways names both.
 func TestKindsOfOneSource(t *testing.T) {
 	p, q := at(0, 2, "source"), at(3, 4, "source")
 	q.Kind = concordat.KindVerbatim
@@ -83,7 +83,7 @@ func TestKindsOfOneSource(t *testing.T) {
 	}
 }
 
-// TestKindsAddUp expects the letters of the kinds of all passages that count to be those that are drawn and count.
+// TestKindsAddUp: over all passages that count, the letters of the kinds add up to the letters that are drawn and count.
 func TestKindsAddUp(t *testing.T) {
 	eachRandom(t, 300, func(t *testing.T, rnd *rand.Rand) {
 		f := randomFindings(rnd)

@@ -20,11 +20,11 @@ import (
 	"concordat/report/language"
 )
 
-// spoken are the functions whose string arguments are words of a report, with the position of the first.
+// spoken lists the functions whose string arguments are words of a report, with the index of the first such argument.
 var spoken = map[string]int{"Say": 0, "say": 0, "note": 0, "heading": 0, "caption": 0, "paragraph": 0, "Plural": 2, "row": 1,
 	"withoutScore": 1}
 
-// said returns every English text that the packages output from a literal, and separately the singular forms.
+// said returns every English text that the packages print from a literal, and the singular forms separately.
 func said(t *testing.T) (out, one []string) {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
@@ -105,7 +105,7 @@ func TestEveryMessageIsTranslated(t *testing.T) {
 	}
 }
 
-// everything returns a report in which every part has content.
+// everything returns a report with content in every part.
 func everything(t *testing.T) *report.Report {
 	f := load(t, "chinese")
 	ref := f.Passages[0].Source
@@ -142,7 +142,7 @@ func spanOf(t *testing.T, f *report.Findings, phrase string) concordat.Span {
 	return concordat.Span{Start: at, End: at + len(phrase)}
 }
 
-// TestReportInChinese: a report in Chinese contains no English words except names and those of its document.
+// TestReportInChinese: a report in Chinese contains no English words except names and the wording of its document.
 func TestReportInChinese(t *testing.T) {
 	r := everything(t)
 	var text, summary, page bytes.Buffer
@@ -178,7 +178,7 @@ func TestParseLanguage(t *testing.T) {
 	}
 }
 
-// TestJustBelow: a figure that is rounded up to the threshold is not reported as below the figure shown.
+// TestJustBelow: if a figure is rounded up to the threshold, the report does not call it below the threshold.
 func TestJustBelow(t *testing.T) {
 	r := report.Report{Threshold: 0.3}
 	r.Scores.Checked = 1000
@@ -191,8 +191,8 @@ func TestJustBelow(t *testing.T) {
 	}
 }
 
-// TestOpenShare: while wording is to be decided, a small share is not called below the threshold as if it were final, nothing is
-// concluded from it, and what is to be decided is not also said to be excluded by rules.
+// TestOpenShare: while wording awaits a decision, a small share is not presented as finally below the threshold, no conclusion is drawn
+// from it, and the undecided wording is not reported as excluded by rules.
 func TestOpenShare(t *testing.T) {
 	r := report.Report{Threshold: 0.3}
 	r.Scores = report.Scores{Checked: 1000, Countable: 1000, Words: 1000, Excluded: 0.47, Undecided: 0.33, IfCounted: 0.33}
@@ -214,7 +214,7 @@ func TestOpenShare(t *testing.T) {
 	}
 }
 
-// TestKindAndCloseness: what was changed is not called identical.
+// TestKindAndCloseness: changed wording is not called identical.
 func TestKindAndCloseness(t *testing.T) {
 	for kind, want := range map[concordat.Kind]string{concordat.KindVerbatim: "word for word",
 		concordat.KindNear: "lightly edited, nearly identical", concordat.KindCommon: "common wording, identical"} {
@@ -224,7 +224,7 @@ func TestKindAndCloseness(t *testing.T) {
 	}
 }
 
-// TestBoardNamesAnswers: a library that did not answer is not among those compared with.
+// TestBoardNamesAnswers: a library without an answer is not listed among those compared.
 func TestBoardNamesAnswers(t *testing.T) {
 	r := report.Report{}
 	r.Consulted = []concordat.Consulted{{Site: "a", Library: "one", Asked: 3, Answered: 3},

@@ -20,7 +20,7 @@ const (
 	leadThere = "For a century the river belonged to no one. After that it belonged to two cities."
 )
 
-// withLeads returns findings with a lead of two sentences from another language, and a lead that evidence covers.
+// withLeads returns findings with a lead of two sentences from another language, and a lead covered by evidence.
 func withLeads(t *testing.T) *report.Findings {
 	t.Helper()
 	at := func(text, phrase string) concordat.Span {
@@ -51,8 +51,8 @@ func withLeads(t *testing.T) *report.Findings {
 			Similarity: 1, SourceSpan: concordat.Span{End: 10}}}}
 }
 
-// TestCountedLead: a lead counts in addition to the share of evidence, and only once a named person has so decided; a lead that is
-// set aside shows the reason. This also holds if its source has a different name.
+// TestCountedLead: a lead counts, in addition to the share of evidence, only if a named person has decided so; a lead that was set aside
+// shows the reason. Both also hold if its source has a different name.
 func TestCountedLead(t *testing.T) {
 	f := withLeads(t)
 	open := report.Build(f, report.Rules{})
@@ -71,7 +71,7 @@ func TestCountedLead(t *testing.T) {
 	renamed := report.Renamed(f, map[concordat.Ref]concordat.Ref{open.Leads[0].Source: to})
 	for _, f := range []*report.Findings{f, renamed} {
 		r := report.Build(f, counted)
-		const want = 50.0 / 75 // letters of the two sentences, and of the text
+		const want = 50.0 / 75 // letters in the two sentences, and in the text
 		if got := r.Scores.Leads; got < want-0.02 || got > want+0.02 || r.Scores.Covered != open.Scores.Covered {
 			t.Errorf("counted: share %v, want about %v; covered %v, without %v", got, want, r.Scores.Covered, open.Scores.Covered)
 		}
@@ -98,7 +98,7 @@ func TestCountedLead(t *testing.T) {
 	}
 }
 
-// TestLeadsMeasured: the report gives the figures of doc/evaluation/meaning.md, and those with an encoder if one was used.
+// TestLeadsMeasured: the report gives the figures of doc/evaluation/meaning.md, including those for an encoder if one was used.
 func TestLeadsMeasured(t *testing.T) {
 	b, err := os.ReadFile("../doc/evaluation/meaning.md")
 	if err != nil {
@@ -123,9 +123,9 @@ func TestLeadsMeasured(t *testing.T) {
 	}
 }
 
-// TestLeadsSought: the report says how leads were looked for and in how many documents, even if none was found; without the index, it
-// says that only documents with common words were searched, and gives no figure that was measured with the index; a language without
-// measurements is named. The figures are those of doc/evaluation/meaning.md.
+// TestLeadsSought: the report says how leads were searched for and in how many documents, even if none were found. Without the index, it
+// says that only documents with words in common were searched, and gives no figures measured with the index. It names languages without
+// measurements. The figures are those of doc/evaluation/meaning.md.
 func TestLeadsSought(t *testing.T) {
 	b, err := os.ReadFile("../doc/evaluation/meaning.md")
 	if err != nil {
@@ -185,14 +185,14 @@ func TestLeadsSought(t *testing.T) {
 	}
 }
 
-// leadSearchCase is a way of looking for leads.
+// leadSearchCase is a way of searching for leads.
 type leadSearchCase struct {
 	index        bool
 	missing      int
 	by, language string
 }
 
-// TestLikelihood: a report states the likelihood of each lead to two digits, and none for a lead that was not measured.
+// TestLikelihood: a report gives the likelihood of each measured lead to two digits, and none for a lead that was not measured.
 func TestLikelihood(t *testing.T) {
 	f := withLeads(t)
 	for _, x := range []struct {
@@ -239,7 +239,7 @@ func written(t *testing.T, r *report.Report) string {
 	return b.String() + assets.ReplaceAllString(page.String(), "")
 }
 
-// forms checks what a report says about its only lead in every format except PDF.
+// forms checks the wording about a report's only lead in every format except PDF.
 func forms(t *testing.T, r *report.Report, words ...string) {
 	t.Helper()
 	for _, w := range words {
@@ -278,8 +278,8 @@ func forms(t *testing.T, r *report.Report, words ...string) {
 	}
 }
 
-// TestChosenLeads: each format includes the chosen leads, and gives the number of all leads; a lead that is not included is not
-// marked in the text either. Scores and counts do not change.
+// TestChosenLeads: each format includes only the chosen leads and gives the number of all leads; the text marks only chosen leads too.
+// Scores and counts do not change.
 func TestChosenLeads(t *testing.T) {
 	f := withLeads(t)
 	open := report.Build(f, report.Rules{})

@@ -13,7 +13,7 @@ import (
 	"concordat/report"
 )
 
-// goldenJSON returns a report in JSON with evidence, sources, consulted lines and rules.
+// goldenJSON returns a report in JSON with evidence, sources, consulted libraries and rules.
 func goldenJSON(t *testing.T) []byte {
 	t.Helper()
 	rep := report.Build(load(t, "english"), report.Rules{})
@@ -75,8 +75,8 @@ func encode(t *testing.T, v any) []byte {
 	return b
 }
 
-// TestManifestEverywhere changes every single value of a report, one at a time, and removes every key: each change is detected,
-// and the field or its surroundings are named.
+// TestManifestEverywhere changes every single value of a report, one at a time, and removes every key. Each change must be detected, with
+// the field or its surroundings named.
 func TestManifestEverywhere(t *testing.T) {
 	b := goldenJSON(t)
 	signed, m := signedReport(t, b)
@@ -119,7 +119,7 @@ func TestManifestEverywhere(t *testing.T) {
 	}
 }
 
-// TestManifestNames: the change is named in words.
+// TestManifestNames: the change is described in words.
 func TestManifestNames(t *testing.T) {
 	b := goldenJSON(t)
 	_, m := signedReport(t, b)
@@ -172,7 +172,7 @@ func TestManifestNames(t *testing.T) {
 	}
 }
 
-// TestManifestRefuses: a report that two programs could read differently is refused, and so is an invalid manifest.
+// TestManifestRefuses: a report that two programs could read differently is refused, as is an invalid manifest.
 func TestManifestRefuses(t *testing.T) {
 	b := goldenJSON(t)
 	signed, m := signedReport(t, b)

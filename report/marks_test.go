@@ -14,7 +14,7 @@ func TestAttributedQuotations(t *testing.T) {
 	const han = "本法所称的作品，是指文学、艺术和科学领域内具有独创性并能以一定形式表现的智力成果"
 	for name, c := range map[string]struct {
 		text string
-		want string // "": none
+		want string // empty for none
 	}{
 		"a provision named before":       {"Article 4 of the Regulation says: “" + quoted + "”. ", "“" + quoted + "”"},
 		"a provision named behind":       {"The law has it so: “" + quoted + "” (Regulation (EU) 2016/679, Art. 4). ", "“" + quoted + "”"},

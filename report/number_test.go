@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// TestNumbers: a passage keeps its number whatever is excluded; the parts of a split passage can be distinguished.
+// TestNumbers: a passage keeps its number whatever is excluded, and the parts of a split passage have distinct numbers.
 func TestNumbers(t *testing.T) {
 	n := numbers{passages: []concordat.Span{{Start: 0, End: 10}, {Start: 20, End: 60}, {Start: 70, End: 80}}}
 	for _, c := range []struct {

@@ -12,7 +12,7 @@ import (
 
 const partnerText = "Bakers of the lower town petitioned the magistrate against millers who mixed chalk into flour. Nobody answered them at all."
 
-// partnerFindings returns findings with a source here, one at a partner that disclosed words in common, and lines of every kind.
+// partnerFindings returns findings with a source here, a source at a partner that disclosed words in common, and lines of every kind.
 func partnerFindings() *report.Findings {
 	day := time.Date(2026, 5, 4, 0, 0, 0, 0, time.UTC)
 	ref := concordat.Ref{Site: "north", Library: "theses", Document: "00112233445566778899aabbccddeeff"}
@@ -50,7 +50,7 @@ func partnerFindings() *report.Findings {
 	}
 }
 
-// TestPartnersInWords: the statement names, for each library, what each side learned.
+// TestPartnersInWords: for each library, the statement names what each side learned.
 func TestPartnersInWords(t *testing.T) {
 	var b bytes.Buffer
 	if err := report.WriteText(&b, report.Build(partnerFindings(), report.Rules{})); err != nil {
@@ -94,7 +94,7 @@ func TestPartnersInJSON(t *testing.T) {
 	}
 }
 
-// TestNextBest: if the best source is excluded, the passage goes to the next, whichever its site.
+// TestNextBest: if the best source is excluded, the passage goes to the next best source at any site.
 func TestNextBest(t *testing.T) {
 	f := partnerFindings()
 	best := report.Build(f, report.Rules{}).Evidence[0].Sources[0]

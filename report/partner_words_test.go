@@ -10,8 +10,8 @@ import (
 	"concordat/report"
 )
 
-// TestSharedWords: only words that the partner has are shown, in order and once, with a blank for whatever is between them;
-// invalid spans, which a partner may send, show nothing.
+// TestSharedWords: only words that the partner has are shown, in order and once, with a blank for anything between them; invalid spans
+// from a partner show nothing.
 func TestSharedWords(t *testing.T) {
 	const text = "one two three four five"
 	at := func(words string) concordat.Span {
@@ -45,7 +45,7 @@ func TestSharedWords(t *testing.T) {
 	}
 }
 
-// TestPartnerOfSource: a partner's statement is found only for its own document, and a source says what is known about it.
+// TestPartnerOfSource: a partner's statement is found only for the partner's own document, and a source says what is known about it.
 func TestPartnerOfSource(t *testing.T) {
 	f := partnerFindings()
 	ref := f.Partners[0].Ref
@@ -73,7 +73,7 @@ func TestPartnerOfSource(t *testing.T) {
 	if got := r.SourceWords(other); got != "known by matched sentences only" {
 		t.Errorf("a source without an outline: %q", got)
 	}
-	// A partner and its libraries have names; its documents have pseudonyms, which are not meant for people.
+	// A partner and its libraries have names; its documents have pseudonyms, which are not shown to people.
 	own := concordat.Ref{Site: "here", Library: "a", Document: "its-name.txt"}
 	places := func(want map[string]concordat.Ref) {
 		t.Helper()
@@ -98,13 +98,13 @@ func TestPartnerOfSource(t *testing.T) {
 	if got := r.Names.Person("olga") + ", " + r.Names.Person("nemo"); got != "Olga Officer, nemo" {
 		t.Errorf("people are called %s", got)
 	}
-	r.Names.Sites["east"] = "Long" // two have the same name
+	r.Names.Sites["east"] = "Long" // two partners have the same name
 	if got := r.SiteName(long) + ", " + r.SiteName("east"); got != "Long (ABCDEFG), Long (east)" {
 		t.Errorf("two sites of one name are called %s", got)
 	}
 }
 
-// consultedWords returns the line about a library of north in a text report.
+// consultedWords returns the line of a text report about a library of north.
 func consultedWords(t *testing.T, c concordat.Consulted) string {
 	t.Helper()
 	c.Site, c.Library = "north", "theses"
@@ -122,7 +122,7 @@ func consultedWords(t *testing.T, c concordat.Consulted) string {
 	return text[i:]
 }
 
-// TestConsultedWords: the line about a library lists everything that was exchanged, and nothing else.
+// TestConsultedWords: a library's line lists exactly what was exchanged.
 func TestConsultedWords(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -166,8 +166,7 @@ func TestConsultedWords(t *testing.T) {
 	}
 }
 
-// TestHiddenMatches: if no passage was found, the report says only what it knows: it distinguishes a partner that has matches
-// and shows none from one that has none.
+// TestHiddenMatches: if no passage was found, the report distinguishes a partner that has matches but shows none from one that has none.
 func TestHiddenMatches(t *testing.T) {
 	for _, c := range []struct {
 		level  concordat.Show
@@ -192,7 +191,7 @@ func TestHiddenMatches(t *testing.T) {
 	}
 }
 
-// TestDisclosureWords: each state of a request has words, with the date and the partner's statement.
+// TestDisclosureWords: each state of a request is described in words, with the date and the partner's statement.
 func TestDisclosureWords(t *testing.T) {
 	asked, changed := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 5, 9, 0, 0, 0, 0, time.UTC)
 	for state, want := range map[string]string{

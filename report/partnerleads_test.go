@@ -10,8 +10,8 @@ import (
 	"concordat/report"
 )
 
-// TestPartnerLeads: a partner's document that may say the same is reported with the sentences of the submission and the state of
-// the request for it, and does not count; whatever lies outside the text, or was not requested, is omitted.
+// TestPartnerLeads: if a partner's document appears to say the same, it is reported with the sentences of the submission and the state of
+// the request for it, and does not count. Anything outside the text, or not requested, is omitted.
 func TestPartnerLeads(t *testing.T) {
 	const text = "The council closed the bridge. Nobody knew why it had done so."
 	ref := concordat.Ref{Site: "north", Library: "theses", Document: "0a"}

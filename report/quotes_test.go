@@ -10,7 +10,7 @@ import (
 	"concordat"
 )
 
-// cut returns the texts of s.
+// cut returns the texts of the spans.
 func cut(text string, s spans) []string {
 	var out []string
 	for _, x := range s {
@@ -109,7 +109,7 @@ func TestTemplateWording(t *testing.T) {
 	}
 }
 
-// TestTemplateWordingAgainstSearch compares with the naive way: every window of the text is looked up in every template.
+// TestTemplateWordingAgainstSearch compares with a naive search that looks up every window of the text in every template.
 func TestTemplateWordingAgainstSearch(t *testing.T) {
 	eachRandom(t, 50, func(t *testing.T, rnd *rand.Rand) {
 		text := randomText(rnd, 400)

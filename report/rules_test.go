@@ -10,10 +10,10 @@ import (
 	"concordat"
 )
 
-// sentence has forty characters, plus a full stop and a space, which do not count.
+// sentence has forty characters plus a full stop and a space, which do not count.
 const sentence = "abcdefghijklmnopqrstuvwxyzabcdefghijklmn. "
 
-// of returns findings for n sentences, with passages given by their first and last sentence.
+// of returns findings for n sentences, with the given passages by first and last sentence.
 func of(n int, ps ...concordat.Passage) *Findings {
 	for i := range ps {
 		ps[i].Span = concordat.Span{Start: ps[i].Span.Start * len(sentence), End: (ps[i].Span.End + 1) * len(sentence)}
@@ -36,7 +36,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// outline lists for each evidence its sentences and its sources.
+// outline lists the sentences and sources of each evidence.
 func outline(r *Report) []string {
 	var out []string
 	for _, e := range r.Evidence {
@@ -164,7 +164,7 @@ func TestSmallMatchesAndSources(t *testing.T) {
 	}
 }
 
-// TestOverlapIsOne: overlapping passages of one source count as one for the rule about small matches.
+// TestOverlapIsOne: for the rule about small matches, overlapping passages of one source count as one.
 func TestOverlapIsOne(t *testing.T) {
 	r := Build(of(10, at(1, 2, "x"), at(2, 3, "x"), at(6, 7, "y")), Rules{MinCharacters: 100})
 	if d := cmp.Diff([]string{"123 x", "67 y-small"}, outline(r)); d != "" {
@@ -172,9 +172,9 @@ func TestOverlapIsOne(t *testing.T) {
 	}
 }
 
-// TestExcludedKindIsNoVerbatim: if verbatim matches are left out, nothing that another source covers is called verbatim.
+// TestExcludedKindIsNoVerbatim: if verbatim matches are left out, text that another source covers is not called verbatim.
 func TestExcludedKindIsNoVerbatim(t *testing.T) {
-	same := func() *Findings { // also found in one source, so that it counts
+	same := func() *Findings { // one source also has the text around it, so it counts
 		p, q := at(2, 3, "x"), at(2, 3, "y")
 		p.Kind, q.Kind = concordat.KindVerbatim, concordat.KindVerbatim
 		return of(10, at(1, 4, "x"), p, q)
@@ -192,7 +192,7 @@ func TestVerbatimIsCountedByCharacter(t *testing.T) {
 	r := Build(of(10, at(1, 4, "x"), p), Rules{})
 	near(t, "verbatim", r.Scores.Verbatim, 0.2)
 	near(t, "changed", r.Scores.Changed, 0.2)
-	near(t, "literalness", r.Scores.Literalness, 0.9) // two sentences with 1, two with 0.8
+	near(t, "literalness", r.Scores.Literalness, 0.9) // two sentences at 1 and two at 0.8
 	var kinds []concordat.Kind
 	for _, s := range r.Covered {
 		kinds = append(kinds, s.Kind)
@@ -207,7 +207,7 @@ func TestPartlyExcludedPassageCountsInPart(t *testing.T) {
 	f.Sections = []concordat.Section{{Name: "front", Span: concordat.Span{End: 3 * len(sentence)}}}
 	r := Build(f, Rules{ExcludeSections: []string{"front"}})
 	near(t, "whole", r.Scores.Whole, 0.2)
-	near(t, "covered", r.Scores.Covered, 0.2/0.7) // the front could not count
+	near(t, "covered", r.Scores.Covered, 0.2/0.7) // the excluded front does not count
 	near(t, "excluded", r.Scores.Excluded, 0.2)
 	if d := cmp.Diff([]string{"12 x-section", "34 x"}, outline(r)); d != "" || r.Evidence[1].Characters != 80 {
 		t.Errorf("the passage counts %d characters:\n%s", r.Evidence[1].Characters, d)
@@ -223,7 +223,7 @@ func TestSkippedTextIsNoDenominator(t *testing.T) {
 	f.Skipped = []concordat.Skipped{{Span: concordat.Span{Start: 5 * len(sentence), End: 10 * len(sentence)}, Reason: concordat.SkipSection}}
 	near(t, "covered", Build(f, Rules{}).Scores.Covered, 0.2)
 
-	// Whatever was found was also compared, no matter what the findings say.
+	// Text with a match was compared, whatever the findings say.
 	f.Skipped[0].Span.Start = 0
 	r := Build(f, Rules{})
 	near(t, "covered", r.Scores.Covered, 1)
@@ -242,7 +242,7 @@ func TestPartsJoin(t *testing.T) {
 			After: source[sourceEnd:min(len(source), sourceEnd+10)]}
 	}
 	withoutText := func(p concordat.Passage) concordat.Passage {
-		p.Text = "" // the text may not be shown
+		p.Text = "" // the text is not permitted to be shown
 		return p
 	}
 	for _, x := range []struct {
@@ -269,8 +269,8 @@ func TestPartsJoin(t *testing.T) {
 	}
 }
 
-// TestPartsStopAtForms: a copied answer whose source has the form's next question in the middle is shown as two parts if words
-// were compared; without words, as with a partner, the short gap is included.
+// TestPartsStopAtForms: if the source of a copied answer has the form's next question in the middle, the answer is shown as two parts if
+// words were compared; without words, as with a partner, the short gap is included.
 func TestPartsStopAtForms(t *testing.T) {
 	const question = "\n\nWhat will be done with the nets in winter?\n\n"
 	const first, second = "The boats leave the harbour at four.", "They come back with the tide."

@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// TestRuleTable: every rule for a whole report has a name, a flag, words for pages, a sentence of explanation, a line in reports
-// and a place in their schema, and its value can be set and overridden.
+// TestRuleTable: every rule for a whole report has a name, a flag, a label for pages, an explanation, a line in reports and a place in
+// their schema, and its value can be set and overridden.
 func TestRuleTable(t *testing.T) {
 	table := RuleTable()
 	if len(table) < 11 {
@@ -76,7 +76,7 @@ func must(b []byte, err error) []byte {
 	return b
 }
 
-// TestRuleFaults: values outside the limits and words that the table lacks are refused.
+// TestRuleFaults: values outside the limits and words missing from the table are refused.
 func TestRuleFaults(t *testing.T) {
 	for _, rules := range []Rules{{MinCharacters: -1}, {MinCharacters: 1_000_001}, {MinSourceShare: 1.01}, {CommonAbove: -2},
 		{ExcludeKinds: []concordat.Kind{"stolen"}}} {

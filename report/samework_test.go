@@ -31,7 +31,7 @@ func in(library, document string) concordat.Ref {
 	return concordat.Ref{Site: "a", Library: concordat.LibraryID(library), Document: concordat.DocumentID(document)}
 }
 
-// TestJoinWorks: sources are joined if they are texts of one work.
+// TestJoinWorks: sources that are texts of one work are joined.
 func TestJoinWorks(t *testing.T) {
 	roe, doe := concordat.ParseCreators("Roe, Jane"), concordat.ParseCreators("John Doe")
 	work := func(id string, creators []concordat.Creator) concordat.Work {
@@ -68,14 +68,14 @@ func TestJoinWorks(t *testing.T) {
 			t.Errorf("%s: %v and %v, want the same: %v", name, a, b, c.want)
 		}
 	}
-	// Two texts that are the same as a third are the same.
+	// Sameness is transitive: two texts equal to a third are joined.
 	f := &Findings{Works: []SourceWork{{Source: in("m", "a"), Text: "1"}, {Source: in("l", "b"), Work: work("10.5072/x", nil)},
 		{Source: in("l", "c"), Text: "1", Work: work("10.5072/x", nil)}, {Source: in("l", "d"), Text: "2"}}}
 	JoinWorks(f)
 	if w := f.Works; w[0].Same != w[1].Same || w[1].Same != w[2].Same || w[3].Same != (concordat.Ref{}) {
 		t.Errorf("works %+v", w)
 	}
-	// Two authors who submit the same text are two sources, and a text without an author does not join two authors.
+	// The same text by two authors is two sources, and a text without an author does not join two authors.
 	for name, works := range map[string][]SourceWork{
 		"one library":            {{Source: in("l", "a"), Text: "1"}, {Source: in("l", "b"), Text: "1"}},
 		"one library, one known": {{Source: in("l", "a"), Text: "1", Authors: roe}, {Source: in("l", "b"), Text: "1"}},
@@ -88,7 +88,7 @@ func TestJoinWorks(t *testing.T) {
 			t.Errorf("%s: the first and the last are one source: %+v", name, works)
 		}
 	}
-	// An author's own work is not a stranger's: a single library says who wrote the text.
+	// If only one library names the author of a text, the other library's copy does not become the author's own work.
 	c := newCopies([]SourceWork{{Source: in("l", "a"), Text: "1", Authors: roe, Same: in("l", "a")},
 		{Source: in("m", "b"), Text: "1", Same: in("l", "a")}})
 	own := refSet{in("l", "a"): true}
@@ -117,8 +117,7 @@ func copied(f *Findings) *Findings {
 	return &out
 }
 
-// TestCopiesChangeNothing: shares, passages and letters in a report do not depend on whether the works of its sources are in one
-// library or in two.
+// TestCopiesChangeNothing: shares, passages and letters of a report are the same whether its sources' works are in one library or in two.
 func TestCopiesChangeNothing(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -149,7 +148,8 @@ func TestCopiesChangeNothing(t *testing.T) {
 	}
 }
 
-// twoTexts returns findings with one work in two libraries, whose texts differ: the second has one more passage, and another source.
+// twoTexts returns findings in which one work has two different texts in two libraries: the second has one more passage and another
+// source.
 func twoTexts() *Findings {
 	text := strings.Repeat("the committee of seven met in the hall of the guild. ", 20)
 	passage := func(from, to int, of concordat.Ref, title string) concordat.Passage {
@@ -169,7 +169,8 @@ func twoTexts() *Findings {
 	return f
 }
 
-// TestTwoTexts: texts of one work can differ. They are one source with everything that they contain, and each passage keeps its own text.
+// TestTwoTexts: two different texts of one work are one source. The source has everything that either contains, and each passage keeps
+// its own text.
 func TestTwoTexts(t *testing.T) {
 	f := twoTexts()
 	r := Build(f, Rules{})
@@ -181,7 +182,7 @@ func TestTwoTexts(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		rules Rules
-		want  string // sources that count, then the others
+		want  string // sources that count, then others
 	}{
 		"library of one text":  {Rules{ExcludeSources: []concordat.Ref{in("theses", "")}}, "A journals/x; B theses/z source"},
 		"one text":             {Rules{ExcludeSources: []concordat.Ref{in("journals", "x")}}, "B theses/z; A theses/y source"},
@@ -198,7 +199,7 @@ func TestTwoTexts(t *testing.T) {
 	}
 }
 
-// TestWorkInForms: JSON, CSV and text give identifiers, pages and the other places of a work, and no invalid address.
+// TestWorkInForms: JSON, CSV and text give the identifiers, pages and other places of a work, and no invalid address.
 func TestWorkInForms(t *testing.T) {
 	f := twoTexts()
 	f.Authors = concordat.ParseCreators("Jane Roe (0000-0002-1825-0097)")
@@ -256,7 +257,7 @@ func TestWorkInForms(t *testing.T) {
 	}
 }
 
-// TestOwnWork: a report says what is proposed as the author's own earlier work and why, and a decision ends the proposal.
+// TestOwnWork: a report proposes works as the author's own earlier ones and says why; a decision ends the proposal.
 func TestOwnWork(t *testing.T) {
 	for name, c := range map[string]struct{ authors, of, want string }{
 		"ORCID, other spelling":  {"J. Roe-Meyer (0000-0002-1825-0097)", "Roe, Jane (0000-0002-1825-0097)", "orcid"},
@@ -275,7 +276,7 @@ func TestOwnWork(t *testing.T) {
 	} {
 		f := twoTexts()
 		f.Authors = concordat.ParseCreators(c.authors)
-		f.Works[0].Work.Creators = concordat.ParseCreators(c.of) // of the text that is not first
+		f.Works[0].Work.Creators = concordat.ParseCreators(c.of) // creators of the text that is not first
 		got := ""
 		if o := Build(f, Rules{}).Sources[0].Own; o != nil {
 			got = o.By
@@ -289,7 +290,7 @@ func TestOwnWork(t *testing.T) {
 			}
 		}
 	}
-	// A partner's document is known only by name, and a text that is later than the submission is not an earlier work.
+	// A partner's document is known only by name, and a text later than the submission is not an earlier work.
 	f := twoTexts()
 	f.Authors = concordat.ParseCreators("Jane Roe")
 	f.Partners = []PartnerSource{{Ref: in("theses", "z"), Author: "Roe, J."}}
@@ -301,7 +302,7 @@ func TestOwnWork(t *testing.T) {
 	}
 }
 
-// TestOldestCopy: a work is as old as the oldest of its texts.
+// TestOldestCopy: the date of a work is that of its oldest text.
 func TestOldestCopy(t *testing.T) {
 	f := twoTexts()
 	f.Dated, f.Dates = "2010", []SourceDate{{Source: in("journals", "x"), Date: "2001", By: concordat.DateGiven},
@@ -312,7 +313,7 @@ func TestOldestCopy(t *testing.T) {
 	}
 }
 
-// TestRedactedWork: hiding a source also hides its work; its letter stays, and a text that may be seen represents the work.
+// TestRedactedWork: hiding a source also hides its work; its letter stays, and a visible text represents the work.
 func TestRedactedWork(t *testing.T) {
 	f := twoTexts()
 	r := Build(Redact(f, func(ref concordat.Ref) bool { return ref.Library == "theses" }), Rules{})

@@ -2,7 +2,7 @@ package report
 
 import "testing"
 
-// TestSharesAddUp: the shares that officers see for verbatim and for changed wording add up to the share for both.
+// TestSharesAddUp: the displayed shares for verbatim and for changed wording add up to the share for both.
 func TestSharesAddUp(t *testing.T) {
 	for _, c := range []struct {
 		covered, verbatim float64

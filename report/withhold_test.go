@@ -45,8 +45,7 @@ func withheldFindings() *report.Findings {
 		}}
 }
 
-// TestWithhold: without the text, every score, place and exclusion stays the same under all rules, and the words of the submission
-// are gone.
+// TestWithhold: without the text, every score, place and exclusion is the same under all rules, and the submission's words are gone.
 func TestWithhold(t *testing.T) {
 	full, kept := withheldFindings(), withheldFindings()
 	report.Withhold(kept)
@@ -56,7 +55,7 @@ func TestWithhold(t *testing.T) {
 	}
 	for _, word := range []string{"collectors", "everybody", "Leeds", "搜集", "12345", "help was used"} {
 		text := string(data)
-		if word == "help was used" { // the form's own wording stays in its template
+		if word == "help was used" { // the form's own wording remains in its template
 			text = kept.Submission.Text
 		}
 		if strings.Contains(text, word) {

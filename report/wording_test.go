@@ -11,7 +11,7 @@ import (
 	"concordat/report"
 )
 
-// form returns findings for a text that answers the questions of a form, compared with another that answers them too.
+// form returns findings for a text with answers to the questions of a form, compared with another such text.
 func form() *report.Findings {
 	text := "Describe the aims of your project in no more than 200 words.\n\nWe measure wells in the valley, and we read their gauges by hand each month of the summer.\n\nI declare that all of this is true to the best of my knowledge.\n\n" +
 		"The valley had three gauges in the dry years, and none of them was read by the people who had paid for it, which is why the record has gaps.\n" + strings.Repeat("Nobody else wrote this line about the gauges.\n", 9)
@@ -33,7 +33,8 @@ func form() *report.Findings {
 	return f
 }
 
-// Wording that resembles a form is shown with the reason, and adds nothing to the score until a rule counts all of it or a stretch.
+// TestFormWording: wording that resembles a form is shown with the reason, and adds nothing to the score until a rule counts all of it or
+// a stretch.
 func TestFormWording(t *testing.T) {
 	f := form()
 	r := report.Build(f, report.Rules{})
@@ -64,7 +65,7 @@ func TestFormWording(t *testing.T) {
 	}
 }
 
-// TestFormWordingInJSON: the JSON format has the wording, the rules and the reasons, and the manifest covers them.
+// TestFormWordingInJSON: the JSON format has the wording, rules and reasons, and the manifest covers them.
 func TestFormWordingInJSON(t *testing.T) {
 	f := form()
 	var b bytes.Buffer
@@ -109,7 +110,7 @@ func TestFormWordingInJSON(t *testing.T) {
 	}
 }
 
-// Common wording is reported with the number of documents that contain it, out of those searched.
+// TestHoldersOfCommonWording: common wording is reported with the number of documents that contain it, out of those searched.
 func TestHoldersOfCommonWording(t *testing.T) {
 	r := report.Build(load(t, "chinese"), report.Rules{})
 	if said := strings.Join(r.Statement(), "\n"); !strings.Contains(said,
@@ -118,7 +119,7 @@ func TestHoldersOfCommonWording(t *testing.T) {
 	}
 }
 
-// TestQuotedWords: a report says whether matches in quotations count; one in a quotation that names its source does not.
+// TestQuotedWords: a report says whether matches in quotations count; a match in a quotation that names its source does not.
 func TestQuotedWords(t *testing.T) {
 	const named, bare = "“all that was said of the bridge in the year of the flood”", "“and what nobody wrote of it afterwards either”"
 	text := "Article 4 says: " + named + ". Somebody says: " + bare + "."

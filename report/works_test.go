@@ -10,8 +10,8 @@ import (
 
 var cited = concordat.Ref{Site: "s", Library: "l", Document: "x"}
 
-// The same works as different texts cite them: in a style with the year in parentheses, numbered and wrapped, according to
-// GB/T 7714, and in German styles.
+// citing cites the same works in different styles: with the year in parentheses, numbered and wrapped, according to GB/T 7714, and in
+// German styles.
 var citing = map[string][2]string{
 	"English": {`References
 
@@ -89,7 +89,7 @@ func TestBothCite(t *testing.T) {
 	}
 }
 
-// TestWorksOnce: a work that is cited twice is one work, and one with two DOIs is two.
+// TestWorksOnce: a work cited twice is one work, and one with two DOIs is two.
 func TestWorksOnce(t *testing.T) {
 	list := "References\n\n[1] Quist, A. (2015). Who reads the record? https://doi.org/10.5555/1\n[2] Quist, A. (2015). Who reads the record? https://doi.org/10.5555/2\n" +
 		"[3] Quist, A. (2015). Who reads the record? Harbour Press.\n[4] Quist, A. (2015). Who reads the record? Harbour Press, p. 3.\n"
@@ -98,7 +98,7 @@ func TestWorksOnce(t *testing.T) {
 	}
 }
 
-// FuzzWorks: works are entries of the text, in order and disjoint, and every text cites what it lists.
+// FuzzWorks: works are entries of the text, in order and disjoint, and every text cites the works that it lists.
 func FuzzWorks(f *testing.F) {
 	for _, lists := range citing {
 		f.Add(lists[0])

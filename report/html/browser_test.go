@@ -24,7 +24,7 @@ import (
 	"concordat/report/html"
 )
 
-// browser opens a page of r and collects Chromium's complaints.
+// browser opens a page of r and collects Chromium's error messages.
 func browser(t *testing.T, r *report.Report) (context.Context, func() []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "report.html")
@@ -54,7 +54,7 @@ func TestKeyboardInBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// comes waits until an expression has a value: an action is answered before all its effects have happened.
+	// comes waits until an expression has a value, because an action returns before all its effects have occurred.
 	comes := func(after, expression, want string) {
 		t.Helper()
 		var got string
@@ -82,24 +82,24 @@ func TestKeyboardInBrowser(t *testing.T) {
 	expect("n", "1")
 	expect("n", "2")
 	expect("p", "1")
-	expect("p", "7") // back around to the last
+	expect("p", "7") // wraps around to the last
 	expect("n", "1")
-	comes("n", focus, "m1") // the passage's number, which is in view above its comparison
+	comes("n", focus, "m1") // the passage's number, visible above its comparison
 	comes("n", `(() => { const a = document.querySelector("#m1").getBoundingClientRect(), d = document.querySelector("#dock").getBoundingClientRect(); return a.top >= 0 && a.bottom <= d.top })()`, "true")
 	expect(kb.Escape, "")
 
-	// A single event, as a keyboard sends it: KeyEvent sends the letter separately, to whatever then has the focus.
+	// This is a single event, as a keyboard sends it. KeyEvent sends the letter separately, to the element that then has the focus.
 	run(input.DispatchKeyEvent(input.KeyDown).WithKey("s").WithText("s"), input.DispatchKeyEvent(input.KeyUp).WithKey("s"))
 	comes("s", focus, "filter")
 	run(chromedp.KeyEvent("kyiv n"))
 	comes("kyiv n", sources, "0")
-	comes("kyiv n", shown, "") // typing in the filter is not a command
+	comes("kyiv n", shown, "") // text typed into the filter is not a command
 	run(chromedp.KeyEvent(kb.Backspace + kb.Backspace))
 	comes("kyiv", sources, "1")
 	run(chromedp.KeyEvent(kb.Escape))
 	comes("Escape", sources, "5")
 
-	// Only one source's passages.
+	// Only one source's passages are shown.
 	run(chromedp.Click(`#s2 button`), chromedp.Blur("#s2 button"))
 	expect("n", "1")
 	expect("n", "2")
@@ -113,7 +113,7 @@ func TestKeyboardInBrowser(t *testing.T) {
 	run(chromedp.KeyEvent(kb.Escape))
 	comes("Escape", help, "false")
 
-	// A mark, the map, and a link beside a source.
+	// These are a mark, the map, and a link next to a source.
 	for selector, want := range map[string]string{`mark[data-e="6"]`: "6", `.links a[href="#m5"]`: "5"} {
 		run(chromedp.Click(selector))
 		comes(selector, shown, want)
@@ -123,7 +123,7 @@ func TestKeyboardInBrowser(t *testing.T) {
 	}
 }
 
-// TestAccessibilityInBrowser: axe-core finds no accessibility fault, in light and dark, with the comparison open and closed.
+// TestAccessibilityInBrowser: axe-core finds no accessibility faults, in light or dark mode, with the comparison open or closed.
 func TestAccessibilityInBrowser(t *testing.T) {
 	for _, name := range []string{"english", "chinese"} {
 		ctx, _ := browser(t, report.Build(load(t, name), report.Rules{ExcludeBibliography: true}))
@@ -146,7 +146,7 @@ func TestAccessibilityInBrowser(t *testing.T) {
 	}
 }
 
-// TestNarrowInBrowser: on a phone nothing is wider than the screen, whatever the text.
+// TestNarrowInBrowser: on a phone, nothing is wider than the screen, whatever the text.
 func TestNarrowInBrowser(t *testing.T) {
 	f := load(t, "english")
 	long := strings.Repeat("supercalifragilistic", 30)
@@ -169,7 +169,7 @@ func TestNarrowInBrowser(t *testing.T) {
 	}
 }
 
-// TestPrintInBrowser: paper shows every comparison, including collapsed ones, and nothing of the panel.
+// TestPrintInBrowser: a print-out shows every comparison, including collapsed ones, and no part of the panel.
 func TestPrintInBrowser(t *testing.T) {
 	ctx, _ := browser(t, report.Build(load(t, "english"), report.Rules{}))
 	var folded, shut int
@@ -190,7 +190,7 @@ func TestPrintInBrowser(t *testing.T) {
 	}
 }
 
-// TestBoardInBrowser: on paper the report begins with two pages for a committee, which a screen does not show.
+// TestBoardInBrowser: a printed report begins with two pages for a committee, which the screen does not show.
 func TestBoardInBrowser(t *testing.T) {
 	if _, err := exec.LookPath("pdftotext"); err != nil {
 		t.Skip(err)

@@ -18,14 +18,14 @@ var (
 	patternOf = regexp.MustCompile(`<pattern id="t-(so[0-9])"(.*?)</pattern>`)
 )
 
-// TestSourcesLookAlikeEverywhere: the passages of a source have the same colour and pattern in the text, on the map and in the list
-// of sources; the first eight sources have different ones, and all further sources share the ninth.
+// TestSourcesLookAlikeEverywhere: the passages of a source have the same colour and pattern in the text, on the map and in the list of
+// sources. The first eight sources differ from each other, and all later ones look like the ninth.
 func TestSourcesLookAlikeEverywhere(t *testing.T) {
 	const sources = 10
 	f := &report.Findings{Submission: concordat.Document{Text: strings.Repeat("The granary was counted every year by a clerk. ", sources+1)}}
 	length := len(f.Submission.Text) / (sources + 1)
 	for i := range sources {
-		span := concordat.Span{Start: i * length, End: (i+1)*length - i - 1} // each source one letter shorter than the previous one
+		span := concordat.Span{Start: i * length, End: (i+1)*length - i - 1} // each source is one letter shorter than the previous one
 		f.Passages = append(f.Passages, concordat.Passage{Span: span, Kind: concordat.KindVerbatim, Similarity: 1,
 			Source: concordat.Ref{Site: "here", Library: "theses", Document: concordat.DocumentID(fmt.Sprint("d", i))}})
 	}
@@ -59,7 +59,7 @@ func TestSourcesLookAlikeEverywhere(t *testing.T) {
 			t.Errorf("%d sources have the colour %d, want %d", got, n, want)
 		}
 	}
-	// The first and the last colour are plain, and all others have a texture of their own.
+	// The first and last colours are plain, and each of the others has its own texture.
 	textures := map[string]string{}
 	for _, m := range patternOf.FindAllStringSubmatch(page, -1) {
 		if other := textures[m[2]]; other != "" {

@@ -12,7 +12,7 @@ import (
 	"concordat/report/html"
 )
 
-// several returns findings with one passage in that many different sources.
+// several returns findings in which one passage has the given number of sources.
 func several(text string, s concordat.Span, sources int) *report.Findings {
 	f := &report.Findings{Submission: concordat.Document{Text: text}}
 	for i := range sources {
@@ -24,7 +24,7 @@ func several(text string, s concordat.Span, sources int) *report.Findings {
 	return f
 }
 
-// TestBlankTextIsSaid: if there is no text to show, the file says so, as the pages of a view do.
+// TestBlankTextIsSaid: if there is no text to show, the file says so, as the view's pages do.
 func TestBlankTextIsSaid(t *testing.T) {
 	for text, want := range map[string]bool{"": true, "\n \t\n": true, "Words.": false} {
 		page := write(t, report.Build(&report.Findings{Submission: concordat.Document{Text: text}}, report.Rules{}))
@@ -34,7 +34,7 @@ func TestBlankTextIsSaid(t *testing.T) {
 	}
 }
 
-// TestParagraphsStayApart: the text is shown with its paragraphs and its lines.
+// TestParagraphsStayApart: the text is shown with its paragraphs and lines.
 func TestParagraphsStayApart(t *testing.T) {
 	f := &report.Findings{Submission: concordat.Document{Text: "First line\nand second.\n\nNext\n \n\nLast.\n"}}
 	var got []string
@@ -48,7 +48,7 @@ func TestParagraphsStayApart(t *testing.T) {
 	}
 }
 
-// TestContextOfSource: the words before a passage are shown with an ellipsis unless the source begins with them.
+// TestContextOfSource: the words before a passage are shown with an ellipsis unless they begin the source.
 func TestContextOfSource(t *testing.T) {
 	text := "Where the river bends the old mill has stood for two hundred years."
 	for before, want := range map[string]string{
@@ -66,8 +66,8 @@ func TestContextOfSource(t *testing.T) {
 	}
 }
 
-// TestUnfitWordsMarkNothing: if the length of a source's wording differs from that of its place, places in it are unknown, and none
-// of its words is marked as different.
+// TestUnfitWordsMarkNothing: if the length of a source's wording differs from that of its place, places in it are unknown and no words
+// are marked as different.
 func TestUnfitWordsMarkNothing(t *testing.T) {
 	text := "Where the river bends the old mill has stood for two hundred years."
 	for _, more := range []string{"", "!"} {
@@ -83,7 +83,7 @@ func TestUnfitWordsMarkNothing(t *testing.T) {
 	}
 }
 
-// TestFurtherSourcesAreNamedApart: sources that are not shown beside a passage are named one by one.
+// TestFurtherSourcesAreNamedApart: sources not shown next to a passage are named one by one.
 func TestFurtherSourcesAreNamedApart(t *testing.T) {
 	page := whole(t, write(t, report.Build(several("Where the old mill has stood.", concordat.Span{End: 28}, 23), report.Rules{})))
 	if !strings.Contains(page, "Also in 3 further sources") || !strings.Contains(page, "Title 20, Title 21, Title 22.") {
@@ -91,7 +91,7 @@ func TestFurtherSourcesAreNamedApart(t *testing.T) {
 	}
 }
 
-// TestExcludedSourceLooksSo: a source that does not count is listed as such, with the reason, and no other is.
+// TestExcludedSourceLooksSo: exactly the sources that do not count are listed as such, with the reason.
 func TestExcludedSourceLooksSo(t *testing.T) {
 	f := several("Where the old mill has stood.", concordat.Span{End: 28}, 2)
 	r := report.Build(f, report.Rules{ExcludeSources: []concordat.Ref{f.Passages[1].Source}})
@@ -111,7 +111,7 @@ func TestExcludedSourceLooksSo(t *testing.T) {
 	}
 }
 
-// TestShortTextsShowBoth: a short text is shown beside the source's wording.
+// TestShortTextsShowBoth: a short text is shown next to the source's wording.
 func TestShortTextsShowBoth(t *testing.T) {
 	f := &report.Findings{Submission: concordat.Document{Title: "Old mills", Text: "Words."}, Short: &report.ShortFindings{Threshold: 0.5,
 		Pieces: []report.ShortPiece{{Text: "Old mills"}}, Matches: []report.ShortMatch{{Similarity: 0.7, Text: "Old mills & <others>", Title: "T",
@@ -122,7 +122,7 @@ func TestShortTextsShowBoth(t *testing.T) {
 	}
 }
 
-// TestToolsStandWithTheirPlace: additions that a page makes to a passage, a source or a lead appear next to it, exactly once.
+// TestToolsStandWithTheirPlace: a page's additions to a passage, a source or a lead appear next to it exactly once.
 func TestToolsStandWithTheirPlace(t *testing.T) {
 	f := several("Where the old mill has stood. Nobody knows for how long.", concordat.Span{End: 28}, 2)
 	lead := report.Lead{Span: concordat.Span{Start: 30, End: 56}, Source: f.Passages[0].Source, Kind: report.LeadRewording}
@@ -139,8 +139,8 @@ func TestToolsStandWithTheirPlace(t *testing.T) {
 	balanced(t, string(v.Leads(html.Links{})))
 }
 
-// TestSmallMapShowsEveryKind: on the small map, each counting passage has the colour of its source, an uncounted one has that of
-// the reason, and a lead has its own, each at its place.
+// TestSmallMapShowsEveryKind: on the small map, a passage that counts has its source's colour, a passage that does not has the colour of
+// the reason, and a lead has its own colour, each in its place.
 func TestSmallMapShowsEveryKind(t *testing.T) {
 	text := strings.Repeat("Where the old mill has stood. ", 20)
 	f := several(text, concordat.Span{End: 28}, 1)

@@ -45,7 +45,7 @@ func write(t testing.TB, r *report.Report) string {
 	return b.String()
 }
 
-// parse returns every element of a page, and fails if tags do not nest: a browser would guess.
+// parse returns every element of a page, and fails if tags do not nest, because a browser would guess.
 func parse(t *testing.T, page string) []*xhtml.Node {
 	t.Helper()
 	balanced(t, page)
@@ -107,7 +107,7 @@ func textOf(n *xhtml.Node) string {
 	return b.String()
 }
 
-// checkPage fails unless a page keeps what Write promises for every page.
+// checkPage requires what Write guarantees for every page.
 func checkPage(t *testing.T, page string) []*xhtml.Node {
 	t.Helper()
 	nodes := parse(t, page)
@@ -208,7 +208,7 @@ func TestPage(t *testing.T) {
 
 const evil = `"><script>alert(1)</script><img src=x onerror=alert(2)>' onmouseover='alert(3)<!-- ]]> </style></title></textarea>&lt;b&gt;` + "\x00\x1b\u202e\u2028javascript:alert(4)"
 
-// TestStoredScriptIsInert: whatever a document, a title, a site or a comment contains stays text.
+// TestStoredScriptIsInert: anything in a document, title, site or comment stays text.
 func TestStoredScriptIsInert(t *testing.T) {
 	f := spoiled(t)
 	r := report.Build(f, report.Rules{
@@ -264,7 +264,7 @@ func TestEmptyPages(t *testing.T) {
 	}
 }
 
-// Random findings give valid pages: all marks are nested, and all links have a target.
+// TestPageOfRandomFindings: random findings give valid pages, where all marks nest and all links have a target.
 func TestPageOfRandomFindings(t *testing.T) {
 	for seed := range uint64(60) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
@@ -296,7 +296,7 @@ func FuzzWrite(f *testing.F) {
 	})
 }
 
-// large makes findings of a long text: passages spread over it, each with several sources.
+// large makes findings for a long text, with passages throughout and several sources for each.
 func large(rnd *rand.Rand, size, passages, sources int) *report.Findings {
 	var b strings.Builder
 	words := strings.Fields("the committee of seven members met in the hall and spoke about water “which runs” under three borders 数据 共享，平台 before anybody had measured it")
@@ -323,7 +323,7 @@ func large(rnd *rand.Rand, size, passages, sources int) *report.Findings {
 	return f
 }
 
-// TestPageGrowsWithTheText: a report on a thesis is small enough for a browser to open, and grows linearly with the text.
+// TestPageGrowsWithTheText: a report on a thesis is small enough for a browser, and its size is linear in the length of the text.
 func TestPageGrowsWithTheText(t *testing.T) {
 	size := func(n int) int {
 		f := large(rand.New(rand.NewPCG(1, 4)), 600_000*n/4, 2000*n/4, 3)
@@ -335,7 +335,7 @@ func TestPageGrowsWithTheText(t *testing.T) {
 	}
 }
 
-// TestPageOfManySources: a hundred sources for each passage do not make the page too large to open, and every source is named.
+// TestPageOfManySources: with a hundred sources for each passage, the page is still small enough to open, and names every source.
 func TestPageOfManySources(t *testing.T) {
 	f := large(rand.New(rand.NewPCG(1, 5)), 200_000, 300, 100)
 	page := write(t, report.Build(f, report.Rules{}))

@@ -9,7 +9,7 @@ import (
 	"concordat/report"
 )
 
-// whole returns the text of a page, with single spaces between words.
+// whole returns the text of a page with single spaces between words.
 func whole(t *testing.T, page string) string {
 	t.Helper()
 	for _, n := range parse(t, page) {
@@ -21,8 +21,8 @@ func whole(t *testing.T, page string) string {
 	return ""
 }
 
-// TestSaid: the page says what people decided and whether the figures have changed since, which signatures it relies on or
-// that there are none, and which shares were not measured or were left out.
+// TestSaid: the page says what people decided and whether the figures have changed since, which signatures it relies on or that there are
+// none, and which shares were left out or not measured.
 func TestSaid(t *testing.T) {
 	says := func(r *report.Report, words string, want bool) {
 		t.Helper()

@@ -20,12 +20,11 @@ func marks(s string) []string {
 	return out
 }
 
-// TestViewIsTheWholeReport: the pages of a view together have the text, the marks and the sources of the
-// report in one file.
+// TestViewIsTheWholeReport: together, the pages of a view have the same text, marks and sources as the report in one file.
 func TestViewIsTheWholeReport(t *testing.T) {
 	for _, name := range []string{"english", "chinese", "arabic"} {
 		f := load(t, name)
-		// Long enough for several pages: the text repeated, with its passages.
+		// The text is repeated with its passages to fill several pages.
 		text, found := f.Submission.Text, f.Passages
 		for i := 1; len(f.Submission.Text) < 40_000; i++ {
 			at := len(f.Submission.Text) + 2
@@ -74,7 +73,7 @@ func TestViewIsTheWholeReport(t *testing.T) {
 		if s := string(v.Sources(0, len(r.Sources), html.Links{})); strings.Count(s, "<li ") != len(r.Sources) {
 			t.Errorf("%s: %d sources, want %d", name, strings.Count(s, "<li "), len(r.Sources))
 		}
-		// Links lead to the page that contains their target.
+		// Each link leads to the page of its target.
 		l := html.Links{Page: func(n int) string { return "?page=" + strconv.Itoa(n+1) }}
 		if s := string(v.Sources(0, 1, l)); !strings.Contains(s, `href="?page=`+strconv.Itoa(v.PageOf(r.Sources[0].Evidence[0])+1)+"#m") {
 			t.Errorf("%s: links in\n%s", name, s)
@@ -82,7 +81,7 @@ func TestViewIsTheWholeReport(t *testing.T) {
 	}
 }
 
-// TestViewOfNothing: a report without text has one page that says so.
+// TestViewOfNothing: a report without text has one page, which says so.
 func TestViewOfNothing(t *testing.T) {
 	v := html.NewView(report.Build(&report.Findings{}, report.Rules{}))
 	if s := string(v.Text(0, html.Links{})); v.Pages() != 1 || !strings.Contains(s, "no text") {
@@ -96,7 +95,7 @@ func TestViewOfNothing(t *testing.T) {
 	}
 }
 
-// TestVeryLongParagraph: a text of one line is divided into pages between words, or between characters.
+// TestVeryLongParagraph: a text without line breaks is divided into pages between words, or else between characters.
 func TestVeryLongParagraph(t *testing.T) {
 	for _, text := range []string{strings.Repeat("word ", 20000), strings.Repeat("文", 30000)} {
 		v := html.NewView(report.Build(&report.Findings{Submission: concordat.Document{Text: text}}, report.Rules{}))
@@ -110,8 +109,7 @@ func TestVeryLongParagraph(t *testing.T) {
 	}
 }
 
-// TestCompare: each place of a source has its counterpart on the other side, both texts are in their own order, and differences are
-// marked.
+// TestCompare: each place in one text has its counterpart on the other side, both texts keep their own order, and differences are marked.
 func TestCompare(t *testing.T) {
 	here := "First one line of ours. Then the quick brown fox jumps over the lazy dog again. " + strings.Repeat("Filling words. ", 200) +
 		"At last a second place that both have."
@@ -150,7 +148,7 @@ func TestCompare(t *testing.T) {
 	if !strings.Contains(h, "<u>brown</u>") || !strings.Contains(th, "<u>red</u>") {
 		t.Errorf("differences in\n%s\n%s", h, th)
 	}
-	// Without the text, or if it has changed since, the part stored in the report is shown.
+	// Without the text, or after a change to it, the part stored in the report is shown.
 	for _, text := range []string{"", "short", strings.ToUpper(there)} {
 		if th := string(v.Compare(0, html.CompareOptions{Text: text}, html.Links{}).There); !strings.Contains(th, "<u>red</u>") ||
 			strings.Contains(th, "characters omitted") {
@@ -162,8 +160,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestLeaf: a page has its picture, which is loaded once it comes into view, and its passages with the colours, letters and words
-// of the text. A passage that began on another page has no name here, so that its mark is found only once.
+// TestLeaf: a page has its picture, which loads when it comes into view, and its passages with the colours, letters and words of the
+// text. A passage that began on an earlier page has no anchor here, so its mark is found only once.
 func TestLeaf(t *testing.T) {
 	r := report.Build(load(t, "english"), report.Rules{})
 	v := html.NewView(r)
@@ -186,7 +184,7 @@ func TestLeaf(t *testing.T) {
 	}
 }
 
-// TestLeafColours: paper stays light in a dark theme: it uses the sources' colours for light pages, and not those for dark ones.
+// TestLeafColours: paper stays light in a dark theme, so it uses the sources' colours for light pages.
 func TestLeafColours(t *testing.T) {
 	rules := regexp.MustCompile(`([^{}]*)\{((?:--so[0-9]b?:#[0-9a-f]{6};?)+)\}`).FindAllStringSubmatch(html.Style, -1)
 	for i, r := range rules {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// pairs returns the keys and texts of a file in order, duplicates included.
+// pairs returns the keys and texts of a file in order, including duplicates.
 func pairs(t *testing.T, c Code) (keys, texts []string) {
 	t.Helper()
 	b, err := files.ReadFile(string(c) + ".json")
@@ -43,14 +43,14 @@ var (
 	index = regexp.MustCompile(`\[[0-9]+\]`)
 )
 
-// arguments returns the verbs of a text, sorted, regardless of the order in which they use the arguments.
+// arguments returns the formatting verbs of a text, sorted, whatever the order in which they use the arguments.
 func arguments(text string) []string {
 	return slices.Sorted(slices.Values(verbs.FindAllString(index.ReplaceAllString(text, ""), -1)))
 }
 
-// TestComplete: every file has every key exactly once, with a text that uses the same arguments as the English one.
+// TestComplete: every file has every key exactly once, and its text uses the same arguments as the English one.
 func TestComplete(t *testing.T) {
-	every := map[string]bool{} // plural keys in some files, which not every language needs
+	every := map[string]bool{} // plural keys that some files have and not every language needs
 	for _, c := range All() {
 		for k := range c.Table() {
 			every[k] = every[k] || c.Say(keySingular) == "no" || strings.Contains(k, ".")
@@ -91,7 +91,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestParse: a language is recognised by the first part of its tag.
+// TestParse: the first part of a tag determines the language.
 func TestParse(t *testing.T) {
 	for tag, want := range map[string]Code{"": English, "en-GB": English, "ZH": "zh-Hans", "zh_CN": "zh-Hans", "zh-Hant": "zh-Hans"} {
 		if got, ok := Parse(tag); !ok || got != want {
@@ -108,7 +108,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestSay: a text that a language lacks is given in English, and a text without any translation is given unchanged.
+// TestSay: a text missing in a language is given in English, and a text without any translation is given unchanged.
 func TestSay(t *testing.T) {
 	for _, c := range []struct {
 		in   Code

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// seen draws a text as one line and returns its letters from left to right.
+// seen typesets a text as one line and returns its letters from left to right.
 func seen(t *testing.T, s string) string {
 	t.Helper()
 	fs, err := faces()
@@ -26,7 +26,7 @@ func seen(t *testing.T, s string) string {
 	return b.String()
 }
 
-// TestOrder checks the visible order from left to right against the rules of UAX #9.
+// TestOrder checks the visual order from left to right against the rules of UAX #9.
 func TestOrder(t *testing.T) {
 	for s, want := range map[string]string{
 		"plain text":             "plain text",
@@ -51,19 +51,19 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestArabicForms: letters take the shapes of their positions; lam and alef form one shape.
+// TestArabicForms: letters take the shapes of their positions; lam and alef form a ligature.
 func TestArabicForms(t *testing.T) {
 	for s, want := range map[string]string{
 		"ب":        "\ufe8f",
 		"بب":       "\ufe90\ufe91",
 		"ببب":      "\ufe90\ufe92\ufe91",
-		"باب":      "\ufe8f\ufe8e\ufe91", // alef joins backwards only
+		"باب":      "\ufe8f\ufe8e\ufe91", // alef joins only to the preceding letter
 		"لا":       "\ufefb",
 		"بلا":      "\ufefc\ufe91",
 		"ء ب":      "\ufe8f \ufe80",
 		"گچ":       "\ufb7b\ufb94",
 		"بـ":       "\u0640\ufe91",
-		"ب\u200dب": "\ufe8f[U+200D]\ufe8f", // a control joins nothing: it is shown
+		"ب\u200dب": "\ufe8f[U+200D]\ufe8f", // a control character joins nothing and is shown
 	} {
 		if got := seen(t, s); got != want {
 			t.Errorf("%q is seen as %+q, want %+q", s, got, want)
@@ -71,8 +71,8 @@ func TestArabicForms(t *testing.T) {
 	}
 }
 
-// TestSignWithinNumber: a separator belongs to the number around it with any digits, a sign only between European ones
-// (Unicode Standard Annex 9, rule W4).
+// TestSignWithinNumber: a separator belongs to the number around it with any digits, but a sign only between European digits (Unicode
+// Standard Annex 9, rule W4).
 func TestSignWithinNumber(t *testing.T) {
 	for _, c := range []struct {
 		mark, digit string

@@ -11,7 +11,7 @@ import (
 	"concordat/report/pdf"
 )
 
-// hostile returns a report with too much of everything that the first pages show.
+// hostile returns a report with too much of everything shown on the first pages.
 func hostile(t *testing.T, name, long string) *report.Report {
 	t.Helper()
 	f := findings(t, name)
@@ -38,7 +38,7 @@ func hostile(t *testing.T, name, long string) *report.Report {
 	return rep
 }
 
-// TestBoardTakesTwoPages: the summary takes the first two pages and no more, whatever the report contains, in every language.
+// TestBoardTakesTwoPages: the summary takes exactly the first two pages, whatever the report contains, in every language.
 func TestBoardTakesTwoPages(t *testing.T) {
 	withheld := findings(t, "english")
 	report.Withhold(withheld)
@@ -87,8 +87,8 @@ func TestBoardTakesTwoPages(t *testing.T) {
 	}
 }
 
-// TestBoardSaysWhatCounts: the second page shows the largest counted passages beside their sources, and the verdict from
-// the notes, or boxes if there is none.
+// TestBoardSaysWhatCounts: the second page shows the largest counted passages next to their sources, and the verdict from the notes, or
+// boxes if there is none.
 func TestBoardSaysWhatCounts(t *testing.T) {
 	f := findings(t, "english")
 	whole := report.Build(f, report.Rules{})

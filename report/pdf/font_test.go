@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// TestCoverage: the fonts have the characters in which reports are written.
+// TestCoverage: the fonts cover the characters of the languages in which reports are written.
 func TestCoverage(t *testing.T) {
 	fs, err := faces()
 	if err != nil {
@@ -45,8 +45,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// TestLinesLoseNothing: no piece is lost when lines are broken, whatever the width, and only the first piece of a line may be wider than
-// the line.
+// TestLinesLoseNothing: line breaking loses no piece at any width, and only the first piece of a line can be wider than the line.
 func TestLinesLoseNothing(t *testing.T) {
 	fs, err := faces()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"concordat/report"
 )
 
-// TestWordsStayWhole: each letter is a piece of its own, and in a column wider than every word each line begins with a whole word.
+// TestWordsStayWhole: each letter is a separate piece, and in a column wider than every word each line begins with a whole word.
 func TestWordsStayWhole(t *testing.T) {
 	fs, err := faces()
 	if err != nil {
@@ -64,7 +64,7 @@ func TestSealNamesWhatItAdds(t *testing.T) {
 	}
 }
 
-// emptyPage returns a document of one page with the fonts, written without compression.
+// emptyPage returns a document with one page and the fonts, written without compression.
 func emptyPage(t *testing.T) *doc {
 	t.Helper()
 	fs, err := faces()
@@ -80,8 +80,8 @@ func emptyPage(t *testing.T) *doc {
 	return d
 }
 
-// TestNothingIsDrawnOverAnother: along a line, each run of letters begins where the previous one ended, and the code point of
-// a letter that the fonts lack is inside its box, with room on either side.
+// TestNothingIsDrawnOverAnother: along a line, each run of letters begins where the previous one ended, and if the fonts lack a letter,
+// its code point is inside its box with space on either side.
 func TestNothingIsDrawnOverAnother(t *testing.T) {
 	d := emptyPage(t)
 	line := d.pieces([]run{body("before\U000f0000between\U000f0001\U000f0002after 中文 end")})
@@ -110,7 +110,7 @@ func TestNothingIsDrawnOverAnother(t *testing.T) {
 	if len(texts) != len(shown) || len(boxes) != 3 {
 		t.Fatalf("%d runs of letters and %d boxes are drawn, want %d and 3", len(texts), len(boxes), len(shown))
 	}
-	const rounded = 0.05 // in points, because numbers have two decimals
+	const rounded = 0.05 // in points: numbers have two decimals
 	box := 0
 	for i, s := range shown {
 		texts[i].to = texts[i].from
@@ -134,12 +134,11 @@ func TestNothingIsDrawnOverAnother(t *testing.T) {
 	}
 }
 
-// TestWordsWithinHebrew: in a right-to-left line, several left-to-right words are between their neighbours and do not overlap
-// them.
+// TestWordsWithinHebrew: in a right-to-left line, several left-to-right words stand between their neighbours without overlapping them.
 func TestWordsWithinHebrew(t *testing.T) {
 	d := emptyPage(t)
 	line := lines(d.pieces([]run{{"שלום abc defghi עולם", textStyle{size: 10, wording: true}}}), 10_000)[0]
-	order(line) // gives each piece its level
+	order(line) // assigns each piece its level
 	var widths []float64
 	for i, p := range line {
 		if i == 0 || p.level != line[i-1].level || p.face != line[i-1].face {
@@ -194,7 +193,8 @@ func TestChangedPageIsNamed(t *testing.T) {
 	}
 }
 
-// TestAttachmentHasAName: a file whose attachment's name contains half a character was not written by a site, and is refused.
+// TestAttachmentHasAName: a file with an attachment whose name contains an incomplete character does not come from a site, and is
+// refused.
 func TestAttachmentHasAName(t *testing.T) {
 	pages, err := Write(report.Build(&report.Findings{Submission: concordat.Document{ID: "x", Text: "Words."}}, report.Rules{}), Options{})
 	if err != nil {
@@ -214,8 +214,8 @@ func TestAttachmentHasAName(t *testing.T) {
 	}
 }
 
-// TestSealIsReadAsItSays: a signature lies between the bytes that it states, in angle brackets, and an attachment has its stated
-// length; a file where this is not so is refused.
+// TestSealIsReadAsItSays: a signature lies between the bytes that it states, in angle brackets, and an attachment has its stated length;
+// any other file is refused.
 func TestSealIsReadAsItSays(t *testing.T) {
 	pages, err := Write(report.Build(&report.Findings{Submission: concordat.Document{ID: "x", Text: "Words."}}, report.Rules{}), Options{})
 	if err != nil {
@@ -254,7 +254,7 @@ func TestSealIsReadAsItSays(t *testing.T) {
 	}
 }
 
-// TestUsableWords: words in common count up to the ends of both sides of a passage, in order, and no further; what counts is not
+// TestUsableWords: words in common count up to the ends of both sides of a passage, in order and no further; words that count are not
 // marked as different.
 func TestUsableWords(t *testing.T) {
 	pair := func(from, to, sourceFrom, sourceTo int) concordat.SpanPair {

@@ -79,8 +79,7 @@ func tool(t *testing.T, b []byte, name string, args ...string) []byte {
 	return out
 }
 
-// solid removes white space, which line breaks change, the marks with which pdftotext indicates direction, and the positional
-// shapes of Arabic letters.
+// solid removes white space, which line breaks change, the direction marks of pdftotext, and the positional shapes of Arabic letters.
 func solid(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || r >= 0x202a && r <= 0x202e {
@@ -92,8 +91,8 @@ func solid(s string) string {
 
 var arabicForm = regexp.MustCompile(`[\x{fb50}-\x{fbff}\x{fe80}-\x{fefc}]`)
 
-// shown returns s as the pages should show it, computed differently from the package itself: with escapes where the fonts are known
-// to lack a letter.
+// shown returns s as the pages should show it, with escapes for letters that the fonts are known to lack. It does not use the package's
+// own method.
 func shown(s string, lacks func(rune) bool) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -106,7 +105,7 @@ func shown(s string, lacks func(rune) bool) string {
 	return solid(b.String())
 }
 
-// stands reports whether s is on one page, or begins on one and continues on the next.
+// stands reports whether s is on one page or continues from one page to the next.
 func stands(pages []string, s string) bool {
 	for i, p := range pages {
 		if strings.Contains(p, s) {
@@ -133,7 +132,7 @@ func pagesOf(t *testing.T, b []byte) []string {
 	return out
 }
 
-// TestLater: documents found since are in the file.
+// TestLater: the file lists documents found since the check.
 func TestLater(t *testing.T) {
 	rep := report.Build(findings(t, "english"), report.Rules{})
 	rep.Later = []report.Later{{Source: concordat.Ref{Library: "theses"}, Title: "A late one", At: time.Unix(0, 0),
@@ -146,7 +145,7 @@ func TestLater(t *testing.T) {
 	}
 }
 
-// TestWording: every letter of every passage and of its source is in the file, as read by another program.
+// TestWording: another program finds every letter of every passage and its source in the file.
 func TestWording(t *testing.T) {
 	lacks := func(rune) bool { return false }
 	for _, name := range []string{"english", "chinese", "arabic"} {
@@ -154,7 +153,7 @@ func TestWording(t *testing.T) {
 			rep := report.Build(findings(t, name), report.Rules{})
 			pages := pagesOf(t, write(t, rep))
 			kept := func(s string) string { return s }
-			if name == "arabic" { // pdftotext puts a comma that follows a right-to-left word before it
+			if name == "arabic" { // pdftotext puts a comma after a right-to-left word before it
 				kept = func(s string) string { return notLetters.ReplaceAllString(s, "") }
 				for i := range pages {
 					pages[i] = kept(pages[i])
@@ -211,7 +210,7 @@ func TestOddText(t *testing.T) {
 	}
 }
 
-// TestPagesAreDrawn: every page has something on it, and third-party programs consider the file valid.
+// TestPagesAreDrawn: no page is empty, and third-party programs consider the file valid.
 func TestPagesAreDrawn(t *testing.T) {
 	for _, name := range []string{"english", "chinese", "arabic"} {
 		rep := report.Build(findings(t, name), report.Rules{})
@@ -243,7 +242,7 @@ func TestPagesAreDrawn(t *testing.T) {
 	}
 }
 
-// TestSameBytes: the same report gives the same file.
+// TestSameBytes: the same report gives the same bytes.
 func TestSameBytes(t *testing.T) {
 	rep := report.Build(findings(t, "chinese"), report.Rules{})
 	if !bytes.Equal(write(t, rep), write(t, rep)) {
@@ -251,7 +250,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestParts: people's decisions, what was left out and why, and the questions to partners are in the file.
+// TestParts: the file has people's decisions, omissions with their reasons, and the questions to partners.
 func TestParts(t *testing.T) {
 	f := findings(t, "english")
 	rep := report.Build(f, report.Rules{ExcludePassages: []report.ExcludedPassage{{Span: f.Passages[0].Span,
@@ -272,8 +271,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestScoresSayWhatThereIs: the similarity of the wording is in the table of shares if any was found, and so is the share of
-// leads if a person counted some.
+// TestScoresSayWhatThereIs: the table of shares has the similarity of the wording if any was found, and the share of leads if a person
+// counted some.
 func TestScoresSayWhatThereIs(t *testing.T) {
 	rep := report.Build(findings(t, "english"), report.Rules{})
 	for _, there := range []bool{true, false} {
@@ -290,7 +289,7 @@ func TestScoresSayWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestSectionsSayWhatCounts: each section has its share, an excluded section says so, and one that was not compared has no share.
+// TestSectionsSayWhatCounts: each section has its share, an excluded section is marked, and a section that was not compared has no share.
 func TestSectionsSayWhatCounts(t *testing.T) {
 	rep := report.Build(findings(t, "english"), report.Rules{})
 	rep.Sections = []report.SectionScore{{Section: concordat.Section{Name: "Methods"}, Checked: 100, Share: 0.25},
@@ -353,7 +352,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// Random letters of many scripts, punctuation and symbols are in the file as they are, or as their code points.
+// TestRandomText: random letters of many scripts, punctuation and symbols are in the file as they are, or as their code points.
 func TestRandomText(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -11,10 +11,10 @@ import (
 	"concordat/report/pdf"
 )
 
-// node is a line of the structure as another program lists it, depth first.
+// node is a line of the structure that another program lists, depth first.
 type node struct {
 	depth int
-	kind  string // empty: text
+	kind  string // empty for text
 	text  string
 }
 
@@ -38,8 +38,8 @@ func structure(t *testing.T, b []byte) []node {
 	return out
 }
 
-// TestStructure: a screen reader reads everything on the pages except what repeats on each of them, in the order of the text,
-// under headings that skip no level.
+// TestStructure: a screen reader reads everything on the pages, except headers and footers, in the order of the text, under headings that
+// skip no level.
 func TestStructure(t *testing.T) {
 	for _, name := range []string{"english", "chinese"} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-// TestSealKeepsStructure: adding files and a signature does not harm the structure.
+// TestSealKeepsStructure: adding files and a signature preserves the structure.
 func TestSealKeepsStructure(t *testing.T) {
 	b := write(t, report.Build(findings(t, "english"), report.Rules{}))
 	sealed, err := pdf.Seal(b, []pdf.File{{Name: "report.json", Type: "application/json", About: "the report", Content: []byte("{}")}}, nil)
