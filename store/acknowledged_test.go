@@ -8,7 +8,7 @@ import (
 	"concordat/store"
 )
 
-// TestAcknowledged: an acknowledged state never goes back, and each cluster has its own state.
+// TestAcknowledged: an acknowledged state never moves backwards, and each cluster has its own state.
 func TestAcknowledged(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		a := open(t, place, store.Options{}).Acknowledged

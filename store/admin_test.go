@@ -24,7 +24,7 @@ func testTaskCounts(t *testing.T, p place) {
 	}
 }
 
-// testTaskSums: tasks are totalled by state, and finished ones also by cause; the filter applies here too.
+// testTaskSums: tasks are totalled by state, and finished ones also by cause; the filter applies to totals too.
 func testTaskSums(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -54,7 +54,8 @@ func testTaskSums(t *testing.T, p place) {
 	wantErr(t, err, concordat.ErrInvalid)
 }
 
-// testTaskRetry: a failed task can be started again; one that is in progress or done cannot, and no earlier claim of it counts.
+// testTaskRetry: a failed task can be started again, and earlier claims of it do not count; a task that is in progress or done cannot be
+// restarted.
 func testTaskRetry(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()

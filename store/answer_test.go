@@ -124,7 +124,7 @@ func testEpochDocuments(t *testing.T, p place) {
 	ready(0)
 	must(t, db.Answers.EndEpochDocuments(ctx, epoch, "a", []store.EpochDocument{{ID: "1", Hash: "h1", Sentences: 4},
 		{ID: "2", Hash: "old", Sentences: 5}}))
-	if got := unset(""); got != "2 3" { // 2 was stored with another text
+	if got := unset(""); got != "2 3" { // document 2 was stored with a different text
 		t.Errorf("unset are %s", got)
 	}
 	ready(1)
@@ -246,13 +246,13 @@ func testAnswerJobs(t *testing.T, p place) {
 	add(doc, told, second)
 	hits(second, told)
 	doc.Told = ""
-	add(doc, hit) // again, without an answer: earlier answers stay recorded
+	add(doc, hit) // added again without an answer: earlier answers are preserved
 	hits(second, told)
 	if d, err := db.Answers.AnswerDocument(ctx, "north", j.Job, h); err != nil || d.Told != concordat.ShowMetadata || d.Document != "1" {
 		t.Errorf("got %+v, %v", d, err)
 	}
 	doc.Hash = "h2"
-	add(doc, second) // another text starts afresh
+	add(doc, second) // a different text starts afresh
 	hits(second)
 	if d, err := db.Answers.AnswerDocument(ctx, "north", j.Job, h); err != nil || d.Told != "" || d.Hash != "h2" {
 		t.Errorf("got %+v, %v", d, err)
@@ -354,8 +354,8 @@ func testQuestions(t *testing.T, p place) {
 	}
 }
 
-// testOftenAnswered: a partner that learned of one document in many jobs is named once for each library, with the document that was
-// in most jobs; documents that only matched, and forgotten jobs, do not count, and documents of the same name in two libraries are
+// testOftenAnswered: if a partner learned of the same document in many jobs, it is listed once per library, with the document that was in
+// the most jobs. Documents that only matched, and forgotten jobs, do not count, and documents with the same name in two libraries are
 // different.
 func testOftenAnswered(t *testing.T, p place) {
 	db, c := openPlace(t, p)
@@ -393,7 +393,7 @@ func testOftenAnswered(t *testing.T, p place) {
 	c.move(time.Hour)
 	told("north", "a", "1", concordat.ShowExists, 2)
 	told("north", "a", "2", concordat.ShowCounts, 3)
-	told("north", "a", "3", "", 9) // matched only
+	told("north", "a", "3", "", 9) // it only matched
 	told("north", "b", "1", concordat.ShowCounts, 2)
 	told("south", "b", "1", concordat.ShowCounts, 5)
 	told("east", "c", "1", concordat.ShowCounts, 3)

@@ -152,7 +152,7 @@ func testStanding(t *testing.T, p place) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-// putKnown stores an alert that exists already.
+// putKnown stores an alert that already exists.
 func putKnown(t *testing.T, db *store.DB, a store.Alert) {
 	t.Helper()
 	if seq, err := db.Alerts.PutAlert(t.Context(), a); err != nil || seq != 0 {
@@ -160,8 +160,8 @@ func putKnown(t *testing.T, db *store.DB, a store.Alert) {
 	}
 }
 
-// toldAlerts tests alerts about a partner's question together with one about an existing check, and tests marks; it returns the
-// remaining alert.
+// toldAlerts tests marks, and alerts about a partner's question together with an alert about an existing check; it returns the remaining
+// alert.
 func toldAlerts(t *testing.T, db *store.DB) int64 {
 	ctx := t.Context()
 	a := store.Alert{Side: store.AlertTold, At: start, Partner: "south", Job: "0a", Purpose: "thesis", Asked: start,
@@ -211,7 +211,7 @@ func toldAlerts(t *testing.T, db *store.DB) int64 {
 		t.Errorf("open: %+v, %v", as, err)
 	}
 	change(store.AlertReopen, "eve", true)
-	// An unchanged alert keeps its marks; a new one is unread.
+	// An unchanged alert keeps its marks, and a new alert is unread.
 	putKnown(t, db, a)
 	if got, err = db.Alerts.Alert(ctx, seq); err != nil || got.Read != mark || got.Handled != (store.AlertMark{}) {
 		t.Errorf("the same again: %+v, %v", got, err)

@@ -44,7 +44,7 @@ func testAtomic(t *testing.T, p place) {
 	}
 	stands(2, 2)
 
-	// A failed change undoes the others, whatever the function does about it.
+	// A failed change undoes the others, even if the function ignores the failure.
 	wantErr(t, db.Atomic(ctx, func(tx *store.DB) error {
 		must(t, add(tx, "cy"))
 		_ = tx.People.CreateAccount(ctx, account("ada", store.RoleOfficer))

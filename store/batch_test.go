@@ -130,7 +130,7 @@ func testBatchMembers(t *testing.T, p place) {
 		Dated: "2024-05-02", DatedBy: concordat.DateOfFile, Timed: "2024-05-02T10:11:12Z",
 		Flags: []concordat.Flag{{Code: "hidden_text", Count: 2}}, Characters: 12}
 	must(t, db.Batches.PutBatchMembers(ctx, "one", 0, []store.BatchMember{b}))
-	must(t, db.Batches.PutBatchMembers(ctx, "one", 0, []store.BatchMember{b})) // done already
+	must(t, db.Batches.PutBatchMembers(ctx, "one", 0, []store.BatchMember{b})) // already stored
 	two := []store.BatchMember{{Name: "a.zip!/1"}, {Name: "a.zip!/2", Cause: store.Cause{Code: "damaged"}}}
 	wantErr(t, db.Batches.PutBatchMembers(ctx, "one", 1, append(two, two[0])), concordat.ErrExists)
 	must(t, db.Batches.PutBatchMembers(ctx, "one", 1, two))
@@ -148,7 +148,7 @@ func testBatchMembers(t *testing.T, p place) {
 	}
 
 	must(t, db.Batches.PutCompared(ctx, "one", 1, []store.BatchPair{{A: 1, B: 0, Passages: []byte("words")}, {A: 1, B: 2}}))
-	must(t, db.Batches.PutCompared(ctx, "one", 0, []store.BatchPair{{A: 1, B: 0, Passages: []byte("other words")}})) // the first remains
+	must(t, db.Batches.PutCompared(ctx, "one", 0, []store.BatchPair{{A: 1, B: 0, Passages: []byte("other words")}})) // the first row stays
 	wantErr(t, db.Batches.PutCompared(ctx, "one", 9, nil), concordat.ErrNotFound)
 	if n, err := db.Batches.Compared(ctx, "one", 1); err != nil || !slices.Equal(n, []int{0, 2}) {
 		t.Errorf("compared %v, %v", n, err)
@@ -233,7 +233,7 @@ func testBatchPairs(t *testing.T, p place) {
 	testPairSections(t, db)
 }
 
-// testPairSections: a pair is listed by the share of a section of either document, and no longer is once neither document has one.
+// testPairSections: a pair is listed if a section of either document has the share, until no section does.
 func testPairSections(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	listed := func(want ...store.BatchPair) {
@@ -303,8 +303,8 @@ func testRechecks(t *testing.T, p place) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-// testBatchLeads: leads between members are stored by member, with their form in the members' reports; erasing a member
-// removes them too.
+// testBatchLeads: leads between members are stored by member, together with their form in the members' reports; erasing a member removes
+// both.
 func testBatchLeads(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	read := func() []store.BatchLeads {
@@ -326,7 +326,7 @@ func testBatchLeads(t *testing.T, db *store.DB) {
 	if d := cmp.Diff(want, read(), cmpopts.EquateEmpty()); d != "" {
 		t.Error(d)
 	}
-	must(t, db.Batches.PutBatchLeads(ctx, "one", 1, []byte("[3]"))) // its report is older
+	must(t, db.Batches.PutBatchLeads(ctx, "one", 1, []byte("[3]"))) // its report is older, and is dropped
 	want[1] = store.BatchLeads{Member: 1, Found: []byte("[3]")}
 	if d := cmp.Diff(want, read(), cmpopts.EquateEmpty()); d != "" {
 		t.Error(d)

@@ -102,8 +102,8 @@ func BenchmarkAppendAudit(b *testing.B) {
 	cputime.Report(b, from, b.N, "entry")
 }
 
-// BenchmarkTakeMessage accepts partners' requests, one after another and 16 at once; with reply= it also writes a row of a
-// reply's size, as a table of replies would; compare federation.BenchmarkReplays.
+// BenchmarkTakeMessage accepts partners' requests, one at a time and 16 at once. With reply= it also writes a row of a reply's size, as a
+// table of replies would; compare federation.BenchmarkReplays.
 func BenchmarkTakeMessage(b *testing.B) {
 	for _, together := range []int{1, 16} {
 		for _, size := range []int{0, 100 << 10} {
@@ -140,9 +140,9 @@ func BenchmarkTakeMessage(b *testing.B) {
 	}
 }
 
-// BenchmarkEngines measures what a check and an ingest do with the store, on both engines. The database is that of
-// $CONCORDAT_POSTGRES (an address; the benchmark fills a schema in it), which should be as durable as in production;
-// without it the benchmark of PostgreSQL is skipped.
+// BenchmarkEngines measures the store operations of a check and an ingest on both engines. The database is the one at address
+// $CONCORDAT_POSTGRES, in which the benchmark fills a schema; it should be as durable as in production. Without the variable, the
+// PostgreSQL benchmark is skipped.
 func BenchmarkEngines(b *testing.B) {
 	for _, engine := range []string{"SQLite", "PostgreSQL"} {
 		b.Run("engine="+engine, func(b *testing.B) {
@@ -165,7 +165,7 @@ func BenchmarkEngines(b *testing.B) {
 					b.ReportMetric(float64(rows*b.N)/b.Elapsed().Seconds(), "rows/s")
 				})
 			}
-			id := rand.Text()[:8] // different documents in each run, in random order
+			id := rand.Text()[:8] // different documents for each run, in random order
 			put := func(n int) error {
 				rows := make([]store.DocumentRow, 500)
 				for i := range rows {
@@ -184,7 +184,7 @@ func BenchmarkEngines(b *testing.B) {
 				return err
 			})
 			findings := make([]byte, 50_000)
-			run("check", 1, func(int) error { // what the queue writes for one check, apart from the search
+			run("check", 1, func(int) error { // what the queue writes for one check, without the search
 				t := store.Task{Task: concordat.Task{ID: concordat.TaskID(rand.Text())}, Request: []byte("{}")}
 				if err := db.Checks.CreateTask(b.Context(), t); err != nil {
 					return err

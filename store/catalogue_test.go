@@ -154,7 +154,7 @@ func testDocumentsReplace(t *testing.T, p place) {
 	}
 	check()
 
-	h2, h3 := again, again // two new texts in one call: the later one stays
+	h2, h3 := again, again // two new texts in one call; the later one is stored
 	h2.Hash, h3.Hash = "h2", "h3"
 	h3.Added, h3.Bytes = start.Add(2*time.Hour), 77
 	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{h2, h3}))
@@ -163,7 +163,7 @@ func testDocumentsReplace(t *testing.T, p place) {
 	check()
 }
 
-// testDocumentsRenew: data recomputed from a text reaches only the row of that text, and does not restore a deleted one.
+// testDocumentsRenew: data recomputed from a text affects only that text's row and does not restore a deleted row.
 func testDocumentsRenew(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -212,7 +212,7 @@ func testDocumentsRollback(t *testing.T, p place) {
 	}
 }
 
-// testDocumentsPaging: pages contain each document that stays exactly once, whatever is added or removed in the meantime.
+// testDocumentsPaging: pages contain each remaining document exactly once, whatever is added or removed in the meantime.
 func testDocumentsPaging(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -240,7 +240,7 @@ func testDocumentsPaging(t *testing.T, p place) {
 		if len(ds) < 8 {
 			break
 		}
-		// The last row of some pages is removed, and a row is added before and after it.
+		// For some pages, the last row is removed, and a row is added before it and after it.
 		if !stays[after] {
 			must(t, db.Catalogue.DeleteDocuments(ctx, "a", after))
 		}
@@ -259,7 +259,7 @@ func testDocumentsPaging(t *testing.T, p place) {
 	}
 }
 
-// testDocumentsOrder: IDs are ordered and compared by their bytes, not by the rules of a language.
+// testDocumentsOrder: IDs are ordered and compared by their bytes, not by the collation of a language.
 func testDocumentsOrder(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -310,8 +310,8 @@ func testDocumentsDelete(t *testing.T, p place) {
 	}
 }
 
-// testSentenceVectors: vectors can be read back, are limited in number, and are deleted with the document or the check that
-// contains their sentence, and with a document's former text.
+// testSentenceVectors: vectors can be read back and are limited in number. They are deleted with the document or check that contains
+// their sentence, and with a document's former text.
 func testSentenceVectors(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -361,14 +361,14 @@ func testSentenceVectors(t *testing.T, p place) {
 	there(3, 7)
 	must(t, db.Catalogue.DeleteDocuments(ctx, "b", "1"))
 	there(7)
-	again := vector(7, 0.7) // replaces the existing vector, but does not make it newer
+	again := vector(7, 0.7) // replaces the existing vector without making it newer
 	must(t, db.Checks.PutSentenceVectors(ctx, []concordat.SentenceVector{again, vector(8, 0.8), vector(9, 0.9)}, 2))
 	there(8, 9)
 	must(t, db.Checks.PutSentenceVectors(ctx, nil, 2))
 	there(8, 9)
 }
 
-// testNames: text from outside never makes a call fail; it is cleaned.
+// testNames: text from outside is cleaned and never makes a call fail.
 func testNames(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()

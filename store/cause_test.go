@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// oldCauses are causes as stores before schema versions 115 and 116 kept them, in English.
+// oldCauses contains causes in English, as stores before schema versions 115 and 116 contain them.
 var oldCauses = map[string]store.Cause{
 	"added: 3 new, 2 replaced, 1 unchanged, 0 not readable": {Code: store.CauseAdded, Numbers: []int{3, 2, 1, 0}},
 	"split into 12 checks":                     {Code: store.CauseSplit, Numbers: []int{12}},
@@ -33,8 +33,7 @@ var oldCauses = map[string]store.Cause{
 	"它的":                                  {Detail: "它的"},
 }
 
-// TestOldCauses: the migration turns the English of older stores into data, for tasks, for batches and for their members, on every
-// engine.
+// TestOldCauses: the migration converts older stores' English causes into data, for tasks, batches and their members, on every engine.
 func TestOldCauses(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		db := open(t, place, store.Options{})
@@ -53,7 +52,7 @@ func TestOldCauses(t *testing.T) {
 			}
 		}
 		must(t, db.Close())
-		raw(t, place, append(statements, `DELETE FROM schema_version WHERE version_id IN (115, 116)`)...) // the two that migrate causes
+		raw(t, place, append(statements, `DELETE FROM schema_version WHERE version_id IN (115, 116)`)...) // the two migrations of causes
 		db = open(t, place, store.Options{})
 		for text, want := range oldCauses {
 			task, err := db.Checks.Task(t.Context(), concordat.TaskID(ids[text]))
@@ -85,7 +84,7 @@ func TestOldCauses(t *testing.T) {
 	})
 }
 
-// TestCauseOfJob: in a job that an earlier version queued, the fault is a JSON string.
+// TestCauseOfJob: in a job queued by an earlier version, the fault is a JSON string.
 func TestCauseOfJob(t *testing.T) {
 	for text, want := range map[string]store.Cause{
 		`"limit: too large"`:                     {Detail: "limit: too large"},
@@ -100,7 +99,7 @@ func TestCauseOfJob(t *testing.T) {
 	}
 }
 
-// TestCauseText: bytes from outside in a cause become text that every engine can store.
+// TestCauseText: bytes from outside in a cause are converted into text that every engine can store.
 func TestCauseText(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		db := open(t, place, store.Options{})

@@ -10,7 +10,7 @@ import (
 	"concordat/store"
 )
 
-// TestClaimedWhole: a delivery that cannot be read completely is not claimed, and the next caller gets it.
+// TestClaimedWhole: a delivery that cannot be read in full is not claimed, and the next caller gets it.
 func TestClaimedWhole(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		db := open(t, place, store.Options{})
@@ -35,7 +35,7 @@ func TestClaimedWhole(t *testing.T) {
 	})
 }
 
-// TestMembershipsWhole: if the members of one federation cannot be read, no federations are returned.
+// TestMembershipsWhole: if one federation's members cannot be read, no federations are returned.
 func TestMembershipsWhole(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		db := open(t, place, store.Options{})

@@ -11,13 +11,13 @@ import (
 	"concordat/store"
 )
 
-// TestDamagedLog flips bytes in the database log that a killed process left, and truncates it: every acknowledged change is there,
-// or the store names what is damaged.
+// TestDamagedLog flips bytes in a killed process's database log, and truncates it. Either every acknowledged change is there, or the
+// store names the damage.
 func TestDamagedLog(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "site.db")
 	db := open(t, path, store.Options{})
-	must(t, db.Close()) // the log begins empty
+	must(t, db.Close()) // the log starts empty
 	db = open(t, path, store.Options{})
 	defer db.Close()
 	const documents = 12

@@ -89,7 +89,7 @@ func testDisclosures(t *testing.T, p place) {
 		t.Errorf("page by page %v, %v, %v", first, behind, none)
 	}
 	third := second
-	third.ID = "x3" // asked at the same time as x2
+	third.ID = "x3" // requested at the same time as x2
 	must(t, db.Answers.PutDisclosure(ctx, third))
 	if same, err := db.Answers.DisclosuresAfter(ctx, "x2", 1); err != nil || len(same) != 1 || same[0].ID != "x3" {
 		t.Errorf("behind x2 %v, %v", same, err)
@@ -97,7 +97,7 @@ func testDisclosures(t *testing.T, p place) {
 	if len(of) != 2 || of[0].ID != "x1" || len(all) != 2 || all[0].ID != "x2" || n != 1 {
 		t.Errorf("got %v, %v, %d pending", of, all, n)
 	}
-	// Of two decisions, the first counts.
+	// Only the first of two decisions counts.
 	must(t, db.Answers.SetDisclosure(ctx, "x1", concordat.DisclosurePending, concordat.DisclosureGranted, "me", "yes", start.Add(2*time.Hour)))
 	wantErr(t, db.Answers.SetDisclosure(ctx, "x1", concordat.DisclosurePending, concordat.DisclosureRefused, "you", "no", time.Time{}),
 		concordat.ErrNotFound)

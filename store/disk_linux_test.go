@@ -13,8 +13,8 @@ import (
 	"concordat/store"
 )
 
-// TestNewOnFullDisk creates stores on disks of many sizes: each is complete, or the error says that the disk is full and the next
-// start, on a larger disk, begins again.
+// TestNewOnFullDisk creates stores on disks of many sizes. Each store is complete, or the error says that the disk is full and the next
+// start, on a larger disk, starts over.
 func TestNewOnFullDisk(t *testing.T) {
 	full, whole := 0, 0
 	for size := 200; size <= 3000; size += 200 {
@@ -37,7 +37,7 @@ func TestNewOnFullDisk(t *testing.T) {
 	}
 }
 
-// smallDisk mounts a file system of that many kB.
+// smallDisk mounts a file system of the given number of kB.
 func smallDisk(t *testing.T, kB int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,7 +52,7 @@ func smallDisk(t *testing.T, kB int) string {
 	return dir
 }
 
-// TestDiskFull: the disk itself fills up, rather than the file reaching a limit of its own.
+// TestDiskFull: the disk itself is full, and the file has not reached its own limit.
 func TestDiskFull(t *testing.T) {
 	dir := smallDisk(t, 3000)
 	fill(t, filepath.Join(dir, "store.db"), store.Options{})

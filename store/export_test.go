@@ -6,7 +6,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Hold begins a writing transaction at the first signal, and ends it at the next.
+// Hold begins a writing transaction at the first signal and ends it at the next.
 func Hold(ctx context.Context, db *DB, told <-chan struct{}) {
 	_ = db.write(ctx, func(engine.Conn) error {
 		<-told
@@ -15,5 +15,5 @@ func Hold(ctx context.Context, db *DB, told <-chan struct{}) {
 	})
 }
 
-// Turns returns the query that says whose turn it is in a lane.
+// Turns returns the query that determines whose turn it is in a lane.
 func (l Lane) Turns() string { return l.turns() }

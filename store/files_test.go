@@ -36,7 +36,7 @@ func TestOriginals(t *testing.T) {
 	})
 }
 
-// TestOriginalsTampered: a file whose stored parts were changed is not handed out.
+// TestOriginalsTampered: a file with modified stored parts is not returned.
 func TestOriginalsTampered(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		db := open(t, place, store.Options{})
@@ -61,7 +61,7 @@ func TestOriginalsTampered(t *testing.T) {
 	})
 }
 
-// TestMade: files made from another file are stored beside it and deleted with it, even if they arrive after its deletion.
+// TestMade: files made from another file are stored next to it and deleted with it, even if they arrive after its deletion.
 func TestMade(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "originals")
 	f := store.OpenFiles(dir)
@@ -107,7 +107,7 @@ func TestMade(t *testing.T) {
 	if len(all) != 1 || all[0] != second {
 		t.Errorf("all are %v", all)
 	}
-	// Orphans are deleted with files that nobody needs.
+	// Orphans are deleted along with unused files.
 	path, err := f.Path(second)
 	must(t, err)
 	must(t, os.WriteFile(path[:len(path)-1]+"0.pdf", []byte("orphan"), 0o600))
@@ -124,7 +124,7 @@ func TestMade(t *testing.T) {
 	must(t, f.Sweep(later))
 }
 
-// TestSweepOriginals: the remains of a killed process are deleted at the next start; complete files stay.
+// TestSweepOriginals: the next start deletes a killed process's leftovers and keeps complete files.
 func TestSweepOriginals(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "originals [1]")
 	f := store.OpenFiles(dir)

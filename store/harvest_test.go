@@ -17,7 +17,7 @@ func harvestSource(id string) store.HarvestSource {
 		Withdrawn: store.HarvestDelete, Next: start, Made: start}
 }
 
-// testHarvestSources: a source is claimed by one worker at a time, which owns its state.
+// testHarvestSources: one worker at a time can claim a source, and that worker owns its state.
 func testHarvestSources(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx, h := t.Context(), db.Harvest
@@ -33,7 +33,7 @@ func testHarvestSources(t *testing.T, p place) {
 	wantErr(t, err, concordat.ErrNotFound)
 
 	must(t, h.ClaimSource(ctx, "repo", "a", time.Minute))
-	must(t, h.ClaimSource(ctx, "repo", "a", time.Minute)) // longer
+	must(t, h.ClaimSource(ctx, "repo", "a", time.Minute)) // for a longer time
 	wantErr(t, h.ClaimSource(ctx, "repo", "b", time.Minute), store.ErrLease)
 	want.State = store.HarvestState{Run: 1, Phase: "listing", Token: "t\x00", Started: start}
 	wantErr(t, h.KeepHarvest(ctx, "repo", "b", want.State, store.HarvestRecord{ID: "x"}), store.ErrLease)
@@ -46,7 +46,7 @@ func testHarvestSources(t *testing.T, p place) {
 	}
 	must(t, h.PlanSource(ctx, "repo", start.Add(time.Hour), "whole"))
 	wantErr(t, h.PlanSource(ctx, "other", start, ""), concordat.ErrNotFound)
-	c.move(2 * time.Minute) // the worker is gone
+	c.move(2 * time.Minute) // the worker's claim has expired
 	must(t, h.ClaimSource(ctx, "repo", "b", time.Minute))
 	wantErr(t, h.KeepHarvest(ctx, "repo", "a", want.State), store.ErrLease)
 	wantErr(t, h.ReleaseSource(ctx, "repo", "a", want.State, time.Time{}), store.ErrLease)
@@ -61,7 +61,7 @@ func testHarvestSources(t *testing.T, p place) {
 	wantErr(t, h.RemoveSource(ctx, "repo"), concordat.ErrNotFound)
 }
 
-// testHarvestRecords: records are stored together with the state or not at all, and can be found by their next step.
+// testHarvestRecords: records and state are stored together or not at all, and records can be found by their next step.
 func testHarvestRecords(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx, h := t.Context(), db.Harvest
@@ -128,7 +128,7 @@ func testHarvestRecords(t *testing.T, p place) {
 	}
 }
 
-// testWorks: the work of a document exists as long as the document.
+// testWorks: a document's work exists as long as the document does.
 func testWorks(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx, h := t.Context(), db.Harvest

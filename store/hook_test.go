@@ -39,7 +39,7 @@ func testHooks(t *testing.T, p place) {
 	_, err = db.Webhooks.CreateHook(ctx, store.Hook{Account: "nobody", URL: "https://x", Kinds: store.EventKinds()})
 	wantErr(t, err, concordat.ErrNotFound)
 
-	// Two secrets are valid while one replaces the other.
+	// Both secrets are valid during a rotation.
 	turned, err := db.Webhooks.RotateHook(ctx, h.ID, time.Hour)
 	must(t, err)
 	if len(turned.Secrets) != 2 || string(turned.Secrets[1]) != string(h.Secrets[0]) || string(turned.Secrets[0]) == string(h.Secrets[0]) {
@@ -80,7 +80,8 @@ func testHooks(t *testing.T, p place) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-// kinds returns the events waiting for a webhook, oldest first, with the numbers of all, open and counted leads if leads were requested.
+// kinds returns the events waiting for a webhook, oldest first, with the numbers of all, open and counted leads if the webhook requests
+// leads.
 func kinds(t *testing.T, db *store.DB, h store.Hook) (out []string) {
 	t.Helper()
 	ds, err := db.Webhooks.Deliveries(t.Context(), h.ID, "", 0, 0)
@@ -109,7 +110,7 @@ func kinds(t *testing.T, db *store.DB, h store.Hook) (out []string) {
 	return out
 }
 
-// testHookEvents: the end of a task is reported with its cause, to those who may know of it.
+// testHookEvents: the end of a task is reported with its cause to those who are permitted to see it.
 func testHookEvents(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -123,7 +124,7 @@ func testHookEvents(t *testing.T, p place) {
 	}
 	must(t, db.Checks.FinishCheck(ctx, claim(t, db, "w", "t1"), concordat.TaskPartial, &concordat.LeadCount{All: 2, Open: 2}))
 	must(t, db.Checks.CancelTask(ctx, "t2", store.Cause{Detail: "by ada"}))
-	must(t, db.Checks.CancelTask(ctx, "t2", store.Cause{Detail: "again"})) // it has already ended: no event
+	must(t, db.Checks.CancelTask(ctx, "t2", store.Cause{Detail: "again"})) // it has already ended, so there is no event
 	for range store.MaxAttempts {
 		claim(t, db, "w", "t3")
 		c.move(lease)
@@ -147,12 +148,12 @@ func testHookEvents(t *testing.T, p place) {
 			t.Errorf("webhook of %s: %s", x.hook.Account, d)
 		}
 	}
-	// The rights of a webhook are the current ones of its account.
+	// A webhook has the current rights of its account.
 	root, err := db.People.Account(ctx, "root")
 	must(t, err)
 	root.Role = store.RoleOfficer
 	must(t, db.People.UpdateAccount(ctx, root))
-	must(t, db.Webhooks.PauseHook(ctx, site.ID, "")) // a paused webhook receives no more than an active one
+	must(t, db.Webhooks.PauseHook(ctx, site.ID, "")) // a paused webhook queues no more events than an active one
 	must(t, db.Webhooks.Announce(ctx, store.EventCheckDone, "ada", json.RawMessage(`{"id":"new"}`)))
 	if got := kinds(t, db, site); len(got) != 7 {
 		t.Errorf("told to a former administrator: %v", got)
@@ -160,7 +161,7 @@ func testHookEvents(t *testing.T, p place) {
 	if got := kinds(t, db, ada); got[len(got)-1] != "check.done new" {
 		t.Errorf("got %v", got)
 	}
-	for range 4 { // only ada's: root's wait forever, or until it is an administrator again
+	for range 4 { // only ada's; root's wait until root is an administrator again
 		d, _, err := db.Webhooks.ClaimDelivery(ctx, lease, only.ID)
 		must(t, err)
 		if d.Hook != ada.ID {
@@ -202,7 +203,7 @@ func testDeliveries(t *testing.T, p place) {
 	must(t, db.Webhooks.EndAttempt(ctx, three, store.Attempt{At: c.now(), Status: 500, Cause: "status 500"}, store.DeliveryPending,
 		c.now().Add(time.Hour)))
 	nothing()
-	c.move(lease) // the sender of the first has crashed
+	c.move(lease) // the first delivery's sender has crashed
 	again := take()
 	if again.Seq != one.Seq || again.Attempts != 2 || again.Event != one.Event || string(again.Body) != string(one.Body) {
 		t.Errorf("got %+v after %+v", again, one)
@@ -214,7 +215,7 @@ func testDeliveries(t *testing.T, p place) {
 	if got := take(); got.Seq != three.Seq {
 		t.Errorf("got %+v", got)
 	}
-	c.move(store.HookTime) // both its lease and its time end
+	c.move(store.HookTime) // both the lease and the delivery's time end
 	nothing()
 	states := func() (out []string) {
 		t.Helper()
@@ -307,7 +308,7 @@ func testTaskFilter(t *testing.T, p place) {
 	}
 }
 
-// testTaskList: a batch or an archive is one row, in every order and above a share, with the totals of its contents.
+// testTaskList: a batch or an archive is one row, sorted in every order and filtered by share, with the totals of its contents.
 func testTaskList(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()

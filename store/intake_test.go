@@ -11,7 +11,7 @@ import (
 	"concordat/store"
 )
 
-// testIntakes: documents being added are known until the catalogue has them, and belong to whoever claims them.
+// testIntakes: documents being added are listed until the catalogue has them, and belong to the process that claims them.
 func testIntakes(t *testing.T, p place) {
 	db, clock := openPlace(t, p)
 	ctx := t.Context()
@@ -52,7 +52,7 @@ func testIntakes(t *testing.T, p place) {
 	if left, err := db.Catalogue.IntakesBefore(ctx, clock.now().Add(time.Second)); err != nil || len(left) != 0 {
 		t.Errorf("left %v, %v", left, err)
 	}
-	// A document that cannot be recorded is still being added.
+	// A document that cannot be recorded stays listed as being added.
 	id, err = db.Catalogue.BeginIntake(ctx, "one", []store.DocumentRow{row("nowhere", "1", "h")}, clock.now())
 	must(t, err)
 	wantErr(t, db.Catalogue.FinishIntake(ctx, id, []store.DocumentRow{row("nowhere", "1", "h")}), concordat.ErrNotFound)
@@ -61,7 +61,7 @@ func testIntakes(t *testing.T, p place) {
 	}
 }
 
-// testDeletedNames: a deleted document is known by a hash of its name, and by nothing else.
+// testDeletedNames: the store keeps only a hash of a deleted document's name.
 func testDeletedNames(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()

@@ -11,7 +11,7 @@ import (
 	"concordat/store"
 )
 
-// testLanes: tasks of one lane are claimed in order, whatever is waiting in the other.
+// testLanes: tasks of one lane are claimed in order, whatever waits in the other lane.
 func testLanes(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -23,7 +23,7 @@ func testLanes(t *testing.T, p place) {
 		ts = append(ts, one)
 	}
 	must(t, db.Checks.CreateTasks(ctx, ts))
-	// All or none.
+	// Either all tasks are created or none.
 	wantErr(t, db.Checks.CreateTasks(ctx, []store.Task{task("new"), task("c1")}), concordat.ErrExists)
 	_, err := db.Checks.Task(ctx, "new")
 	wantErr(t, err, concordat.ErrNotFound)
@@ -47,7 +47,7 @@ func testLanes(t *testing.T, p place) {
 	}
 	_, err = db.Checks.ClaimTask(ctx, store.LaneChecks, "w", lease)
 	wantErr(t, err, concordat.ErrNotFound)
-	c.move(lease) // a claim that is not renewed returns to its own lane
+	c.move(lease) // a claim that is not renewed goes back to its own lane
 	got, err := db.Checks.ClaimTask(ctx, store.LaneAdding, "w", lease)
 	must(t, err)
 	if got.ID != "a1" {
@@ -55,7 +55,7 @@ func testLanes(t *testing.T, p place) {
 	}
 }
 
-// testTurns: people take turns, however many checks each has queued, and Ahead says who comes first.
+// testTurns: people take turns, however many checks each has queued, and Ahead returns that order.
 func testTurns(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -77,7 +77,7 @@ func testTurns(t *testing.T, p place) {
 	must(t, err)
 	add("bob", 2)
 	add("cy", 1)
-	// The order that Ahead gives while the first runs is the order in which a single worker claims them.
+	// While the first check runs, Ahead returns the order in which a single worker claims the rest.
 	want := []concordat.TaskID{"bob0", "cy0", "ada1", "bob1", "ada2", "ada3", "ada4"}
 	for at, id := range want {
 		x, err := db.Checks.Task(ctx, id)
@@ -95,7 +95,7 @@ func testTurns(t *testing.T, p place) {
 		}
 		must(t, db.Checks.FinishTask(ctx, got, concordat.TaskDone, store.Cause{}))
 	}
-	// In parallel, whoever has fewer running tasks goes first, and a spare worker takes only from those who have none.
+	// With several workers, the person with fewer running tasks goes first, and a spare worker takes tasks only from people with none.
 	for _, id := range []concordat.TaskID{"bob1", "ada2"} {
 		if got, err := next(store.LaneChecks); err != nil || got.ID != id {
 			t.Fatalf("got %s, %v, want %s", got.ID, err, id)
@@ -109,7 +109,7 @@ func testTurns(t *testing.T, p place) {
 	}
 	_, err = next(store.LaneSpare)
 	wantErr(t, err, concordat.ErrNotFound)
-	// Somebody's additions do not count in the turns of checks.
+	// A person's additions do not affect the turns of checks.
 	adding := task("adding")
 	adding.Owner, adding.Batch = "eve", store.AddingBatch+"one"
 	must(t, db.Checks.CreateTask(ctx, adding))
@@ -122,8 +122,8 @@ func testTurns(t *testing.T, p place) {
 	}
 }
 
-// testBatchDone: the end of files submitted together is reported once, when all have ended; the end of a batch of
-// documents is reported when the batch ends, and not for each of its documents.
+// testBatchDone: the end of files submitted together is reported once, when all have ended. The end of a batch of documents is reported
+// when the batch ends, not for each document.
 func testBatchDone(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -142,7 +142,7 @@ func testBatchDone(t *testing.T, p place) {
 	must(t, db.Checks.CancelTask(ctx, "t2", store.Cause{Detail: "empty"}))
 	want := []string{"batch.done together"}
 
-	// The leads of reports are added up; a check without leads, or one that failed, adds none.
+	// The leads of reports are added up; a check without leads, or a failed check, adds none.
 	ts = nil
 	for _, id := range []concordat.TaskID{"t3", "t4", "t5"} {
 		one := task(id)
@@ -169,13 +169,13 @@ func testBatchDone(t *testing.T, p place) {
 		t.Error(d)
 	}
 	must(t, db.Batches.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}, &concordat.LeadCount{All: 3, Open: 1, Counted: 2}))
-	wantErr(t, db.Batches.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}, nil), store.ErrLease) // it is reported only once
+	wantErr(t, db.Batches.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}, nil), store.ErrLease) // its end is reported only once
 	if d := cmp.Diff(append(want, "batch.done b 3/1/2"), kinds(t, db, h)); d != "" {
 		t.Error(d)
 	}
 }
 
-// testUnjoined: an account used through a provider counts as used, although it has no password.
+// testUnjoined: an account that signs in through a provider counts as used, although it has no password.
 func testUnjoined(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -192,7 +192,7 @@ func testUnjoined(t *testing.T, p place) {
 	}
 }
 
-// testEraseMember: everything that a batch stores about a document is deleted, and nothing about the others.
+// testEraseMember: all data that a batch stores about a document is deleted, and no data about the others.
 func testEraseMember(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()

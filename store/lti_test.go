@@ -20,12 +20,12 @@ func testIdentities(t *testing.T, p place) {
 	wantErr(t, db.People.LinkIdentity(ctx, link), concordat.ErrExists)
 	wantErr(t, db.People.LinkIdentity(ctx, store.Identity{Issuer: "x", Subject: "s-2", Account: "nobody", Made: start}), concordat.ErrNotFound)
 	wantErr(t, db.People.LinkIdentity(ctx, store.Identity{Issuer: "x", Account: "ada", Made: start}), concordat.ErrInvalid)
-	_, err := db.People.Identity(ctx, "https://other.example.edu", "s-1") // the same name at another provider is another person
+	_, err := db.People.Identity(ctx, "https://other.example.edu", "s-1") // the same name at another provider is a different person
 	wantErr(t, err, concordat.ErrNotFound)
 
 	bo := account("bo", store.RoleSubmitter)
 	wantErr(t, db.People.CreateLinked(ctx, bo, link), concordat.ErrExists)
-	_, err = db.People.Account(ctx, "bo") // both or neither
+	_, err = db.People.Account(ctx, "bo") // account and link are created together or not at all
 	wantErr(t, err, concordat.ErrNotFound)
 	must(t, db.People.CreateLinked(ctx, bo, store.Identity{Issuer: "i", Subject: "s", Made: start}))
 
@@ -67,13 +67,13 @@ func testFlows(t *testing.T, p place) {
 	if got != "data" {
 		t.Errorf("got %q", got)
 	}
-	_, err = db.People.TakeFlow(ctx, "state", "secret") // once
+	_, err = db.People.TakeFlow(ctx, "state", "secret") // a flow can be taken once
 	wantErr(t, err, concordat.ErrNotFound)
 	must(t, db.People.PutFlow(ctx, "state", "late", "data", start.Add(time.Minute)))
 	c.move(time.Minute)
 	_, err = db.People.TakeFlow(ctx, "state", "late")
 	wantErr(t, err, concordat.ErrNotFound)
-	must(t, db.People.PutFlow(ctx, "state", "late", "again", c.now().Add(time.Minute))) // what has expired is gone
+	must(t, db.People.PutFlow(ctx, "state", "late", "again", c.now().Add(time.Minute))) // what has expired is deleted
 }
 
 func ltiPlatform(id string) store.LTIPlatform {
@@ -159,10 +159,10 @@ func testLTIAssets(t *testing.T, p place) {
 		t.Fatalf("claimed %v and %v", a, b)
 	}
 	none()
-	c.move(time.Minute) // the process that had them crashed
+	c.move(time.Minute) // the process with these claims has crashed
 	a, b = claim(), claim()
 
-	// While its check is running, there is nothing to do until it ends.
+	// While its check is running, the asset needs no work.
 	must(t, db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "task-1", Title: "x", Made: start}}))
 	a.State, a.Told, a.Task, a.Due = store.LTIChecks, "Processing", "task-1", c.now()
 	must(t, db.LTI.SetLTIAsset(ctx, a))
@@ -189,7 +189,7 @@ func testLTIAssets(t *testing.T, p place) {
 		t.Errorf("checks of another deployment %v, %v", ks, err)
 	}
 
-	// The teacher asks again: whatever failed is fetched again, and whatever was done is reported again.
+	// The teacher asks again: what failed is fetched again, and what was done is reported again.
 	again := ltiAsset(2)
 	again.ID, again.URL = "id-9", "https://one.example.edu/new"
 	second := ltiAsset(1)
@@ -212,7 +212,7 @@ func testLTIAssets(t *testing.T, p place) {
 	if len(all) != 2 {
 		t.Errorf("assets %v", all)
 	}
-	_, err = db.Retention.EraseTask(ctx, "task-1") // no trace of the owner remains
+	_, err = db.Retention.EraseTask(ctx, "task-1") // nothing about the owner remains
 	must(t, err)
 	_, err = db.LTI.LTICheck(ctx, "task-1")
 	wantErr(t, err, concordat.ErrNotFound)

@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// testKeystore: the shared keystore is changed by compare-and-swap.
+// testKeystore: the shared keystore changes by compare-and-swap.
 func testKeystore(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -43,7 +43,7 @@ func testKeystore(t *testing.T, p place) {
 	if n, err := db.KeystoreVersion(ctx); err != nil || n != v+1 || won.Load() != 1 {
 		t.Errorf("%d of four changed it, version %d, %v", won.Load(), n, err)
 	}
-	for range 2 { // the second time there is none
+	for range 2 { // the second call has nothing to drop
 		must(t, db.DropKeystore(ctx))
 		_, _, err = db.Keystore(ctx)
 		wantErr(t, err, concordat.ErrNotFound)
@@ -56,7 +56,7 @@ func testKeystore(t *testing.T, p place) {
 	}
 }
 
-// testLeaderTasks: a leader task has one holder at a time, whose term may expire.
+// testLeaderTasks: a leader task has one holder at a time, and the holder's term can expire.
 func testLeaderTasks(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -77,7 +77,7 @@ func testLeaderTasks(t *testing.T, p place) {
 	c.move(21 * time.Second)
 	want("b", true)
 	want("a", false)
-	must(t, db.LeaveLeaderTasks(ctx, "a")) // it has none
+	must(t, db.LeaveLeaderTasks(ctx, "a")) // a holds none
 	if h := storetest.Holder(t, db, "batches", c.now().UnixMicro()); h != "b" {
 		t.Errorf("holder %q", h)
 	}
@@ -88,7 +88,7 @@ func testLeaderTasks(t *testing.T, p place) {
 	want("a", true)
 }
 
-// testTaken: a partner's message is accepted once, until it is too old.
+// testTaken: a partner's message is accepted once, and not if it is too old.
 func testTaken(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()

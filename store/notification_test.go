@@ -22,7 +22,7 @@ func reply(id string) store.NotificationAnswer {
 		Until: start.Add(time.Hour), Made: start}
 }
 
-// testNotifications: a notification is accepted once, worked on by one process at a time, and deleted with its check.
+// testNotifications: a notification is accepted once, processed by one process at a time, and deleted with its check.
 func testNotifications(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx, in := t.Context(), db.Notifications
@@ -69,7 +69,7 @@ func testNotifications(t *testing.T, p place) {
 		t.Errorf("got %+v, %v", n, err)
 	}
 	c.move(time.Hour)
-	if n, err := in.ForgetNotifications(ctx, start.Add(time.Minute)); n != 1 || err != nil { // of the disabled account
+	if n, err := in.ForgetNotifications(ctx, start.Add(time.Minute)); n != 1 || err != nil { // the notification of the disabled account
 		t.Errorf("%d were forgotten, %v", n, err)
 	}
 	if _, err := in.Notification(ctx, want.ID); err != nil {
@@ -84,7 +84,8 @@ func testNotifications(t *testing.T, p place) {
 	}
 }
 
-// testReplies: answers to a notification are sent one after the other until their time ends, and are dropped if it is withdrawn.
+// testReplies: replies to a notification are sent one after the other until they expire, and are dropped if the notification is
+// withdrawn.
 func testReplies(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx, in := t.Context(), db.Notifications
@@ -129,8 +130,8 @@ func testReplies(t *testing.T, p place) {
 	}
 }
 
-// testForgottenNotifications: finished notifications are deleted after a time once their answers have ended too; those of
-// disabled accounts are deleted in any state, because nothing would end them.
+// testForgottenNotifications: a finished notification is deleted after a time, once its replies have ended too; a disabled account's
+// notifications are deleted in any state, because nothing would end them.
 func testForgottenNotifications(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx, in := t.Context(), db.Notifications
@@ -165,7 +166,7 @@ func testForgottenNotifications(t *testing.T, p place) {
 		}
 	}
 	forget(3, "ada-answering", "ada-open")
-	c.move(2 * time.Hour) // the time of the answer is over
+	c.move(2 * time.Hour) // the reply has expired
 	_, _, err := in.ClaimReply(ctx, time.Minute)
 	wantErr(t, err, concordat.ErrNotFound)
 	forget(1, "ada-open")

@@ -8,7 +8,7 @@ import (
 	"concordat/store"
 )
 
-// testRestored: what was revoked since a copy was made does not become valid again, and everything else stays.
+// testRestored: after a restore, whatever was revoked since the copy was made stays revoked, and everything else is unchanged.
 func testRestored(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -19,7 +19,7 @@ func testRestored(t *testing.T, p place) {
 			Made:   c.now(), Expires: c.now().Add(time.Hour)}))
 	}
 	must(t, db.Partners.PutCard(ctx, "site", 1, []byte("card")))
-	for range 2 { // it can be called again
+	for range 2 { // a second call is harmless
 		must(t, db.Restored(ctx))
 	}
 	for purpose, stays := range map[store.Purpose]bool{store.PurposeSession: false, store.PurposeJoin: false, store.PurposeAPI: true} {

@@ -16,8 +16,8 @@ import (
 	"concordat/store"
 )
 
-// runFiles runs the test suite of files. newPlace makes an empty place for one test and returns a function that opens its
-// files, as each of two processes would.
+// runFiles runs the test suite of files. newPlace makes an empty place for one test and returns a function that opens its files, as two
+// processes would.
 func runFiles(t *testing.T, newPlace func(t *testing.T) func() *store.Files) {
 	for _, tt := range []struct {
 		name string
@@ -104,7 +104,7 @@ func testFilesPut(t *testing.T, f, other *store.Files) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-// testFilesSizes tries sizes around the size of the parts in which a database stores files.
+// testFilesSizes tries sizes close to the part size of files in a database.
 func testFilesSizes(t *testing.T, f, other *store.Files) {
 	for i, n := range []int{0, 1, 256<<10 - 1, 256 << 10, 256<<10 + 1, 1 << 20, 1<<20 + 1, 3<<20 + 77} {
 		b := content(uint64(i), n)
@@ -138,7 +138,7 @@ func testFilesErase(t *testing.T, f, other *store.Files) {
 	for _, one := range []*store.Files{f, other} {
 		_, err := one.Fetch(ctx, hash)
 		wantErr(t, err, concordat.ErrNotFound)
-		_, err = one.Path(hash) // no copy remains here either
+		_, err = one.Path(hash) // nor does a local copy remain
 		wantErr(t, err, concordat.ErrNotFound)
 	}
 	wantFile(t, f, put(t, f, b), b)

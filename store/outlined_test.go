@@ -12,8 +12,8 @@ import (
 	"concordat/store"
 )
 
-// testOutlined: units that were shown may be shown again, and others as far as the limit permits; a year later everything starts
-// afresh, and a deleted document leaves nothing.
+// testOutlined: units that were shown can be shown again, and further units up to the limit. After a year the count starts afresh, and a
+// deleted document leaves nothing behind.
 func testOutlined(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -42,7 +42,7 @@ func testOutlined(t *testing.T, p place) {
 	outline("after their time", south, 1, []bool{true}, 6)
 }
 
-// testMuchShown: a partner is named if a share of a library was disclosed to it or outlines of one were shown to it.
+// testMuchShown: a partner is listed if the given share of a library was disclosed to it, or outlines of that share were shown to it.
 func testMuchShown(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()

@@ -63,7 +63,7 @@ func testPartners(t *testing.T, p place) {
 			t.Error(d)
 		}
 	}
-	for _, none := range []concordat.SiteID{"", "THREE", "south"} { // TWO has no name, so it cannot be found by one
+	for _, none := range []concordat.SiteID{"", "THREE", "south"} { // TWO has no name, so an empty name does not find it
 		_, err := db.Partners.Partner(ctx, none)
 		wantErr(t, err, concordat.ErrNotFound)
 	}
@@ -94,7 +94,7 @@ func testPartners(t *testing.T, p place) {
 	if got.State != store.PartnerRevoked || !got.Revoked.Equal(start.Add(time.Minute)) {
 		t.Errorf("revoked partner: %+v", got)
 	}
-	again := partner("ONE") // with an older card: never
+	again := partner("ONE") // refused with an older card
 	wantErr(t, db.Partners.AddPartner(ctx, again), concordat.ErrExists)
 	again.Serial, again.Card = 9, []byte("enrolled anew")
 	must(t, db.Partners.AddPartner(ctx, again))
@@ -105,8 +105,8 @@ func testPartners(t *testing.T, p place) {
 	}
 }
 
-// testInvitations is the store's part of E1: an invitation is used once, by one site, before it expires, and whoever redeems it
-// is pending.
+// testInvitations tests the store's part of E1: an invitation can be used once, by one site, before it expires, and the redeeming site is
+// pending.
 func testInvitations(t *testing.T, p place) {
 	db, clock := openPlace(t, p)
 	ctx := t.Context()
@@ -130,9 +130,9 @@ func testInvitations(t *testing.T, p place) {
 	wantErr(t, db.Partners.Redeem(ctx, [32]byte{3}, [32]byte{9}, partner("ONE")), concordat.ErrNotFound)
 	must(t, db.Partners.Redeem(ctx, [32]byte{1}, [32]byte{9}, partner("ONE")))
 	count(0)
-	must(t, db.Partners.Redeem(ctx, [32]byte{1}, [32]byte{9}, partner("ONE")))                          // its receipt was lost
-	wantErr(t, db.Partners.Redeem(ctx, [32]byte{1}, [32]byte{8}, partner("ONE")), concordat.ErrRefused) // another request
-	wantErr(t, db.Partners.Redeem(ctx, [32]byte{1}, [32]byte{9}, partner("TWO")), concordat.ErrRefused) // another site
+	must(t, db.Partners.Redeem(ctx, [32]byte{1}, [32]byte{9}, partner("ONE")))                          // the receipt was lost
+	wantErr(t, db.Partners.Redeem(ctx, [32]byte{1}, [32]byte{8}, partner("ONE")), concordat.ErrRefused) // a different request
+	wantErr(t, db.Partners.Redeem(ctx, [32]byte{1}, [32]byte{9}, partner("TWO")), concordat.ErrRefused) // a different site
 	got, err := db.Partners.Partner(ctx, "ONE")
 	must(t, err)
 	if got.State != store.PartnerPending || !got.Invited || len(got.Grants) != 1 || got.Grants[0].Library != "theses" {
@@ -151,7 +151,7 @@ func testInvitations(t *testing.T, p place) {
 		t.Errorf("invitations %+v", all)
 	}
 
-	// An active site does not use up an invitation.
+	// An active site does not consume an invitation.
 	must(t, db.Partners.SetPartnerState(ctx, "ONE", store.PartnerPending, store.PartnerActive))
 	must(t, db.Partners.AddInvitation(ctx, inv(4, time.Hour)))
 	wantErr(t, db.Partners.Redeem(ctx, [32]byte{4}, [32]byte{7}, partner("ONE")), concordat.ErrExists)
@@ -187,7 +187,7 @@ func testMemberships(t *testing.T, p place) {
 	wantErr(t, db.Partners.Leave(ctx, "health"), concordat.ErrNotFound)
 }
 
-// testPartnerAlarms: there is one alarm a day for each kind and library, which is sent to the site's webhooks and forgotten after a year.
+// testPartnerAlarms: each kind of alarm is raised once a day for each library, sent to the site's webhooks and forgotten after a year.
 func testPartnerAlarms(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -218,7 +218,7 @@ func testPartnerAlarms(t *testing.T, p place) {
 	}
 }
 
-// testWitnesses is the store's part of L2: a partner that rewrote its audit contradicts what was stored.
+// testWitnesses tests the store's part of L2: a partner that rewrote its audit contradicts what was stored.
 func testWitnesses(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -276,7 +276,7 @@ func testWitnesses(t *testing.T, p place) {
 			t.Errorf("of the latest, number %d: fork %v", i, k.Fork)
 		}
 	}
-	// A partner that contradicts itself endlessly does not fill the store.
+	// A partner that keeps contradicting itself does not fill the store.
 	for i := range 500 {
 		if add(309, byte(i), time.Duration(i)*time.Hour) == nil && i != int(last.Hash[0]) {
 			t.Errorf("contradiction %d is not seen", i)

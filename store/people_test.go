@@ -47,7 +47,7 @@ func testAccounts(t *testing.T, p place) {
 	}
 	signIn()
 	ada.Title = "Ada L."
-	must(t, db.People.UpdateAccount(ctx, ada)) // a new title does not make ada another person
+	must(t, db.People.UpdateAccount(ctx, ada)) // with a new title, ada is still the same person
 	must(t, session())
 	for _, change := range []func(){
 		func() { ada.Password = "other" },
@@ -76,7 +76,7 @@ func testTokens(t *testing.T, p place) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	_, err = db.People.Token(ctx, "one", store.PurposeFirst) // good for one purpose only
+	_, err = db.People.Token(ctx, "one", store.PurposeFirst) // a token is valid for one purpose only
 	wantErr(t, err, concordat.ErrNotFound)
 	_, err = db.People.Token(ctx, "two", store.PurposeSession)
 	wantErr(t, err, concordat.ErrNotFound)
@@ -107,7 +107,7 @@ func testAPITokens(t *testing.T, p place) {
 	if d := cmp.Diff([]store.Token{want}, all); d != "" || len(ids) != 1 || len(ids[0]) != 32 {
 		t.Error(d, ids)
 	}
-	must(t, db.People.RevokeToken(ctx, "bo", ids[0])) // not bo's
+	must(t, db.People.RevokeToken(ctx, "bo", ids[0])) // the tokens are not bo's
 	_, err = db.People.UseToken(ctx, "one", store.PurposeAPI)
 	must(t, err)
 	must(t, db.People.RevokeToken(ctx, "ada", ids[0]))
@@ -123,7 +123,7 @@ func testAPITokens(t *testing.T, p place) {
 	must(t, db.People.PutToken(ctx, "a browser", more))
 	more.Purpose, more.Account = store.PurposeAPI, "bo"
 	must(t, db.People.PutToken(ctx, "another account", more))
-	c.move(2 * time.Hour) // they have expired
+	c.move(2 * time.Hour) // the sessions have expired
 	more.Account, more.Made, more.Expires = "ada", c.now(), c.now().Add(time.Hour)
 	must(t, db.People.PutToken(ctx, "a new one", more))
 }
@@ -144,7 +144,7 @@ func testOnce(t *testing.T, p place) {
 	must(t, db.People.EndOnce(ctx, "ada", "key", "answer"))
 	begin("ada", "r1", "answer", nil)
 	begin("ada", "r2", "", concordat.ErrInvalid)
-	must(t, db.People.EndOnce(ctx, "bo", "key", "")) // it failed
+	must(t, db.People.EndOnce(ctx, "bo", "key", "")) // the request failed
 	begin("bo", "r2", "", nil)
 	c.move(25 * time.Hour)
 	begin("ada", "r2", "", nil)
@@ -313,7 +313,7 @@ func testReviews(t *testing.T, p place) {
 	wantErr(t, err, concordat.ErrInvalid)
 	_, err = db.Checks.AppendReview(ctx, "t1", store.Review{Kind: store.ReviewRules, Data: []byte("{")})
 	wantErr(t, err, concordat.ErrInvalid)
-	// A comment is changed or deleted by its author; its number is not reused.
+	// A comment can be changed or deleted by its author, and its number is not reused.
 	_, err = db.Checks.ChangeComment(ctx, "t1", 2, "ada", "mine", start)
 	wantErr(t, err, concordat.ErrRefused)
 	_, err = db.Checks.ChangeComment(ctx, "t1", 1, "ada", "no comment", start)

@@ -33,8 +33,8 @@ func TestPostgres(t *testing.T) {
 	})
 }
 
-// TestWritersTogether: two processes, each with several goroutines, spend, claim and append at once: no limit is exceeded, no
-// task is claimed twice, and there is one chain.
+// TestWritersTogether: two processes with several goroutines each spend, claim and append concurrently. No limit is exceeded, no task is
+// claimed twice, and there is one audit chain.
 func TestWritersTogether(t *testing.T) {
 	place := storetest.Postgres(t).Schema(t)
 	ctx := t.Context()
@@ -84,7 +84,7 @@ func TestWritersTogether(t *testing.T) {
 	}
 }
 
-// TestPostgresBusy: while another process's transaction writes, writers wait and then return an error; readers continue.
+// TestPostgresBusy: while another process's transaction writes, writers wait and then return an error, and readers continue.
 func TestPostgresBusy(t *testing.T) {
 	place := storetest.Postgres(t).Schema(t)
 	db := open(t, place, store.Options{Busy: 20 * time.Millisecond})
@@ -103,8 +103,8 @@ func TestPostgresBusy(t *testing.T) {
 	must(t, db.SetSetting(t.Context(), "a", "b"))
 }
 
-// TestServerRestarts: the server restarts while processes write, first in an orderly way, then after a crash. Every
-// acknowledged change is there, calls in progress return an error, and everything continues without reopening the store.
+// TestServerRestarts: the server restarts while processes write, first in an orderly way and then after a crash. Every acknowledged
+// change is there, calls in progress return an error, and work continues without reopening the store.
 func TestServerRestarts(t *testing.T) {
 	s := storetest.Postgres(t)
 	for name, how := range map[string]syscall.Signal{"stop": syscall.SIGINT, "crash": syscall.SIGQUIT} {
@@ -122,7 +122,7 @@ func TestServerRestarts(t *testing.T) {
 	}
 }
 
-// The administrator cuts connections.
+// TestConnectionsCut: the administrator terminates connections.
 func TestConnectionsCut(t *testing.T) {
 	s := storetest.Postgres(t)
 	db := open(t, s.Schema(t), store.Options{Busy: time.Minute})
@@ -133,7 +133,7 @@ func TestConnectionsCut(t *testing.T) {
 	})
 }
 
-// disturbed appends to the audit until some entries have been added after disturb returned, and checks the result.
+// disturbed appends to the audit until some entries follow the return of disturb, and checks the result.
 func disturbed(t *testing.T, db *store.DB, disturb func()) {
 	t.Helper()
 	ctx := t.Context()
@@ -181,7 +181,7 @@ func TestPostgresMaxBytes(t *testing.T) {
 	fill(t, storetest.Postgres(t).Schema(t), store.Options{MaxBytes: 2 << 20})
 }
 
-// TestPostgresDiskFull: the disk of the tables is full.
+// TestPostgresDiskFull fills the disk of the tables.
 func TestPostgresDiskFull(t *testing.T) {
 	suite.Rest(t, "fills a disk")
 	s := storetest.Postgres(t)
@@ -214,8 +214,8 @@ func TestPostgresUnreachable(t *testing.T) {
 	wantErr(t, err, concordat.ErrInvalid)
 }
 
-// TestPostgresPurge: deleted rows leave no byte in the files of the tables; the server's log may still contain them, so the purge
-// does not claim that nothing is left.
+// TestPostgresPurge: deleted rows leave no byte in the files of the tables. The server's log can still contain them, so the purge does
+// not report that nothing is left.
 func TestPostgresPurge(t *testing.T) {
 	suite.Rest(t, "rewrites every table")
 	s := storetest.Postgres(t)
@@ -225,7 +225,7 @@ func TestPostgresPurge(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const marked = "QZXWVKJ9-of-a-row"
 	for i := range 50 {
-		request := make([]byte, 1000) // too short to be stored separately, and incompressible
+		request := make([]byte, 1000) // too short for separate storage, and incompressible
 		for j := range request {
 			request[j] = byte(r.Uint32())
 		}
@@ -238,7 +238,7 @@ func TestPostgresPurge(t *testing.T) {
 		raw(t, place, `CHECKPOINT`)
 		must(t, filepath.WalkDir(s.Tables(), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
-				return nil // a file that was removed in the meantime
+				return nil // the file was removed in the meantime
 			}
 			b, _ := os.ReadFile(path)
 			n += bytes.Count(b, []byte(marked))
@@ -260,7 +260,7 @@ func TestPostgresPurge(t *testing.T) {
 	must(t, db.Check(ctx))
 }
 
-// TestCopy: a store is copied from SQLite to PostgreSQL and back, row by row, and numbering continues where it was.
+// TestCopy: a store is copied row by row from SQLite to PostgreSQL and back, and numbering continues where it stopped.
 func TestCopy(t *testing.T) {
 	ctx := t.Context()
 	from := open(t, filepath.Join(t.TempDir(), "store.db"), store.Options{})
@@ -329,7 +329,7 @@ func emptyPostgres(t *testing.T) *store.DB {
 	return db
 }
 
-// TestLateMigration: a migration with a lower number than the last one applied is applied too.
+// TestLateMigration: a migration is applied even if its number is lower than that of the last migration applied.
 func TestLateMigration(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		must(t, open(t, place, store.Options{}).Close())
@@ -347,7 +347,7 @@ func TestEngine(t *testing.T) {
 		if e.Version == "" || e.Bytes < 100_000 || (e.Name == "PostgreSQL") != store.IsURL(place) {
 			t.Errorf("got %+v", e)
 		}
-		// The tests' server is not durable, and they run as its superuser.
+		// The test server is not durable, and the tests run as its superuser.
 		if all := strings.Join(e.Warnings, "; "); store.IsURL(place) != (strings.Contains(all, "fsync") &&
 			strings.Contains(all, "superuser")) || strings.Contains(all, "clock") {
 			t.Errorf("warnings: %s", all)
@@ -355,7 +355,7 @@ func TestEngine(t *testing.T) {
 	})
 }
 
-// TestOldReceipts: deletions listed in receipts of earlier versions are recognised as such.
+// TestOldReceipts: deletions in receipts of earlier versions are recognised.
 func TestOldReceipts(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		db := open(t, place, store.Options{})

@@ -40,7 +40,7 @@ func testFindings(t *testing.T, p place) {
 	}
 }
 
-// testFindingsRevision: of two callers who have read the same findings, only the first to write can replace them.
+// testFindingsRevision: if two callers have read the same findings, only the first to write can replace them.
 func testFindingsRevision(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -198,7 +198,7 @@ func testAuditConcurrent(t *testing.T, p place) {
 	}
 }
 
-// testReadWhileWriting: a reader sees either all of a change or nothing of it, and does not wait for the writer.
+// testReadWhileWriting: a reader sees either all of a change or none of it, and does not wait for the writer.
 func testReadWhileWriting(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx := t.Context()
@@ -298,7 +298,7 @@ func testReopen(t *testing.T, p place) {
 	if l.Documents != 1 || site != "north" || string(found) != "found" || len(rs) != 1 {
 		t.Errorf("after reopening got %+v, %q, %q, %v", l, site, found, rs)
 	}
-	queue(t, db, "t3") // a number once assigned is never assigned again
+	queue(t, db, "t3") // a number is never assigned twice
 	x, err := db.Checks.Task(ctx, "t3")
 	must(t, err)
 	if x.Seq != 3 {

@@ -44,7 +44,7 @@ func testTerms(t *testing.T, p place) {
 			t.Errorf("after %s: %s", at, d)
 		}
 	}
-	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h9")})) // another text with the same retention
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h9")})) // different text, same retention
 	terms, err := db.Retention.Terms(ctx, "a", "", 0)
 	must(t, err)
 	if d := cmp.Diff([]store.Term{one}, terms); d != "" {
@@ -117,7 +117,7 @@ func testEraseTask(t *testing.T, p place) {
 	if e.Findings == 0 || e.Results != 2 || e.Reviews != 1 || e.Request == 0 || e.Answers != 1 {
 		t.Errorf("erased %+v", e)
 	}
-	needed(true) // by the other
+	needed(true) // by the other check
 	e, err = db.Retention.EraseTask(ctx, "one")
 	must(t, err)
 	if e != (store.Erased{}) {
@@ -133,7 +133,7 @@ func testEraseTask(t *testing.T, p place) {
 	must(t, db.Retention.SetRequest(ctx, "two", []byte("{}")))
 	needed(false)
 	wantErr(t, db.Retention.SetRequest(ctx, "none", nil), concordat.ErrNotFound)
-	// A submission of several files needs each of them.
+	// Every file of a submission is needed.
 	must(t, db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "three"}, File: "f2", Files: []string{"f3", "f1"}}))
 	files, err = db.Retention.Originals(ctx, "three")
 	must(t, err)
@@ -185,7 +185,7 @@ func testCharges(t *testing.T, p place) {
 		return store.Charge{Who: who, Kind: "documents", Amount: n, Most: 3, Within: 24 * time.Hour}
 	}
 	must(t, db.People.Charge(ctx, charge("ada", 2), charge("here", 2)))
-	err := db.People.Charge(ctx, charge("bo", 1), charge("here", 2)) // nothing is charged to either
+	err := db.People.Charge(ctx, charge("bo", 1), charge("here", 2)) // neither account is charged
 	var used *store.QuotaUsed
 	if !errors.As(err, &used) || used.Who != "here" || used.Left != 1 || !errors.Is(err, concordat.ErrRefused) {
 		t.Fatalf("got %v", err)
@@ -230,7 +230,7 @@ func testSessions(t *testing.T, p place) {
 	c.move(50 * time.Minute)
 	must(t, use("one"))
 	c.move(50 * time.Minute)
-	must(t, use("one")) // each use counts
+	must(t, use("one")) // each use extends the session
 	wantErr(t, use("two"), concordat.ErrNotFound)
 	wantErr(t, use("api"), concordat.ErrNotFound)
 	_, err := db.People.UseSession(ctx, "two", 0)

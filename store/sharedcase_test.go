@@ -11,8 +11,8 @@ import (
 	"concordat/store"
 )
 
-// testCases: a case is opened once, goes from being seen to being confirmed, is settled if both sides agree, and forgets
-// deleted documents and checks.
+// testCases: a case is opened once, advances from seen to confirmed, is settled if both sides agree, and forgets deleted documents and
+// checks.
 func testCases(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	ctx, cases := t.Context(), db.Cases
@@ -79,7 +79,7 @@ func testCases(t *testing.T, p place) {
 	}
 }
 
-// testCasesBound: a partner cannot open more cases from one question than there are alerts about it.
+// testCasesBound: a partner cannot open more cases from one question than that question has alerts.
 func testCasesBound(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	x := store.SharedCase{Side: store.AlertTold, Partner: "north", Job: concordat.JobID{2}, Level: concordat.ShowCounts, Opened: start}

@@ -23,8 +23,8 @@ func piece(letters string, start int, grams ...uint32) store.ShortPiece {
 		Letters: letters, Text: letters}, Grams: grams}
 }
 
-// Short pieces follow their documents when these are added, replaced or deleted, and across a restart. Pieces that no document
-// contains any longer leave nothing behind.
+// TestShortPiecesFollowDocuments: short pieces follow their documents when these are added, replaced or deleted, and across a restart.
+// Pieces no longer contained in any document leave nothing behind.
 func TestShortPiecesFollowDocuments(t *testing.T) { engines(t, testShortPiecesFollowDocuments) }
 
 func testShortPiecesFollowDocuments(t *testing.T, path string) {

@@ -9,7 +9,7 @@ import (
 	"concordat/store"
 )
 
-// TestSnapshot: a copy of a snapshot has the contents at the time when it was taken, whatever is written in the meantime.
+// TestSnapshot: a copy of a snapshot has the contents at the time of the snapshot, whatever is written in the meantime.
 func TestSnapshot(t *testing.T) {
 	dir := t.TempDir()
 	db, err := store.Open(t.Context(), filepath.Join(dir, "site.db"))
@@ -37,7 +37,7 @@ func TestSnapshot(t *testing.T) {
 	if err := s.CopyTo(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
-	set("later") // writers continue after the copy too
+	set("later") // writers can continue after the copy
 	if err := s.CopyTo(t.Context(), path); !errors.Is(err, concordat.ErrExists) {
 		t.Errorf("a second copy to one place: %v", err)
 	}

@@ -37,7 +37,7 @@ func testSpend(t *testing.T, p place) {
 	over(x, 1, start.Add(24*time.Hour+store.SpendSlot))
 	x.Amount = 11
 	over(x, 1, time.Time{})
-	// All or nothing, and each separately.
+	// Charges succeed all together or not at all, and each limit is separate.
 	other := x
 	other.Library, other.Amount, x.Amount = "b", 1, 5
 	if _, err = db.Answers.Spend(ctx, other, x); err == nil {
@@ -73,7 +73,7 @@ func must2(t *testing.T) func([]int, error) {
 	return func(_ []int, err error) { t.Helper(); must(t, err) }
 }
 
-// testSpendConcurrent: callers in two processes together never spend more than a limit.
+// testSpendConcurrent: callers in two processes never exceed a limit together.
 func testSpendConcurrent(t *testing.T, p place) {
 	db, _ := openPlace(t, p)
 	other, err := p(store.Options{Now: func() time.Time { return start }})

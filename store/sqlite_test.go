@@ -28,7 +28,7 @@ func TestSQLite(t *testing.T) {
 	})
 }
 
-// childPath, in the environment, makes the test binary the writer that TestKilled kills.
+// If childPath is in the environment, the test binary runs as the writer that TestKilled kills.
 const childPath = "STORE_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// writeForEver writes document after document and prints each number once it is acknowledged.
+// writeForEver writes documents endlessly and prints each number once it is acknowledged.
 func writeForEver(path string) {
 	ctx := context.Background()
 	db, err := store.Open(ctx, path)
@@ -119,7 +119,7 @@ func raw(t *testing.T, place string, statements ...string) {
 	}
 }
 
-// TestKilled: whatever was acknowledged before a kill is there afterwards, complete, and the store continues.
+// TestKilled: everything acknowledged before a kill is there afterwards and complete, and the store can still be used.
 func TestKilled(t *testing.T) { engines(t, testKilled) }
 
 func testKilled(t *testing.T, path string) {
@@ -133,7 +133,7 @@ func testKilled(t *testing.T, path string) {
 		must(t, cmd.Start())
 		lines := bufio.NewScanner(out)
 		said := 0
-		for lines.Scan() { // to the end, because what it printed before it died counts
+		for lines.Scan() { // to the end: everything that it printed before it died counts
 			if said++; said == 20+13*round {
 				must(t, cmd.Process.Kill())
 			}
@@ -214,7 +214,7 @@ func TestCorrupt(t *testing.T) {
 	must(t, db.Close())
 	file, err := os.ReadFile(path)
 	must(t, err)
-	for i := len(file) / 4; i < len(file)*3/4; i++ { // whole pages after those with the schema
+	for i := len(file) / 4; i < len(file)*3/4; i++ { // whole pages after those of the schema
 		file[i] = 0xa5
 	}
 	must(t, os.WriteFile(path, file, 0o600))
@@ -246,7 +246,7 @@ func TestTampered(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			engines(t, func(t *testing.T, path string) {
 				if store.IsURL(path) && tt.name != "change" && tt.name != "delete" {
-					return // the guard differs, but the chain does not
+					return // the tables' guard differs between engines, but the chain does not
 				}
 				db := open(t, path, store.Options{})
 				for i := range 5 {
@@ -298,7 +298,7 @@ func TestFindingsTampered(t *testing.T) {
 	}
 }
 
-// TestUnknownPolicy: a policy with a rule from a newer program is not read as if the rule were absent.
+// TestUnknownPolicy: a policy with a rule from a newer program is not read as if the rule were missing.
 func TestUnknownPolicy(t *testing.T) {
 	engines(t, testUnknownPolicy)
 }
@@ -318,8 +318,8 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
-// fill writes until the disk is full, then checks that every acknowledged change is there and that writing works again once
-// there is room.
+// fill writes until the disk is full, then checks that every acknowledged change is there and that writing works again after space is
+// freed.
 func fill(t *testing.T, path string, o store.Options) {
 	t.Helper()
 	ctx := t.Context()
@@ -362,7 +362,7 @@ func TestBusy(t *testing.T) {
 	tx, err := other.Begin()
 	must(t, err)
 	wantErr(t, db.SetSetting(t.Context(), "a", "b"), concordat.ErrUnavailable)
-	_, err = db.Catalogue.Libraries(t.Context()) // reading continues
+	_, err = db.Catalogue.Libraries(t.Context()) // reads continue
 	must(t, err)
 	must(t, tx.Rollback())
 	must(t, db.SetSetting(t.Context(), "a", "b"))
@@ -381,7 +381,7 @@ func TestLocked(t *testing.T) {
 	open(t, path, store.Options{})
 }
 
-// TestOpenTogether: several processes may open a new store at once.
+// TestOpenTogether: several processes can open a new store at the same time.
 func TestOpenTogether(t *testing.T) {
 	for range 3 {
 		engines(t, func(t *testing.T, path string) {

@@ -9,11 +9,11 @@ import (
 	"concordat/store"
 )
 
-// A place opens the same store each time it is called. The suite closes every store that it opens.
+// A place opens the same store at each call. The suite closes every store that it opens.
 type place func(o store.Options) (*store.DB, error)
 
-// runSuite runs the conformance suite of the store: what every database engine must do. newPlace makes an empty place for one test
-// and removes it afterwards.
+// runSuite runs the store's conformance suite: the requirements for every database engine. newPlace makes an empty place for one test and
+// removes it afterwards.
 func runSuite(t *testing.T, newPlace func(t *testing.T) place) {
 	tests := []struct {
 		name string
@@ -135,7 +135,7 @@ func runSuite(t *testing.T, newPlace func(t *testing.T) place) {
 // start is the initial time of every test's clock.
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// A clock stands still until it is moved. It is safe for concurrent use.
+// A clock stays at one time until it is moved. It is safe for concurrent use.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time // guarded by mu

@@ -116,8 +116,8 @@ func testTaskQueueOrder(t *testing.T, p place) {
 	must(t, db.Checks.FinishTask(ctx, started, concordat.TaskDone, store.Cause{}))
 }
 
-// A crashed worker's task comes back once the lease has ended, not before, and goes to the head of the queue; nothing that the
-// worker does when it wakes has any effect.
+// testTaskLease: a crashed worker's task comes back only when the lease has ended, and goes to the head of the queue. When the worker
+// wakes, its calls have no effect.
 func testTaskLease(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()
@@ -143,7 +143,7 @@ func testTaskLease(t *testing.T, p place) {
 		t.Errorf("got %s %q, want done", got.State, got.Cause)
 	}
 
-	// An expired lease that no one has taken over still belongs to the worker.
+	// An expired lease that was not taken over still belongs to the worker.
 	late := claim(t, db, "w4", "t3")
 	c.move(lease * 10)
 	must(t, db.Checks.RenewTask(ctx, late, lease))
@@ -152,7 +152,7 @@ func testTaskLease(t *testing.T, p place) {
 	must(t, db.Checks.FinishTask(ctx, late, concordat.TaskDone, store.Cause{}))
 }
 
-// testTaskSameWorker: a claim is distinguished from a later one by the same worker.
+// testTaskSameWorker: two claims by the same worker are distinguished.
 func testTaskSameWorker(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	queue(t, db, "t1")
@@ -186,7 +186,7 @@ func testTaskGivenUp(t *testing.T, p place) {
 	if got.State != concordat.TaskFailed || got.Cause.Code != store.CauseGivenUp || !got.Finished.Equal(c.now()) {
 		t.Errorf("got %+v, want failed with a cause, now", got)
 	}
-	// It is given up even if nothing else is waiting.
+	// It is given up even if no other task waits.
 	must(t, db.Checks.DeleteTask(t.Context(), "next"))
 	queue(t, db, "alone")
 	for range store.MaxAttempts {
@@ -201,7 +201,7 @@ func testTaskGivenUp(t *testing.T, p place) {
 	}
 }
 
-// testTaskClaimedOnce: many workers that have opened the store several times never get the same task twice.
+// testTaskClaimedOnce: many workers that open the store several times never get the same task twice.
 func testTaskClaimedOnce(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	const tasks, workers = 60, 8
@@ -249,7 +249,7 @@ func testTaskClaimedOnce(t *testing.T, p place) {
 	}
 }
 
-// testTaskLeaseRace: of all who want a task whose lease has ended, including its old worker, exactly one gets it.
+// testTaskLeaseRace: if many workers want a task whose lease has ended, among them its old worker, exactly one gets it.
 func testTaskLeaseRace(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	for i := range 20 {
@@ -317,7 +317,7 @@ func testTaskPaging(t *testing.T, p place) {
 			break
 		}
 		queue(t, db, concordat.TaskID(fmt.Sprint("new", n)))
-		if n == 2 { // the row from which the next page is counted is removed
+		if n == 2 { // the row at which the next page starts is removed
 			must(t, db.Checks.DeleteTask(ctx, ts[3].ID))
 		}
 	}
@@ -342,7 +342,7 @@ func testTaskDelete(t *testing.T, p place) {
 	wantErr(t, db.Checks.FinishTask(ctx, got, concordat.TaskDone, store.Cause{}), concordat.ErrNotFound)
 	wantErr(t, db.Checks.PutFindings(ctx, "t1", []byte("x")), concordat.ErrNotFound)
 	wantErr(t, db.Checks.PutResults(ctx, "t1", nil), concordat.ErrNotFound)
-	queue(t, db, "t1") // the id is free again, and nothing of the former task is left
+	queue(t, db, "t1") // the id is free again, and all data of the former task is gone
 	_, err := db.Checks.Findings(ctx, "t1")
 	wantErr(t, err, concordat.ErrNotFound)
 	if rs := storetest.Results(t, db, "t1"); len(rs) != 0 {

@@ -18,7 +18,8 @@ import (
 	"concordat/store"
 )
 
-// sample returns a value of a type: x for texts, 1 for numbers, one element for lists, and otherwise the value in samples.
+// sample returns a value of a type: x for strings, 1 for numbers, one element for lists, and the value in samples for the types listed
+// there.
 func sample(typ reflect.Type) reflect.Value {
 	v := reflect.New(typ).Elem()
 	if x, ok := samples[typ]; ok {
@@ -52,7 +53,7 @@ func sample(typ reflect.Type) reflect.Value {
 		for i := range v.NumField() {
 			f := typ.Field(i)
 			if f.Name == "Embargo" && f.Type == reflect.TypeFor[time.Time]() {
-				v.Field(i).Set(reflect.ValueOf(sampleTime)) // before it expires
+				v.Field(i).Set(reflect.ValueOf(sampleTime)) // a time before it expires
 			} else if x, ok := sampleFields[typ.Name()+"."+f.Name]; ok {
 				v.Field(i).Set(reflect.ValueOf(x).Convert(f.Type))
 			} else if v.Field(i).CanSet() {
@@ -97,7 +98,7 @@ var samples = map[reflect.Type]any{
 var sampleFields = map[string]any{"Task.Files": []string{"y"}, "Policy.Forward": "all", "ShareRule.Outline": "", "Recheck.Kind": "check",
 	"LTIAsset.State": store.LTIFetch, "Hook.URL": "https://x.example", "Policy.Meaning": store.MeaningOff}
 
-// samplesOf are arguments for methods that samples do not suit.
+// samplesOf contains arguments for methods that the samples do not suit.
 var samplesOf = map[string][]any{
 	"AppendReviewIf": {concordat.TaskID("x"), store.Review{Kind: store.ReviewComment}, store.AnyRules},
 	"BatchPair":      {"x", 0, 1}, "SetPairVerdict": {"x", 0, 1, store.VerdictCount}, "EraseBatchMember": {"x", 0},
@@ -114,7 +115,7 @@ const (
 	claimed = `UPDATE hook_delivery SET seq = 1, state = 'pending', attempts = 1`
 )
 
-// before has statements that put the store into the state that a method needs.
+// before contains statements that put the store into the state that a method needs.
 var before = map[string]string{
 	"FinishTask": running, "FinishCheck": running, "ReleaseTask": running, "RenewTask": running, "RetitleTask": running,
 	"PutTaskProgress": running, "RewriteTask": running,
@@ -134,7 +135,7 @@ var before = map[string]string{
 	"UseSession": `UPDATE token SET purpose = 'session'`,
 }
 
-// methods returns the methods of a store and of its parts by name; no two have the same name.
+// methods returns the methods of a store and its parts by name; no two share a name.
 func methods(db *store.DB) map[string]reflect.Value {
 	all := map[string]reflect.Value{}
 	add := func(v reflect.Value) {
@@ -172,7 +173,7 @@ func call(ctx context.Context, db *store.DB, method string) error {
 	return err
 }
 
-// lose calls a method once for each statement that it runs and makes that one fail, then once without a fault.
+// lose calls a method once for each statement that it runs, making that statement fail, then once without a fault.
 func lose(t *testing.T, db *store.DB, method string) (statements int, err error) {
 	t.Helper()
 	for {
@@ -188,18 +189,18 @@ func lose(t *testing.T, db *store.DB, method string) (statements int, err error)
 	}
 }
 
-// filling are methods that fill an empty store, in an order in which they succeed.
+// filling lists methods that fill an empty store, in an order in which they succeed.
 var filling = strings.Fields(`CreateAccount CreateLibrary PutDocuments BeginIntake CreateTask PutFindings PutResults PutScore PutAsk
 	PutStanding CreateBatch PutBatchMembers PutCompared PutBatchLeads CreateHook PingHook PutToken AddPartner PutShare
 	AddInvitation AppendAudit PutLTIPlatform PutLTIChoices PutLTICheck TakeLTINotice PutTemplate PutSourceState PutAlert AskErasure PutDisclosure SeeEpoch UseAnswerJob
 	AddAnswerHits AddShipped PutMirror PutRecheck SetTerm SetSetting PutFlow LinkIdentity AddStandingAsk Queue
 	PutReceived Show RaiseAlarm AddWitness Join AddSource ClaimSource KeepHarvest PutWorks Open TakeNotification`)
 
-// refused are methods that fail with samples, after their first statements.
+// refused lists methods that fail with the samples after their first statements.
 var refused = strings.Fields(`ClaimDelivery HeldDocument JoinAccount Keystore SetPassword`)
 
-// TestLostStatements makes each statement of each method of the store fail, one at a time: the caller gets an error. A
-// change with a failed statement is undone completely, because it is one transaction.
+// TestLostStatements makes each statement of each method of the store fail, one at a time, and requires that the caller gets an error. A
+// change with a failed statement is undone completely, because it is a single transaction.
 func TestLostStatements(t *testing.T) {
 	options := store.Options{Now: func() time.Time { return sampleTime }}
 	full := filepath.Join(t.TempDir(), "full.db")
@@ -224,7 +225,7 @@ func TestLostStatements(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		typ := all[name].Type()
 		if typ.NumIn() < 1 || typ.In(0) != reflect.TypeFor[context.Context]() || slices.Contains(filling, name) ||
-			name == "CopyTo" || name == "Snapshot" { // a method of the engine
+			name == "CopyTo" || name == "Snapshot" { // methods of the engine
 			continue
 		}
 		path := filepath.Join(t.TempDir(), "x.db")

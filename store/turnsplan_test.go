@@ -9,7 +9,7 @@ import (
 	"concordat/store"
 )
 
-// TestTurnsPlan: whose turn it is depends only on the tasks that are queued or running, and is not read from all that an owner ever had.
+// TestTurnsPlan: the query for the next turn reads only queued and running tasks, not all tasks that an owner ever had.
 func TestTurnsPlan(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "site.db")
 	open(t, path, store.Options{})

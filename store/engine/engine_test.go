@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Schema returns the tables, columns, keys and indexes of a store, one per line.
+// Schema returns a store's tables, columns, keys and indexes, one per line.
 func Schema(t testing.TB, db *DB) []string {
 	t.Helper()
 	var lines []string
@@ -36,7 +36,7 @@ func Schema(t testing.TB, db *DB) []string {
 	return lines
 }
 
-// MigrationLock is the number of the lock under which a database of PostgreSQL is migrated.
+// MigrationLock returns the number of the advisory lock that is held while a PostgreSQL database is migrated.
 func MigrationLock(db *DB) int64 { return db.lock + 1 }
 
 func TestDollars(t *testing.T) {
@@ -77,7 +77,7 @@ func TestMigrationDialects(t *testing.T) {
 	}
 }
 
-// TestSyncedOrSaid: it is an error if a path cannot be synced to disk because it does not exist.
+// TestSyncedOrSaid: syncing a nonexistent path to disk is an error.
 func TestSyncedOrSaid(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")

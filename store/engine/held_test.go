@@ -22,7 +22,7 @@ func engines(t *testing.T, f func(t *testing.T, place string)) {
 	t.Run("PostgreSQL", func(t *testing.T) { f(t, storetest.Postgres(t).Schema(t)) })
 }
 
-// change runs statements in one transaction, and stops at the first failure.
+// change runs statements in one transaction until one fails.
 func change(t *testing.T, db *engine.DB, statements ...string) {
 	t.Helper()
 	if err := db.Write(t.Context(), func(c engine.Conn) error {
@@ -37,7 +37,7 @@ func change(t *testing.T, db *engine.DB, statements ...string) {
 	}
 }
 
-// value returns the value in a query's only row.
+// value returns the value in a query's single row.
 func value[T any](t *testing.T, db *engine.DB, query string, args ...any) (v T) {
 	t.Helper()
 	if err := db.Read().Row(t.Context(), query, args...).Scan(&v); err != nil {
@@ -46,8 +46,8 @@ func value[T any](t *testing.T, db *engine.DB, query string, args ...any) (v T) 
 	return v
 }
 
-// TestMigrationThatFails: if one statement of a migration fails, the store is not opened and the migration counts as not applied;
-// once the cause is gone, it is applied when the store is next opened.
+// TestMigrationThatFails: if one statement of a migration fails, the store does not open and the migration counts as not applied. Once
+// the cause is gone, the next opening applies it.
 func TestMigrationThatFails(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		forbid, allow, empty := `CREATE TRIGGER held BEFORE UPDATE ON task BEGIN SELECT RAISE(ABORT, 'held'); END`, `DROP TRIGGER held`,
@@ -113,7 +113,7 @@ func TestMigrationsWait(t *testing.T) {
 	}
 }
 
-// TestCheckReadsRows: a damaged page of a table in PostgreSQL is found, which requires reading its rows.
+// TestCheckReadsRows: the check reads the rows of a PostgreSQL table, and so finds a damaged page.
 func TestCheckReadsRows(t *testing.T) {
 	s := storetest.Postgres(t)
 	db := open(t, s.Schema(t))
@@ -122,7 +122,7 @@ func TestCheckReadsRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(filepath.Dir(s.Tables()), value[string](t, db, `SELECT pg_relation_filepath('setting')`))
-	if err := s.Stop(syscall.SIGINT); err != nil { // shut down cleanly, so that everything is in its file
+	if err := s.Stop(syscall.SIGINT); err != nil { // a clean shutdown writes everything to its file
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile(file)
@@ -140,7 +140,7 @@ func TestCheckReadsRows(t *testing.T) {
 	}
 }
 
-// TestAfterRestart: a check, a copy and a snapshot do not fail because the database server was restarted beforehand.
+// TestAfterRestart: a check, a copy and a snapshot succeed after a restart of the database server.
 func TestAfterRestart(t *testing.T) {
 	s := storetest.Postgres(t)
 	db, to := open(t, s.Schema(t)), open(t, filepath.Join(t.TempDir(), "copy.db"))
@@ -203,7 +203,7 @@ func TestPurgeRewrites(t *testing.T) {
 	}
 }
 
-// TestTablesAlike: rows are copied only into a table with the same columns, including types and collations.
+// TestTablesAlike: rows are copied only into a table with the same columns, types and collations.
 func TestTablesAlike(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		changes := []string{`ALTER TABLE setting ADD COLUMN extra TEXT`}
@@ -224,7 +224,8 @@ func TestTablesAlike(t *testing.T) {
 	})
 }
 
-// TestCopyWithoutFiles: a copy without the files that the database stores has all other tables, and a full copy has those too.
+// TestCopyWithoutFiles: a copy without the files stored in the database has all other tables, and a full copy also has the tables of
+// these files.
 func TestCopyWithoutFiles(t *testing.T) {
 	from := open(t, filepath.Join(t.TempDir(), "from.db"))
 	var tables []string
@@ -247,7 +248,7 @@ func TestCopyWithoutFiles(t *testing.T) {
 	}
 }
 
-// TestCopyIsReadBack: if a store's contents differ from what was copied into it, it is not accepted as a copy, and is emptied.
+// TestCopyIsReadBack: if a new store's contents differ from those copied into it, the store is emptied and not accepted as a copy.
 func TestCopyIsReadBack(t *testing.T) {
 	from, to := open(t, filepath.Join(t.TempDir(), "from.db")), open(t, filepath.Join(t.TempDir(), "to.db"))
 	change(t, from, `INSERT INTO setting (name, value) VALUES ('a', 'b')`)
@@ -261,7 +262,7 @@ func TestCopyIsReadBack(t *testing.T) {
 	}
 }
 
-// TestOwnStatementsFail: every failed statement is reported while a store is checked, described or copied.
+// TestOwnStatementsFail: every statement that fails while a store is checked, described or copied is reported.
 func TestOwnStatementsFail(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		db, to := open(t, place), open(t, filepath.Join(t.TempDir(), "copy.db"))
@@ -271,7 +272,7 @@ func TestOwnStatementsFail(t *testing.T) {
 			"copy":     func(ctx context.Context) error { _, err := db.CopyTo(ctx, to, engine.Copy{}); return err },
 		} {
 			tried := 0
-			for at := 0; ; at += 1 + at/2 { // each of the first ones, while the tables are listed
+			for at := 0; ; at += 1 + at/2 { // each of the first statements, which list the tables, then fewer
 				ctx := storetest.NewLosing(t.Context(), at)
 				err := call(ctx)
 				if !ctx.Lost() {
@@ -292,7 +293,7 @@ func TestOwnStatementsFail(t *testing.T) {
 	})
 }
 
-// TestPrepared: a statement prepared outside a transaction runs, and one that cannot be prepared is an error.
+// TestPrepared: a statement prepared outside a transaction runs, and preparing an invalid one is an error.
 func TestPrepared(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		c := open(t, place).Read()

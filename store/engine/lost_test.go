@@ -15,8 +15,8 @@ import (
 	"concordat"
 )
 
-// TestPostgresLost: a broken connection and a server that goes away count as lost and are retried; a statement that the server
-// refuses, or for which no caller is waiting any longer, is not.
+// TestPostgresLost: a broken connection or a server that disappears counts as lost, and the statement is retried. A statement that the
+// server refuses, or whose caller no longer waits, is not retried.
 func TestPostgresLost(t *testing.T) {
 	broken := &net.OpError{Op: "read", Net: "tcp", Err: io.ErrUnexpectedEOF}
 	for _, x := range []struct {
@@ -36,7 +36,7 @@ func TestPostgresLost(t *testing.T) {
 	}
 }
 
-// TestSilentServer: a server that accepts a connection but does not answer is unavailable once the caller's time is up.
+// TestSilentServer: a server that accepts a connection but does not answer is unavailable when the caller's time is up.
 func TestSilentServer(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"concordat/internal/powertest"
 )
 
-// TestStoreOnTheDisk: a new SQLite store, and each change that it acknowledged, are found after a loss of power.
+// TestStoreOnTheDisk: after a loss of power, a new SQLite store and all its acknowledged changes are still there.
 func TestStoreOnTheDisk(t *testing.T) {
 	if !powertest.Alone(t) {
 		return

@@ -28,7 +28,7 @@ func open(t *testing.T, place string) *engine.DB {
 	return db
 }
 
-// TestSchemas: the migrations create the same tables, columns, keys and indexes in both engines.
+// TestSchemas: the migrations create the same tables, columns, keys and indexes on both engines.
 func TestSchemas(t *testing.T) {
 	lite, post := engine.Schema(t, open(t, filepath.Join(t.TempDir(), "lite.db"))), engine.Schema(t, open(t, storetest.Postgres(t).Schema(t)))
 	if len(lite) < 300 {
