@@ -67,8 +67,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestAloneSurvives copies the folder in the middle of work, as a crash would leave it, and opens the copies: everything
-// acknowledged is there, and everything deleted is not.
+// TestAloneSurvives copies the folder while work is in progress, as a crash would leave it, and opens the copies: everything acknowledged
+// is there, and everything deleted is gone.
 func TestAloneSurvives(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	a := openAlone(t, dir)
@@ -90,8 +90,8 @@ func TestAloneSurvives(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		// The log is written with plain writes, so a copy of the file equals the file of a killed process. Bleve's
-		// files change in the background; without them, all content must come from the log.
+		// The log uses plain writes, so a copy of the file equals the file of a killed process. Bleve changes its files in the
+		// background; without them, all content must come from the log.
 		dead := filepath.Join(t.TempDir(), "dead")
 		x, err := index.Open(dead, aloneOptions)
 		must(t, err)
@@ -112,7 +112,7 @@ func TestAloneSurvives(t *testing.T) {
 	}
 }
 
-// TestAloneAdopts gives a log to an index that has never had one, and continues with both.
+// TestAloneAdopts adds a log to an index that never had one, and continues with both.
 func TestAloneAdopts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	s, err := index.Open(dir, aloneOptions)
@@ -130,15 +130,15 @@ func TestAloneAdopts(t *testing.T) {
 			t.Errorf("after Close: %v", err)
 		}
 	}
-	// A backup of the index alone, without its log, also works.
+	// A backup of the index without its log also works.
 	must(t, os.RemoveAll(filepath.Join(dir, "log")))
 	if got := textOf(t, openAlone(t, dir), "new"); got != "after" {
 		t.Errorf("got %q", got)
 	}
 }
 
-// TestAloneDamaged flips a bit of an acknowledged record that is only in the log: the site must not start as if nothing had
-// happened. If the index has the record, nothing is lost, and it starts.
+// TestAloneDamaged flips a bit of an acknowledged record that only the log contains: the site must refuse to start. If the index has the
+// record too, nothing is lost, and the site starts.
 func TestAloneDamaged(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	a := openAlone(t, dir)
@@ -162,7 +162,7 @@ func TestAloneDamaged(t *testing.T) {
 	must(t, a.Put(t.Context(), profileOf("more", "here")))
 	must(t, a.Close())
 
-	// The log alone, from its beginning.
+	// Only the log is left, from its beginning.
 	lone := filepath.Join(t.TempDir(), "lone")
 	other := filepath.Join(t.TempDir(), "other")
 	b := openAlone(t, other)
@@ -175,7 +175,7 @@ func TestAloneDamaged(t *testing.T) {
 	must(t, s.Close())
 	must(t, os.CopyFS(filepath.Join(lone, "log"), os.DirFS(filepath.Join(other, "log"))))
 	flip(lone)
-	for range 2 { // it is refused again
+	for range 2 { // refused both times
 		if _, err := cluster.OpenAlone(t.Context(), lone, aloneOptions); !errors.Is(err, concordat.ErrCorrupt) {
 			t.Fatalf("got %v", err)
 		}
@@ -189,8 +189,8 @@ func TestAloneDamaged(t *testing.T) {
 	}
 }
 
-// TestAloneState: a shard whose coordinator's file, or what the copy remembers beside it, has gone opens as before; if one of them
-// says something else than the other, it says so instead of waiting.
+// TestAloneState: a shard opens as before if its coordinator's file or the copy's own state file is missing; if the two files contradict
+// each other, the shard reports this instead of waiting.
 func TestAloneState(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	for i := range 3 { // three epochs
@@ -199,7 +199,7 @@ func TestAloneState(t *testing.T) {
 		must(t, a.Close())
 	}
 	for _, c := range []struct {
-		file, from, to string // an empty from: the file is removed
+		file, from, to string // if from is empty, the file is removed
 		told           bool
 	}{
 		{file: "cluster.json"},
@@ -248,7 +248,7 @@ func TestAloneState(t *testing.T) {
 	}
 }
 
-// TestAlonePurge: no file, including the log, still contains deleted bytes, and everything else is there.
+// TestAlonePurge: no file, not even the log, contains deleted bytes, and everything else is there.
 func TestAlonePurge(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	a := openAlone(t, dir)
@@ -292,8 +292,8 @@ func TestAloneRefuses(t *testing.T) {
 	}
 }
 
-// TestRenewProfiles: a recomputed profile replaces only the document from which it was made, and not one that has since been
-// replaced or deleted. Renewed profiles are there after reopening, in this process or in another one.
+// TestRenewProfiles: a recomputed profile replaces only the document from which it was made, not one that has been replaced or deleted
+// since. Renewed profiles are there after reopening, in this process or another one.
 func TestRenewProfiles(t *testing.T) {
 	for name, through := range map[string]func(*testing.T, *cluster.Alone) cluster.Renewer{
 		"here":  func(_ *testing.T, a *cluster.Alone) cluster.Renewer { return a },

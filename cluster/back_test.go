@@ -16,7 +16,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// memory keeps acknowledged changes for the duration of the test.
+// memory stores acknowledged changes for the duration of the test.
 type memory struct {
 	mu sync.Mutex
 	at map[concordat.ShardID]cluster.Position
@@ -42,7 +42,7 @@ func (m *memory) Noted(context.Context, string) (map[concordat.ShardID]cluster.P
 	return maps.Clone(m.at), nil
 }
 
-// write puts the documents numbered from (inclusive) to to (exclusive).
+// write puts documents from (inclusive) to to (exclusive).
 func (s *testSite) write(want map[string]string, from, to int) {
 	s.t.Helper()
 	for i := from; i < to; i++ {
@@ -51,13 +51,13 @@ func (s *testSite) write(want map[string]string, from, to int) {
 	}
 }
 
-// snapshot copies the folder of a running node, as a snapshot of a virtual machine does. restore puts the copy back.
+// snapshot copies the folder of a running node, like a snapshot of a virtual machine; restore puts the copy back.
 func (s *testSite) snapshot(name coord.NodeID) (restore func()) {
 	s.t.Helper()
 	c := s.copy(name, "00")
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 	defer cancel()
-	s.must(c.Index().Persist(ctx)) // taken between two writes of the index, so that the copied files belong together
+	s.must(c.Index().Persist(ctx)) // taken between two writes of the index, so that the copied files are consistent
 	dir := filepath.Join(s.dir, string(name))
 	kept := dir + ".kept"
 	s.must(os.RemoveAll(kept))
@@ -87,8 +87,8 @@ func (s *testSite) until(name coord.NodeID, what string, pleases func(coord.Shar
 	}
 }
 
-// TestFolderWentBack: a node whose folder was restored from a snapshot taken while it ran, and that starts first, does not
-// become master with its old contents, and nothing acknowledged since then is lost.
+// TestFolderWentBack: a node whose folder was restored from a snapshot of the running node, and that starts first, does not become master
+// with its old contents, and no later acknowledged change is lost.
 func TestFolderWentBack(t *testing.T) {
 	t.Parallel()
 	for _, back := range [][]coord.NodeID{{"c"}, {"c", "b"}} {
@@ -130,8 +130,8 @@ func TestFolderWentBack(t *testing.T) {
 	}
 }
 
-// TestAllWentBack: if all nodes were restored to different times, none leads. The operator chooses one; what it lacks and the
-// others have is kept and can be read.
+// TestAllWentBack: if all nodes were restored to different times, none becomes master. The operator chooses one; contents that it lacks
+// and other nodes have are kept and can be read.
 func TestAllWentBack(t *testing.T) {
 	t.Parallel()
 	s := &testSite{noted: &memory{}}
@@ -190,8 +190,7 @@ func TestAllWentBack(t *testing.T) {
 	s.same(kept)
 }
 
-// TestContradicted: a copy with records that its master lacks is put aside, not deleted, even if nothing outside the nodes knows
-// of it.
+// TestContradicted: a copy with records that its master lacks is put aside, not deleted, even if no record outside the nodes mentions it.
 func TestContradicted(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1, 3, "a", "b", "c")
@@ -205,7 +204,7 @@ func TestContradicted(t *testing.T) {
 	}
 	restore()
 	s.start("c")
-	s.await() // c leads with its own contents
+	s.await() // c becomes master with its own contents
 	s.start("b")
 	s.start("a")
 	s.settle(60)

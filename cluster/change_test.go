@@ -24,14 +24,14 @@ func sample() *concordat.Profile {
 	}
 }
 
-// meant returns a sample whose cells are known.
+// meant returns a sample with known cells.
 func meant(cells ...concordat.Cell) *concordat.Profile {
 	p := sample()
 	p.Cells = append([]concordat.Cell{}, cells...)
 	return p
 }
 
-// TestChangeVersions: a document without cells is encoded as before cells existed, and cells only add bytes.
+// TestChangeVersions: a document without cells has the same encoding as before cells existed, and cells only add bytes.
 func TestChangeVersions(t *testing.T) {
 	plain, with := appendProfile(nil, sample()), appendProfile(nil, meant(5, 300))
 	want := append(append([]byte{2}, plain[1:]...), 2, 5, 0xa7, 0x02)
@@ -70,7 +70,7 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// TestSlot pins the placement, which must never change.
+// TestSlot fixes the placement, which must never change.
 func TestSlot(t *testing.T) {
 	if a, b := Slot("papers", "a"), Slot("papers", "b"); a != 126 || b != 186 {
 		t.Errorf("got %d and %d", a, b)

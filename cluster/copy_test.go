@@ -19,7 +19,7 @@ import (
 	"concordat/index"
 )
 
-// testCluster is a number of nodes with one shard, in one process, over real connections.
+// testCluster is several nodes with one shard, in one process, over real connections.
 type testCluster struct {
 	t     *testing.T
 	hub   local.Hub
@@ -63,7 +63,7 @@ func (c *testCluster) start(name coord.NodeID) *testNode {
 		Index: aloneOptions, Node: name, Coordinator: n.session, KeepLog: c.keep, SegmentBytes: 64 << 10,
 		Peers: &cluster.HTTPPeers{Client: &http.Client{Transport: &http.Transport{}}, Scheme: "http"},
 		Ready: func(i coord.Incarnation) {
-			// Fails only if the session has ended, and then another Ready follows.
+			// This fails only if the session has ended, and then another Ready follows.
 			_ = n.session.Announce(context.Background(), coord.Node{ID: name, Incarnation: i, Address: l.Addr().String()})
 		},
 	})
@@ -74,7 +74,7 @@ func (c *testCluster) start(name coord.NodeID) *testNode {
 	return n
 }
 
-// stop ends a node without notifying the others: its session ends with it.
+// stop ends a node without notifying the others: its session ends with the node.
 func (c *testCluster) stop(name coord.NodeID) {
 	c.t.Helper()
 	n := c.nodes[name]
@@ -92,7 +92,7 @@ func (c *testCluster) await(name coord.NodeID, what string, pleases func(replica
 	}
 }
 
-// write sends a change to the current master, as often as needed.
+// write sends a change to the current master until it succeeds.
 func (c *testCluster) write(ch index.Change) uint64 {
 	c.t.Helper()
 	deadline := time.Now().Add(5 * time.Minute)
@@ -109,11 +109,11 @@ func (c *testCluster) write(ch index.Change) uint64 {
 		if time.Now().After(deadline) {
 			c.t.Fatal("nobody takes the write")
 		}
-		time.Sleep(10 * time.Millisecond) // there is no master yet
+		time.Sleep(10 * time.Millisecond) // no master yet
 	}
 }
 
-// settle waits until all nodes have everything up to seq, in sync, and compares them.
+// settle waits until all nodes are in sync and have everything up to seq, then compares them.
 func (c *testCluster) settle(seq uint64, want map[string]string) {
 	c.t.Helper()
 	for name, n := range c.nodes {
@@ -140,7 +140,7 @@ func (c *testCluster) master() coord.NodeID {
 	return ""
 }
 
-// TestCopies writes to three copies, stops the master and brings it back; in the end, every copy has all acknowledged changes.
+// TestCopies writes to three copies, stops the master and brings it back. In the end, every copy has all acknowledged changes.
 func TestCopies(t *testing.T) {
 	c := newCluster(t, "a", "b", "c")
 	want := map[string]string{}
@@ -158,7 +158,7 @@ func TestCopies(t *testing.T) {
 		c.settle(seq, want)
 		gone := c.master()
 		c.stop(gone)
-		for i := range 5 { // the others continue
+		for i := range 5 { // the other nodes continue
 			put(fmt.Sprint("later", i), fmt.Sprint(round))
 		}
 		c.start(gone)
@@ -166,7 +166,7 @@ func TestCopies(t *testing.T) {
 	c.settle(put("end", "end"), want)
 }
 
-// TestSnapshot keeps a copy away for longer than the log reaches back, and adds an empty one.
+// TestSnapshot stops a copy until the log no longer covers what it missed, and adds an empty copy.
 func TestSnapshot(t *testing.T) {
 	c := newCluster(t, "a", "b")
 	want := map[string]string{}
@@ -192,7 +192,7 @@ func TestSnapshot(t *testing.T) {
 	c.settle(seq, want)
 }
 
-// TestStepDown moves the leadership on request; no write is lost.
+// TestStepDown moves the master role on request; no write is lost.
 func TestStepDown(t *testing.T) {
 	c := newCluster(t, "a", "b")
 	c.settle(c.write(index.Change{Put: profileOf("x", "1")}), nil)
@@ -205,8 +205,8 @@ func TestStepDown(t *testing.T) {
 	}
 }
 
-// TestCutFromCoordinator: a master that cannot reach the coordinator refuses writes but answers questions; when its session ends,
-// another takes its place.
+// TestCutFromCoordinator: a master that cannot reach the coordinator refuses writes but answers questions; when its session ends, another
+// node takes over.
 func TestCutFromCoordinator(t *testing.T) {
 	c := newCluster(t, "a", "b")
 	c.settle(c.write(index.Change{Put: profileOf("x", "1")}), nil)
@@ -225,7 +225,7 @@ func TestCutFromCoordinator(t *testing.T) {
 	c.settle(c.write(index.Change{Put: profileOf("x", "3")}), map[string]string{"x": "3"})
 }
 
-// succeeded waits until a node other than m leads.
+// succeeded waits until a node other than m is master.
 func (c *testCluster) succeeded(m coord.NodeID) {
 	for name := range c.nodes {
 		if name != m {

@@ -13,8 +13,8 @@ import (
 	"concordat/cluster/replica"
 )
 
-// TestWithoutCoordinator: while no node can reach the coordinator, documents are found and writes are refused at once with the
-// cause; everything works again when it is back.
+// TestWithoutCoordinator: while no node can reach the coordinator, documents are found, and writes are refused at once with the cause.
+// When it is back, everything works again.
 func TestWithoutCoordinator(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 2, 3, "a", "b", "c")
@@ -38,7 +38,7 @@ func TestWithoutCoordinator(t *testing.T) {
 		if !errors.Is(err, concordat.ErrUnavailable) || !strings.Contains(fmt.Sprint(err), "ZooKeeper") {
 			t.Errorf("a write at node %s: %v", n, err)
 		}
-		if took := time.Since(begun); took > 20*time.Second { // without this it may take a minute
+		if took := time.Since(begun); took > 20*time.Second { // without the refusal it can take a minute
 			t.Errorf("a write at node %s was refused after %s", n, took)
 		}
 		for i := range 10 {

@@ -9,10 +9,10 @@ import (
 	"concordat/index"
 )
 
-// Revision draws a revision as a write at the node would.
+// Revision draws a revision as a write at node n would.
 func Revision(n *Node) uint64 { return n.clock.draw(1) }
 
-// WriteAt makes the copy store profiles under consecutive revisions from rev on.
+// WriteAt makes the copy store profiles under consecutive revisions starting at rev.
 func WriteAt(ctx context.Context, c *Copy, rev uint64, ps ...*concordat.Profile) error {
 	changes := make([]index.Change, len(ps))
 	for i, p := range ps {
@@ -22,7 +22,7 @@ func WriteAt(ctx context.Context, c *Copy, rev uint64, ps ...*concordat.Profile)
 	return err
 }
 
-// IsLate reports whether a write was refused for its revision.
+// IsLate reports whether a write was refused because of its revision.
 func IsLate(err error) bool {
 	late := (*lateError)(nil)
 	return errors.As(err, &late)

@@ -11,8 +11,8 @@ import (
 	"concordat/index"
 )
 
-// TestNodePanics: a question or a document that triggers a fault of the program fails only its own call, does not reveal the cause,
-// and is logged once with its stack. The node is not taken for absent, so the next one is not asked.
+// TestNodePanics: if a question or document triggers a program fault, only its own call fails, the cause is not revealed, and the fault
+// is logged once with its stack. The node does not count as absent, so the next node is not asked.
 func TestNodePanics(t *testing.T) {
 	var told []string
 	c := &Copy{o: CopyOptions{Panicked: func(value any, stack []byte) { told = append(told, string(stack)) }}} // without an index
@@ -29,7 +29,7 @@ func TestNodePanics(t *testing.T) {
 	if len(told) != 2 || !strings.Contains(told[0], "answerFrom") || !strings.Contains(told[1], "writeIn") {
 		t.Errorf("%d panics were told, want 2 with their stacks: %s", len(told), told)
 	}
-	// If no function is given to record a panic, the caller gets the panic.
+	// Without a function that records a panic, the caller gets the panic.
 	defer func() {
 		if recover() == nil {
 			t.Error("a panic was lost")

@@ -13,9 +13,9 @@ import (
 	"concordat/cluster"
 )
 
-const killEnv = "CONCORDAT_TEST_KILL" // the folder; set in the child
+const killEnv = "CONCORDAT_TEST_KILL" // the folder, set in the child process
 
-// TestMain lets the test binary be the process that is killed.
+// TestMain lets the test binary run as the process to be killed.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(killEnv); dir != "" {
 		writeUntilKilled(dir)
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writeUntilKilled writes documents from several goroutines, deletes every fifth, and reports what was acknowledged.
+// writeUntilKilled writes documents from several goroutines, deletes every fifth, and prints what was acknowledged.
 func writeUntilKilled(dir string) {
 	ctx := context.Background()
 	a, err := cluster.OpenAlone(ctx, dir, aloneOptions)
@@ -60,8 +60,8 @@ func writeUntilKilled(dir string) {
 	}
 }
 
-// TestKill kills a writing process again and again: afterwards everything that it acknowledged is there, and everything that it
-// deleted is not.
+// TestKill kills a writing process repeatedly. Each time, everything that it acknowledged is there, and everything that it deleted is
+// gone.
 func TestKill(t *testing.T) {
 	rounds := 6
 	if testing.Short() {
@@ -84,7 +84,7 @@ func TestKill(t *testing.T) {
 			case "deleted":
 				want[id] = false
 			case "deleting":
-				delete(want, id) // either
+				delete(want, id) // either state is allowed
 			default:
 				t.Errorf("child: %s", lines.Text())
 			}

@@ -17,7 +17,7 @@ func layoutOf(shards, copies int, zones ...string) *cluster.Layout {
 	return l
 }
 
-// TestPlace: there are as many copies as wanted, spread evenly over nodes and zones, and nothing moves unnecessarily.
+// TestPlace: the requested number of copies is spread evenly over nodes and zones, and nothing moves unnecessarily.
 func TestPlace(t *testing.T) {
 	for _, c := range []struct {
 		shards, copies int
@@ -75,7 +75,7 @@ func checkPlaces(t *testing.T, l *cluster.Layout, p [][]coord.NodeID) {
 		}
 	}
 	if len(zones) > 1 {
-		return // zones of different sizes make an even load impossible
+		return // with zones of different sizes, an even load is impossible
 	}
 	for n, c := range load {
 		if most := (l.Shards*min(l.Copies, nodes) + nodes - 1) / nodes; c > most {

@@ -27,7 +27,7 @@ func TestRemove(t *testing.T) {
 		live    bool
 		lose    bool
 		members []coord.NodeID
-		words   string // empty: it is removed
+		words   string // empty if it is removed
 	}{
 		"done":    {"c", coord.State{ISR: ab, Replicas: ab}, false, false, []coord.NodeID{"a", "b", "c"}, ""},
 		"unknown": {"x", coord.State{ISR: ab, Replicas: ab}, false, false, []coord.NodeID{"a", "b", "c"}, "not a member"},
@@ -57,7 +57,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestNameOfAMember: another machine can take the name of a node only if no node has ever run under it.
+// TestNameOfAMember: another machine can take a node's name only if no node ever ran under it.
 func TestNameOfAMember(t *testing.T) {
 	t.Parallel()
 	l := cluster.Layout{Members: map[coord.NodeID]cluster.Member{"a": {Boot: "x"}, "b": {Boot: "y"}, "entered": {}}}
@@ -71,7 +71,7 @@ func TestNameOfAMember(t *testing.T) {
 	}
 }
 
-// TestCompatible: programs without a version in common are refused with an explanation before the node takes part.
+// TestCompatible: programs without a common version are refused with an explanation before the node joins.
 func TestCompatible(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -107,8 +107,8 @@ func TestCompatible(t *testing.T) {
 	}
 }
 
-// TestRenew: the node with the authority's key renews a certificate only for the same key and name, and the server presents the
-// new certificate.
+// TestRenew: the node with the authority's key renews a certificate only for the same key and name, and the server then presents the new
+// certificate.
 func TestRenew(t *testing.T) {
 	t.Parallel()
 	s, a, dir := trusted(t, "one")
@@ -142,7 +142,7 @@ func TestRenew(t *testing.T) {
 	if string(before) == string(after) || again.Key() != trust.Key() || end.Before(first) {
 		t.Errorf("not renewed: until %v, before %v", end, first)
 	}
-	// Another key under the same name, signed by the authority itself: the node joined with the first key.
+	// Another key is signed under the same name by the authority itself, but the node joined with the first key.
 	thief := t.TempDir()
 	s.must(os.CopyFS(thief, os.DirFS(dir)))
 	s.must(cluster.FoundTrust(thief, "one", "b", now))
@@ -153,7 +153,7 @@ func TestRenew(t *testing.T) {
 	if err := (&cluster.HTTPPeers{Client: client, Cluster: "one"}).Order(t.Context(), from, "00", "stepdown"); err == nil {
 		t.Error("another key of the same name was obeyed")
 	}
-	// The node with the authority's key signs for itself; a node that is not a member gets nothing.
+	// The node with the authority's key signs its own certificate; a node that is not a member gets none.
 	own, err := cluster.LoadTrust(dir)
 	s.must(err)
 	s.must(own.Renew(t.Context(), dir, coord.Node{}))
@@ -163,7 +163,7 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// TestRestartOrder: a node without a service manager refuses to end.
+// TestRestartOrder: without a service manager, a node refuses to stop.
 func TestRestartOrder(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1, 1, "a")

@@ -20,7 +20,7 @@ var (
 )
 
 func TestMessages(t *testing.T) {
-	// Whoever adds a field must also write it.
+	// A new field must also be set in the samples.
 	for _, x := range []any{someFetch, someReply, someWrite.Op, someWritten, someReply.Records[0]} {
 		for i, v := 0, reflect.ValueOf(x); i < v.NumField(); i++ {
 			if v.Field(i).IsZero() {
@@ -45,7 +45,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// FuzzMessages: bytes from another node are refused, or equal the encoding of the message read from them.
+// FuzzMessages: bytes from another node are refused, or equal the encoding of the message that was read from them.
 func FuzzMessages(f *testing.F) {
 	f.Add(appendFetch(nil, &someFetch))
 	f.Add(appendReply(nil, &someReply))

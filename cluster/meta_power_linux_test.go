@@ -13,8 +13,8 @@ import (
 	"concordat/internal/suite"
 )
 
-// TestMetaPowerLoss cuts the power at every moment while a copy's state is written, with the process dying now and then:
-// either the acknowledged state is there or one that was written after it. A copy relies on what it reads when it starts.
+// TestMetaPowerLoss cuts the power at every moment while a copy's state is written, and sometimes kills the process. The acknowledged
+// state or a later one is there afterwards. A copy relies on the state that it reads at the start.
 func TestMetaPowerLoss(t *testing.T) {
 	powertest.Replaces(t, suite.Rounds(6, 60), 5, func(dir string, version int) error {
 		return writeMeta(dir, replica.Meta{Epoch: uint64(version)})
@@ -24,14 +24,14 @@ func TestMetaPowerLoss(t *testing.T) {
 	})
 }
 
-// TestExchangePowerLoss cuts the power at every moment until a snapshot, or a reindexed copy, begins to take the place of a copy, with
-// the process dying now and then: what is to be removed is still there, or its successor is, and is marked.
+// TestExchangePowerLoss cuts the power at every moment until a snapshot or a reindexed copy begins to replace a copy, and sometimes kills
+// the process. Either the old copy is still there, or its successor is there and marked.
 func TestExchangePowerLoss(t *testing.T) {
 	d := powertest.Record(t)
 	top := powertest.Scratch(t)
 	for _, c := range []struct {
 		name           string
-		goes, comes    string // files, in the old folder and the new one
+		goes, comes    string // files in the old folder and in the new one
 		next           func(dir string) string
 		marker         string
 		mark, exchange func(dir string) error

@@ -11,8 +11,8 @@ import (
 	"concordat/cluster/replica"
 )
 
-// TestMoveAwayAndBack: a copy that was removed and returns to the same running node is filled before it counts, and catches up
-// whatever the number of its exchanges with the master.
+// TestMoveAwayAndBack: a copy that was removed and returns to the same running node is filled before it counts, and catches up however
+// many exchanges it needs with the master.
 func TestMoveAwayAndBack(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1, 2, "a", "b")
@@ -33,7 +33,7 @@ func TestMoveAwayAndBack(t *testing.T) {
 			}
 		}
 		ctx := t.Context()
-		for _, n := range s.nodes { // until all nodes see it
+		for _, n := range s.nodes { // wait until all nodes see it
 			for {
 				v, news := n.View()
 				st := v.Shards[id]
@@ -51,7 +51,7 @@ func TestMoveAwayAndBack(t *testing.T) {
 	}
 	gone := func(n coord.NodeID) {
 		t.Helper()
-		for there := true; there; time.Sleep(time.Millisecond) { // nothing reports the removal of a copy
+		for there := true; there; time.Sleep(time.Millisecond) { // the removal of a copy is not announced
 			_, there = s.nodes[n].Copy(id)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"concordat/internal/indextest"
 )
 
-// BenchmarkWrite writes one document after another through a node of a site whose nodes share this process and disk.
+// BenchmarkWrite writes one document at a time through a node of a site whose nodes share this process and disk.
 func BenchmarkWrite(b *testing.B) {
 	for copies := 1; copies <= 3; copies++ {
 		b.Run(fmt.Sprint("copies=", copies), func(b *testing.B) {
@@ -31,17 +31,17 @@ func BenchmarkWrite(b *testing.B) {
 				s.must(s.nodes["a"].Put(b.Context(), profileOf(fmt.Sprint(i), "a short text")))
 				all = append(all, time.Since(start))
 			}
-			cputime.Report(b, cpu, b.N, "op") // of all nodes, because they share this process
+			cputime.Report(b, cpu, b.N, "op") // for all nodes, which share this process
 			b.ReportMetric(float64(percentile(all, 50).Nanoseconds()), "p50-ns")
 			b.ReportMetric(float64(percentile(all, 99).Nanoseconds()), "p99-ns")
 		})
 	}
 }
 
-// BenchmarkCatchUp keeps a node away while many documents are written and measures how fast it gets them: from the log or, if
-// that does not reach back far enough, as a snapshot, including the time to open it and to join the set. The bytes are those of
-// the log, or of the index. CONCORDAT_CATCHUP is the number of documents, each with 22 KB of text that does not compress well,
-// in 100 sentences.
+// BenchmarkCatchUp stops a node while many documents are written and measures how fast it gets them, including the time to open its copy
+// and to join the in-sync set. The documents come from the log or, if it no longer covers them, as a snapshot. The byte count is the size
+// of the log or of the index. CONCORDAT_CATCHUP sets the number of documents, each with 100 sentences and 22 KB of text that does not
+// compress well.
 func BenchmarkCatchUp(b *testing.B) {
 	for _, from := range []string{"log", "snapshot"} {
 		b.Run("from="+from, func(b *testing.B) {

@@ -31,10 +31,10 @@ type testSite struct {
 	dir     string
 	layout  cluster.Layout
 	nodes   map[coord.NodeID]*running
-	keep    int64 // bytes of log to keep
+	keep    int64 // bytes of log to retain
 	segment int64 // maximum bytes of a log file; default 64 KiB
 	clocks  map[coord.NodeID]func() time.Time
-	noted   cluster.Acknowledged    // nil: none
+	noted   cluster.Acknowledged    // nil for none
 	meaning map[coord.NodeID]string // how each node indexes by meaning; default "table"
 }
 
@@ -43,7 +43,7 @@ type running struct {
 	server  *http.Server
 	fatal   chan error
 	address string
-	silent  atomic.Bool // it accepts messages and answers none
+	silent  atomic.Bool // accepts messages and never answers
 }
 
 func newSite(t testing.TB, shards, copies int, names ...coord.NodeID) *testSite {
@@ -52,7 +52,7 @@ func newSite(t testing.TB, shards, copies int, names ...coord.NodeID) *testSite 
 	return s
 }
 
-// found makes the site; set s's options for clocks and logs first.
+// found makes the site; options of s for clocks and logs must be set before.
 func (s *testSite) found(t testing.TB, shards, copies int, names ...coord.NodeID) {
 	s.t, s.dir, s.nodes = t, t.TempDir(), map[coord.NodeID]*running{}
 	s.layout = cluster.Layout{Cluster: "test", Site: indextest.Site, Scheme: indextest.Scheme, Shards: shards, Copies: copies,
@@ -113,7 +113,7 @@ func (s *testSite) open(name coord.NodeID) (*running, error) {
 	answer := r.Handler()
 	r.server = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		if r.silent.Load() {
-			<-q.Context().Done() // the caller has given up
+			<-q.Context().Done() // until the caller has given up
 			return
 		}
 		answer.ServeHTTP(w, q)
@@ -122,7 +122,7 @@ func (s *testSite) open(name coord.NodeID) (*running, error) {
 	return r, nil
 }
 
-// stop ends a node; the others take over its shards.
+// stop ends a node; the other nodes take over its shards.
 func (s *testSite) stop(name coord.NodeID) {
 	s.t.Helper()
 	n := s.nodes[name]
@@ -137,7 +137,7 @@ func (s *testSite) any() *running {
 	return nil
 }
 
-// await waits until every shard has a master, in the view of every node.
+// await waits until every node sees a master for every shard.
 func (s *testSite) await() {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
@@ -147,7 +147,7 @@ func (s *testSite) await() {
 	}
 }
 
-// settle waits until all shards' copies are in sync wherever they should be, and returns how many there are.
+// settle waits until all copies of all shards are in sync where they should be, and returns their number.
 func (s *testSite) settle(seconds int) int {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Duration(seconds)*time.Second)
@@ -174,7 +174,7 @@ func (s *testSite) settle(seconds int) int {
 	return copies
 }
 
-// copy waits until a node has its copy open.
+// copy waits until a node has opened its copy.
 func (s *testSite) copy(name coord.NodeID, id concordat.ShardID) *cluster.Copy {
 	s.t.Helper()
 	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -186,7 +186,7 @@ func (s *testSite) copy(name coord.NodeID, id concordat.ShardID) *cluster.Copy {
 	return nil
 }
 
-// same checks that all copies of each shard contain the same documents, and that together they contain those in want.
+// same checks that all copies of each shard contain the same documents, and that the shards together contain those in want.
 func (s *testSite) same(want map[string]string) {
 	s.t.Helper()
 	if docs := s.each(want); docs > len(want) {
@@ -194,7 +194,8 @@ func (s *testSite) same(want map[string]string) {
 	}
 }
 
-// each checks that all copies of each shard have the same number of documents, and contain those in want. It returns how many there are.
+// each checks that all copies of each shard have the same number of documents and contain those in want. It returns the number of
+// documents.
 func (s *testSite) each(want map[string]string) int {
 	s.t.Helper()
 	s.settle(60)
@@ -234,7 +235,7 @@ func TestNodeContract(t *testing.T) {
 	})
 }
 
-// TestNodes writes through every node, stops one after another, and compares every copy.
+// TestNodes writes through every node, stops one node at a time, and compares every copy.
 func TestNodes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 4, 3, "a", "b", "c")
@@ -263,7 +264,7 @@ func TestNodes(t *testing.T) {
 	s.same(want)
 }
 
-// TestMissingShard: a shard without an answering copy is named, and not treated as empty.
+// TestMissingShard: a shard without an answering copy is reported by name and not treated as empty.
 func TestMissingShard(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 2, 1, "a", "b")
@@ -284,7 +285,7 @@ func TestMissingShard(t *testing.T) {
 	}
 }
 
-// TestFoldersOfNodes: a lost folder, an older one, a damaged log, a node of another site, and a second node of the same name.
+// TestFoldersOfNodes tests a lost folder, an older one, a damaged log, a node of another site, and a second node of the same name.
 func TestFoldersOfNodes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 2, 2, "a", "b")
@@ -316,7 +317,7 @@ func TestFoldersOfNodes(t *testing.T) {
 
 	write(20, 30)
 	s.same(want)
-	s.stop("b") // damaged in the middle
+	s.stop("b") // the log is damaged in the middle
 	logs, err := filepath.Glob(filepath.Join(dir, "*", "log", "*.wal"))
 	s.must(err)
 	for _, l := range logs {

@@ -11,8 +11,8 @@ import (
 	"concordat/cluster/coord"
 )
 
-// TestElsewhere: a copy of a folder does not start while its node is running, but does once the node has ended; the folder itself
-// starts anyway, because its lock shows that the previous process is gone.
+// TestElsewhere: a copied folder does not start while its node is running, but does once the node has ended. The folder itself always
+// starts, because its lock shows that the previous process is gone.
 func TestElsewhere(t *testing.T) {
 	dir, copied := t.TempDir(), filepath.Join(t.TempDir(), "copy")
 	if err := writeNodeFile(dir, nodeFile{Cluster: "c", Node: "d", Boot: "b"}); err != nil {

@@ -9,7 +9,7 @@ import (
 	"concordat/index"
 )
 
-// TestOperations: an operation runs once, however many messages of it arrive, and not at all after it has ended.
+// TestOperations: an operation runs once, however many messages request it, and not at all after it has ended.
 func TestOperations(t *testing.T) {
 	var o operations
 	runs := 0
@@ -21,7 +21,7 @@ func TestOperations(t *testing.T) {
 	go func() { _, err := o.do(ctx, first, run); gone <- err }()
 	second := make(chan uint64, 1)
 	go func() {
-		cancel() // the caller of the first message leaves; the work continues
+		cancel() // the first message's caller leaves, and the work continues
 		if err := <-gone; !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}

@@ -13,13 +13,13 @@ import (
 	"concordat/index"
 )
 
-// TestCopyAll: the store and the indexes are copied as of the same moment, while others write.
+// TestCopyAll: the store and the indexes are copied at the same moment while others write.
 func TestCopyAll(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 4, 2, "a", "b", "c")
 	s.settle(60)
 	ctx, stop := context.WithCancel(t.Context())
-	var wrote atomic.Int64 // as a catalogue would know it
+	var wrote atomic.Int64 // as a catalogue would count it
 	var at atomic.Int64    // begun
 	done := make(chan error, 1)
 	go func() {
@@ -40,7 +40,7 @@ func TestCopyAll(t *testing.T) {
 	var low, high int64
 	moments, err := s.nodes["a"].CopyAll(t.Context(), dir, func(context.Context) error {
 		low, high = wrote.Load(), at.Load()
-		time.Sleep(50 * time.Millisecond) // a write that is not held back would be made in the meantime
+		time.Sleep(50 * time.Millisecond) // a write that is not blocked would be made in this time
 		if w := wrote.Load(); w > high {
 			t.Errorf("%d writes were acknowledged at the moment, %d begun", w, high)
 		}
@@ -68,14 +68,14 @@ func TestCopyAll(t *testing.T) {
 	if len(moments) != 4 || int64(held) < low || int64(held) > low+1 {
 		t.Errorf("%d shards with %d documents; %d were acknowledged at the moment", len(moments), held, low)
 	}
-	// If the caller fails, writes continue, and nothing is kept.
+	// If the caller fails, writes continue, and the copy is discarded.
 	wrong := errors.New("wrong")
 	if _, err := s.nodes["a"].CopyAll(t.Context(), filepath.Join(t.TempDir(), "x"),
 		func(context.Context) error { return wrong }); !errors.Is(err, wrong) {
 		t.Error(err)
 	}
 	s.must(s.nodes["c"].Put(t.Context(), profileOf("last", "1")))
-	// Without a master for every shard there is no backup.
+	// A backup needs a master for every shard.
 	s.stop("b")
 	s.stop("c")
 	if _, err := s.nodes["a"].CopyAll(t.Context(), filepath.Join(t.TempDir(), "y"),

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// sent is a snapshot of the files, each given as its name and text.
+// sent returns a snapshot of the files, given as pairs of name and text.
 func sent(t testing.TB, files ...[2]string) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -32,9 +32,9 @@ import (
 	"concordat/internal/ports"
 )
 
-const nodeEnv = "CONCORDAT_TEST_NODE" // name|folder|coordinator|address; set in the child
+const nodeEnv = "CONCORDAT_TEST_NODE" // name|folder|coordinator|address, set in the child process
 
-// runNode is a process with one node that carries out orders sent by HTTP. It ends when it is killed.
+// runNode runs a process with one node that takes orders over HTTP. It ends when killed.
 func runNode(args []string) {
 	err := func() error {
 		ctx := context.Background()
@@ -72,7 +72,7 @@ func runNode(args []string) {
 			}
 			reply(w, err)
 		})
-		// copy returns the contents of this node's own copy.
+		// copy returns the contents of this node's copy.
 		m.HandleFunc("/copy", func(w http.ResponseWriter, r *http.Request) {
 			c, ok := n.Copy(concordat.ShardID(r.FormValue("shard")))
 			if !ok {
@@ -97,7 +97,7 @@ func runNode(args []string) {
 	os.Exit(1)
 }
 
-// processes is a site of three real processes, and a coordinator in this one.
+// processes is a site of three real processes with a coordinator in this process.
 type processes struct {
 	t       testing.TB
 	hub     local.Hub
@@ -120,7 +120,7 @@ func startProcesses(t testing.TB, shards int, timeout time.Duration) *processes 
 	p.layout = cluster.Layout{Cluster: "test", Site: indextest.Site, Scheme: indextest.Scheme, Shards: shards, Copies: 3,
 		Members: map[coord.NodeID]cluster.Member{}}
 	s := local.NewServer(&p.hub, timeout)
-	go func() { _ = s.Run(t.Context()) }() // fails because the state's file does not exist
+	go func() { _ = s.Run(t.Context()) }() // fails because the state file does not exist
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	p.coord = server.URL
@@ -191,7 +191,7 @@ func (p *processes) signal(n coord.NodeID, s os.Signal) {
 	p.must(p.running[n].Process.Signal(s))
 }
 
-// until waits until the coordinator's view satisfies the condition.
+// until waits until the coordinator's view satisfies pleases.
 func (p *processes) until(what string, pleases func(*coord.View) bool) {
 	p.t.Helper()
 	timeout := time.After(time.Minute)
@@ -242,7 +242,7 @@ func (p *processes) ask(n coord.NodeID, path string, form url.Values, patience t
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end
+	defer func() { _ = resp.Body.Close() }() // the body was read to its end
 	b, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode != http.StatusOK {
 		err = errors.New(string(b))
@@ -250,9 +250,9 @@ func (p *processes) ask(n coord.NodeID, path string, form url.Values, patience t
 	return string(b), err
 }
 
-// writer writes and deletes its own documents until stop; it leaves alone any document with an operation of unknown outcome.
+// writer writes and deletes its own documents until stop. If the outcome of an operation is unknown, it no longer touches that document.
 type writer struct {
-	want    map[string]string // "" if deleted
+	want    map[string]string // empty if deleted
 	unsure  map[string]bool
 	acked   int
 	latency []time.Duration
@@ -279,7 +279,7 @@ func (p *processes) write(number int, stop <-chan struct{}, to func(*rand.Rand) 
 		_, err := p.ask(to(r), path, url.Values{"id": {id}, "text": {text}}, time.Minute)
 		if err != nil {
 			w.unsure[id] = true
-			time.Sleep(5 * time.Millisecond) // perhaps the node is down
+			time.Sleep(5 * time.Millisecond) // the node is possibly down
 			continue
 		}
 		w.want[id] = text
@@ -302,7 +302,7 @@ func (p *processes) check(ws []*writer) {
 			for j, n := range p.names {
 				all[j], errs[j] = p.ask(n, "/copy", form, time.Minute)
 			}
-			// Followers reach the last record a moment after the master.
+			// Followers reach the last record shortly after the master.
 			if errors.Join(errs[:]...) == nil && all[0] == all[1] && all[0] == all[2] || time.Now().After(end) {
 				break
 			}
@@ -336,8 +336,8 @@ func percentile(ds []time.Duration, p int) time.Duration {
 	return s[min(len(s)-1, len(s)*p/100)].Round(100 * time.Microsecond)
 }
 
-// TestProcesses kills and stops the masters of three real processes under load. CONCORDAT_ROUNDS sets the number
-// of faults, CONCORDAT_TIMEOUT the coordinator's session timeout.
+// TestProcesses kills and stops the masters among three real processes under load. CONCORDAT_ROUNDS sets the number of faults, and
+// CONCORDAT_TIMEOUT the coordinator's session timeout.
 func TestProcesses(t *testing.T) {
 	rounds, timeout := 2, 2*time.Second
 	if s := os.Getenv("CONCORDAT_ROUNDS"); s != "" {
@@ -359,7 +359,7 @@ func TestProcesses(t *testing.T) {
 	ws := make([]*writer, 4)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	down := coord.NodeID("") // clients turn to the other nodes: this measures the cluster, not their patience
+	down := coord.NodeID("") // clients use the other nodes, so that this measures the cluster and not the clients' timeouts
 	for i := range ws {
 		wg.Go(func() {
 			ws[i] = p.write(i, stop, func(r *rand.Rand) coord.NodeID {
@@ -419,7 +419,7 @@ func TestProcesses(t *testing.T) {
 	slices.SortFunc(acks, time.Time.Compare)
 	gaps := map[bool][]time.Duration{}
 	for _, f := range faults {
-		// The longest silence that begins within a second of the fault.
+		// This is the longest gap that begins within a second of the fault.
 		longest, last := time.Duration(0), f.at
 		for _, a := range acks {
 			if a.Before(f.at) {

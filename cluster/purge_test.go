@@ -10,7 +10,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// TestPurgeBesideAbsent: deleted bytes disappear from the disks of all present nodes, and the absent one is named.
+// TestPurgeBesideAbsent: deleted bytes disappear from the disks of all present nodes, and the absent node is reported by name.
 func TestPurgeBesideAbsent(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 2, 3, "a", "b", "c")

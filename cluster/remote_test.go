@@ -17,10 +17,10 @@ import (
 	"concordat/internal/indextest"
 )
 
-// serve serves x as "00" through a socket and connects to it.
+// serve serves x as shard "00" on a socket and returns a connection to it.
 func serve(t *testing.T, x concordat.Index) *cluster.Remote {
 	t.Helper()
-	socket := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30), "s") // longer than the name of a socket may be
+	socket := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30), "s") // longer than the longest socket name
 	if err := os.MkdirAll(filepath.Dir(socket), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestErrorsKeepTheirKind(t *testing.T) {
 	}
 }
 
-// waiting is an index whose Document waits until its caller has gone.
+// waiting is an index whose method Document waits until its caller has gone.
 type waiting struct {
 	concordat.Index
 	come, gone chan struct{}
@@ -114,7 +114,7 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// TestOtherVersion talks to a process that runs another build.
+// TestOtherVersion connects to a process of another build.
 func TestOtherVersion(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
@@ -130,7 +130,7 @@ func TestOtherVersion(t *testing.T) {
 	}
 }
 
-// TestRemoteCells: the fact that a document has no cells of meaning crosses the connection and is not mistaken for unknown cells.
+// TestRemoteCells: the connection transmits that a document has no cells of meaning; this is not mistaken for unknown cells.
 func TestRemoteCells(t *testing.T) {
 	a := openAlone(t, filepath.Join(t.TempDir(), "shard"))
 	unknown, none, some := profileOf("unknown", "one"), profileOf("none", "one"), profileOf("some", "one")

@@ -16,10 +16,10 @@ import (
 	"concordat/index"
 )
 
-// table selects how the nodes of tests index by meaning.
+// table makes the test nodes index by meaning with the table.
 const table = "table"
 
-// meant returns the profile of a document with cells.
+// meant returns the profile of a document, with cells.
 func meant(id, text string) *concordat.Profile {
 	p := profileOf(id, text)
 	p.Cells = []concordat.Cell{7, 70}
@@ -40,7 +40,7 @@ func (s *testSite) again(f func() error) {
 	}
 }
 
-// lacking asks a node which documents have no cells and returns their names in order.
+// lacking asks a node which documents lack cells and returns their names in order.
 func (s *testSite) lacking(at coord.NodeID) (out []string) {
 	s.t.Helper()
 	var u *index.Unfit
@@ -57,8 +57,8 @@ func (s *testSite) lacking(at coord.NodeID) (out []string) {
 	return out
 }
 
-// TestRenewNodes: recomputed profiles reach every copy of their shards through any node, and replace only the documents from
-// which they were made; the nodes name those that still need one.
+// TestRenewNodes: recomputed profiles reach every copy of their shards through any node and replace only the documents from which they
+// were made. The nodes list the documents that still need one.
 func TestRenewNodes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 4, 2, "a", "b", "c")
@@ -100,7 +100,7 @@ func TestRenewNodes(t *testing.T) {
 	for _, n := range s.nodes {
 		known += n.Stats().Meant
 	}
-	if known < 120 { // in two copies each
+	if known < 120 { // each in two copies
 		t.Errorf("the nodes count %d copies of documents with cells", known)
 	}
 }
@@ -121,7 +121,7 @@ func (s *testSite) live(at coord.NodeID) {
 	}
 }
 
-// eachCopy calls f with every copy, once it has what its master has.
+// eachCopy calls f with every copy once the copy has caught up with its master.
 func (s *testSite) eachCopy(f func(at string, x *index.Shard)) {
 	s.t.Helper()
 	s.settle(60)
@@ -140,8 +140,8 @@ func (s *testSite) eachCopy(f func(at string, x *index.Shard)) {
 	}
 }
 
-// TestRenewBeside: while documents are renewed again and again, other clients replace and delete them through other nodes, and a node
-// stops. Every acknowledged change stays, and readers find every document throughout.
+// TestRenewBeside: while documents are renewed repeatedly, other clients replace and delete them through other nodes, and a node stops.
+// Every acknowledged change stays, and readers find every document throughout.
 func TestRenewBeside(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 2, 3, "a", "b", "c")
@@ -165,7 +165,7 @@ func TestRenewBeside(t *testing.T) {
 			}
 		}
 	})
-	kept := refOf(id(documents - 1)) // this one is never changed
+	kept := refOf(id(documents - 1)) // never changed
 	all.Go(func() {
 		for ctx.Err() == nil {
 			if d, err := b.Document(ctx, kept); ctx.Err() == nil && !errors.Is(err, concordat.ErrUnavailable) && (err != nil || d.Text != "one") {
@@ -175,7 +175,7 @@ func TestRenewBeside(t *testing.T) {
 	})
 	for i := range documents - 1 {
 		if i == documents/2 {
-			s.stop("c") // the shards that it led get another master
+			s.stop("c") // c's shards get another master
 		}
 		if i%3 == 0 {
 			s.again(func() error { return b.Delete(t.Context(), refOf(id(i))) })
@@ -200,7 +200,7 @@ func TestRenewBeside(t *testing.T) {
 	t.Logf("%d rounds", rounds)
 }
 
-// TestRenewPending: a text whose writer did not wait for it is in the log but in no index yet; a profile of the previous text does
+// TestRenewPending: if a text's writer did not wait, the text is in the log but not yet in an index. A profile of the previous text does
 // not replace it.
 func TestRenewPending(t *testing.T) {
 	t.Parallel()
@@ -208,7 +208,7 @@ func TestRenewPending(t *testing.T) {
 	c.settle(c.write(index.Change{Put: profileOf("x", "one")}), nil)
 	m := c.master()
 	other := map[coord.NodeID]coord.NodeID{"a": "b", "b": "a"}[m]
-	must(t, c.nodes[other].copy.Close()) // it fetches nothing more, but its session continues: the master waits for it, for a while
+	must(t, c.nodes[other].copy.Close()) // it fetches nothing more, but its session continues, so the master waits for it for a while
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.nodes[m].copy.Write(gone, []index.Change{{Put: profileOf("x", "two")}}); err != nil && !errors.Is(err, context.Canceled) {
@@ -227,7 +227,7 @@ func TestRenewPending(t *testing.T) {
 	}
 }
 
-// TestRenewDisagree: nodes that index by meaning differently are named, with advice, before anything is done.
+// TestRenewDisagree: if nodes index by meaning differently, they are named, with advice, before anything is done.
 func TestRenewDisagree(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

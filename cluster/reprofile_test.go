@@ -12,8 +12,8 @@ import (
 	"concordat/internal/indextest"
 )
 
-// TestReprofile: documents that are only in the log, under another scheme than the index, are indexed under the index's own
-// scheme, or the copy ends and says why.
+// TestReprofile: documents that are only in the log, under a different scheme than the index, are indexed under the index's own scheme,
+// or the copy stops and says why.
 func TestReprofile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	written := CopyOptions{Index: index.Options{Site: indextest.Site, Shard: "00", Scheme: indextest.Scheme}}
@@ -40,7 +40,7 @@ func TestReprofile(t *testing.T) {
 	o.Index.Scheme = other
 	open := func(f func(concordat.Document) (*concordat.Profile, error)) (*Alone, error) {
 		t.Helper()
-		behind := filepath.Join(t.TempDir(), "behind") // an index under the other scheme that lacks everything in the log
+		behind := filepath.Join(t.TempDir(), "behind") // an index under the other scheme, without any of the log's documents
 		x, err := index.Open(behind, o.Index)
 		if err == nil {
 			err = errors.Join(x.Close(), os.CopyFS(filepath.Join(behind, logName), os.DirFS(filepath.Join(dir, logName))))

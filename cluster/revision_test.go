@@ -13,7 +13,7 @@ import (
 	"concordat/internal/cputime"
 )
 
-// TestClocks: the last write wins whichever node it went through, however wrong the nodes' clocks are.
+// TestClocks: the last write wins, whichever node it went through and however wrong the nodes' clocks are.
 func TestClocks(t *testing.T) {
 	t.Parallel()
 	s := &testSite{clocks: map[coord.NodeID]func() time.Time{
@@ -34,8 +34,8 @@ func TestClocks(t *testing.T) {
 	s.same(map[string]string{"d": "none"})
 }
 
-// TestRevisionsSurvive: a write in progress when the master's process ended, or while a copy was made by snapshot, is still
-// refused as too late.
+// TestRevisionsSurvive: a write that was in progress when the master's process ended, or while a snapshot made a copy, is still refused
+// as too late.
 func TestRevisionsSurvive(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1, 2, "a", "b")
@@ -66,7 +66,7 @@ func TestRevisionsSurvive(t *testing.T) {
 		late("after a restart")
 	}
 	s.stop("b")
-	for i := range 30 { // the log does not reach back
+	for i := range 30 { // the log no longer covers it
 		s.must(s.nodes["a"].Put(t.Context(), profileOf(fmt.Sprint("more", i), "new")))
 	}
 	s.start("b")
@@ -94,7 +94,7 @@ func TestAgain(t *testing.T) {
 	}
 	st, err := c.Status()
 	s.must(err)
-	if st.End != 2 { // the first record is that of the epoch
+	if st.End != 2 { // the first record starts the epoch
 		t.Errorf("%d records, want 2", st.End)
 	}
 }
@@ -116,7 +116,7 @@ func TestReadElsewhere(t *testing.T) {
 	}
 }
 
-// TestClockDraws: revisions increase whatever the clock does.
+// TestClockDraws: revisions increase whatever the clock shows.
 func TestClockDraws(t *testing.T) {
 	var now atomic.Int64
 	c := cluster.NewClock(func() time.Time { return time.UnixMicro(now.Load()) })
@@ -135,7 +135,7 @@ func TestClockDraws(t *testing.T) {
 	}
 }
 
-// BenchmarkRevision measures the master's judgement of one write.
+// BenchmarkRevision measures how the master judges one write.
 func BenchmarkRevision(b *testing.B) {
 	s := newSite(b, 1, 1, "a")
 	s.await()
@@ -143,7 +143,7 @@ func BenchmarkRevision(b *testing.B) {
 	p := profileOf("d", "text")
 	start := cputime.Used()
 	for b.Loop() {
-		_ = cluster.WriteAt(context.Background(), c, 1, p) // late: judged and refused
+		_ = cluster.WriteAt(context.Background(), c, 1, p) // late, so it is judged and refused
 	}
 	cputime.Report(b, start, b.N, "op")
 }

@@ -10,12 +10,11 @@ import (
 	"concordat/cluster/coord"
 )
 
-// answerTime is far more than healthy nodes may lose to a silent one, even on a busy machine, and far less than a
-// question may take.
+// answerTime is far more than a silent node costs healthy nodes, even on a busy machine, and far less than the limit for a question.
 const answerTime = 8 * time.Second
 
-// TestSilentNode: a node that accepts messages and answers none costs callers of other nodes little time, and is not asked again
-// until it answers.
+// TestSilentNode: a node that accepts messages but never answers costs callers of other nodes little time, and is not asked again until
+// it answers.
 func TestSilentNode(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 4, 3, "a", "b", "c")

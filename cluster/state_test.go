@@ -10,8 +10,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// TestStates: each node reports the contents of its copies, can be asked while it opens them, and is listed with the reason if it is
-// silent.
+// TestStates: each node reports the contents of its copies, answers while it opens them, and if silent is listed with the reason.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 2, 3, "a", "b", "c")

@@ -18,7 +18,7 @@ import (
 	"concordat/internal/indextest"
 )
 
-// trusted starts the first node of a cluster with certificates, and returns it with its folder.
+// trusted starts the first node of a cluster with certificates and returns it with its folder.
 func trusted(t *testing.T, name string) (s *testSite, n *running, dir string) {
 	s = &testSite{t: t, dir: t.TempDir(), nodes: map[coord.NodeID]*running{}}
 	s.layout = cluster.Layout{Cluster: name, Site: indextest.Site, Scheme: indextest.Scheme, Shards: 2, Copies: 2,
@@ -57,7 +57,7 @@ func (s *testSite) startTrusted(name coord.NodeID, dir string) *running {
 	return r
 }
 
-// TestJoin: a second machine joins with a single-use token, gets copies and serves them; strangers get nothing.
+// TestJoin: a second machine joins with a single-use token, gets copies and serves them; other callers get nothing.
 func TestJoin(t *testing.T) {
 	t.Parallel()
 	s, a, dir := trusted(t, "one")
@@ -133,7 +133,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestStrangers tries callers without a certificate, with one from another cluster, and with that of a node that is no longer a member.
+// TestStrangers tries callers without a certificate, with a certificate from another cluster, and with that of a former member.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	s, a, dir := trusted(t, "one")

@@ -44,7 +44,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestReopen finds the earlier content in the file, and hands out no incarnation twice.
+// TestReopen finds the earlier content in the file, and never hands out an incarnation twice.
 func TestReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cluster.json")
 	seen := map[coord.Incarnation]bool{}

@@ -12,8 +12,8 @@ import (
 	"concordat/internal/suite"
 )
 
-// TestHubPowerLoss cuts the power at every moment while the coordinator's state changes. Nodes act on what it read from its file, so
-// that must not be lost either.
+// TestHubPowerLoss cuts the power at every moment while the coordinator's state changes. Nodes act on what the coordinator read from its
+// file, so that must not be lost either.
 func TestHubPowerLoss(t *testing.T) {
 	state := func(version int) coord.State {
 		return coord.State{Epoch: uint64(version), ISR: []coord.NodeID{"a"}, Replicas: []coord.NodeID{"a"}}

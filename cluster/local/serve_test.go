@@ -35,7 +35,7 @@ func TestServedContract(t *testing.T) {
 	})
 }
 
-// TestSilentClient: the session of a silent process ends, and its client opens another.
+// TestSilentClient: when a process falls silent, its session ends and its client opens another.
 func TestSilentClient(t *testing.T) {
 	h := new(local.Hub)
 	const timeout = time.Second
@@ -52,7 +52,7 @@ func TestSilentClient(t *testing.T) {
 	server.CloseClientConnections()
 	server.Listener.Close()
 	for c.Online() {
-		time.Sleep(time.Millisecond) // until the client's own clock says so
+		time.Sleep(time.Millisecond) // until the session expires by the client's own clock
 	}
 	other, err := h.Join("b")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"concordat/cluster/wal"
 )
 
-// master returns the master a of epoch 1 with floor two, in sync with b (and with c if three is set), whose log has five committed
-// records, and the state.
+// master returns the master a of epoch 1 with floor two and its state. It is in sync with b, and with c if three is set, and its log has
+// five committed records.
 func master(t *testing.T, three bool) (*Replica, coord.State) {
 	t.Helper()
 	nodes := []coord.NodeID{"a", "b"}
@@ -38,8 +38,8 @@ func master(t *testing.T, three bool) (*Replica, coord.State) {
 	return r, c.State
 }
 
-// TestLost: a member whose log ends before what was committed, as after its folder was put back, leaves the set, or if that is not
-// allowed it may at least not lead; and it gets no lease.
+// TestLost: if a member's log ends before the last committed record, as after its folder was restored, the member leaves the set. If it
+// is not allowed to leave, it cannot become master. It gets no lease.
 func TestLost(t *testing.T) {
 	for name, f := range map[string]Fetch{
 		"shorter":  {Next: 5, LastEpoch: 1},
@@ -64,14 +64,14 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestLeaseShrinks: a lease ends when the follower may leave the set, which counts from when it last had everything. The older that
-// is, the shorter the lease.
+// TestLeaseShrinks: a lease ends when the follower can leave the set, counted from the last time at which it had everything. The longer
+// ago that was, the shorter the lease.
 func TestLeaseShrinks(t *testing.T) {
 	r, _ := master(t, false)
 	r.Step(50*time.Millisecond, Contact{Me: "a1"})
 	r.Step(50*time.Millisecond, Write{ID: 9, Record: wal.Record{Kind: wal.Put}}) // b does not have it
 	var got []time.Duration
-	for i, at := range []time.Duration{300, 600, 900} { // at the first, it has what there was when it asked before
+	for i, at := range []time.Duration{300, 600, 900} { // at the first fetch, b has everything that existed when it last asked
 		now := at * time.Millisecond
 		r.Step(now, Contact{Me: "a1"})
 		as := r.Step(now, Fetch{From: "b", Life: "b1", ID: 10 + uint64(i), Epoch: 1, Next: 6, LastEpoch: 1, Heard: 3})
@@ -82,8 +82,8 @@ func TestLeaseShrinks(t *testing.T) {
 	}
 }
 
-// TestRevisionsOracle compares Revisions with a slow implementation that remembers every record, at small limits: a write is fresh if
-// it is above every revision of its document and above all that was forgotten, the last record that went included.
+// TestRevisionsOracle compares Revisions, at small limits, with a slow implementation that remembers every record. A write is fresh if
+// its revision is above every revision of its document and above all forgotten ones, including the one just forgotten.
 func TestRevisionsOracle(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))

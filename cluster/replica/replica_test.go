@@ -8,7 +8,7 @@ import (
 	"concordat/internal/suite"
 )
 
-// histories returns how many seeds a test runs: CONCORDAT_SIM multiplies n for long runs.
+// histories returns the number of seeds that a test runs; for long runs, CONCORDAT_SIM multiplies n.
 func histories(t *testing.T, n uint64) uint64 {
 	t.Helper()
 	if s := os.Getenv("CONCORDAT_SIM"); s != "" {
@@ -19,7 +19,7 @@ func histories(t *testing.T, n uint64) uint64 {
 		return n * k
 	}
 	if testing.Short() {
-		return n / 3 // with what make test leaves out, five seconds for all
+		return n / 3 // with make test's omissions, five seconds for all
 	}
 	return n
 }
@@ -41,7 +41,7 @@ var variants = []struct {
 	{"folder put back", 200, simOptions{minISR: 2, putBack: true}},
 }
 
-// TestSimulation runs fault histories. Use TestReplay to replay a failed one.
+// TestSimulation runs fault histories. TestReplay replays a failed one.
 func TestSimulation(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.name, func(t *testing.T) {
@@ -71,9 +71,9 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// TestRulesAreNeeded removes one rule at a time; within the given number of histories, the checker must then find lost or diverging
-// data. (This also shows that the checker works.) Rare faults begin at a seed near the first that triggers them; CONCORDAT_RULES=n
-// counts over the first n seeds instead.
+// TestRulesAreNeeded removes one rule at a time. The checker must then find lost or diverging data within the given number of histories.
+// This also shows that the checker works. Rare faults start at a seed near the first one that triggers them; CONCORDAT_RULES=n counts
+// over the first n seeds instead.
 func TestRulesAreNeeded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: thousands of histories")
@@ -116,7 +116,7 @@ func TestRulesAreNeeded(t *testing.T) {
 	}
 }
 
-// TestReplay prints one history: CONCORDAT_SEED=8 CONCORDAT_VARIANT="two copies".
+// TestReplay prints one history, given for example by CONCORDAT_SEED=8 CONCORDAT_VARIANT="two copies".
 func TestReplay(t *testing.T) {
 	s := os.Getenv("CONCORDAT_SEED")
 	if s == "" {

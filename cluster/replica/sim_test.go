@@ -11,22 +11,22 @@ import (
 	"concordat/cluster/wal"
 )
 
-// The simulation: one shard on several nodes, a coordinator, clients and faults, all driven by one
-// source of random numbers and one queue of events. Nothing in it waits, so a seed determines a history.
+// The simulation has one shard on several nodes, a coordinator, clients and faults, all driven by one source of random numbers and one
+// queue of events. It never waits, so a seed determines a history.
 
 const ms = time.Millisecond
 
-// simOptions say what may happen.
+// simOptions selects the possible events.
 type simOptions struct {
 	nodes      int
 	minISR     int
 	without    rule
-	rotten     bool // node 0 loses a part of its log at each crash
-	putBack    bool // node 0 is sometimes put back to an earlier state of its disk when it starts
-	unchecked  bool // a node that was put back does not compare its log with what was committed
-	spurious   bool // followers suspect the master at any time
-	additions  bool // single followers going silent and returning is the most common fault
-	forgetful  int  // revisions that a copy remembers; 0: as many as a real one
+	rotten     bool // node 0 loses part of its log at each crash
+	putBack    bool // node 0 is sometimes restored to an earlier state of its disk when it starts
+	unchecked  bool // a restored node does not compare its log with the committed records
+	spurious   bool // followers can suspect the master at any time
+	additions  bool // the most common fault is that a single follower goes silent and returns
+	forgetful  int  // revisions that a copy remembers; 0 means as many as a real copy
 	delays     bool // messages are often very late, and answers are short
 	faults     time.Duration
 	healing    time.Duration
@@ -49,22 +49,22 @@ func defaults(o simOptions) simOptions {
 	return o
 }
 
-// outcome of one history.
+// outcome is the result of one history.
 type outcome struct {
-	violation string // the first one
+	violation string // the first violation
 	stuck     bool   // the cluster did not recover, but nothing was lost
 	acked     int
 	asked     int // questions that a copy was sure it could answer correctly
-	answering int // times that all copies answered after the faults
+	answering int // number of times that all copies answered after the faults
 	elections int
 	installs  int
-	down      bool // every copy in sync had lost something at the end, so an operator must choose
+	down      bool // in the end, every copy in sync had lost something, so an operator must choose
 	broken    bool // an index was damaged on purpose
 }
 
 type happening struct {
 	at  time.Duration
-	seq int // order among equal times
+	seq int // orders events with equal times
 	do  func()
 }
 
@@ -83,7 +83,7 @@ func (q *queue) Pop() any {
 	return h
 }
 
-// stored is a document in an index: rev decides, a delete leaves a tombstone.
+// stored is a document in an index. The highest rev wins, and a delete leaves a tombstone.
 type stored struct {
 	rev  uint64
 	kind wal.Kind
@@ -94,34 +94,34 @@ type stored struct {
 type simNode struct {
 	w    *world
 	id   coord.NodeID
-	inc  int // crashes so far; work that an earlier life had in progress is void
+	inc  int // crashes so far; work in progress before the last crash is void
 	r    *Replica
 	down bool
-	// paused until then; events that arrive wait.
+	// paused until this time; arriving events wait
 	paused time.Duration
 
-	// On disk. log[i] is record base+i+1.
+	// These fields are on disk; log[i] is record base+i+1.
 	meta            Meta
 	base, baseEpoch uint64
-	log             []wal.Record // survives up to durable
+	log             []wal.Record // survives a crash up to durable
 	durable         uint64
 	index           map[string]stored // in memory
 	applied         uint64
 	persisted       map[string]stored // on disk
 	persistedAt     uint64
 
-	earlier *disk // a snapshot, of which only node 0 makes some
+	earlier *disk // a snapshot; only node 0 makes snapshots
 
 	gen     uint64 // of the log
 	session coord.Incarnation
-	viewed  int // number of the newest view received
+	viewed  int // number of the newest view that it received
 	live    bool
-	cut     time.Duration // from the coordinator, until that time
-	heard   time.Duration // by the coordinator, at that time
+	cut     time.Duration // cut off from the coordinator until this time
+	heard   time.Duration // when the coordinator last heard from it
 	syncing bool
 }
 
-// disk holds the files that a node finds when it starts.
+// disk is the files that a node finds when it starts.
 type disk struct {
 	meta            Meta
 	base, baseEpoch uint64
@@ -145,7 +145,7 @@ type world struct {
 	q     queue
 	count int
 	calm  bool // faults have ended
-	quiet int  // 1: then it is examined who answers
+	quiet int  // at 1, the test examines which copies answer
 	nodes []*simNode
 
 	// coordinator
@@ -157,11 +157,11 @@ type world struct {
 	cutLink map[[2]coord.NodeID]time.Duration
 
 	ops       map[uint64]*op
-	promised  map[string]uint64 // highest acknowledged revision of a document
+	promised  map[string]uint64 // highest acknowledged revision of each document
 	byDoc     map[string][]*op
 	nextOp    uint64
-	committed []wal.Record // by number; all copies must agree on it
-	under     []uint64     // epoch in which each record was committed
+	committed []wal.Record // by record number; all copies must agree on it
+	under     []uint64     // epoch of each record's commit
 	out       outcome
 	trace     func(string, ...any)
 }
@@ -222,7 +222,7 @@ func simulate(seed uint64, o simOptions, trace func(string, ...any)) outcome {
 	return w.out
 }
 
-// epochOf returns the epoch of a committed record; 0 precedes all.
+// epochOf returns the epoch of a committed record, or 0 for record 0, before the first.
 func (w *world) epochOf(seq uint64) uint64 {
 	if seq == 0 {
 		return 0

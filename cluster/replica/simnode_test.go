@@ -12,7 +12,7 @@ import (
 
 // A simulated node and its disk.
 
-// start begins a life of the node, with the content of its disk and nothing else.
+// start begins a new life of the node, with only the contents of its disk.
 func (n *simNode) start() {
 	n.down, n.inc, n.gen, n.syncing = false, n.inc+1, n.gen+1, false
 	n.log = n.log[:n.durable-n.base]
@@ -23,10 +23,10 @@ func (n *simNode) start() {
 		n.w.logf("%s is put back to %d", n.id, n.durable)
 	}
 	if n.w.o.putBack && !n.w.o.unchecked && n.durable < uint64(len(n.w.committed)) {
-		n.meta.Damaged = true // as a Copy finds out from what was noted outside the nodes, which is committed or later
+		n.meta.Damaged = true // as a Copy learns from the record kept outside the nodes, which is committed or later
 	}
 	n.index, n.applied = maps.Clone(n.persisted), n.persistedAt
-	lost := n.durable < n.applied // loses more of the log than of the index
+	lost := n.durable < n.applied // it has lost more of the log than of the index
 	if lost {
 		n.base, n.baseEpoch, n.log, n.durable = n.applied, n.w.epochOf(n.applied), nil, n.applied
 	}
@@ -41,7 +41,7 @@ func (n *simNode) start() {
 		revs.Add(&n.log[i])
 	}
 	if lost {
-		revs.Raise(n.w.nextOp) // as a Copy does, from its clock
+		revs.Raise(n.w.nextOp) // as a Copy takes it from its clock
 	}
 	n.r = New(cfg, n.meta, n.extent(), revs, n.applied)
 	n.r.gen = n.gen
@@ -65,7 +65,7 @@ func (n *simNode) extent() wal.Extent {
 	return x
 }
 
-// later runs f after d, if the node is then still in the same life, and not while it is paused.
+// later runs f after d if the node has not restarted by then, and not while it is paused.
 func (n *simNode) later(d time.Duration, f func()) {
 	inc := n.inc
 	var try func()
@@ -81,8 +81,7 @@ func (n *simNode) later(d time.Duration, f func()) {
 	n.w.after(d, try)
 }
 
-// contact returns the state reported by the coordinator's client, whose own session timer expires before the
-// coordinator's.
+// contact returns the state that the coordinator's client reports; the client's own session timer expires before the coordinator's.
 func (n *simNode) contact() Contact {
 	if n.w.now-n.heard < 800*ms {
 		return Contact{n.session}
@@ -103,7 +102,7 @@ func (n *simNode) ticks() {
 	n.w.after(n.w.upTo(20*ms), tick)
 }
 
-// step passes an event to the replica and carries out its actions.
+// step passes an event to the replica and carries out the resulting actions.
 func (n *simNode) step(e Event) {
 	was := n.r.role
 	for _, a := range n.r.Step(n.w.now, e) {
@@ -112,8 +111,8 @@ func (n *simNode) step(e Event) {
 	if n.r.role == Master && was != Master {
 		n.w.out.elections++
 		n.w.logf("%s leads epoch %d: %v hold %v, log %d", n.id, n.r.shard.Epoch, n.r.shard.ISR, n.r.shard.Hold, n.r.log.End)
-		// A candidate that was paused may learn that it has won long after others have taken over; it need not have the
-		// records that they committed, and it can commit nothing.
+		// A paused candidate can learn that it has won long after others have taken over. It can lack the records that they committed,
+		// and it can commit nothing.
 		before, _ := slices.BinarySearch(n.w.under, n.r.shard.Epoch)
 		if end := n.base + uint64(len(n.log)); n.w.o.without == 0 && uint64(before) > end {
 			n.w.fail("master %s of epoch %d has %d records, %d were committed before", n.id, n.r.shard.Epoch, end, before)
@@ -147,7 +146,7 @@ func (n *simNode) act(a Action) {
 	case SendFetch:
 		to := w.node(a.To)
 		if to.down && !w.severed(n.id, to.id) && w.chance(0.3) {
-			n.later(150*ms, func() { n.step(Unreachable{Node: a.To, ID: a.Fetch.ID}) }) // connections are refused
+			n.later(150*ms, func() { n.step(Unreachable{Node: a.To, ID: a.Fetch.ID}) }) // as when connections are refused
 			return
 		}
 		n.send(to, a.Fetch)
@@ -177,7 +176,7 @@ func (n *simNode) act(a Action) {
 	}
 }
 
-// sync writes the log to the disk after a while, or fails.
+// sync writes the log to disk after some time, or fails.
 func (n *simNode) sync() {
 	if n.syncing {
 		return
@@ -186,7 +185,7 @@ func (n *simNode) sync() {
 	gen, target := n.gen, n.base+uint64(len(n.log))
 	d := ms + n.w.upTo(4*ms)
 	if !n.w.calm && n.w.chance(0.002) {
-		d = n.w.upTo(600 * ms) // a slow disk
+		d = n.w.upTo(600 * ms) // slow disk
 	}
 	n.later(d, func() {
 		if gen != n.gen {
@@ -208,7 +207,7 @@ func (n *simNode) sync() {
 	})
 }
 
-// commits compares what the copy considers committed with what the others committed, and applies it.
+// commits compares the records that the copy considers committed with those that the others committed, and applies them.
 func (n *simNode) commits(seq uint64) {
 	w := n.w
 	for s := n.applied + 1; s <= seq; s++ {
@@ -243,7 +242,7 @@ func (n *simNode) commits(seq uint64) {
 	})
 }
 
-// persist writes the index to the disk, and may trim the log.
+// persist writes the index to disk and sometimes trims the log.
 func (n *simNode) persist() {
 	n.persisted, n.persistedAt = maps.Clone(n.index), n.applied
 	if n.w.o.putBack && n == n.w.nodes[0] && n.w.chance(0.2) && n.durable >= n.persistedAt {
@@ -262,7 +261,7 @@ func (n *simNode) persist() {
 	}
 }
 
-// applyTo makes the change whatever was there before: the log contains no write that came too late.
+// applyTo makes the change unconditionally, because the log contains no late writes.
 func applyTo(index map[string]stored, rec *wal.Record) {
 	if rec.Kind == wal.Noop {
 		return

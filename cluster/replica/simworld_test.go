@@ -10,13 +10,13 @@ import (
 	"concordat/cluster/wal"
 )
 
-// The world around the simulated nodes: network, coordinator, clients, faults, and the final judgement.
+// This file is the world around the simulated nodes: network, coordinator, clients, faults, and the final judgement.
 
 // --- network
 
 func (w *world) severed(a, b coord.NodeID) bool { return w.cutLink[[2]coord.NodeID{a, b}] > w.now }
 
-// send delivers an event to another node: late, twice or never.
+// send delivers an event to another node late, twice or never.
 func (n *simNode) send(to *simNode, e Event) {
 	w := n.w
 	for copies := 1; copies > 0; copies-- {
@@ -28,7 +28,7 @@ func (n *simNode) send(to *simNode, e Event) {
 			switch {
 			case w.chance(0.02) || w.o.delays && w.chance(0.15):
 				d = w.upTo(2500 * ms)
-				copies++ // and once more: the caller tried again
+				copies++ // delivered again, because the caller retried
 			case w.chance(0.1):
 				d = w.upTo(40 * ms)
 			}
@@ -36,7 +36,7 @@ func (n *simNode) send(to *simNode, e Event) {
 				copies = 3
 			}
 		}
-		// A message survives the death of its receiver's process: the next process gets it.
+		// A message survives the death of its receiver's process, and the next process gets it.
 		var deliver func()
 		deliver = func() {
 			switch {
@@ -54,7 +54,7 @@ func (n *simNode) send(to *simNode, e Event) {
 func (n *simNode) reply(a SendReply) {
 	if a.First > 0 {
 		if a.First <= n.base {
-			return // trimmed in the meantime: the follower asks again
+			return // the log was trimmed in the meantime, and the follower asks again
 		}
 		size := 0
 		for s := a.First; s <= a.Last && s <= n.base+uint64(len(n.log)); s++ {
@@ -75,13 +75,13 @@ func (n *simNode) reaches() bool {
 	return !n.down && n.paused <= n.w.now && n.cut <= n.w.now && n.w.zkDown <= n.w.now
 }
 
-// watch maintains sessions: a node that was silent for a second loses its session.
+// watch maintains sessions: a node that is silent for a second loses its session.
 func (w *world) watch() {
 	for _, n := range w.nodes {
 		switch {
 		case n.reaches():
 			if n.session == "" {
-				n.newSession() // it expired in the meantime
+				n.newSession() // the session expired in the meantime
 			}
 			n.heard = w.now
 		case w.zkDown <= w.now && w.now-n.heard > 1000*ms && n.session != "":
@@ -96,7 +96,7 @@ func (w *world) watch() {
 	w.after(50*ms, w.watch)
 }
 
-// tell sends the current view to every node, each with its own delay.
+// tell sends the current view to every node, each with a different delay.
 func (w *world) tell() {
 	w.views++
 	live := map[coord.NodeID]coord.Incarnation{}
@@ -116,7 +116,7 @@ func (w *world) tell() {
 		}
 		number := w.views
 		n.later(d, func() {
-			// Late views of an older session, and their order, are the link's responsibility.
+			// The link handles late views of an older session, and their order.
 			if n.reaches() && v.Me == n.session && number > n.viewed {
 				n.viewed = number
 				n.step(v)
@@ -135,7 +135,7 @@ func (n *simNode) sendCAS(a CAS) {
 		return
 	}
 	d := w.upTo(4 * ms)
-	lost := !w.calm && w.chance(0.1) // the answer
+	lost := !w.calm && w.chance(0.1) // whether the answer is lost
 	if !w.calm && w.chance(0.05) {
 		d, lost = w.upTo(900*ms), true // the request hangs somewhere
 	}
@@ -151,7 +151,7 @@ func (n *simNode) sendCAS(a CAS) {
 	if lost {
 		n.later(20*ms+w.upTo(60*ms), func() { n.step(CASResult{ID: a.ID, Outcome: Unknown}) })
 	} else {
-		n.later(150*ms, func() { n.step(CASResult{ID: a.ID, Outcome: Unknown}) }) // ignored if it was answered
+		n.later(150*ms, func() { n.step(CASResult{ID: a.ID, Outcome: Unknown}) }) // ignored if it was answered before
 	}
 }
 
@@ -194,7 +194,7 @@ func (w *world) client() {
 		o.kind = wal.Delete
 	}
 	if old := w.byDoc[doc]; len(old) > 0 && w.chance(0.2) {
-		// A repetition of an operation whose answer was lost or late.
+		// This repeats an operation whose answer was lost or late.
 		o = old[len(old)-1]
 	} else {
 		w.ops[o.id] = o
@@ -203,7 +203,7 @@ func (w *world) client() {
 	id := []byte{byte(o.id >> 24), byte(o.id >> 16), byte(o.id >> 8), byte(o.id)}
 	write := Write{ID: o.id, Record: wal.Record{Kind: o.kind, Rev: o.rev, ID: doc, Payload: id}}
 	if w.chance(0.05) {
-		// Its sender hung, or the message took long: it arrives after others have written the document.
+		// Its sender hung, or the message was slow, so it arrives after others have written the document.
 		to := w.nodes[w.r.IntN(len(w.nodes))]
 		if w.chance(0.7) {
 			to = n
@@ -220,7 +220,7 @@ func (w *world) client() {
 	n.step(write)
 }
 
-// acknowledged records a promise, and reads from some copy that claims to have it.
+// acknowledged records a promise, and reads from a copy that claims to have the record.
 func (w *world) acknowledged(a Acknowledge) {
 	o := w.ops[a.ID]
 	if !o.acked {
@@ -231,17 +231,17 @@ func (w *world) acknowledged(a Acknowledge) {
 	w.ask(w.nodes[w.r.IntN(len(w.nodes))], o.doc)
 	n := w.nodes[w.r.IntN(len(w.nodes))]
 	if n.down || n.r.quarantined || n.applied < a.Seq {
-		return // it would answer "stale", not "nothing found"
+		return // it would answer "stale" rather than "nothing found"
 	}
 	if got := n.index[o.doc]; got.rev < o.rev {
 		w.fail("read at %s with everything up to %d: document %s has revision %d, acknowledged was %d", n.id, n.applied, o.doc, got.rev, o.rev)
 	}
 }
 
-// ask reads a document from a copy that is sure of itself, once it has applied its log.
+// ask reads a document from a copy that considers itself current and has applied its log.
 func (w *world) ask(n *simNode, doc string) {
 	if w.o.spurious || n.down || n.paused > w.now {
-		return // a master whose process only seems to be gone still answers for a moment
+		return // a master whose process only seems to be gone can still answer for a moment
 	}
 	n.step(n.contact())
 	st := n.r.Status()
@@ -251,7 +251,7 @@ func (w *world) ask(n *simNode, doc string) {
 	want, tries := w.promised[doc], 0
 	role, end := st.Role, st.End
 	if role == Master {
-		end = st.Applied // it applied what it acknowledged
+		end = st.Applied // it has applied what it acknowledged
 	}
 	var look func()
 	look = func() {
@@ -340,13 +340,13 @@ func (w *world) nemesis() {
 			}
 		case w.chance(0.5):
 			n.step(StepDown{})
-		default: // the session is ended although the node is well
+		default: // the session ends although the node is healthy
 			n.newSession()
 		}
 	}
 }
 
-// spared reports whether the shard survives the loss of the copy: whatever the protocol, the only good copy must not be destroyed.
+// spared reports whether the shard would survive the loss of the copy, because no protocol can survive the loss of the only good copy.
 func (w *world) spared(n *simNode) bool {
 	return slices.ContainsFunc(w.shard.ISR, func(m coord.NodeID) bool {
 		o := w.node(m)
@@ -369,16 +369,16 @@ func (w *world) heal() {
 	w.logf("healed")
 }
 
-// Moments after the faults have ended.
+// The times below count from the end of the faults.
 const (
 	settled  = 3500 * ms // by then, all copies answer
-	blackout = 2200 * ms // for that long the coordinator is away
-	unaware  = 1200 * ms // by then, all have noticed that
-	patience = 700 * ms  // for that long it is looked who answers
+	blackout = 2200 * ms // how long the coordinator is unavailable
+	unaware  = 1200 * ms // by then, all nodes have noticed the outage
+	patience = 700 * ms  // how long the test checks which copies answer
 )
 
-// beQuiet examines the liveness that R13 allows: once faults have ended, every copy answers questions, and it still does while
-// nobody reaches the coordinator, unless so many are damaged that there is no master.
+// beQuiet examines the liveness that R13 allows. Once faults have ended, every copy answers questions, even while no node reaches the
+// coordinator, unless so many copies are damaged that there is no master.
 func (w *world) beQuiet() {
 	w.quiet = 1
 	w.after(settled, func() { w.answering("all is quiet") })
@@ -386,7 +386,7 @@ func (w *world) beQuiet() {
 	w.after(settled+patience+unaware, func() { w.answering("the coordinator is away") })
 }
 
-// answering looks for a while whether each copy answers.
+// answering checks for a while whether each copy answers.
 func (w *world) answering(when string) {
 	silent := slices.Clone(w.nodes)
 	end := w.now + patience
@@ -433,7 +433,7 @@ func (w *world) judge() {
 	}
 	if master == nil {
 		if held == len(w.shard.ISR) {
-			w.out.down = true // an operator has to choose
+			w.out.down = true // an operator must choose
 			return
 		}
 		w.fail("no master at the end: %+v", w.shard)

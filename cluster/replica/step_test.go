@@ -8,7 +8,7 @@ import (
 	"concordat/cluster/wal"
 )
 
-// follower returns a follower b of master a in epoch 5 with the given log, and the fetch that it sent.
+// follower returns follower b of master a in epoch 5, with the given log, and the fetch that it sent.
 func follower(t *testing.T, log wal.Extent, applied uint64) (*Replica, Fetch) {
 	t.Helper()
 	r := New(Config{Me: "b"}, Meta{Epoch: 5}, log, &Revisions{}, applied)
@@ -20,7 +20,7 @@ func follower(t *testing.T, log wal.Extent, applied uint64) (*Replica, Fetch) {
 	return r, f.Fetch
 }
 
-// find returns the only action of type T.
+// find returns the single action of type T.
 func find[T Action](t *testing.T, as []Action) T {
 	t.Helper()
 	var found []T
@@ -48,13 +48,13 @@ func extent(end uint64, epochs ...wal.Epoch) wal.Extent {
 	return wal.Extent{End: end, Durable: end, Epochs: epochs}
 }
 
-// TestTruncate cuts back to the last record that both logs share, although neither names it (KIP-101).
+// TestTruncate cuts back to the last record that both logs share, although neither log names it (KIP-101).
 func TestTruncate(t *testing.T) {
 	r, f := follower(t, extent(9, wal.Epoch{Epoch: 1, First: 1}, wal.Epoch{Epoch: 3, First: 7}), 4)
 	if f.Next != 10 || f.LastEpoch != 3 || f.Epoch != 5 {
 		t.Fatalf("fetch %+v", f)
 	}
-	// The master has epoch 1 up to 8, then 4: the follower's share of epoch 1 ends at 6.
+	// The master has epoch 1 up to record 8, then epoch 4; the follower's part of epoch 1 ends at 6.
 	as := r.Step(time.Second, Reply{From: "a", ID: f.ID, Epoch: 5, Next: 10, Kind: Diverged, To: 8, ToEpoch: 1})
 	if got := find[Truncate](t, as); got.Seq != 6 {
 		t.Errorf("cut after %d, want 6", got.Seq)
@@ -64,7 +64,7 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
-// TestNeverBelowApplied is R8.
+// TestNeverBelowApplied tests rule R8.
 func TestNeverBelowApplied(t *testing.T) {
 	r, f := follower(t, extent(9, wal.Epoch{Epoch: 1, First: 1}), 7)
 	as := r.Step(time.Second, Reply{From: "a", ID: f.ID, Epoch: 5, Next: 10, Kind: Diverged, To: 6, ToEpoch: 1})
@@ -78,7 +78,7 @@ func TestNeverBelowApplied(t *testing.T) {
 	find[Install](t, as)
 }
 
-// TestOlderEpochRefused is R9.
+// TestOlderEpochRefused tests rule R9.
 func TestOlderEpochRefused(t *testing.T) {
 	r, _ := follower(t, extent(9, wal.Epoch{Epoch: 1, First: 1}), 7)
 	as := r.Step(2*time.Second, View{Me: "b1", Shard: coord.Shard{Version: 9,
@@ -107,7 +107,7 @@ func TestForeignRecords(t *testing.T) {
 	}
 }
 
-// TestAlone: a single copy acknowledges a record once its own disk has it.
+// TestAlone: a single copy acknowledges a record once it is on the copy's own disk.
 func TestAlone(t *testing.T) {
 	r := New(Config{Me: "a"}, Meta{}, wal.Extent{}, &Revisions{}, 0)
 	st := coord.State{ISR: []coord.NodeID{"a"}, Replicas: []coord.NodeID{"a"}}
@@ -137,7 +137,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestDamagedAloneStaysDown: the only copy has lost acknowledged records; only an operator's decision makes it master.
+// TestDamagedAloneStaysDown: if the only copy has lost acknowledged records, only an operator can make it master.
 func TestDamagedAloneStaysDown(t *testing.T) {
 	r := New(Config{Me: "a"}, Meta{Epoch: 1, Damaged: true}, wal.Extent{}, &Revisions{}, 0)
 	st := coord.State{Epoch: 1, ISR: []coord.NodeID{"a"}, Leader: "a0", Replicas: []coord.NodeID{"a"}}
@@ -157,8 +157,8 @@ func TestDamagedAloneStaysDown(t *testing.T) {
 	}
 }
 
-// TestReturnsInDoubt is R15: what a follower had before it was removed from the set proves nothing once it is wanted again, and
-// neither does a fetch that may have been in transit since then.
+// TestReturnsInDoubt tests rule R15: when a removed follower is wanted again, the records that it had before prove nothing, and neither
+// does a fetch that could have been in transit since then.
 func TestReturnsInDoubt(t *testing.T) {
 	live := map[coord.NodeID]coord.Incarnation{"a": "a1", "b": "b1"}
 	both := []coord.NodeID{"a", "b"}
@@ -185,7 +185,7 @@ func TestReturnsInDoubt(t *testing.T) {
 	if a := find[SendReply](t, as); a.Reply.ID != 8 {
 		t.Errorf("got %+v", a)
 	}
-	none[CAS](t, fetch(1<<40, 0)) // from the new copy, or from yet another former one
+	none[CAS](t, fetch(1<<40, 0)) // from the new copy or from another former copy
 	if got := find[CAS](t, fetch(1<<40+1, 1<<40)).State.ISR; len(got) != 2 {
 		t.Errorf("in sync %v, want both", got)
 	}

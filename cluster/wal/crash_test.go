@@ -11,14 +11,14 @@ import (
 	"concordat"
 )
 
-// damaged is the outcome of opening a changed copy of a log.
+// damaged is the result of opening a modified copy of a log.
 type damaged struct {
 	end  uint64 // records 1 to end were recovered
 	lost uint64 // the argument of Damaged
 	err  error
 }
 
-// reopen opens a copy of the log in dir with different content in one file. The copy is made next to it.
+// reopen opens a copy of the log in dir, with different content in one file. The copy is next to the log.
 func reopen(t *testing.T, dir, file string, content []byte) damaged {
 	t.Helper()
 	scratch := dir + "-copy"
@@ -36,7 +36,7 @@ func reopen(t *testing.T, dir, file string, content []byte) damaged {
 	must(t, os.WriteFile(filepath.Join(scratch, file), content, 0o600))
 	var d damaged
 	o := Options{Shard: "00", SegmentBytes: 4 << 10, Damaged: func(lost uint64) error { d.lost = lost; return nil },
-		sync: func(*os.File) error { return nil }} // there are thousands of logs, and the power does not fail here
+		sync: func(*os.File) error { return nil }} // there are thousands of logs, and this test cuts no power
 	l, err := Open(scratch, o)
 	if err != nil {
 		return damaged{err: err}
@@ -47,7 +47,7 @@ func reopen(t *testing.T, dir, file string, content []byte) damaged {
 		}
 		d.end = r.Seq
 	}
-	// The repaired log accepts records, and opens without complaint.
+	// The repaired log accepts records and opens without an error.
 	fill(t, l, d.end+2, 1, 1)
 	must(t, l.Close())
 	o.Damaged = nil
@@ -76,7 +76,7 @@ func small(t *testing.T, n uint64) (dir, file string, content []byte) {
 	return dir, filepath.Base(file), content
 }
 
-// every returns the step through the bytes of a log: 1, or 5 in short runs, but never beyond the end.
+// every returns the step through the bytes of a log: 1, or 5 in short runs, but at most left.
 func every(left int) int {
 	if testing.Short() && (left == 0 || left > 5) {
 		return 5
@@ -84,8 +84,8 @@ func every(left int) int {
 	return 1
 }
 
-// TestTornAnywhere cuts the last file at every byte, as a crash in the middle of a write does. A cut within the last group, or its
-// mark, is not damage; complete records before the cut are recovered.
+// TestTornAnywhere cuts the last file at every byte, as a crash during a write would. A cut within the last group or its mark is not
+// damage, and complete records before the cut are recovered.
 func TestTornAnywhere(t *testing.T) {
 	dir, file, content := small(t, 12)
 	last := uint64(0)
@@ -104,8 +104,8 @@ func TestTornAnywhere(t *testing.T) {
 	}
 }
 
-// TestTornIsCut tears a group of three in its second record, and writes another second record whose mark ends where the third
-// record of the torn group begins: that third record, which was never acknowledged, does not come back.
+// TestTornIsCut tears a group of three in its second record, and writes another second record whose mark ends where the third record of
+// the torn group begins. That third record was never acknowledged and does not come back.
 func TestTornIsCut(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	broken := false
@@ -176,7 +176,7 @@ func TestFlippedAnywhere(t *testing.T) {
 	}
 }
 
-// TestMiddleDamaged flips bits in an older file: the copy cannot be used and is not changed.
+// TestMiddleDamaged flips bits in an older file: the copy cannot be used and is left unchanged.
 func TestMiddleDamaged(t *testing.T) {
 	dir, _, _ := small(t, 300)
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -192,10 +192,10 @@ func TestMiddleDamaged(t *testing.T) {
 		d := reopen(t, dir, filepath.Base(files[1]), flipped)
 		var c *CorruptError
 		if i == 7 {
-			continue // the version
+			continue // version byte
 		}
 		if i >= len(content)-markSize && d.err == nil {
-			continue // the byte is in the mark at its end, and no record is missing
+			continue // the byte is in the mark at the end, and no record is missing
 		}
 		if !errors.As(d.err, &c) || !errors.Is(d.err, concordat.ErrCorrupt) {
 			t.Fatalf("byte %d: %v", i, d.err)
@@ -208,7 +208,7 @@ func TestMiddleDamaged(t *testing.T) {
 	}
 }
 
-// TestDamagedRefused: without Damaged nothing is cut.
+// TestDamagedRefused: without Damaged, nothing is cut off.
 func TestDamagedRefused(t *testing.T) {
 	dir, file, content := small(t, 12)
 	flipped := append([]byte{}, content...)
@@ -242,7 +242,7 @@ func TestReadNoticesDamage(t *testing.T) {
 	}
 }
 
-// TestResetCutShort leaves the folders as a crash during Reset does.
+// TestResetCutShort leaves the folders in the state after a crash during Reset.
 func TestResetCutShort(t *testing.T) {
 	for _, step := range []string{"building", "moved away", "in place"} {
 		dir, _, _ := small(t, 12)
@@ -283,7 +283,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// FuzzOpen opens a folder whose only file contains the given bytes after a valid header.
+// FuzzOpen opens a folder whose only file has a valid header followed by the given bytes.
 func FuzzOpen(f *testing.F) {
 	const salt = 7
 	header := appendHeader(nil, "00", salt, 0, 0)

@@ -14,14 +14,14 @@ import (
 	"concordat/internal/suite"
 )
 
-// held describes the contents that a log may have after a loss of power.
+// held describes the possible contents of a log after a loss of power.
 type held struct {
 	first, base uint64   // its Base lies between first and base
 	durable     uint64   // its End is at least this
-	epochs      []uint64 // of the records that it may contain, from record 1 on
+	epochs      []uint64 // epochs of the records that it can contain, from record 1 on
 }
 
-// fits reports why a log is none of the possible ones: an acknowledged record is missing, or a removed one has come back.
+// fits returns an error if the log is not in this state, because an acknowledged record is missing or a removed one has come back.
 func (h *held) fits(x Extent, rs []Record) error {
 	if x.Base < h.first || x.Base > h.base || x.End < h.durable || x.End > uint64(len(h.epochs)) {
 		return fmt.Errorf("holds records %d to %d, wants from %d or before (not before %d), to %d at least and %d at most", x.Base+1, x.End,
@@ -42,7 +42,7 @@ func (h *held) fits(x Extent, rs []Record) error {
 	return nil
 }
 
-// powered is a log on a recorded disk, under random calls.
+// powered is a log on a recorded disk, changed by random calls.
 type powered struct {
 	t     *testing.T
 	d     *powertest.Recorded
@@ -54,10 +54,10 @@ type powered struct {
 	may   []moment
 }
 
-// moment is a time from which on the log may be one of these.
+// moment is a time from which the log can be in any of the given states.
 type moment struct {
 	at   int
-	what string // is done
+	what string // the change that is complete
 	may  []held
 }
 
@@ -67,7 +67,7 @@ func (p *powered) expect(what string, may ...held) {
 
 var poweredOptions = Options{Shard: "00", SegmentBytes: 4 << 10}
 
-// open opens the log, as often as necessary: the process may die in the middle. From then on, what it finds counts.
+// open opens the log, retrying because the process can die meanwhile. From then on, the state that it finds counts.
 func (p *powered) open(may ...held) {
 	p.t.Helper()
 	for {
@@ -106,7 +106,8 @@ func which(may []held, x Extent, rs []Record) (held, error) {
 	return held{}, err
 }
 
-// try makes a change that takes about that many calls, in which the process may die, and leaves the log in one of two states.
+// try makes a change of about calls system calls, during which the process can die, and leaves the log in the state before or after the
+// change.
 func (p *powered) try(what string, calls int, change func() error, after held) {
 	p.t.Helper()
 	before := p.now
@@ -116,7 +117,7 @@ func (p *powered) try(what string, calls int, change func() error, after held) {
 	}
 	err := change()
 	if p.d.Live() {
-		_ = p.log.Close() // some files may already be closed
+		_ = p.log.Close() // some files can already be closed
 		p.open(before, after)
 		return
 	}
@@ -136,7 +137,7 @@ func (p *powered) step() {
 			must(p.t, p.log.Append(rec(seq, p.epoch)))
 			after.epochs = append(after.epochs, p.epoch)
 		}
-		p.now.epochs = after.epochs // records may be there before they are acknowledged
+		p.now.epochs = after.epochs // records can be there before they are acknowledged
 		after.durable = uint64(len(after.epochs))
 		p.try(fmt.Sprintf("sync %d to %d", end+1, after.durable), 6, func() error { _, err := p.log.Sync(); return err }, after)
 	case 0:
@@ -146,18 +147,18 @@ func (p *powered) step() {
 		if p.r.IntN(3) > 0 {
 			to = max(base, end-min(end, p.r.Uint64N(20)))
 		}
-		p.now.durable = to // at least this much stays, however much is removed
+		p.now.durable = to // the truncated log still has at least these records
 		after.durable, after.epochs = to, after.epochs[:to]
 		p.try(fmt.Sprintf("truncate %d to %d", end, to), 6, func() error { return p.log.Truncate(to) }, after)
 		p.epoch++
 	case 3, 4:
 		to := base + p.r.Uint64N(end-base+1)
-		after.base = to // at most, because whole files are removed
+		after.base = to // this is a maximum, because only whole files are removed
 		p.try(fmt.Sprintf("trim to %d", to), 4, func() error { return p.log.Trim(to, int64(p.r.IntN(2)*p.r.IntN(8<<10))) }, after)
 		p.now.base = p.log.Extent().Base
 		p.expect("trimmed", p.now)
 	case 5:
-		to := p.r.Uint64N(end + 50) // a copy that replaces it may end earlier
+		to := p.r.Uint64N(end + 50) // a replacing copy can end earlier
 		after = held{to, to, to, after.epochs[:min(to, end)]}
 		for uint64(len(after.epochs)) < to {
 			after.epochs = append(after.epochs, p.epoch)
@@ -171,8 +172,8 @@ func (p *powered) step() {
 	}
 }
 
-// TestPowerLoss cuts the power at every moment of random calls, in which the process dies now and then: the log opens, and
-// contains everything acknowledged and nothing that was removed, even after repeated losses of power.
+// TestPowerLoss cuts the power at every moment of random calls, and sometimes kills the process. The log opens and contains everything
+// acknowledged and nothing removed, even after repeated losses of power.
 func TestPowerLoss(t *testing.T) {
 	d := powertest.Record(t)
 	dir, cuts := inMemory(t), 0
@@ -195,7 +196,7 @@ func TestPowerLoss(t *testing.T) {
 			if err != nil {
 				t.Fatalf("seed %d, after %d other losses of power: %v", seed, lost, err)
 			}
-			// The machine restarts in one of those states.
+			// The machine restarts in one of these states.
 			m := p.may[p.r.IntN(len(p.may))]
 			root, may = filepath.Join(dir, fmt.Sprint(seed, "-", lost+1)), m.may
 			must(t, apart(func() error { return d.Cut(m.at, p.r, root) }))
@@ -204,7 +205,7 @@ func TestPowerLoss(t *testing.T) {
 	t.Logf("%d losses of power", cuts)
 }
 
-// inMemory returns a new folder, in memory if possible: that takes a tenth of the time.
+// inMemory returns a new folder, in memory if possible, which takes a tenth of the time.
 func inMemory(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "wal-")
@@ -215,14 +216,14 @@ func inMemory(t *testing.T) string {
 	return dir
 }
 
-// apart calls a function in a goroutine whose calls are not recorded, because recording takes time.
+// apart calls f in a goroutine whose calls are not recorded, because recording takes time.
 func apart(f func() error) error {
 	done := make(chan error)
 	go func() { done <- f() }()
 	return <-done
 }
 
-// cutEverywhere cuts the power at every moment, in three ways each, and opens the log. It returns how many times it did so.
+// cutEverywhere cuts the power at every moment, in three ways each, and opens the log each time. It returns the number of cuts.
 func (p *powered) cutEverywhere(dir string, seed uint64) (int, error) {
 	type loss struct {
 		moment
@@ -276,7 +277,7 @@ func (p *powered) cutEverywhere(dir string, seed uint64) (int, error) {
 // reopenCut opens a log after a loss of power.
 func reopenCut(dir string, may []held) error {
 	o := poweredOptions
-	o.sync = func(*os.File) error { return nil } // there are thousands, and the power stays on
+	o.sync = func(*os.File) error { return nil } // there are thousands of logs, and the power stays on
 	l, err := Open(dir, o)
 	if err != nil {
 		return err

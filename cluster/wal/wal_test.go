@@ -36,7 +36,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// rec returns a record whose content follows from its position.
+// rec returns a record whose contents depend only on its position and epoch.
 func rec(seq, epoch uint64) Record {
 	r := Record{Seq: seq, Epoch: epoch, Kind: Put, Slot: uint8(seq), Rev: seq * 3, ID: fmt.Sprint("d", seq),
 		Payload: bytes.Repeat([]byte{byte(seq), byte(epoch)}, int(seq%40))}
@@ -46,7 +46,7 @@ func rec(seq, epoch uint64) Record {
 	return r
 }
 
-// fill appends records of one epoch, in groups, from the end of the log to number to.
+// fill appends records of one epoch in groups, from the end of the log up to record to.
 func fill(t *testing.T, l *Log, to, epoch uint64, group int) {
 	t.Helper()
 	for n, seq := 0, l.Extent().End+1; seq <= to; seq++ {
@@ -62,7 +62,7 @@ func fill(t *testing.T, l *Log, to, epoch uint64, group int) {
 	}
 }
 
-// all returns the contents of the log, read in small portions.
+// all returns the contents of the log, read in small parts.
 func all(t *testing.T, l *Log) []Record {
 	t.Helper()
 	x := l.Extent()
@@ -98,7 +98,7 @@ func TestAppendReadReopen(t *testing.T) {
 		if diff := cmp.Diff(expect(want...), all(t, l)); diff != "" {
 			t.Fatal(diff)
 		}
-		// Records can be read before they are on disk, and are gone after a crash without Sync.
+		// Records can be read before they are on disk, and are lost in a crash without Sync.
 		must(t, l.Append(rec((round+1)*100+1, round+1)))
 		if rs, err := l.Read((round+1)*100+1, 1); err != nil || len(rs) != 1 {
 			t.Errorf("pending record: %v, %v", rs, err)
@@ -136,7 +136,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("full disk: %v", err)
 	}
 	free = 1 << 21
-	fill(t, l, 4, 5, 1) // nothing remains of the refused ones
+	fill(t, l, 4, 5, 1) // the refused records left nothing behind
 	if _, err := l.Read(0, 1); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("record 0: %v", err)
 	}
@@ -155,7 +155,7 @@ func TestFailedSync(t *testing.T) {
 	fill(t, l, 3, 1, 1)
 	broken = true
 	must(t, l.Append(rec(4, 1)))
-	for range 2 { // permanently, although the disk would succeed the second time
+	for range 2 { // the failure is permanent, although the disk would succeed the second time
 		if durable, err := l.Sync(); !errors.Is(err, ErrFailed) || durable != 3 {
 			t.Errorf("got %d, %v", durable, err)
 		}
@@ -165,7 +165,7 @@ func TestFailedSync(t *testing.T) {
 		t.Errorf("append: %v", err)
 	}
 	must(t, l.Close())
-	// The group may have reached the disk: reading again decides.
+	// The group can have reached the disk, so the log is read again.
 	if x := open(t, dir, Options{Shard: "00"}).Extent(); x.End < 3 || x.End > 4 {
 		t.Errorf("extent %+v", x)
 	}
@@ -207,7 +207,7 @@ func TestModel(t *testing.T) {
 				} else if x.Base > base {
 					base, baseEpoch = x.Base, want[x.Base-1]
 				}
-			case 6: // a crash loses what was not synced
+			case 6: // a crash loses unsynced records
 				must(t, l.Close())
 				l, err = Open(dir, o)
 				must(t, err)
@@ -246,8 +246,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestLimits: a record whose identity has the maximum length, or one byte less, is there after a restart and on another node; a
-// longer one is refused and leaves the log unchanged. The same applies to payloads, but trying the longest takes a gigabyte.
+// TestLimits: a record whose identity has the maximum length, or one byte less, is there after a restart and on another node. A longer
+// one is refused and leaves the log unchanged. The same applies to payloads, but a test of the longest would take a gigabyte.
 func TestLimits(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, Options{})
@@ -264,7 +264,7 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	large := rec(uint64(len(want)+1), 1)
-	large.Payload = make([]byte, MaxPayload+1) // pages that are never touched
+	large.Payload = make([]byte, MaxPayload+1) // the pages are never touched
 	if err := l.Append(large); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("a payload of %d bytes: %v, want ErrInvalid", len(large.Payload), err)
 	}

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// DropEvents makes the session's link ignore the events of watches, or stops doing so.
+// DropEvents sets whether the session's link ignores watch events.
 func DropEvents(s *Session, drop bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.link.deaf.Store(drop)
 }
 
-// ServerOf returns the server to which the session is connected.
+// ServerOf returns the index of the server to which the session is connected.
 func ServerOf(s *Session, servers []string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,7 +25,7 @@ func ServerOf(s *Session, servers []string) int {
 	return -1
 }
 
-// WithDial returns o with another dialer.
+// WithDial returns o with the given dialer.
 func WithDial(o Options, dial func(ctx context.Context, network, address string) (net.Conn, error)) Options {
 	o.dial = dial
 	return o

@@ -38,7 +38,7 @@ func long(t *testing.T) {
 	}
 }
 
-// change changes the shard on behalf of me, repeating the request as often as needed, and returns whether any answer was lost.
+// change changes the shard on behalf of me until the request succeeds, and returns whether any answer was lost.
 func change(t *testing.T, s *zk.Session, epoch uint64, me coord.Incarnation) (lost bool) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("epoch %d", epoch), func() bool {
@@ -66,7 +66,7 @@ func change(t *testing.T, s *zk.Session, epoch uint64, me coord.Incarnation) (lo
 	return lost
 }
 
-// same fails the test if the session started again.
+// same fails the test if the session has restarted.
 func same(t *testing.T, s *zk.Session, me coord.Incarnation) {
 	t.Helper()
 	select {
@@ -96,7 +96,7 @@ func TestEnsemble(t *testing.T) {
 		defer e.Resume(i)
 		change(t, s, 2, me)
 		same(t, s, me)
-		for range 3 { // each begins with the server that accepts connections but does not answer
+		for range 3 { // each starts with the server that accepts connections but does not answer
 			must(t, open(t, w.options("")).Close())
 		}
 	})
@@ -119,7 +119,7 @@ func TestEnsemble(t *testing.T) {
 	})
 }
 
-// outage stops all servers for longer than the session lasts without them.
+// outage stops all servers for longer than the session can survive.
 func outage(t *testing.T, e *zktest.Ensemble, s *zk.Session, me coord.Incarnation, epoch uint64, more time.Duration) {
 	t.Run("outage", func(t *testing.T) {
 		for i := range 3 {
@@ -129,7 +129,7 @@ func outage(t *testing.T, e *zktest.Ensemble, s *zk.Session, me coord.Incarnatio
 		if _, err := s.CAS(t.Context(), "00", 0, state(9, "a"), me); !unmade(err) {
 			t.Errorf("got %v", err)
 		}
-		time.Sleep(more) // the test varies the length of the outage
+		time.Sleep(more) // varies the length of the outage
 		for i := range 3 {
 			e.Run(i)
 		}
@@ -142,7 +142,7 @@ func outage(t *testing.T, e *zktest.Ensemble, s *zk.Session, me coord.Incarnatio
 	})
 }
 
-// TestWiped: a ZooKeeper that lost its data is not mistaken for a new cluster, neither by running nodes nor by starting ones.
+// TestWiped: neither running nor starting nodes mistake a ZooKeeper that lost its data for a new cluster.
 func TestWiped(t *testing.T) {
 	t.Parallel()
 	e := zktest.Start(t, 1)
@@ -171,21 +171,21 @@ func TestWiped(t *testing.T) {
 	}
 }
 
-// sieve is a connection that, once wedged, lets only pings pass.
+// sieve is a connection that lets only pings pass once it is wedged.
 type sieve struct {
 	net.Conn
 	wedged *atomic.Bool
 }
 
 func (s sieve) Write(b []byte) (int, error) {
-	const ping = 12 // bytes: length, number, kind
+	const ping = 12 // length, number and kind, in bytes
 	if s.wedged.Load() && len(b) != ping {
 		return len(b), nil
 	}
 	return s.Conn.Write(b)
 }
 
-// TestWedged: a connection that is alive but answers nothing is replaced by a new one, in a new session.
+// TestWedged: a connection that is alive but never answers is replaced by a new one, in a new session.
 func TestWedged(t *testing.T) {
 	long(t)
 	t.Parallel()
@@ -214,7 +214,7 @@ func TestWedged(t *testing.T) {
 	}
 }
 
-// pair writes a key with its certificate, signed by ca or self-signed, and returns it.
+// pair writes a key with its certificate, signed by ca or self-signed, and returns the pair.
 func pair(t *testing.T, dir, name string, ca *tls.Certificate) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -245,7 +245,8 @@ func pair(t *testing.T, dir, name string, ca *tls.Certificate) tls.Certificate {
 	return p
 }
 
-// TestTLS: both sides present certificates of the same authority; a caller without one, or with one from another authority, is refused.
+// TestTLS: both sides present certificates from the same authority; a caller without a certificate, or with one from another authority,
+// is refused.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

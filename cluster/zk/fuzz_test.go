@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// FuzzDecode reads what may be in ZooKeeper, where others can write too.
+// FuzzDecode reads possible contents of ZooKeeper, where others can write too.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"format":1,"site":"alpha","scheme":"natural","cluster":"00112233445566778899aabbccddeeff"}`,

@@ -41,7 +41,7 @@ func (l *lines) logger() *slog.Logger {
 
 func acl() []zkclient.ACL { return zkclient.DigestACL(zkclient.PermAll, "site", "secret") }
 
-// rawClient is the client library without our wrapper, as an operator would use it.
+// rawClient is the client library without the project's wrapper, as an operator would use it.
 func rawClient(t *testing.T, w *world) *zkclient.Conn {
 	t.Helper()
 	c, events, err := zkclient.Connect(w.e.Addresses(), 10*time.Second, zkclient.WithLogInfo(false))
@@ -55,7 +55,7 @@ func rawClient(t *testing.T, w *world) *zkclient.Conn {
 	return c
 }
 
-// missed: changes that a watch did not report are found when everything is read again, and reported then.
+// missed: a change that a watch did not report is found and reported when everything is read again.
 func missed(t *testing.T, w *world) {
 	o := w.options("a")
 	o.Reread = time.Second
@@ -74,15 +74,15 @@ func missed(t *testing.T, w *world) {
 	until(t, s, "the next change", func(v coord.View) bool { return v.Shards["00"].Epoch == 3 })
 }
 
-// queued: changes waiting in a cut link never happen in the next session, and are reported as unknown or not made; none blocks
-// for longer than allowed.
+// queued: changes that wait in a cut link never happen in the next session, and are reported as unknown or not made. None blocks for
+// longer than allowed.
 func queued(t *testing.T, w *world) {
 	a, b := w.joinThrough(t, "a"), open(t, w.options("b"))
 	me := announce(t, a, "a")
 	must(t, b.Create(t.Context(), map[concordat.ShardID]coord.State{"00": state(1, "a"), "01": state(1, "a")}))
 	until(t, b, "a is live", func(v coord.View) bool { return v.Live["a"].Incarnation == me })
 	w.proxies["a"].Cut(true)
-	const calls = 100 // more than are admitted at a time
+	const calls = 100 // more than the limit at a time
 	errs := make(chan error, calls)
 	for range calls {
 		go func() {
@@ -104,7 +104,7 @@ func queued(t *testing.T, w *world) {
 	}
 }
 
-// unmade reports whether err leaves open, or denies, that the change was made.
+// unmade reports whether err denies that the change was made, or leaves it open.
 func unmade(err error) bool {
 	return errors.Is(err, concordat.ErrUnavailable) || errors.Is(err, coord.ErrUnknown)
 }

@@ -22,15 +22,15 @@ import (
 	"concordat/internal/zktest"
 )
 
-// timeout is the session timeout in tests: some wait for three times as long, and a busy machine must not miss it.
+// timeout is the session timeout in tests: some tests wait three times as long, and a busy machine must not miss it.
 const timeout = 5 * time.Second
 
-// patience is how long tests wait for something that must happen.
+// patience is how long tests wait for an event that must happen.
 const patience = 5 * time.Minute
 
 var roots atomic.Int64
 
-// world is an empty cluster within a ZooKeeper, and the nodes' folders.
+// world is an empty cluster in a ZooKeeper, with the nodes' folders.
 type world struct {
 	e    *zktest.Ensemble
 	root string
@@ -74,7 +74,7 @@ func open(t *testing.T, o zk.Options) *zk.Session {
 	return s
 }
 
-// joinThrough opens a session of the node through a proxy of its own.
+// joinThrough opens a session of the node through a separate proxy.
 func (w *world) joinThrough(t *testing.T, node coord.NodeID) coord.Session {
 	w.mu.Lock()
 	p := w.proxies[node]
@@ -107,7 +107,7 @@ func until(t *testing.T, c coord.Session, what string, pleases func(coord.View) 
 	}
 }
 
-// eventually polls for what has no channel.
+// eventually polls a condition that no channel announces.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !is(); time.Sleep(20 * time.Millisecond) {
@@ -135,7 +135,7 @@ func state(epoch uint64, isr ...coord.NodeID) coord.State {
 	return coord.State{Epoch: epoch, ISR: isr, Replicas: isr}
 }
 
-// TestOne tests everything that needs only one server. It is a single test so that the server starts once.
+// TestOne tests everything that needs only one server. It is a single test, so the server starts only once.
 func TestOne(t *testing.T) {
 	t.Parallel()
 	e := zktest.Start(t, 1)
@@ -170,7 +170,7 @@ func TestOne(t *testing.T) {
 	}
 }
 
-// names of any kind are read back unchanged.
+// names: names of any kind are read back unchanged.
 func names(t *testing.T, w *world) {
 	s := open(t, w.options("a.b-c_d"))
 	shards := map[concordat.ShardID]coord.State{}
@@ -232,7 +232,7 @@ func password(t *testing.T, w *world) {
 	}
 }
 
-// lockedOut: a node whose account ZooKeeper no longer accepts says so and stays away.
+// lockedOut: a node whose account ZooKeeper no longer accepts reports this and does not reconnect.
 func lockedOut(t *testing.T, w *world) {
 	o := w.options("a")
 	o.Reread = time.Second
@@ -268,7 +268,7 @@ func other(t *testing.T, w *world) {
 	refused(t, o, zk.ErrIdentity, "a new cluster was founded")
 }
 
-// twice: another folder under the same name is refused, whether the first node is there or not.
+// twice: a second folder under the same name is refused, whether or not the first node is there.
 func twice(t *testing.T, w *world) {
 	a := open(t, w.options("a"))
 	announce(t, a, "a")
@@ -283,7 +283,7 @@ func twice(t *testing.T, w *world) {
 	open(t, w.options("a"))
 }
 
-// copied: a second process with a copy of the folder takes over, and the first one says so and stays away.
+// copied: a second process with a copy of the folder takes over, and the first process reports this and does not reconnect.
 func copied(t *testing.T, w *world) {
 	first := open(t, w.options("a"))
 	announce(t, first, "a")
@@ -329,7 +329,7 @@ func forget(t *testing.T, w *world) {
 	}
 }
 
-// history keeps the newest versions of each document, with their contents.
+// history: the newest versions of each document are kept, with their contents.
 func history(t *testing.T, w *world) {
 	s, other := open(t, w.options("a")), open(t, w.options(""))
 	const versions = 103
@@ -373,7 +373,7 @@ func history(t *testing.T, w *world) {
 	}
 }
 
-// older: a ZooKeeper whose configuration has a lower version than the node has seen was reset to an older state.
+// older: if the configuration in ZooKeeper has a lower version than the node has seen, ZooKeeper was reset to an older state.
 func older(t *testing.T, w *world) {
 	s := open(t, w.options("a"))
 	for v := range int64(3) {
