@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestControlCharacters: titles and names from outside are printed without what could control a terminal.
+// TestControlCharacters: titles and names from outside are printed without characters that control a terminal.
 func TestControlCharacters(t *testing.T) {
 	var out, failures bytes.Buffer
 	term := &Terminal{Stdout: &out, Stderr: &failures}

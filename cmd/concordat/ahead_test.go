@@ -38,7 +38,7 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// TestAheadStops: all work has ended when ahead returns to a receiver that has stopped or whose context has ended.
+// TestAheadStops: when ahead returns because its receiver has stopped or its context has ended, all work has ended.
 func TestAheadStops(t *testing.T) {
 	var running atomic.Int64
 	wait := func(ctx context.Context, x int) int {

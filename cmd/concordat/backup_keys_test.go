@@ -16,7 +16,7 @@ import (
 	"concordat/instance"
 )
 
-// holding returns the files below dir that contain a part of a secret.
+// holding returns the files below dir that contain part of a secret.
 func holding(t *testing.T, dir string, part []byte) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -35,7 +35,7 @@ func holding(t *testing.T, dir string, part []byte) (names []string) {
 	return names
 }
 
-// backupKey is an identity that opens backups.
+// backupKey is an identity that decrypts backups.
 type backupKey struct{ recipient, file string }
 
 func newBackupKey(t *testing.T) backupKey {
@@ -51,10 +51,10 @@ func newBackupKey(t *testing.T) backupKey {
 	return k
 }
 
-// middle returns a part of a secret that stays in one piece wherever the secret is kept, including database pages.
+// middle returns a part of a secret that is contiguous wherever the secret is stored, even in database pages.
 func middle(secret []byte) []byte { return secret[len(secret)/2:][:min(24, len(secret)/2)] }
 
-// TestBackupWithoutKeys: a backup without keys contains none of their bytes and is useless alone; with the keys from elsewhere it restores
+// TestBackupWithoutKeys: a backup without keys contains none of their bytes and is useless alone; with keys from elsewhere it restores
 // the whole site.
 func TestBackupWithoutKeys(t *testing.T) {
 	t.Parallel()
@@ -116,7 +116,7 @@ func TestBackupWithoutKeys(t *testing.T) {
 	}
 }
 
-// withoutKeys expects a backup of the site, made on one of its nodes, not to contain the keystore that the nodes share.
+// withoutKeys makes a backup on one of the site's nodes and requires that it does not contain their shared keystore.
 func (s *joinedSite) withoutKeys() {
 	s.t.Helper()
 	version, shared, err := s.db.Keystore(s.t.Context())

@@ -21,7 +21,7 @@ import (
 	"concordat/store"
 )
 
-// answers checks a text against the site and returns the report without the names of the run.
+// answers checks a text against the site and returns the parts of the report that do not vary between runs.
 func answers(t *testing.T, data, file string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "report.json")
@@ -40,7 +40,7 @@ func answers(t *testing.T, data, file string) string {
 	return string(r.Scores) + string(r.Evidence) + string(r.Sources)
 }
 
-// fits fails if the index lacks a document of the catalogue, or has a different text for it.
+// fits fails if the index lacks a document in the catalogue or has a different text for it, and returns the number of documents.
 func fits(t *testing.T, data string) (documents int) {
 	t.Helper()
 	a := &app{cli.Site{Data: data, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: os.Stderr, Stderr: os.Stderr}}}
@@ -61,8 +61,8 @@ func fits(t *testing.T, data string) (documents int) {
 	return documents
 }
 
-// A site is backed up while documents arrive, destroyed, and restored: it answers as before, and has every document that its
-// catalogue names.
+// TestBackupAndRestore: a site is backed up while documents arrive, destroyed, and restored. It then answers as before and has every
+// document named in its catalogue.
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	data, dir, key := newSite(t), filepath.Join(t.TempDir(), "backup"), newBackupKey(t)
@@ -146,10 +146,10 @@ func TestBackupAndRestore(t *testing.T) {
 	if head, err := db.Audit.VerifyAudit(t.Context()); err != nil || head.Seq == 0 {
 		t.Errorf("audit %+v, %v", head, err)
 	}
-	output(t, cli.Misused, data, "restore", dir, "--identity", key.file) // never over a site
+	output(t, cli.Misused, data, "restore", dir, "--identity", key.file) // an existing site is never overwritten
 }
 
-// TestRestoreEnds: anything that has ended since a backup does not become valid again.
+// TestRestoreEnds: after a restore, whatever has ended since the backup stays ended.
 func TestRestoreEnds(t *testing.T) {
 	t.Parallel()
 	data, dir := newSite(t), filepath.Join(t.TempDir(), "backup")
@@ -201,7 +201,7 @@ func TestRestoreEnds(t *testing.T) {
 	}
 }
 
-// TestKilledBackup: a backup killed at any moment leaves the previous one intact, and a killed restore leaves no site; both continue when
+// TestKilledBackup: a backup killed at any moment leaves the previous one intact, and a killed restore leaves no site; both succeed when
 // repeated.
 func TestKilledBackup(t *testing.T) {
 	t.Parallel()
@@ -214,7 +214,7 @@ func TestKilledBackup(t *testing.T) {
 	})
 }
 
-// killBackups kills backups with the given flags, whose files have the suffix, and restores them with other flags.
+// killBackups kills backups made with the given flags, whose files have the given suffix, and restores them with the flags to open them.
 func killBackups(t *testing.T, suffix string, flags, opens []string) {
 	data, dir := newSite(t), filepath.Join(t.TempDir(), "backup")
 	addAll(t, data, bigTable(t, 200))
@@ -281,14 +281,14 @@ func killBackups(t *testing.T, suffix string, flags, opens []string) {
 			killed++
 		}
 		if _, err := os.Stat(filepath.Join(to, instance.StoreName)); err == nil {
-			break // it finished first
+			break // it finished before it was killed
 		}
 	}
 	if killed == 0 {
 		t.Error("no restore was killed: this shows nothing")
 	}
 	if _, err := os.Stat(filepath.Join(to, instance.StoreName)); err != nil {
-		output(t, cli.Misused, to, "library", "list") // it is not a site yet
+		output(t, cli.Misused, to, "library", "list") // not a site yet
 		output(t, 0, to, restores...)
 	}
 	if n := fits(t, to); n != 200 {
@@ -306,7 +306,8 @@ func countFiles(dir string) (n int) {
 	return n
 }
 
-// TestBackupOnFullDisk: a disk without room for the backup is reported before anything is written, and the previous backup stays.
+// TestBackupOnFullDisk: if the disk has no room for the backup, this is reported before anything is written, and the previous backup
+// stays.
 func TestBackupOnFullDisk(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "fills a disk")

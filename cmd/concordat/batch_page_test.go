@@ -6,7 +6,7 @@ import (
 	"concordat"
 )
 
-// TestLeftOutWords: the left-out files of archives are counted, even after retention has removed their names.
+// TestLeftOutWords: the omitted files of archives are counted even after retention has removed their names.
 func TestLeftOutWords(t *testing.T) {
 	for _, c := range []struct {
 		out  concordat.LeftOut

@@ -19,7 +19,7 @@ import (
 	"concordat/store"
 )
 
-// batchFolder writes n documents of random words, every fourth of which copies a part of the previous one.
+// batchFolder writes n documents of random words; every fourth copies part of the previous one.
 func batchFolder(t *testing.T, n int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func batchFolder(t *testing.T, n int) string {
 	return dir
 }
 
-// pairsOf returns what a run of batch printed about its pairs, and its last line.
+// pairsOf returns what a batch run printed about its pairs, and its last line.
 func pairsOf(t *testing.T, stdout string) (pairs []string, id string) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(stdout))
@@ -71,10 +71,10 @@ func pairsOf(t *testing.T, stdout string) (pairs []string, id string) {
 	return pairs, id
 }
 
-// batchState is the progress of a batch, as another process sees it.
+// batchState is the progress of a batch as seen by another process.
 type batchState struct {
 	members, compared int
-	checked           map[concordat.TaskID]time.Time // when each finished task was created
+	checked           map[concordat.TaskID]time.Time // creation time of each finished task
 }
 
 func stateOf(t *testing.T, db *store.DB) (s batchState) {
@@ -108,8 +108,8 @@ func stateOf(t *testing.T, db *store.DB) (s batchState) {
 	return s
 }
 
-// TestKilledBatch: a batch killed while it reads, compares or checks continues with the same command; the result is that of an
-// uninterrupted run, and nothing is checked twice.
+// TestKilledBatch: a batch killed while it reads, compares or checks continues when the same command is run again. The result is that of
+// an uninterrupted run, and nothing is checked twice.
 func TestKilledBatch(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "kills a batch again and again")
@@ -149,10 +149,10 @@ func TestKilledBatch(t *testing.T) {
 			case err := <-ended:
 				ended <- err
 				alive = false
-			case <-time.After(2 * time.Millisecond): // another look
+			case <-time.After(2 * time.Millisecond): // check again
 			}
 		}
-		_ = c.Process.Kill() // it may already have ended
+		_ = c.Process.Kill() // it can have ended already
 		if err := <-ended; err != nil {
 			kills++
 		}

@@ -15,7 +15,7 @@ import (
 	"concordat/internal/suite"
 )
 
-// TestFillInterrupted: a process killed while documents move into the shards loses none, and the next one continues.
+// TestFillInterrupted: a process killed while documents move into the shards loses none, and the next process continues.
 func TestFillInterrupted(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "some thousand documents")

@@ -23,7 +23,7 @@ import (
 	"concordat/internal/zktest"
 )
 
-// machine is one node of a site, with a service manager that restarts serve when it ends on request.
+// machine is a node of a site with a service manager that restarts serve when it ends on request.
 type machine struct {
 	t    *testing.T
 	data string
@@ -94,14 +94,14 @@ func (m *machine) said() string {
 
 func (m *machine) signal(s syscall.Signal) {
 	m.mu.Lock()
-	_ = m.process.Process.Signal(s) // it may have ended
+	_ = m.process.Process.Signal(s) // it can have ended
 	m.mu.Unlock()
 	<-m.done
 }
 
 func (m *machine) kill() { m.signal(syscall.SIGKILL) }
 
-// found makes a cluster of a and the others. flags are passed to cluster init.
+// found makes a cluster of a and the others, and passes flags to cluster init.
 func (s *clusterLife) found(store string, others []string, flags ...string) {
 	s.t.Helper()
 	a := s.dir("a")
@@ -133,7 +133,7 @@ type clusterLife struct {
 
 func (s *clusterLife) dir(node string) string { return filepath.Join(s.root, node) }
 
-// wants runs a command and expects words in its output.
+// wants runs a command and requires words in its output.
 func (s *clusterLife) wants(code int, node string, args []string, words ...string) string {
 	s.t.Helper()
 	out, errs := output(s.t, code, s.dir(node), args...)
@@ -145,7 +145,7 @@ func (s *clusterLife) wants(code int, node string, args []string, words ...strin
 	return out
 }
 
-// upgradePlanned asks for the plan of an upgrade until the copies that fell behind while documents arrived have caught up.
+// upgradePlanned requests the plan of an upgrade until the copies that fell behind while documents arrived have caught up.
 func (s *clusterLife) upgradePlanned(to string) {
 	s.t.Helper()
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
@@ -177,7 +177,7 @@ func TestClusterLife(t *testing.T) {
 		t.Errorf("%+v", sum)
 	}
 
-	// One after the other, while documents arrive: no document is refused.
+	// The nodes restart one after the other while documents arrive; no document is refused.
 	s.wants(0, "a", []string{"cluster", "restart", "--dry-run"}, "would hand over", "node c: would")
 	stop, added := make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -222,7 +222,7 @@ func TestClusterLife(t *testing.T) {
 		}
 	}
 
-	// A node is drained, stopped and removed; its machine cannot come back.
+	// A node is drained, stopped and removed, and its machine cannot rejoin.
 	s.wants(1, "a", []string{"cluster", "remove", "c"}, "drain it first")
 	s.wants(0, "a", []string{"cluster", "drain", "c", "--wait"})
 	s.wants(1, "a", []string{"cluster", "remove", "c"}, "stop concordat serve there first")

@@ -23,7 +23,7 @@ import (
 	"concordat/web/pages/admin"
 )
 
-// TestClusterCommands inspects and changes a cluster of two nodes in a real ZooKeeper.
+// TestClusterCommands shows and changes a cluster of two nodes in a real ZooKeeper.
 func TestClusterCommands(t *testing.T) {
 	e := zktest.Start(t, 1)
 	t.Setenv(clustering.ZookeeperVariable, e.Addresses()[0])
@@ -127,7 +127,7 @@ func TestClusterCommands(t *testing.T) {
 	has(cluster(cli.Misused, "--zookeeper", "nowhere", "status"), "not host:port")
 }
 
-// TestCentralOverlay: the settings override a node's file, and its environment overrides them.
+// TestCentralOverlay: the shared settings override a node's file, and its environment overrides the settings.
 func TestCentralOverlay(t *testing.T) {
 	s := instance.CentralSettings{Keys: map[string]string{"check.threshold": "0.25", "check.probe": "exact"}}
 	look := s.Lookup(func(name string) (string, bool) { return "one", name == "CONCORDAT_CHECK_PROBE" })

@@ -22,11 +22,11 @@ import (
 	"concordat/store"
 )
 
-// slowConnections is the number of connections that TestSlowConnections opens. CONCORDAT_SLOW_CONNECTIONS and
-// CONCORDAT_DESCRIPTORS allow a larger test.
+// slowConnections is the number of connections that TestSlowConnections opens. For a larger test, set CONCORDAT_SLOW_CONNECTIONS and
+// CONCORDAT_DESCRIPTORS.
 const (
 	slowConnections = 1500
-	fewDescriptors  = 1024 // the default of common systems
+	fewDescriptors  = 1024 // the default on common systems
 )
 
 func numberFrom(t *testing.T, name string, otherwise int) int {
@@ -42,8 +42,8 @@ func numberFrom(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// TestSlowConnections: with more connections than the process has descriptors, each with an unfinished request, pages,
-// signing in and adding documents still work, from the same address and from others.
+// TestSlowConnections: if there are more connections than the process has descriptors, each with an unfinished request, then pages,
+// sign-in and adding documents still work, from the same address and from others.
 func TestSlowConnections(t *testing.T) {
 	suite.Rest(t, "hundreds of connections")
 	n, limit := numberFrom(t, "CONCORDAT_SLOW_CONNECTIONS", slowConnections), numberFrom(t, "CONCORDAT_DESCRIPTORS", fewDescriptors)
@@ -66,8 +66,8 @@ func TestSlowConnections(t *testing.T) {
 	from := func(i int) string { return fmt.Sprintf("127.0.%d.%d", i%4, 2+i%3) } // twelve addresses
 	for i := range n {
 		c := dialFrom(t, from(i), s.address)
-		t.Cleanup(func() { _ = c.Close() }) // perhaps already closed by the server
-		// The connection may be closed in favour of another before everything is written.
+		t.Cleanup(func() { _ = c.Close() }) // the server can have closed it already
+		// The server can close the connection in favour of another before everything is written.
 		_, _ = io.WriteString(c,
 			"POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000000\r\n\r\nn")
 	}
@@ -97,7 +97,7 @@ func TestSlowConnections(t *testing.T) {
 	}
 }
 
-// TestHealthHeaders: the monitoring pages have the same headers as all other pages.
+// TestHealthHeaders: the monitoring pages have the same headers as other pages.
 func TestHealthHeaders(t *testing.T) {
 	s := serveSite(t, newSite(t))
 	for _, path := range []string{"/login", "/healthz", "/readyz"} {
@@ -115,7 +115,7 @@ func TestHealthHeaders(t *testing.T) {
 	}
 }
 
-// form sends a form from an address and returns the status of the page that it leads to.
+// form sends a form from an address and returns the status of the resulting page.
 func (s *servedSite) form(t *testing.T, address, path string, f url.Values) int {
 	t.Helper()
 	jar, err := cookiejar.New(nil)

@@ -20,10 +20,10 @@ import (
 	"concordat/internal/suite"
 )
 
-// program returns a command of the program under test: the test binary under the program's name.
+// program returns a command that runs the program under test, which is the test binary under the program's name.
 func program(t *testing.T, data string, args ...string) *exec.Cmd {
 	t.Helper()
-	path, err := exec.LookPath("concordat") // testscript.Main has put it there
+	path, err := exec.LookPath("concordat") // testscript.Main has installed it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func program(t *testing.T, data string, args ...string) *exec.Cmd {
 	return c
 }
 
-// output runs the program, expects the exit code, and returns what was printed.
+// output runs the program, requires the exit code, and returns what was printed.
 func output(t *testing.T, code int, data string, args ...string) (stdout, stderr string) {
 	t.Helper()
 	c := program(t, data, args...)
@@ -96,8 +96,8 @@ func addAll(t *testing.T, data, table string) totals {
 	return sum
 }
 
-// interruptAdd starts add, signals it once it has acknowledged the first documents, and returns how many it
-// acknowledged in total and how it ended.
+// interruptAdd starts add and signals it once it has acknowledged the first documents. It returns the total number acknowledged and the
+// error with which add ended.
 func interruptAdd(t *testing.T, data, table string, sig os.Signal) (acknowledged map[string]bool, stderr string, err error) {
 	t.Helper()
 	c := program(t, data, "add", "-l", "l", table, "--json")
@@ -128,14 +128,14 @@ func interruptAdd(t *testing.T, data, table string, sig os.Signal) (acknowledged
 			}
 		}
 	}
-	err = c.Wait() // only then is its standard error complete
+	err = c.Wait() // standard error is complete only then
 	return acknowledged, errs.String(), err
 }
 
 const bigDocuments = 2000
 
-// TestInterruptedAdd: if add is interrupted or killed in the middle of a big table, the site is consistent and has every
-// acknowledged document, and the same command completes it to the content of an uninterrupted run.
+// TestInterruptedAdd: if add is interrupted or killed in the middle of a big table, the site is consistent and has every acknowledged
+// document. The same command then completes it to the contents of an uninterrupted run.
 func TestInterruptedAdd(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "takes in a big table seven times")
@@ -178,7 +178,7 @@ func TestInterruptedAdd(t *testing.T) {
 	}
 }
 
-// TestSecondProcess: a second process that needs the index of a site is refused at once; one that needs only the store works.
+// TestSecondProcess: a second process that needs a site's index is refused at once, and one that needs only the store works.
 func TestSecondProcess(t *testing.T) {
 	t.Parallel()
 	data := newSite(t)

@@ -25,14 +25,14 @@ import (
 	"concordat/instance"
 )
 
-// query is a metric in an expression, with the labels that select it.
+// query is a metric in an expression with its label selectors.
 var (
 	queryName  = regexp.MustCompile(`\b((?:concordat|go|process)_[a-z_]+)\b(?:\{([^}]*)\})?`)
 	queryLabel = regexp.MustCompile(`([a-z_]+)\s*(?:=~|!=|!~|=)`)
 	queryBy    = regexp.MustCompile(`\bby \(([^)]*)\)`)
 )
 
-// liveMetrics returns, with their labels, the metrics of a running site and those that appear only with partners.
+// liveMetrics returns the metrics of a running site and those that appear only with partners, with their labels.
 func liveMetrics(t *testing.T) map[string][]string {
 	t.Helper()
 	out := map[string][]string{"up": {"job", "instance"}}
@@ -64,7 +64,7 @@ func liveMetrics(t *testing.T) map[string][]string {
 			note(m[1], l[1])
 		}
 	}
-	// Metrics of partners are registered under the same names in this process.
+	// Partners' metrics are registered under the same names in this process.
 	r := prometheus.NewRegistry()
 	m := daemon.NewMeters(r)
 	m.Answered("p", federation.OutcomeAnswered, time.Second)
@@ -86,17 +86,17 @@ func liveMetrics(t *testing.T) map[string][]string {
 			}
 		}
 	}
-	note(regexp.MustCompile(`fqName: "([a-z_]+)"`).FindStringSubmatch(daemon.MetricCard.String())[1]) // appears once there is a card
+	note(regexp.MustCompile(`fqName: "([a-z_]+)"`).FindStringSubmatch(daemon.MetricCard.String())[1]) // appears once the site has a card
 	return out
 }
 
-// clusterMetrics returns the metrics of a cluster's only node.
+// clusterMetrics returns the metrics of the single node of a cluster.
 func clusterMetrics(t *testing.T) string {
 	t.Helper()
 	var hub local.Hub
 	h := local.NewServer(&hub, 4*time.Second)
 	done := make(chan struct{})
-	go func() { defer close(done); _ = h.Run(t.Context()) }() // fails because the state's file does not exist
+	go func() { defer close(done); _ = h.Run(t.Context()) }() // fails because the state file does not exist
 	coordinator := httptest.NewServer(h)
 	t.Cleanup(func() { coordinator.CloseClientConnections(); coordinator.Close(); <-done })
 	data := filepath.Join(t.TempDir(), "node")
@@ -117,7 +117,7 @@ func clusterMetrics(t *testing.T) string {
 			}
 			return page
 		}
-		time.Sleep(20 * time.Millisecond) // until both shards have a leader; the test's own deadline ends the loop
+		time.Sleep(20 * time.Millisecond) // until both shards have a leader; the test's deadline ends the loop
 	}
 }
 
@@ -173,7 +173,7 @@ func fitsMetrics(t *testing.T, where, expr string, live map[string][]string) {
 	}
 }
 
-// TestAlertsAndDashboard: every alert and every panel uses metrics that a site has, and every metric of the program itself is shown.
+// TestAlertsAndDashboard: every alert and panel uses metrics that a site has, and every metric of the program itself is shown.
 func TestAlertsAndDashboard(t *testing.T) {
 	t.Parallel()
 	live := liveMetrics(t)

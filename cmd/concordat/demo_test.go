@@ -20,7 +20,7 @@ import (
 	"concordat/internal/suite"
 )
 
-// demoReport holds the fields of a JSON report that the test reads.
+// demoReport is the part of a JSON report that the test reads.
 type demoReport struct {
 	Coverage float64
 	Evidence []struct {
@@ -44,20 +44,18 @@ type demoSource struct {
 
 type demoPlace struct{ Site, Library, Document string }
 
-// leastFound is the length in code points from which a reused passage that stands alone must be found: shorter ones are
-// not fingerprinted.
+// leastFound is the length in code points from which an isolated reused passage must be found; shorter ones are not fingerprinted.
 const leastFound = 60
 
 // leastCovered is the share of a passage that its source must cover.
 const leastCovered = 0.9
 
-// maxHolders is the number of other documents beyond which a passage copied word for word need not be found: such wording is
-// usual in these documents, and whether a site knows that depends on which documents its partners nominate.
+// maxHolders is a number of other documents. A passage copied word for word need not be found if more of them contain it, because such
+// wording is usual in these documents, and whether a site recognises it as usual depends on the documents that its partners nominate.
 const maxHolders = 4
 
-// TestDemo: the demonstration runs from nothing to the page that it promises; its report finds the passages listed in
-// demo/truth.json, in the documents from which they come, and little else, since the words around a quotation join the
-// passages on both sides of it.
+// TestDemo: the demonstration runs from nothing to the page that it promises. Its report finds the passages listed in demo/truth.json in
+// the documents from which they come, and little else, because the words around a quotation join the passages on both sides of it.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "runs the whole demonstration")
@@ -100,7 +98,7 @@ func TestDemo(t *testing.T) {
 			t.Errorf("alerts of %s: %s", name, out)
 		}
 	}
-	// The report of the watched check names what was found since, and says that a person has handled it.
+	// The report of the watched check names what was found since and says that a person has handled it.
 	listed, _ := output(t, cli.Done, data, "alert", "list", "--json")
 	var alert struct {
 		Number int64
@@ -118,7 +116,7 @@ func TestDemo(t *testing.T) {
 		}
 	}
 
-	// Both have settled its case the same way, and each knows the other's contact.
+	// Both have settled its case in the same way, and each knows the other's contact.
 	for name, want := range map[string]string{"university": "grants@funder.example", "funder": "integrity@university.example"} {
 		out, _ := output(t, cli.Done, filepath.Join(base, name), "case", "list", "--json")
 		if !strings.Contains(out, `"state":"confirmed"`) || !strings.Contains(out, want) || strings.Count(out, "\n") != 1 {
@@ -131,14 +129,14 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, rep := checkDemo(t, data, filepath.Join("../../demo", truth.Submission))
-	// The declaration that the library and the repository hold is one source, with its page and its DOI.
+	// The declaration in both the library and the repository is one source, with its page and its DOI.
 	if i := slices.IndexFunc(rep.Sources, func(s demoSource) bool { return s.Work != nil }); i < 0 {
 		t.Errorf("no source has a work: %+v", rep.Sources)
 	} else if s := rep.Sources[i]; len(s.Also) != 1 || s.Library != "theses" || s.Also[0].Document != "universal-declaration-en.txt" ||
 		!strings.HasSuffix(s.Work.Page, "/item/1") || len(s.Work.IDs) != 1 || s.Work.IDs[0].URL != "https://doi.org/10.5072/concordat.demo.1" {
 		t.Errorf("the declaration: %+v", s)
 	}
-	asked, answered := 0, 0 // passages at partners, and those that are covered
+	asked, answered := 0, 0 // passages at partners, and those covered
 	for _, p := range truth.Passages {
 		span, ok := codePoints(text, p.Text)
 		if !ok {
@@ -157,8 +155,8 @@ func TestDemo(t *testing.T) {
 		case len(p.Also) > maxHolders:
 			t.Logf("%s: wording of %d documents is covered to %.2f", p.Document, 1+len(p.Also), share)
 		case partner && (p.Kind != "verbatim" || p.Quoted):
-			// Partners nominate by fingerprints alone. A reworded sentence may escape them, and so may a quotation in
-			// one sentence with the words before it. The keys differ with each run, and so do the passages that escape.
+			// Partners nominate documents only by fingerprints. Fingerprints can miss a reworded sentence, or a quotation in the same
+			// sentence as the words before it. The keys differ between runs, and so do the passages that are missed.
 			t.Logf("%s: a %s passage at a partner is covered to %.2f", p.Document, p.Kind, share)
 		default:
 			t.Errorf("%s: a %s passage is covered to %.2f, want %.1f: %q", p.Document, p.Kind, share, leastCovered, p.Text)
@@ -179,7 +177,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// TestDemoPortTaken: if another program has the first port, the demonstration names what helps.
+// TestDemoPortTaken: if another program uses the first port, the demonstration says what to do.
 func TestDemoPortTaken(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "starts a site of the demonstration")
@@ -192,7 +190,7 @@ func TestDemoPortTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }()                     // nothing was sent
-	_, port, _ := net.SplitHostPort(taken.Addr().String())   // as Listen gave it
+	_, port, _ := net.SplitHostPort(taken.Addr().String())   // in the form that Listen returned
 	run := exec.Command("sh", "../../demo/run.sh", bin, bin) // it ends before it serves a repository
 	run.Env = append(os.Environ(), "XDG_CACHE_HOME="+scripttest.CacheDir(), "DEMO_SITE="+filepath.Join(t.TempDir(), "site"), "DEMO_PORT="+port)
 	out, err := run.CombinedOutput()
@@ -233,7 +231,7 @@ func codePoints(text, part string) (concordat.Span, bool) {
 	return concordat.Span{Start: start, End: start + utf8.RuneCountInString(part)}, true
 }
 
-// share returns the share of span found in the given documents, or in any document if none is given.
+// share returns the share of span found in the given documents, or in any document if none are given.
 func (r *demoReport) share(span concordat.Span, documents ...string) float64 {
 	held := make([]bool, span.Len())
 	for _, e := range r.Evidence {
@@ -255,7 +253,7 @@ func (r *demoReport) share(span concordat.Span, documents ...string) float64 {
 	return float64(n) / float64(len(held))
 }
 
-// isOneOf reports whether the function isOneOf holds for any of the places of a source's work.
+// isOneOf reports whether any place of a source's work is among names.
 func (r *demoReport) isOneOf(p demoPlace, names []string) bool {
 	all := []demoPlace{p}
 	for _, s := range r.Sources {
@@ -266,8 +264,8 @@ func (r *demoReport) isOneOf(p demoPlace, names []string) bool {
 	return slices.ContainsFunc(all, func(x demoPlace) bool { return isOneOf(x.Site, x.Library, x.Document, names) })
 }
 
-// isOneOf reports whether a document is among those named as in truth.json: by path, with rows of a table after a #.
-// Partners show pseudonyms of their documents, so for those only the library must match.
+// isOneOf reports whether a document is among names, given as in truth.json: by path, with # and the row for tables. Partners show
+// pseudonyms for their documents, so for these only the library must match.
 func isOneOf(site, library, document string, names []string) bool {
 	for _, name := range names {
 		if path, row, ok := strings.Cut(name, "#"); ok {

@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// TestDisclosureCommands decides on a partner's requests from the command line.
+// TestDisclosureCommands decides on a partner's requests with commands.
 func TestDisclosureCommands(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "site")
 	command := func(code int, args ...string) string {
@@ -90,7 +90,7 @@ func TestDisclosureCommands(t *testing.T) {
 	})
 }
 
-// withStore runs f on the site in dir.
+// withStore runs f on the store of the site in dir.
 func withStore(t *testing.T, dir string, f func(context.Context, *instance.Instance) error) {
 	t.Helper()
 	a := &app{cli.Site{Data: dir}}

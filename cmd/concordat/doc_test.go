@@ -17,8 +17,8 @@ import (
 	"concordat/internal/scripttest"
 )
 
-// TestDocumentedCommands: every command line of this program in the documents parses: the command and every flag exist, each flag
-// has a value of its type, and the command takes that number of arguments.
+// TestDocumentedCommands: every command line of this program in the documents is valid: the command and every flag exist, each flag has a
+// value of its type, and the command takes that number of arguments.
 func TestDocumentedCommands(t *testing.T) {
 	all := doctest.Commands(t, "../..", "concordat")
 	for _, c := range all {
@@ -32,7 +32,7 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// TestHelp: every command and every flag has a line of help, and every command can be documented under its own name.
+// TestHelp: every command and flag has a line of help, and every command can be documented under its own name.
 func TestHelp(t *testing.T) {
 	root := (&app{}).command()
 	var visit func(c *cobra.Command)
@@ -54,7 +54,7 @@ func TestHelp(t *testing.T) {
 	visit(root)
 }
 
-// The example of the README and of doc/start.md runs as written.
+// TestReadmeExample: the example in the README and in doc/start.md runs as written.
 func TestReadmeExample(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -108,7 +108,7 @@ func TestReadmeExample(t *testing.T) {
 
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// TestLinks: every link from a document to a file of the project has a target.
+// TestLinks: every link from a document to a project file has a target.
 func TestLinks(t *testing.T) {
 	n := 0
 	for path, text := range doctest.Pages(t, "../..") {

@@ -10,7 +10,7 @@ import (
 	"concordat/instance/config"
 )
 
-// TestDoctorNamesPanics: doctor warns of panics that the serving process counted, with their number and where to look.
+// TestDoctorNamesPanics: doctor warns of panics counted by the serving process, gives their number and says where to look.
 func TestDoctorNamesPanics(t *testing.T) {
 	var d doctor
 	d.panics(&instance.Status{})
@@ -24,7 +24,7 @@ func TestDoctorNamesPanics(t *testing.T) {
 	}
 }
 
-// TestDoctorMissesProxies: doctor warns if a site is behind a proxy on its own machine and the configuration does not name that proxy.
+// TestDoctorMissesProxies: doctor warns if the site is behind a proxy on its own machine that the configuration does not name.
 func TestDoctorMissesProxies(t *testing.T) {
 	for name, c := range map[string]struct {
 		listen, url, proxies string

@@ -52,7 +52,7 @@ func foundWith(t *testing.T, env string, code int, data, check string, args ...s
 	return one, states
 }
 
-// editStore changes the store of a site, bypassing the program.
+// editStore changes a site's store without the program.
 func editStore(t *testing.T, data string, now func() time.Time, f func(*store.DB) error) {
 	t.Helper()
 	db, err := store.Options{Now: now}.Open(t.Context(), filepath.Join(data, instance.StoreName))
@@ -88,7 +88,7 @@ func flip(t *testing.T, pattern string) {
 	}
 }
 
-// TestDoctor: each kind of damage is found and named, and nothing else is reported.
+// TestDoctor: doctor finds and names each kind of damage, and reports nothing else.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	whole := newSite(t)
@@ -186,7 +186,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// tighten removes the permissions of others, which CopyFS grants.
+// tighten removes the permissions that CopyFS grants to others.
 func tighten(t *testing.T, data string) {
 	t.Helper()
 	must(t, filepath.WalkDir(data, func(path string, e os.DirEntry, err error) error {
@@ -200,7 +200,7 @@ func tighten(t *testing.T, data string) {
 	}))
 }
 
-// flipStore damages the catalogue's index page.
+// flipStore damages the page of the catalogue's index.
 func flipStore(t *testing.T, data string) {
 	t.Helper()
 	path := filepath.Join(data, instance.StoreName)
@@ -209,14 +209,14 @@ func flipStore(t *testing.T, data string) {
 	for page := 4096; page+4096 <= len(b); page += 4096 {
 		if strings.Contains(string(b[page:page+4096]), "doc-00007") {
 			for i := range 64 {
-				b[page+8+i] ^= 0x55 // the positions of the cells
+				b[page+8+i] ^= 0x55 // positions of the cells
 			}
 		}
 	}
 	must(t, os.WriteFile(path, b, 0o600))
 }
 
-// TestDoctorFix: --fix only reports; --yes acts.
+// TestDoctorFix: --fix only reports, and --yes acts.
 func TestDoctorFix(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -238,7 +238,7 @@ func TestDoctorFix(t *testing.T) {
 	}
 }
 
-// If the site is running, the serving process examines the index.
+// TestDoctorServed: if the site is running, the serving process examines the index.
 func TestDoctorServed(t *testing.T) {
 	t.Parallel()
 	data := newSite(t)

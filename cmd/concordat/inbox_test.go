@@ -13,8 +13,8 @@ import (
 	"concordat/view"
 )
 
-// TestInbox: the commands list and show what other programs sent and how they were answered, for people and for programs,
-// and resend answers that had been given up.
+// TestInbox: the commands list and show, for people and for programs, what other programs sent and the replies to it, and resend replies
+// that were given up.
 func TestInbox(t *testing.T) {
 	data := newSite(t)
 	if out, _ := output(t, 0, data, "inbox", "list"); out != "" {
@@ -40,7 +40,7 @@ func TestInbox(t *testing.T) {
 		take("two", store.NotificationRefused, "", answer("b1", "Flag", at.AddDate(90, 0, 0))))
 	for range 2 {
 		if err == nil {
-			_, _, err = db.Notifications.ClaimReply(t.Context(), time.Hour) // the answers of one are given up
+			_, _, err = db.Notifications.ClaimReply(t.Context(), time.Hour) // gives up the replies to one notification
 		}
 	}
 	if err = errors.Join(err, db.Close()); err != nil && !strings.Contains(err.Error(), "not found") {

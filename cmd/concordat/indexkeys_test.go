@@ -11,7 +11,7 @@ import (
 	"concordat/instance"
 )
 
-// TestKeepTable: index.keep_table determines whether the shard keeps what opening derives.
+// TestKeepTable: index.keep_table determines whether the shard keeps the data that opening derives.
 func TestKeepTable(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "site")
 	var out bytes.Buffer
@@ -32,7 +32,7 @@ func TestKeepTable(t *testing.T) {
 	}
 }
 
-// TestStockSegments: index.stock_segments reaches the shard.
+// TestStockSegments: the shard gets the value of index.stock_segments.
 func TestStockSegments(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "site")
 	var out bytes.Buffer

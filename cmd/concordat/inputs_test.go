@@ -12,8 +12,8 @@ import (
 	"concordat/site/batch"
 )
 
-// TestWalkTakesAnyName adds files with every kind of name that a file system allows, under names that can be stored, and finds
-// the files again by those names.
+// TestWalkTakesAnyName adds files with every kind of name that a file system allows, under names that can be stored, and finds the files
+// by those names.
 func TestWalkTakesAnyName(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux can store a file name that is not UTF-8")

@@ -35,18 +35,18 @@ import (
 	"concordat/store"
 )
 
-// A joinedNode is one of several machines of a site, as a process.
+// joinedNode is a process that runs one of several nodes of a site.
 type joinedNode struct {
 	place
 	name     string
-	listen   string // where the others reach it
-	partners string // where partners reach it
+	listen   string // address for the other nodes
+	partners string // address for partners
 	process  *exec.Cmd
 	log      *syncedLog
 	pages    string // address, known once it listens
 }
 
-// syncedLog is the output of a process so far.
+// syncedLog is a process's output so far.
 type syncedLog struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -69,10 +69,10 @@ type joinedSite struct {
 	t     *testing.T
 	nodes []*joinedNode
 	db    *store.DB
-	to    atomic.Pointer[string] // the node that the door leads to
+	to    atomic.Pointer[string] // the node to which door forwards
 }
 
-// door listens where partners reach the site, as a load balancer does, and connects them to one node.
+// door listens at the address for partners, like a load balancer, and forwards connections to one node.
 func (s *joinedSite) door() string {
 	s.t.Helper()
 	s.to.Store(&s.nodes[0].partners)
@@ -88,7 +88,7 @@ func (s *joinedSite) door() string {
 				return
 			}
 			go func() {
-				defer func() { _ = in.Close() }() // whichever side closes first
+				defer func() { _ = in.Close() }() // the first side to close ends it
 				out, err := net.Dial("tcp", *s.to.Load())
 				if err != nil {
 					return
@@ -137,7 +137,7 @@ func (n *joinedNode) kill() {
 	}
 }
 
-// startJoined creates the site as doc/cluster.md describes.
+// startJoined creates the site according to doc/cluster.md.
 func startJoined(t *testing.T) *joinedSite {
 	t.Helper()
 	e, pg := zktest.Start(t, 1), storetest.Postgres(t)
@@ -157,7 +157,7 @@ func startJoined(t *testing.T) *joinedSite {
 	})
 	a := s.nodes[0]
 	a.command(cli.Done, "init", "--site", "north", "--title", "University of north", "--store", address)
-	withoutMeaning(t, a.dir) // the tests turn it on themselves
+	withoutMeaning(t, a.dir) // the tests turn it on
 	a.command(cli.Done, "library", "create", "theses")
 	a.command(cli.Done, "site", "key", "init")
 	a.command(cli.Done, "site", "card", "--url", "https://"+s.door())
@@ -201,10 +201,10 @@ func startJoined(t *testing.T) *joinedSite {
 	return s
 }
 
-// pause is the time between two requests to a node: a minute of them stays far below the limit of one token.
+// pause is the time between two requests to a node; a minute of them stays far below the limit per token.
 const pause = 200 * time.Millisecond
 
-// until waits for something that the nodes are about to do.
+// until waits until done is true.
 func (s *joinedSite) until(what string, done func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(3 * time.Minute); !done(); time.Sleep(pause) {
@@ -214,7 +214,7 @@ func (s *joinedSite) until(what string, done func() bool) {
 	}
 }
 
-// call calls the API of a node and expects a status.
+// call calls a node's API and requires a status.
 func (n *joinedNode) call(want int, method, path, contentType string, body io.Reader, out any) {
 	n.t.Helper()
 	r, err := http.NewRequestWithContext(n.t.Context(), method, "http://"+n.pages+"/api/v1"+path, body)
@@ -229,7 +229,7 @@ func (n *joinedNode) call(want int, method, path, contentType string, body io.Re
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end
+	defer func() { _ = resp.Body.Close() }() // the body was read to its end
 	b, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != want {
 		n.t.Fatalf("%s %s at node %s: %d %s, %v; want %d", method, path, n.name, resp.StatusCode, b, err, want)
@@ -241,7 +241,7 @@ func (n *joinedNode) call(want int, method, path, contentType string, body io.Re
 	}
 }
 
-// upload submits files at a path of the API.
+// upload submits files at an API path.
 func (n *joinedNode) upload(path string, files map[string]string) string {
 	n.t.Helper()
 	var b bytes.Buffer
@@ -285,7 +285,7 @@ func (n *joinedNode) await(s *joinedSite, kind, id string) (c checkState) {
 	return c
 }
 
-// follow reads the events of a check at a node to the last one, whichever node runs the check.
+// follow reads a check's events to the last one at a node, whichever node runs the check.
 func (n *joinedNode) follow(id string) {
 	n.t.Helper()
 	r, err := http.NewRequestWithContext(n.t.Context(), http.MethodGet, "http://"+n.pages+"/api/v1/checks/"+id+"/events", nil)
@@ -297,14 +297,14 @@ func (n *joinedNode) follow(id string) {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end
+	defer func() { _ = resp.Body.Close() }() // the body was read to its end
 	b, err := io.ReadAll(resp.Body)
 	if err != nil || !strings.Contains(string(b), `"finally":true`) {
 		n.t.Errorf("events at node %s: %s %s, %v", n.name, resp.Status, b, err)
 	}
 }
 
-// sources returns the documents that a report names.
+// sources returns the documents named in a report.
 func (n *joinedNode) sources(id string) string {
 	n.t.Helper()
 	var rep struct {
@@ -318,7 +318,7 @@ func (n *joinedNode) sources(id string) string {
 	return strings.Join(out, " ")
 }
 
-// TestJoinedSite: whatever a site of three machines does, any of them can do, and the death of a machine loses nothing.
+// TestJoinedSite: any of a site's three machines can do what the site does, and the death of a machine loses nothing.
 func TestJoinedSite(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "three real nodes with ZooKeeper and PostgreSQL")
@@ -330,7 +330,7 @@ func TestJoinedSite(t *testing.T) {
 	}
 	a, b, c := s.nodes[0], s.nodes[1], s.nodes[2]
 
-	// What one node accepts, the others find, and what was submitted at one can be read at another.
+	// What one node accepts the others find, and what was submitted at one can be read at another.
 	doc := filepath.Join(t.TempDir(), "ice.txt")
 	if err := os.WriteFile(doc, []byte(iceText), 0o600); err != nil {
 		t.Fatal(err)
@@ -358,7 +358,7 @@ func TestJoinedSite(t *testing.T) {
 	step("partner")
 	s.erase()
 	step("deletions")
-	s.takeOver().start() // and the dead node comes back as one of them
+	s.takeOver().start() // and the dead node returns
 	step("a node dies")
 	for _, n := range s.nodes {
 		s.answers(south, n)
@@ -407,7 +407,7 @@ func (s *joinedSite) signIn() {
 	}
 }
 
-// setting returns the value in force of a key of a node's configuration, with its origin.
+// setting returns the effective value of a configuration key at a node, with its origin.
 func (n *joinedNode) setting(key string) (value, origin string) {
 	n.t.Helper()
 	var out struct {
@@ -423,7 +423,7 @@ func (n *joinedNode) setting(key string) (value, origin string) {
 	return "", ""
 }
 
-// central changes settings for all nodes and expects them in force on each, without a restart unless one is needed.
+// central changes settings for all nodes and requires that they take effect on each, without a restart unless one is needed.
 func (s *joinedSite) central() {
 	s.t.Helper()
 	policy := filepath.Join(s.t.TempDir(), "policy.json")
@@ -463,7 +463,7 @@ func (s *joinedSite) central() {
 	s.nodes[2].command(cli.Done, "library", "set", "theses", "--keep-days", "0")
 }
 
-// partner makes another site that may query the library of this one.
+// partner makes another site that is allowed to query this site's library.
 func (s *joinedSite) partner() place {
 	s.t.Helper()
 	north, south := s.nodes[0], newPlace(s.t, "south")
@@ -479,7 +479,7 @@ func (s *joinedSite) partner() place {
 	return south
 }
 
-// answers expects one node to answer the partner's question.
+// answers requires that one node answers the partner's question.
 func (s *joinedSite) answers(south place, n *joinedNode) {
 	s.t.Helper()
 	essay := filepath.Join(s.t.TempDir(), "essay.txt")
@@ -492,11 +492,11 @@ func (s *joinedSite) answers(south place, n *joinedNode) {
 		rep := south.json("check", essay, "--partner", "north/theses")
 		return len(rep["evidence"].([]any)) == 1
 	})
-	// The log line appears once the answer has been sent.
+	// The log line appears after the answer was sent.
 	s.until("node "+n.name+" says that it answered", func() bool { return strings.Count(n.log.String(), `msg="partner answered"`) > taken })
 }
 
-// erase deletes at a node that has no copy, and expects nothing to be found at any.
+// erase deletes a document at a node without a copy of it, and requires that no node finds it.
 func (s *joinedSite) erase() {
 	s.t.Helper()
 	holder := storetest.Holder(s.t, s.db, daemon.TaskMaintenance, time.Now().UnixMicro())
@@ -512,7 +512,7 @@ func (s *joinedSite) erase() {
 	}
 	other.call(http.StatusOK, http.MethodPost, "/deletions", "application/json",
 		strings.NewReader(`{"library":"theses","documents":["bell.txt"],"reason":"withdrawn"}`), &r)
-	s.until("receipt of a deletion at another node", func() bool { // on a busy machine a node may answer too late for the first one
+	s.until("receipt of a deletion at another node", func() bool { // on a busy machine the first request can come too early
 		other.call(http.StatusOK, http.MethodGet, "/deletions/"+r.ID, "", nil, &r)
 		return !r.Receipt.Done.IsZero()
 	})
@@ -552,7 +552,7 @@ func (s *joinedSite) takeOver() *joinedNode {
 		}
 		return slices.DeleteFunc(ts, func(t store.Task) bool { return t.State != concordat.TaskRunning || t.Worker != holder })
 	}
-	// A node starts looking at once for a check that was submitted there.
+	// A node looks for a check at once if the check was submitted there.
 	var checks []string
 	for i := 0; len(running()) == 0; i++ {
 		if i%10 == 0 {

@@ -20,7 +20,7 @@ import (
 	"concordat/instance"
 )
 
-// A newcomer is a site that concordat serve created in an empty folder, with its administrator using the pages.
+// newcomer is a site that concordat serve created in an empty folder, with its administrator, who uses the pages.
 type newcomer struct {
 	*officer
 	dir     string
@@ -82,7 +82,7 @@ func (n *newcomer) stop() {
 	}
 }
 
-// does sends a form and expects want on the page that follows.
+// does sends a form and requires want on the resulting page.
 func (n *newcomer) does(path, want string, fields ...string) string {
 	n.t.Helper()
 	page := n.post(path, values(fields))
@@ -92,14 +92,14 @@ func (n *newcomer) does(path, want string, fields ...string) string {
 	return page
 }
 
-// refused sends a form that must be refused with the words in want.
+// refused sends a form that must be refused with the text want.
 func (n *newcomer) refused(path, want string, fields ...string) {
 	n.t.Helper()
 	r, err := n.PostForm(n.base+path, values(fields))
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	defer func() { _ = r.Body.Close() }() // only read
+	defer func() { _ = r.Body.Close() }() // the body was only read
 	b, err := io.ReadAll(r.Body)
 	if err != nil || r.StatusCode != http.StatusBadRequest || !strings.Contains(string(b), want) {
 		n.t.Fatalf("%s %v: %s, %v, want %q in\n%s", path, fields, r.Status, err, want, b)
@@ -115,7 +115,7 @@ func values(fields []string) url.Values {
 	return f
 }
 
-// sends sends a file with fields, as the forms for documents do, and returns the page that follows.
+// sends sends a file with fields, as the document forms do, and returns the resulting page.
 func (n *newcomer) sends(path, name, text string, fields ...string) string {
 	n.t.Helper()
 	var b bytes.Buffer
@@ -139,7 +139,7 @@ func (n *newcomer) sends(path, name, text string, fields ...string) string {
 	return n.read(n.Post(n.base+path, m.FormDataContentType(), &b))
 }
 
-// until asks for a page until it contains the words.
+// until requests a page until it contains want.
 func (n *newcomer) until(path, want string) string {
 	n.t.Helper()
 	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
@@ -159,8 +159,8 @@ var (
 	partnerLink    = regexp.MustCompile(`/admin/partners/[A-Z0-9-]{50,}`)
 )
 
-// TestJoiningByPages: two new sites become partners and members of a federation, and one finds a document of the other, using only
-// the forms of their pages. Neither needs a shell.
+// TestJoiningByPages: two new sites become partners and members of a federation, and one finds a document of the other, all through the
+// forms of their pages. Neither site needs a shell.
 func TestJoiningByPages(t *testing.T) {
 	north, south := newNewcomer(t, "north", "nora"), newNewcomer(t, "south", "sol")
 	const list = "/admin/partners"
@@ -221,14 +221,14 @@ func testFederationByPages(t *testing.T, north, south *newcomer, toNorth, toSout
 	}
 }
 
-// testSearchByPages: the north adds a document, the south finds it; the north still works after a restart.
+// testSearchByPages: the north adds a document and the south finds it; the north still works after a restart.
 func testSearchByPages(t *testing.T, north, south *newcomer, toNorth string) {
 	t.Helper()
 	text := prose(3000)
 	north.sends("/libraries/documents/documents", "bakers.txt", text)
 	north.until("/libraries/documents", "bakers")
 	north.does("/admin/settings", "Saved", "was:site.title", "University of north", "value:site.title", "North College")
-	south.does(toNorth, "North College", "action", "libraries") // its new card comes with the answer
+	south.does(toNorth, "North College", "action", "libraries") // the answer includes its new card
 	north.stop()
 	north.start()
 	site := strings.TrimPrefix(toNorth, "/admin/partners/")

@@ -10,7 +10,7 @@ import (
 	"concordat/instance"
 )
 
-// TestRefreshCard: a week-old card is renewed if the root key is present; expired keys are removed in any case.
+// TestRefreshCard: a week-old card is renewed if the root key is present; expired keys are always removed.
 func TestRefreshCard(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "north")
@@ -50,7 +50,7 @@ func TestRefreshCard(t *testing.T) {
 		t.Fatal(err)
 	}
 	serial, held := card.Serial, len(id.Keys(start))
-	step(start.Add(30*24*time.Hour), true) // sealing keys have expired; the card stays
+	step(start.Add(30*24*time.Hour), true) // sealing keys have expired, and the card stays
 	if card.Serial != serial || len(id.Keys(start)) >= held {
 		t.Errorf("card %d, %d keys; want card %d and fewer than %d keys", card.Serial, len(id.Keys(start)), serial, held)
 	}

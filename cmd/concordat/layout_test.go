@@ -17,8 +17,8 @@ import (
 	"concordat/store"
 )
 
-// TestMadePages: LibreOffice renders the pages of a submitted DOCX once, a passage of it is found on them, and deleting the
-// check removes both.
+// TestMadePages: LibreOffice renders the pages of a submitted DOCX once, one of its passages is found on them, and deleting the check
+// removes file and pages.
 func TestMadePages(t *testing.T) {
 	t.Parallel()
 	if _, err := sandbox.FindOffice(sandbox.OfficeOptions{}); err != nil {

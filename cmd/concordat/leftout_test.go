@@ -46,8 +46,8 @@ func docx(t *testing.T, text string) string {
 			text+`</w:t></w:r></w:p></w:body></w:document>`)
 }
 
-// TestFilesLeftOut submits archives with lock and system files through the pages and the API, which both name those files,
-// and Moodle's download of all submissions, which becomes one submission per person.
+// TestFilesLeftOut submits archives with lock and system files through the pages and the API, which both list those files. It also
+// submits Moodle's download of all submissions, which becomes one submission per person.
 func TestFilesLeftOut(t *testing.T) {
 	t.Parallel()
 	s := serveSite(t, newSite(t))
@@ -71,7 +71,7 @@ func TestFilesLeftOut(t *testing.T) {
 		}
 		resp, err := client.Do(r)
 		must(t, err)
-		defer func() { _ = resp.Body.Close() }() // read to its end
+		defer func() { _ = resp.Body.Close() }() // the body was read to its end
 		b, err := io.ReadAll(resp.Body)
 		must(t, err)
 		if resp.StatusCode >= 300 {

@@ -17,8 +17,8 @@ import (
 	"concordat/store"
 )
 
-// TestLog: the log is JSON if configured so, its level changes on SIGHUP, answers have the number of their record, and it
-// contains no secret: no tokens, passwords, links or texts.
+// TestLog: if so configured, the log is JSON. Its level changes on SIGHUP, answers include the number of their log record, and the log
+// contains no secrets: no tokens, passwords, links or texts.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	data := newSite(t)
@@ -26,7 +26,7 @@ func TestLog(t *testing.T) {
 	s := serveSite(t, data, "CONCORDAT_LOG_FORMAT=json", "CONCORDAT_SERVE_METRICS=127.0.0.1:0")
 	st, err := instance.Serving(t.Context(), data)
 	must(t, err)
-	get(t, "http://"+s.address+"/login") // not logged yet
+	get(t, "http://"+s.address+"/login") // not logged at this level
 	f, err := os.OpenFile(filepath.Join(data, instance.ConfigName), os.O_APPEND|os.O_WRONLY, 0)
 	must(t, err)
 	_, err = f.WriteString("log: {level: debug}\n")
@@ -91,7 +91,7 @@ func TestLog(t *testing.T) {
 	lines := 0
 	for line := range strings.Lines(text) {
 		var v map[string]any
-		if !strings.HasPrefix(line, "{") { // output for the terminal
+		if !strings.HasPrefix(line, "{") { // terminal output
 			continue
 		}
 		if err := json.Unmarshal([]byte(line), &v); err != nil {

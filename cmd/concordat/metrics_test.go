@@ -11,7 +11,7 @@ import (
 	"concordat/instance"
 )
 
-// Metrics are served only at their own address and name no people.
+// TestMetrics: metrics are served only at their own address and name no people.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	data := newSite(t)

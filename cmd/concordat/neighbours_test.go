@@ -24,19 +24,19 @@ import (
 	"concordat/store"
 )
 
-// TestNeighbours runs the tests of deploy/neighbours that are not in Go against a served site: those of the plug-in for OJS if
-// PHP is installed, those of the check for InvenioRDM if CONCORDAT_INVENIO names a Python that has it, and those of notifications
-// if CONCORDAT_COARNOTIFY names a Python that has coarnotify.
+// TestNeighbours runs the tests of deploy/neighbours in other languages against a served site: those of the OJS plug-in if PHP is
+// installed, those of the InvenioRDM check if CONCORDAT_INVENIO names a Python with InvenioRDM, and those of notifications if
+// CONCORDAT_COARNOTIFY names a Python with coarnotify.
 func TestNeighbours(t *testing.T) {
 	suite.Rest(t, "runs programs of neighbours")
 	data := newSite(t)
-	article := filepath.Join(t.TempDir(), "article.txt") // the notifications that are sent agree
+	article := filepath.Join(t.TempDir(), "article.txt") // matches the notifications that are sent
 	text := strings.Repeat("The harbour pilot keeps a ledger of every tide and lantern that passes.\n\n", 60)
 	if err := os.WriteFile(article, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	output(t, 0, data, "add", "-l", "l", article)
-	var to atomic.Pointer[url.URL] // the site puts its address into answers, so it must know the address before it listens
+	var to atomic.Pointer[url.URL] // the site needs its address, which is in its answers, before it listens
 	front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to.Load()) }}).ServeHTTP(rw, r)
 	}))

@@ -24,13 +24,13 @@ import (
 	"concordat/store"
 )
 
-// place is the folder of a site whose commands a test runs in this process.
+// place is the folder of a site on which a test runs commands in this process.
 type place struct {
 	t   *testing.T
 	dir string
 }
 
-// command runs a command line, expects its exit code, and returns what was printed.
+// command runs a command line, requires its exit code, and returns what was printed.
 func (p place) command(code int, args ...string) string {
 	p.t.Helper()
 	var out, errs bytes.Buffer
@@ -41,12 +41,12 @@ func (p place) command(code int, args ...string) string {
 	return out.String() + errs.String()
 }
 
-// json runs a command line with --json and returns the last line of its output that is JSON.
+// json runs a command line with --json and returns the last JSON line of its output.
 func (p place) json(args ...string) map[string]any {
 	p.t.Helper()
 	lines := strings.Split(strings.TrimSpace(p.command(cli.Done, append([]string{"--json"}, args...)...)), "\n")
 	for len(lines) > 1 && !strings.HasPrefix(lines[len(lines)-1], "{") {
-		lines = lines[:len(lines)-1] // the messages on stderr
+		lines = lines[:len(lines)-1] // messages on stderr
 	}
 	var v map[string]any
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &v); err != nil {
@@ -62,7 +62,7 @@ func newPlace(t *testing.T, id string) place {
 	return p
 }
 
-// epochsOf answers members as the serving process does.
+// epochsOf sends epochs to members as the serving process does.
 type epochsOf struct {
 	db *store.DB
 	r  *partners.Roster
@@ -70,12 +70,12 @@ type epochsOf struct {
 
 func (k epochsOf) Scheme(concordat.Epoch) (concordat.Scheme, bool) { return "", false }
 func (k epochsOf) Grant(ctx context.Context, to concordat.SiteID, f concordat.FederationID) ([]byte, error) {
-	// Commands change the keystore in this process while the server holds an identity.
+	// Commands change the keystore in this process while the server uses an identity.
 	id, _ := k.r.Self()
 	return partners.Grant(ctx, k.db, id, to, f)
 }
 
-// listen serves the federation side of the site until the test ends; reload reads the keystore again.
+// listen serves the federation side of the site until the test ends; reload rereads the keystore.
 func (p place) listen() (reload func()) {
 	t := p.t
 	t.Helper()
@@ -108,7 +108,7 @@ func (p place) listen() (reload func()) {
 		}
 	}
 	reload()
-	// Opened an hour ago, so that it trusts its record of what came before.
+	// It was opened an hour ago, so it trusts its record of earlier messages.
 	replays, err := federation.OpenReplays(filepath.Join(t.TempDir(), "replays"), time.Now().Add(-time.Hour))
 	if err != nil {
 		t.Fatal(err)
@@ -134,15 +134,15 @@ func (p place) listen() (reload func()) {
 	return reload
 }
 
-// TestE1Commands enrols a site by commands over the federation listener, and tries everything on the way that must fail; its
-// subtest TestE2 revokes the site.
+// TestE1Commands enrols a site with commands through the federation listener, and tries every step that must fail on the way; its subtest
+// TestE2 revokes the site.
 func TestE1Commands(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("left out by -short: runs dozens of commands in a row")
 	}
 	north, south := newPlace(t, "north"), newPlace(t, "south")
-	north.command(cli.Misused, "peer", "invite") // no one can reach it yet
+	north.command(cli.Misused, "peer", "invite") // the site is not reachable yet
 	reload := north.listen()
 	south.command(cli.Done, "site", "card", "--url", "https://127.0.0.1:1", "--contact", "integrity@south.example")
 	north.command(cli.Done, "library", "create", "theses")
@@ -152,18 +152,18 @@ func TestE1Commands(t *testing.T) {
 	inv := north.json("peer", "invite", "--library", "theses:metadata", "--budget", "sentences=1000", "--note",
 		"for the south")["invitation"].(string)
 
-	// Redeeming makes both sides pending, with the same words; until they confirm, no question is answered.
+	// Redeeming makes both sides pending, with the same words. Until both confirm, no question is answered.
 	theirs := south.json("peer", "redeem", inv, "--name", "north")
 	if theirs["state"] != "pending" || len(strings.Fields(theirs["words"].(string))) != 6 {
 		t.Fatalf("after redeeming: %v", theirs)
 	}
-	south.command(cli.Failed, "peer", "redeem", inv) // used
+	south.command(cli.Failed, "peer", "redeem", inv) // already used
 	self := south.json("site", "key", "show")["site"].(string)
 	ours := north.json("peer", "show", self)
 	if ours["state"] != "pending" || ours["words"] != theirs["words"] || ours["contact"] != "integrity@south.example" {
 		t.Fatalf("the inviting site has %v, the other one %v", ours, theirs)
 	}
-	south.command(cli.Misused, "peer", "libraries", "north") // pending here
+	south.command(cli.Misused, "peer", "libraries", "north") // pending on this side
 	words := ours["words"].(string)
 	wrong := strings.Fields(words)
 	wrong[0], wrong[1] = wrong[1], wrong[0]
@@ -171,14 +171,14 @@ func TestE1Commands(t *testing.T) {
 		"the words differ") {
 		t.Errorf("wrong words: %s", out)
 	}
-	north.command(cli.Misused, "peer", "confirm", self) // no terminal
+	north.command(cli.Misused, "peer", "confirm", self) // without a terminal
 	south.command(cli.Done, "peer", "confirm", "north", "--words", "  "+strings.ToUpper(words)+" ")
-	// One side alone is not enough: the other still refuses.
+	// One confirmation is not enough; the other site still refuses.
 	south.command(cli.Failed, "peer", "libraries", "north")
 	if got := north.json("peer", "confirm", self, "--words", words); got["state"] != "active" || got["words"] != nil {
 		t.Fatalf("confirmed: %v", got)
 	}
-	north.command(cli.Misused, "peer", "confirm", self, "--words", words) // active already
+	north.command(cli.Misused, "peer", "confirm", self, "--words", words) // already active
 	north.command(cli.Done, "peer", "name", self, "south")
 	north.command(cli.Misused, "peer", "name", "south", "a/b")
 
@@ -187,7 +187,7 @@ func TestE1Commands(t *testing.T) {
 		t.Errorf("library as the partner sees it: %v", lib)
 	}
 
-	// A federation: the member fetches its secret, and that of no other.
+	// A member of a federation fetches its secret and no other federation's.
 	north.command(cli.Done, "federation", "create", "health")
 	begunBefore(t, north, "health")
 	reload()
@@ -209,7 +209,7 @@ func TestE1Commands(t *testing.T) {
 	if !bytes.Equal(secretOf(t, north, "health", 2), secretOf(t, south, "health", 2)) {
 		t.Error("the members' keys of epoch 2 differ")
 	}
-	// Another epoch on the same day is an exception to which a person at each member must agree.
+	// Another epoch on the same day is an exception that needs a person's consent at each member.
 	if out := north.command(cli.Misused, "federation", "rotate", "health"); !strings.Contains(out, "--early") {
 		t.Errorf("a second rotation on one day: %s", out)
 	}
@@ -224,7 +224,7 @@ func TestE1Commands(t *testing.T) {
 		t.Errorf("the leader has %v", e)
 	}
 
-	// The heads of the audits travelled with the messages, in both directions.
+	// The messages carried the heads of the audits in both directions.
 	for _, x := range []struct {
 		p   place
 		who string
@@ -237,7 +237,7 @@ func TestE1Commands(t *testing.T) {
 
 	testWitnessed(t, north, south)
 
-	// Doctor asks the partners: north answers, and south is not listening.
+	// Doctor contacts the partners: north answers, and south is not listening.
 	for _, x := range []struct {
 		p    place
 		want string
@@ -247,7 +247,7 @@ func TestE1Commands(t *testing.T) {
 		}
 	}
 
-	// E2: the next message of a revoked site is refused.
+	// E2: a revoked site's next message is refused.
 	south.command(cli.Done, "peer", "libraries", "north")
 	if got := north.json("peer", "revoke", "south"); got["state"] != "revoked" || len(got["shares"].([]any)) != 0 {
 		t.Errorf("revoked: %v", got)
@@ -258,8 +258,8 @@ func TestE1Commands(t *testing.T) {
 	south.command(cli.Misused, "federation", "show", "health")
 }
 
-// begunBefore makes the first epoch of a federation that p leads, and that no site has joined, begin 40 days ago, so that the
-// next one may begin.
+// begunBefore backdates the first epoch of a federation that p leads and no site has joined to 40 days ago, so that the next epoch can
+// begin.
 func begunBefore(t *testing.T, p place, f string) {
 	t.Helper()
 	a := &app{cli.Site{Data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader("")}}}
@@ -292,9 +292,8 @@ func secretOf(t *testing.T, p place, f string, epoch uint32) []byte {
 	return e.FingerprintKey("natural@0")
 }
 
-// testWitnessed: the partner hands over its audit. If unchanged, it agrees with the heads that were kept. L1: an entry that was
-// changed, deleted or moved is named. L2: an audit that was completely rewritten, although consistent in itself, contradicts the
-// heads.
+// testWitnessed: the partner exports its audit. An unchanged audit agrees with the stored heads. L1: a changed, deleted or moved entry is
+// named. L2: a completely rewritten audit, although consistent in itself, contradicts the heads.
 func testWitnessed(t *testing.T, north, south place) {
 	dir := t.TempDir()
 	honest := filepath.Join(dir, "honest.jsonl")
@@ -324,14 +323,13 @@ func testWitnessed(t *testing.T, north, south place) {
 	t.Run("L2", func(t *testing.T) {
 		forged, foreign := rewritten(t, north, filepath.Join(dir, "fake.db"), lines[:len(lines)-1])
 		verify(t, "rewritten", [][]byte{forged}, "another entry was known here")
-		// A head signed by another site.
+		// This head is signed by another site.
 		verify(t, "foreign", [][]byte{foreign}, "site card refused")
 	})
 	south.command(cli.Misused, "audit", "verify", "--export", honest)
 }
 
-// rewritten returns the export of an audit with different content, once signed with the site's own keys and once by another
-// site.
+// rewritten returns the export of an audit with different contents, signed once with the site's own keys and once by another site.
 func rewritten(t *testing.T, north place, path string, entries [][]byte) (forged, foreign []byte) {
 	fake, err := store.Open(t.Context(), path)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"concordat/store"
 )
 
-// TestOneRecordOneShape: a record has the same keys and values in a line of --json and in the API.
+// TestOneRecordOneShape: a record has the same keys and values in a --json line and in the API.
 func TestOneRecordOneShape(t *testing.T) {
 	t.Parallel()
 	p, north := newPlace(t, "uni"), newPlace(t, "north")
@@ -81,9 +81,9 @@ func TestOneRecordOneShape(t *testing.T) {
 		"thesis")
 
 	records := []struct {
-		path, list string // of the API
+		path, list string // in the API
 		args       []string
-		viewer     []string // keys whose values depend on who asks: only in the API
+		viewer     []string // keys whose values depend on the requester; only in the API
 	}{
 		{"/libraries", "libraries", []string{"library", "list"}, nil},
 		{"/checks", "checks", []string{"report", "list"}, []string{"coverage", "flags", "leads"}},
@@ -137,7 +137,7 @@ func TestOneRecordOneShape(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = resp.Body.Close() }() // read to its end
+		defer func() { _ = resp.Body.Close() }() // the body was read to its end
 		b, err := io.ReadAll(resp.Body)
 		var out any
 		if err = errors.Join(err, json.Unmarshal(b, &out)); err != nil || resp.StatusCode != http.StatusOK {
@@ -167,7 +167,7 @@ func TestOneRecordOneShape(t *testing.T) {
 				return slices.Contains(c.viewer, k) || k == "$schema"
 			})
 		}
-		if c.list == "entries" { // the audit keeps growing, and each side starts from its own end
+		if c.list == "entries" { // the audit keeps growing, and each side starts at its own end
 			api, lines = ofAudit(api, "keys made"), ofAudit(lines, "keys made")
 		}
 		if len(api) == 0 {
@@ -179,7 +179,7 @@ func TestOneRecordOneShape(t *testing.T) {
 	}
 }
 
-// ofAudit returns the entries with an action.
+// ofAudit returns the entries with the given action.
 func ofAudit(all []any, action string) []any {
 	return slices.DeleteFunc(all, func(e any) bool { return e.(map[string]any)["action"] != action })
 }

@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	// glassSource says in Chinese what glassEssay says in English; they share no words.
+	// glassSource says in Chinese what glassEssay says in English; they have no words in common.
 	glassSource = "玻璃工匠行会因为官员害怕火灾，于一四一一年把熔炉迁到了岛上。每个学徒都在监督面前发誓，绝不把红色玻璃的配方带过潟湖。" +
 		"违背誓言的人失去作坊，他的亲属被关押，直到他回家为止。尽管采取了这些措施，两位师傅还是定居在洛林，十年之内向宫廷出售红色玻璃酒杯。"
 	glassEssay = "The guild of glass workers moved its furnaces to the island in 1411, because the officials were afraid of fire. " +
@@ -38,7 +38,7 @@ const (
 	joinedDocuments = 1600
 )
 
-// plainTable is a table of n documents of prose, and the document about glass.
+// plainTable is a table of n prose documents plus the document about glass.
 func plainTable(t *testing.T, n int) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -61,18 +61,18 @@ func plainTable(t *testing.T, n int) string {
 	return path
 }
 
-// joinedReindex is a reindex on one of the machines, as a process.
+// joinedReindex is a process on one of the machines that runs reindex.
 type joinedReindex struct {
 	*exec.Cmd
 	errs  *syncedLog
-	first struct { // the first line of its output
+	first struct { // first line of its output
 		Type            string
 		Made, Remaining int
 	}
-	rest chan []byte // the rest of its output
+	rest chan []byte // rest of its output
 }
 
-// reindex starts a reindex, as often as needed: a node on a slow machine may lose its session, and then shards wait for a new master.
+// reindex starts a reindex, retrying as needed: a node on a slow machine can lose its session, and then its shards wait for a new master.
 func (s *joinedSite) reindex(n *joinedNode) *joinedReindex {
 	s.t.Helper()
 	for end := time.Now().Add(5 * time.Minute); ; {
@@ -89,7 +89,7 @@ func (s *joinedSite) reindex(n *joinedNode) *joinedReindex {
 		d := json.NewDecoder(out)
 		began := d.Decode(&r.first)
 		go func() {
-			b, _ := io.ReadAll(io.MultiReader(d.Buffered(), out)) // to its end, however it comes
+			b, _ := io.ReadAll(io.MultiReader(d.Buffered(), out)) // to its end, for whatever reason it ends
 			r.rest <- b
 		}()
 		if began == nil {
@@ -109,7 +109,7 @@ func (r *joinedReindex) end() bool {
 	return r.Wait() == nil
 }
 
-// says runs a command line at a node, whatever the outcome, and returns what it prints.
+// says runs a command line at a node, regardless of the outcome, and returns what it prints.
 func (n *joinedNode) says(args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	code = run(n.t.Context(), append([]string{"--data", n.dir, "--quiet"}, args...), strings.NewReader(""), &out, &errs)
@@ -128,7 +128,7 @@ func (s *joinedSite) does(n *joinedNode, args ...string) {
 	})
 }
 
-// dry returns the result of a dry run of reindex; nil if it fails.
+// dry returns the result of a reindex dry run, or nil if it fails.
 func (n *joinedNode) dry() (v map[string]any) {
 	if _, out, _ := n.says("reindex", "--dry-run", "--json"); json.Unmarshal([]byte(out), &v) != nil {
 		return nil
@@ -136,7 +136,7 @@ func (n *joinedNode) dry() (v map[string]any) {
 	return v
 }
 
-// leads returns how many leads a check at the node finds.
+// leads returns the number of leads that a check at the node finds.
 func (s *joinedSite) leads(n *joinedNode, text string) (leads int) {
 	s.t.Helper()
 	path := filepath.Join(s.t.TempDir(), "essay.txt")
@@ -155,7 +155,7 @@ func (s *joinedSite) leads(n *joinedNode, text string) (leads int) {
 	return leads
 }
 
-// finding waits until doctor reports the wanted state of the cells of meaning.
+// finding waits until doctor reports the given state of the cells of meaning.
 func (s *joinedSite) finding(n *joinedNode, state, detail string) {
 	s.t.Helper()
 	var f finding
@@ -178,7 +178,7 @@ func (s *joinedSite) finding(n *joinedNode, state, detail string) {
 func (n *joinedNode) shards() []instance.ShardLine {
 	var v struct{ Shards []instance.ShardLine }
 	_, out, _ := n.says("cluster", "status", "--json")
-	_ = json.Unmarshal([]byte(out), &v) // otherwise there are none
+	_ = json.Unmarshal([]byte(out), &v) // on an error there are no shards
 	return v.Shards
 }
 
@@ -191,7 +191,7 @@ func (s *joinedSite) settled(n *joinedNode) {
 	})
 }
 
-// master returns a node other than n that leads a shard, if one does.
+// master returns a node other than n that is master of a shard, if there is one.
 func (s *joinedSite) master(n *joinedNode) *joinedNode {
 	s.t.Helper()
 	for _, x := range n.shards() {
@@ -204,7 +204,7 @@ func (s *joinedSite) master(n *joinedNode) *joinedNode {
 	return s.nodes[(slices.Index(s.nodes, n)+1)%len(s.nodes)]
 }
 
-// table writes a table of one document.
+// table writes a table with one document.
 func (s *joinedSite) table(id, text string) string {
 	s.t.Helper()
 	path := filepath.Join(s.t.TempDir(), "one.tsv")
@@ -214,9 +214,9 @@ func (s *joinedSite) table(id, text string) string {
 	return path
 }
 
-// TestReindexJoined: a site of three machines gets cells of meaning while it is served. The command is killed, then its node, then
-// the master of a shard; documents are replaced and deleted at another node in the meantime. In the end every copy has what it
-// should, and a check finds matches by meaning that it did not find before.
+// TestReindexJoined: a site of three machines gets cells of meaning while it is served. The command is killed, then its node, then a
+// shard's master, while documents are replaced and deleted at another node. In the end every copy has what it should, and a check finds
+// matches by meaning that it could not find before.
 func TestReindexJoined(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "three real nodes with ZooKeeper and PostgreSQL")
@@ -228,7 +228,7 @@ func TestReindexJoined(t *testing.T) {
 	}
 	s.finding(a, findingOK, "every document")
 
-	// The setting is new, and the nodes are restarted with it one after the other.
+	// The setting is new, and the nodes restart one after the other to use it.
 	a.command(cli.Done, "cluster", "zookeeper", "set", "meaning.index=true")
 	for i, n := range s.nodes {
 		s.until("reindex names who is to be started anew", func() bool {
@@ -239,7 +239,7 @@ func TestReindexJoined(t *testing.T) {
 		n.start()
 		s.settled(n)
 	}
-	// A library was indexed by meaning and no longer should be.
+	// This library was indexed by meaning and is no longer supposed to be.
 	a.command(cli.Done, "library", "create", "essays")
 	s.does(a, "add", "-l", "essays", s.table("plain", strings.Repeat("A harbour pilot keeps a ledger of tides in chalk. ", 5)))
 	a.command(cli.Done, "library", "set", "essays", "--meaning", "off")
@@ -281,7 +281,7 @@ func TestReindexJoined(t *testing.T) {
 	other := s.nodes[slices.IndexFunc(s.nodes, func(n *joinedNode) bool { return n != b && n != gone })]
 	want := map[string]string{}
 	var deletions []*exec.Cmd
-	for i := range 3 { // from the end, which the reindex reaches last
+	for i := range 3 { // from the end, where the reindex arrives last
 		id, next := fmt.Sprintf("doc-%05d", joinedDocuments-1-2*i), fmt.Sprintf("doc-%05d", joinedDocuments-2-2*i)
 		want[id] = fmt.Sprintf("The text of this document was replaced by another one, number %d, which is to stay.", i)
 		want[next] = ""
@@ -292,7 +292,7 @@ func TestReindexJoined(t *testing.T) {
 		}
 		deletions = append(deletions, d)
 	}
-	for end := time.Now().Add(5 * time.Minute); !r.end(); { // it fails if writes were impossible for too long
+	for end := time.Now().Add(5 * time.Minute); !r.end(); { // fails if writes were impossible for too long
 		t.Logf("reindex: %s", r.errs)
 		if time.Now().After(end) {
 			t.Fatal("no reindex comes to its end")
@@ -303,7 +303,7 @@ func TestReindexJoined(t *testing.T) {
 	s.settled(gone)
 	for _, d := range deletions {
 		if err := d.Wait(); err != nil {
-			t.Logf("a deletion: %v; it goes on", err) // its node was too slow to announce itself
+			t.Logf("a deletion: %v; it goes on", err) // the node was too slow to announce itself
 		}
 	}
 	for id, text := range want {
@@ -327,8 +327,8 @@ func TestReindexJoined(t *testing.T) {
 	}
 }
 
-// hasCells examines the copies of a stopped node: every document is indexed by meaning as its library says. A document named in
-// want has that text if it is there; with an empty text, it is in no copy.
+// hasCells examines the copies of a stopped node. Every document must be indexed by meaning according to its library. A document named in
+// want must have that text if it is present; for an empty text, no copy may contain the document.
 func (n *joinedNode) hasCells(want map[string]string) {
 	n.t.Helper()
 	dir := filepath.Join(n.dir, instance.IndexName, instance.NodeDirName)

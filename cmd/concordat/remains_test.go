@@ -36,8 +36,8 @@ func (p place) has(name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// TestRemainsGo: the next process with exclusive use of the folder removes the remains of interrupted work, and keeps what may be in
-// progress.
+// TestRemainsGo: the next process with exclusive use of the folder removes the leftovers of interrupted work, and keeps files of work
+// that could be in progress.
 func TestRemainsGo(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "uni")
@@ -52,7 +52,7 @@ func TestRemainsGo(t *testing.T) {
 	for _, name := range goes {
 		p.left(name, time.Second)
 	}
-	p.command(cli.Done, "library", "list") // does not use it exclusively
+	p.command(cli.Done, "library", "list") // this command does not need exclusive use
 	for _, name := range goes {
 		if !p.has(name) {
 			t.Errorf("%s has gone while another process may be at it", name)
@@ -64,7 +64,7 @@ func TestRemainsGo(t *testing.T) {
 			t.Errorf("%s is there still", name)
 		}
 	}
-	p.left("originals/incoming-18", -time.Minute) // began after
+	p.left("originals/incoming-18", -time.Minute) // started later
 	p.command(cli.Done, "check", doc)
 	if !p.has("originals/incoming-18") {
 		t.Error("an upload that is under way has gone")
@@ -92,7 +92,7 @@ func TestForgottenUploads(t *testing.T) {
 	if err := o.Store.Checks.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t", Made: time.Now()}, File: needed}); err != nil {
 		t.Fatal(err)
 	}
-	o.Since = time.Now().Add(time.Second) // the next start
+	o.Since = time.Now().Add(time.Second) // at the next start
 	if err := o.ForgetUploads(t.Context(), files); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestForgottenUploads(t *testing.T) {
 	}
 }
 
-// TestBatchFilesGo: deleting a batch, or one of its documents, also removes the submitted files and the files that a command wrote for it.
+// TestBatchFilesGo: deleting a batch or one of its documents also removes the submitted files and the files that a command wrote for it.
 func TestBatchFilesGo(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "uni")
@@ -169,7 +169,7 @@ func TestBatchFilesGo(t *testing.T) {
 	}
 }
 
-// leftOriginal puts a file that a check needs and the pages made from it, both with the given time, and returns the file's hash.
+// leftOriginal stores a file that a check needs and the pages made from it, both with the given time, and returns the file's hash.
 func (p *place) leftOriginal(text string, at time.Time) string {
 	p.t.Helper()
 	a := &app{cli.Site{Data: p.dir}}
@@ -198,7 +198,7 @@ func (p *place) leftOriginal(text string, at time.Time) string {
 	return hash
 }
 
-// TestDoctorNamesTheUnexplained: doctor names files that the site does not know, and only those.
+// TestDoctorNamesTheUnexplained: doctor names exactly the files that the site does not know.
 func TestDoctorNamesTheUnexplained(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "uni")
@@ -211,9 +211,9 @@ func TestDoctorNamesTheUnexplained(t *testing.T) {
 	if got := p.command(cli.Done, "doctor", "--quick", "--offline"); !strings.Contains(got, "ok       contents") {
 		t.Errorf("a new site: %s", got)
 	}
-	sum := sha256.Sum256([]byte("some text")) // as left names it
+	sum := sha256.Sum256([]byte("some text")) // the hash in the name that left gives the file
 	hash := hex.EncodeToString(sum[:])
-	pages := strings.Repeat("5", len(hash)) // of a file that is gone
+	pages := strings.Repeat("5", len(hash)) // pages of a deleted file
 	odd := []string{"thesis.txt", "originals/note.txt", "batches/nobody/index/x", "epochs/health-1/x", "mirrors/health-1/x", "index/01/x",
 		"index/00/odd"}
 	for _, name := range append(odd, instance.KeystoreName+".new-17", "screen/17/texts", "originals/"+hash, "originals/"+pages+".pdf") {

@@ -27,7 +27,7 @@ type renewLine struct {
 	Made, Documents, Before int
 }
 
-// reindexed runs reindex with meaning to its end, and returns its result.
+// reindexed runs reindex with meaning to its end and returns the result.
 func reindexed(c *exec.Cmd) (renewLine, error) {
 	out, err := c.Output()
 	if err != nil {
@@ -59,7 +59,7 @@ func mustReindex(t *testing.T, data string) renewLine {
 
 const meant = "CONCORDAT_MEANING_INDEX=true"
 
-// withoutMeaning gives a site the settings of one made before new sites were indexed by meaning.
+// withoutMeaning gives a site the settings from before new sites were indexed by meaning.
 func withoutMeaning(t *testing.T, data string) {
 	t.Helper()
 	path := filepath.Join(data, instance.ConfigName)
@@ -94,8 +94,8 @@ func content(t *testing.T, data string) (sentences int, texts concordat.TextStat
 	return x.Stats().Sentences, *s, documents
 }
 
-// begun starts a reindex with meaning while the site is served, and returns when it has reported its first documents. stop ends the
-// reindex, or the server that it needs, and waits until the reindex has failed.
+// begun starts a reindex with meaning while the site is served, and returns after the reindex has reported its first documents. stop ends
+// the reindex or the server that it needs, and waits until the reindex has failed.
 func begun(t *testing.T, data string) (stop func(how func(*os.Process)), made int) {
 	t.Helper()
 	c := reindexing(t, data)
@@ -121,7 +121,7 @@ func begun(t *testing.T, data string) (stop func(how func(*os.Process)), made in
 	}, line.Made
 }
 
-// interrupt ends the process as an operator does: everything that it acknowledged is then in the index.
+// interrupt ends the process as an operator does; everything that it acknowledged is then in the index.
 func (s *servedSite) interrupt() {
 	s.t.Helper()
 	if err := s.process.Process.Signal(syscall.SIGINT); err != nil {
@@ -132,7 +132,7 @@ func (s *servedSite) interrupt() {
 	}
 }
 
-// sending returns a function that stops a process with a signal.
+// sending returns a function that stops a process with the given signal.
 func sending(t *testing.T, sig os.Signal) func(*os.Process) {
 	return func(p *os.Process) {
 		if err := p.Signal(sig); err != nil {
@@ -141,8 +141,8 @@ func sending(t *testing.T, sig os.Signal) func(*os.Process) {
 	}
 }
 
-// TestReindexResumes: a reindex of a served site is stopped halfway by stopping the command or the server. It continues where it
-// stopped, and the index becomes the same as after a reindex without a server. With another configuration it starts again.
+// TestReindexResumes: stopping the command or the server interrupts the reindex of a served site halfway. The reindex continues where it
+// stopped, and the index becomes the same as after a reindex without a server. With another configuration, it starts over.
 func TestReindexResumes(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "indexes a big table seven times")
@@ -197,7 +197,7 @@ func TestReindexResumes(t *testing.T) {
 	}
 }
 
-// TestReindexNotServed: a reindex without a server recomputes all documents, even after a reindex of the served site was stopped, and
+// TestReindexNotServed: a reindex without a server recomputes all documents, even after a reindex of the served site was interrupted, and
 // leaves nothing to resume.
 func TestReindexNotServed(t *testing.T) {
 	t.Parallel()
@@ -220,8 +220,8 @@ func TestReindexNotServed(t *testing.T) {
 	}
 }
 
-// TestReindexServed: the index of a site is recomputed while the site is served. Documents that are added, replaced and deleted in
-// the meantime are correct in the end.
+// TestReindexServed: the index of a site is recomputed while the site is served. Documents that are added, replaced and deleted in the
+// meantime are correct at the end.
 func TestReindexServed(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -244,9 +244,9 @@ func TestReindexServed(t *testing.T) {
 	}()
 	table := filepath.Join(t.TempDir(), "more.tsv")
 	rounds := 0
-	for last := false; !last; rounds++ { // and at least once after it has ended
+	for last := false; !last; rounds++ { // at least once more after the reindex has ended
 		last = ctx.Err() != nil
-		// From the end, which the reindex reaches last.
+		// Start from the end, where the reindex arrives last.
 		id := renewedDocuments - 1 - 2*rounds
 		more := fmt.Sprintf("doc-%05d\tReplaced\tThe text of this document was replaced by another one in round %d, and is to stay.\n"+
 			"new-%05d\tNew\tThis document came while the index was made anew, in round %d.\n", id, rounds, rounds, rounds)
@@ -265,7 +265,7 @@ func TestReindexServed(t *testing.T) {
 	}
 	s.interrupt()
 	_, texts, documents := content(t, data)
-	if texts.Meant != renewedDocuments || len(documents) != renewedDocuments { // one was added for each that was deleted
+	if texts.Meant != renewedDocuments || len(documents) != renewedDocuments { // a document was added for each one deleted
 		t.Errorf("%+v, %d documents, want %d", texts, len(documents), renewedDocuments)
 	}
 	for i := range rounds {

@@ -13,7 +13,7 @@ import (
 	"concordat/site/ask"
 )
 
-// TestVerifyAttribution: whatever a report attributes to a partner is covered by the partner's signature, or is reported.
+// TestVerifyAttribution: everything that a report attributes to a partner is covered by the partner's signature or is reported.
 func TestVerifyAttribution(t *testing.T) {
 	t.Parallel()
 	north := newSigning(t, "north")

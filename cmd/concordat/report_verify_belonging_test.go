@@ -16,7 +16,7 @@ import (
 	"concordat/report"
 )
 
-// answer returns an answer of the site to another, in the form in which a reply carries it to a report.
+// answer returns an answer of the site to another site, as a report gets it from a reply.
 func (s signingSite) answer(t *testing.T, to signingSite, kind string, job byte, text, salt string, payload []byte) concordat.Statement {
 	t.Helper()
 	a := crypto.Answer{Kind: kind, At: time.Now().UTC(), Asker: to.id.Site(), Job: [16]byte{job}, Request: [32]byte{9}, Payload: payload}
@@ -32,8 +32,8 @@ func (s signingSite) answer(t *testing.T, to signingSite, kind string, job byte,
 	return out
 }
 
-// TestV5Belonging: an answer with a valid signature is not evidence in the report of another site, about another submission or
-// under another job.
+// TestV5Belonging: an answer with a valid signature is not evidence in another site's report, for another submission or under another
+// job.
 func TestV5Belonging(t *testing.T) {
 	t.Parallel()
 	own, other, north, south := newSigning(t, "own"), newSigning(t, "other"), newSigning(t, "north"), newSigning(t, "south")
@@ -127,7 +127,7 @@ func TestV5Belonging(t *testing.T) {
 	if _, err := newBelonging(own.site, strings.Repeat("0", 66), nil); err == nil {
 		t.Error("a digest of 33 bytes was taken")
 	}
-	// The report itself says what the signature of an older answer does not cover.
+	// The report states which parts of an older answer are not signed.
 	var says strings.Builder
 	rep := report.Build(&report.Findings{Version: report.Version, Submission: concordat.Document{ID: "essay", Text: text}, Made: time.Now(),
 		Statements: []concordat.Statement{older, tell}}, report.Rules{})

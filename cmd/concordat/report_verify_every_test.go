@@ -18,7 +18,7 @@ import (
 	"concordat/instance"
 )
 
-// Passages of the reports that are verified: a text that another one rewords, and a form.
+// These are passages of the reports that are verified: a text that another document rewords, and a form.
 const (
 	glassText = "The guild of glass blowers moved its furnaces to the island of Lissa in 1411, since the magistrates feared fire. " +
 		"Every apprentice swore before the warden never to carry the recipe of the red glass across the lagoon. Whoever broke the oath " +
@@ -37,7 +37,7 @@ const (
 	chineseText = "本项目拟研究高原湖泊沉积物中火山灰层的年代，并与冰芯记录逐层对比。研究团队将在三个湖泊采集岩芯，以氩同位素测定其中火山灰的年龄。"
 )
 
-// configure adds a line to the site's file.
+// configure adds a line to the site's configuration file.
 func (p place) configure(line string) {
 	p.t.Helper()
 	f, err := os.OpenFile(filepath.Join(p.dir, instance.ConfigName), os.O_APPEND|os.O_WRONLY, 0o600)
@@ -52,18 +52,18 @@ func (p place) configure(line string) {
 	}
 }
 
-// verifying makes reports of two sites with random options and verifies each.
+// verifying makes reports of two sites with random options and verifies them.
 type verifying struct {
 	*testing.T
 	rnd          *rand.Rand
 	north, south *served
 	cards        cli.Cards
-	files        string // folder of the submissions
+	files        string // folder with the submissions
 	made         int
-	leads        int // reports with leads from a partner
+	leads        int // number of reports with leads from a partner
 }
 
-// some returns the arguments in about one of n calls.
+// some returns the arguments in about one of n calls, and otherwise nothing.
 func (v *verifying) some(n int, args ...string) []string {
 	if v.rnd.IntN(n) > 0 {
 		return nil
@@ -84,7 +84,7 @@ func (v *verifying) rules() []string {
 		v.some(5, "--exclude-group", v.oneOf("uncited", "quoted_cited")))
 }
 
-// options returns options of a check.
+// options returns options for a check.
 func (v *verifying) options() []string {
 	return slices.Concat(v.rules(),
 		v.some(2, "--partner", v.oneOf("north/theses", "all")), v.some(3, "--forward", v.oneOf("unmatched", "all", "none")),
@@ -106,7 +106,7 @@ func (v *verifying) essay() string {
 	return path
 }
 
-// verify verifies the report that a command wrote, and expects every changed byte to be reported.
+// verify verifies the report that a command wrote, and requires that every changed byte is reported.
 func (v *verifying) verify(path string, args []string, changes int) {
 	v.Helper()
 	b, err := os.ReadFile(path)
@@ -145,7 +145,7 @@ func (v *verifying) verify(path string, args []string, changes int) {
 	}
 }
 
-// sameJSON reports whether b, JSON whose byte at i was changed, still means the same: 0.50 for 0.5, or a tab for a space.
+// sameJSON reports whether b, JSON with a changed byte at i, still has the same meaning, like 0.50 for 0.5 or a tab for a space.
 func sameJSON(b []byte, i int, was byte) bool {
 	before := bytes.Clone(b)
 	before[i] = was
@@ -153,8 +153,8 @@ func sameJSON(b []byte, i int, was byte) bool {
 	return json.Unmarshal(b, &x) == nil && json.Unmarshal(before, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// TestGenuineReportsVerify: whatever a check looks for, and however its report is read and written, the report verifies, before
-// and after partners open passages, and every changed byte is detected.
+// TestGenuineReportsVerify: a report verifies with all options of a check and however the report is read and written, before and after
+// partners open passages, and every changed byte is detected.
 func TestGenuineReportsVerify(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -162,7 +162,7 @@ func TestGenuineReportsVerify(t *testing.T) {
 	}
 	seed := uint64(time.Now().UnixNano())
 	first, second := newPlace(t, "north"), newPlace(t, "south")
-	second.configure("  partners: on") // a key of meaning, the last section of a new site's file
+	second.configure("  partners: on") // for a meaning key in the last section of a new site's file
 	first.command(cli.Done, "library", "create", "theses")
 	first.command(cli.Done, "library", "create", "reports")
 	north, south := first.serve(time.Hour), second.serve(time.Hour)
@@ -191,7 +191,7 @@ func TestGenuineReportsVerify(t *testing.T) {
 		if err := north.o.Answers.Sets.CatchUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		var out bytes.Buffer // until then the fingerprints have another key, which the south refuses
+		var out bytes.Buffer // until then the fingerprints are under another key, which the south refuses
 		code := run(t.Context(), []string{"--data", south.dir, "--quiet", "--json", "mirror", "sync", "north/reports"}, strings.NewReader(""),
 			&out, io.Discard)
 		return code == cli.Done && strings.Contains(out.String(), `"documents":1`)
@@ -213,7 +213,7 @@ func TestGenuineReportsVerify(t *testing.T) {
 	}
 }
 
-// report checks an essay, and verifies its report in every format.
+// report checks an essay and verifies its report in every format.
 func (v *verifying) report() {
 	path := v.file(fmt.Sprintf("report %d.json", v.made))
 	args := append([]string{"check", v.essay(), "--out", path}, v.options()...)
@@ -235,7 +235,7 @@ func (v *verifying) report() {
 	}
 }
 
-// open requests everything that the sources of a report can show, and has it granted or refused.
+// open requests everything that the sources of a report can show, and the requests are granted or refused.
 func (v *verifying) open(task string) {
 	reveal := func(args ...string) {
 		run(v.Context(), slices.Concat([]string{"--data", v.south.dir, "--quiet", "reveal", task}, args), strings.NewReader(""), io.Discard,

@@ -22,7 +22,7 @@ import (
 	"concordat/report"
 )
 
-// signingSite is a site that signs, and the file with its card.
+// signingSite is a site that signs, with the path of its card file.
 type signingSite struct {
 	id   *crypto.Identity
 	site concordat.SiteID
@@ -48,7 +48,7 @@ func newSigning(t testing.TB, title string) signingSite {
 	return signingSite{id, instance.PartnerName(id.Site()), path}
 }
 
-// statement returns an answer signed as earlier versions did, which named neither asker nor submission.
+// statement returns an answer signed in the way of earlier versions, which named neither requester nor submission.
 func (s signingSite) statement(t *testing.T, kind, payload string) concordat.Statement {
 	t.Helper()
 	at := time.Now().UTC()
@@ -61,7 +61,7 @@ func (s signingSite) statement(t *testing.T, kind, payload string) concordat.Sta
 		Signature: sig}
 }
 
-// TestVerifyReport signs a report that contains answers of two partners, and changes it everywhere.
+// TestVerifyReport signs a report with answers of two partners and changes every part of it.
 func TestVerifyReport(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -106,7 +106,7 @@ func TestVerifyReport(t *testing.T) {
 	}
 
 	b64 := base64.StdEncoding.EncodeToString
-	forged := south.statement(t, "outlines", "no hit at all") // by another site under north's name
+	forged := south.statement(t, "outlines", "no hit at all") // signed by another site under north's name
 	for name, k := range map[string]struct {
 		from, to string
 		cards    []string
@@ -137,7 +137,7 @@ func TestVerifyReport(t *testing.T) {
 		}
 	}
 
-	// Changing the manifest along with the report does not help without the key for it.
+	// Changing the manifest along with the report does not help without the manifest's key.
 	changed := bytes.Replace(good, []byte(`"code": "hidden"`), []byte(`"code": "shown!"`), 1)
 	items, err := report.Items(changed)
 	if err != nil {
@@ -155,7 +155,7 @@ func TestVerifyReport(t *testing.T) {
 		t.Errorf("changed with its manifest: exit code %d, %q", code, o.Problems)
 	}
 
-	// One byte changed anywhere, every 12th here and every third in make rest: the result never verifies with different content.
+	// A byte is changed at every 12th position here and at every third in make rest. The result never verifies with different content.
 	everything := func(b []byte) string {
 		var v any
 		if json.Unmarshal(b, &v) != nil {

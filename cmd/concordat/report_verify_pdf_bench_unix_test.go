@@ -11,7 +11,7 @@ import (
 	"concordat/internal/cputime"
 )
 
-// BenchmarkReportPDF makes and signs PDF reports with that number of passages, each beside its source, half of them in Chinese.
+// BenchmarkReportPDF makes and signs PDF reports with the given number of passages, half of them in Chinese, each next to its source.
 func BenchmarkReportPDF(b *testing.B) {
 	own := newSigning(b, "own")
 	for _, n := range []int{100, 1000, 2000} {

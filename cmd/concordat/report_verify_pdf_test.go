@@ -56,7 +56,7 @@ func cardsOf(t *testing.T, files ...string) cli.Cards {
 	return cards
 }
 
-// TestVerifyPDF signs a report as a PDF and changes it everywhere.
+// TestVerifyPDF signs a report as a PDF and changes every part of it.
 func TestVerifyPDF(t *testing.T) {
 	t.Parallel()
 	own, other := newSigning(t, "own"), newSigning(t, "other")
@@ -86,7 +86,7 @@ func TestVerifyPDF(t *testing.T) {
 	}
 	for name, x := range map[string]struct {
 		b    []byte
-		want string // in the one problem
+		want string // in the reported problem
 	}{
 		"page 1":                {change(content(4)), "page 1 was changed"},
 		"page 3":                {change(content(8)), "page 3 was changed"},
@@ -100,7 +100,7 @@ func TestVerifyPDF(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out, err := verifyPDF(x.b, cards)
 			if err != nil {
-				if name == "signature" { // a changed digit may no longer be one
+				if name == "signature" { // a changed digit can become another character
 					return
 				}
 				t.Fatal(err)
@@ -112,7 +112,7 @@ func TestVerifyPDF(t *testing.T) {
 	}
 }
 
-// TestForeignCertificate: somebody else's signature over the site's own words does not count as the site's signature.
+// TestForeignCertificate: another party's signature over the site's own words does not count as the site's signature.
 func TestForeignCertificate(t *testing.T) {
 	t.Parallel()
 	own, thief := newSigning(t, "own"), newSigning(t, "thief")
@@ -124,7 +124,7 @@ func TestForeignCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := pdf.Write(longReport(1), pdf.Options{Site: "Own"}) // other pages
+	pages, err := pdf.Write(longReport(1), pdf.Options{Site: "Own"}) // different pages
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestForeignCertificate(t *testing.T) {
 	}
 }
 
-// TestOtherReaders: other vendors' programs accept the signature, with the site's own key and with a configured one.
+// TestOtherReaders: other vendors' programs accept the signature, with the site's own key and with a configured key.
 func TestOtherReaders(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"pdfsig", "openssl", "qpdf"} {
@@ -231,7 +231,7 @@ func configured(t *testing.T, key, public any) signing.Pages {
 	return p
 }
 
-// A key that does not belong to the certificate is refused before anything is signed.
+// TestKeyOfAnotherCertificate: a key that does not match the certificate is refused before anything is signed.
 func TestKeyOfAnotherCertificate(t *testing.T) {
 	t.Parallel()
 	own := newSigning(t, "own")

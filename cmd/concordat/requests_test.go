@@ -17,7 +17,7 @@ import (
 	"concordat/daemon"
 )
 
-// officer uses a site's pages without JavaScript.
+// officer is an officer who uses a site's pages without JavaScript.
 type officer struct {
 	t *testing.T
 	*http.Client
@@ -58,7 +58,7 @@ func (o *officer) read(r *http.Response, err error) string {
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	defer func() { _ = r.Body.Close() }() // only read
+	defer func() { _ = r.Body.Close() }() // the body was only read
 	b, err := io.ReadAll(r.Body)
 	if err != nil {
 		o.t.Fatal(err)
@@ -76,8 +76,8 @@ func (o *officer) post(path string, f url.Values) string {
 	return o.read(o.PostForm(o.base+path, f))
 }
 
-// testRequestsByPages: an officer of the south asks the north for a passage, an officer of the north approves, and the
-// words appear in the south's report, all through the pages.
+// testRequestsByPages: an officer of the south requests a passage from the north, an officer of the north approves, and the words appear
+// in the south's report, all through the pages.
 func testRequestsByPages(t *testing.T, north, south *served, task string) {
 	nora, sol := north.officer("nora"), south.officer("sol")
 	page := sol.get("/checks/" + task + "/passages/1")

@@ -26,16 +26,16 @@ import (
 	"concordat/partners"
 )
 
-// served is a place that is served in this process.
+// served is a place served in this process.
 type served struct {
 	place
-	id string // by which partners know the site
+	id string // the site's ID for partners
 	o  *instance.Instance
 	p  *partners.Server
 }
 
-// serve answers partners and other commands of the site as the command serve does, until the test ends. It processes
-// notices at that interval.
+// serve answers partners and the site's other commands as the command serve does, until the test ends. It processes notices at the given
+// interval.
 func (p place) serve(notices time.Duration) *served {
 	t := p.t
 	t.Helper()
@@ -86,7 +86,7 @@ func (p place) serve(notices time.Duration) *served {
 	return &served{p, p.json("site", "key", "show")["site"].(string), o, answers}
 }
 
-// until waits for something that a serving process is about to do.
+// until waits until done is true.
 func (s *served) until(what string, done func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(3 * time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
@@ -96,7 +96,7 @@ func (s *served) until(what string, done func() bool) {
 	}
 }
 
-// reachable configures the site to listen for partners; otherwise it cannot invite any.
+// reachable makes the site listen for partners, without which it cannot invite any.
 func (p place) reachable() {
 	p.t.Helper()
 	f, err := os.OpenFile(filepath.Join(p.dir, instance.ConfigName), os.O_APPEND|os.O_WRONLY, 0o600)
@@ -153,7 +153,7 @@ func join(north, south *served) {
 	north.fill(south, 1)
 }
 
-// fill waits until the whole library has fingerprints of that number of epochs for the partner.
+// fill waits until the whole library has fingerprints of the given number of epochs for the partner.
 func (s *served) fill(partner *served, epochs int) {
 	s.t.Helper()
 	s.until("fingerprints", func() bool {
@@ -170,7 +170,7 @@ func (s *served) fill(partner *served, epochs int) {
 	})
 }
 
-// Passages that these tests use.
+// These tests use the following passages.
 const (
 	iceText = "Glaciologists drilled an ice core from the Vostok plateau and dated volcanic ash layers in it by argon isotopes. " +
 		"Bakers of the lower town petitioned the magistrate against millers who mixed chalk and sawdust into rye flour. "
@@ -188,16 +188,16 @@ func (s *served) add(id, text string) {
 	s.command(cli.Done, "add", "--library", "theses", path)
 }
 
-// TestPartnerCommands opens passages, mirrors a library and watches a check, with commands on two served sites.
+// TestPartnerCommands runs commands on two served sites that open passages, mirror a library and watch a check.
 func TestPartnerCommands(t *testing.T) {
 	t.Parallel()
 	first := newPlace(t, "north")
 	first.command(cli.Done, "library", "create", "theses")
-	// A served site accepts no other secret for an epoch that it answers, and no command changes it, so the epoch is made older before the
-	// site is served.
+	// A served site accepts no other secret for an epoch that it answers, and no command changes the epoch, so the test backdates the
+	// epoch before the site is served.
 	first.command(cli.Done, "federation", "create", "health")
-	begunBefore(t, first, "health") // otherwise the rotation at the end would be too early
-	// The south processes no notice by itself, so that this test determines the order of what follows.
+	begunBefore(t, first, "health") // so that the rotation at the end is not too early
+	// The south does not process notices by itself, so this test determines the order of events.
 	north, south := first.serve(50*time.Millisecond), newPlace(t, "south").serve(time.Hour)
 	north.add("ice", iceText)
 	north.add("bell", bellText)
@@ -268,7 +268,7 @@ func testReveal(t *testing.T, north, south *served, task string) {
 	}
 }
 
-// testNotified: a served site fetches what was granted by itself.
+// testNotified: a served site fetches granted passages by itself.
 func testNotified(t *testing.T, north, south *served, task string) {
 	if got := south.json("reveal", task, "1", "--level", "passage", "--reason", "another examination", "--contact",
 		"dean@south"); got["state"] != "pending" {
@@ -291,7 +291,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 	if out := south.command(cli.Failed, "mirror", "sync", "north/nothing"); !strings.Contains(out, "not open to this site") {
 		t.Errorf("a library that is not there: %s", out)
 	}
-	// A document shown in words is not shipped: together, both forms of a text would reveal more than either.
+	// A document shown in words is not shipped, because both forms of a text together would reveal more than either.
 	if got := south.json("mirror", "sync", "north/theses"); got["documents"] != 1.0 || got["withheld"] != 1.0 ||
 		got["complete"] != true || got["ready"] != 1.0 {
 		t.Fatalf("synced: %v", got)
@@ -321,7 +321,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 	if after := north.asked(south.id); after != before {
 		t.Errorf("the owner was asked: %d entries of its audit, want %d", after, before)
 	}
-	// A partner that is named knows what the mirror lacks, and is asked instead of it.
+	// If a partner is named, it knows what the mirror lacks and is asked in place of the mirror.
 	for _, named := range []string{"north/theses", "all"} {
 		asked := north.asked(south.id)
 		if out := south.command(cli.Done, "check", bell, "--partner", named); !strings.Contains(out,
@@ -332,7 +332,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 			t.Errorf("--partner %s: the owner was not asked", named)
 		}
 	}
-	// A command that changes the mirrors uses them exclusively; a check in the meantime says so.
+	// A command that changes the mirrors needs exclusive use of them; a check in the meantime reports this.
 	shard, err := partners.OpenMirrors(south.o, concordat.Epoch{Federation: "health", Number: 1}, "", true)
 	if err != nil {
 		t.Fatal(err)
@@ -341,7 +341,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 		t.Errorf("a mirror that is changed: %s", out)
 	}
 	south.command(cli.Failed, "mirror", "sync", "north/theses")
-	// If another process uses them only briefly, it is waited for.
+	// If another process uses them only briefly, the command waits for it.
 	closed := make(chan error, 1)
 	time.AfterFunc(250*time.Millisecond, func() { closed <- shard.Close() })
 	south.command(cli.Done, "mirror", "sync", "north/theses")
@@ -363,7 +363,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 	south.command(cli.Done, "mirror", "sync", "north/theses")
 }
 
-// testLost: mirrors whose index is lost or damaged are not used, and are all fetched again.
+// testLost: mirrors with a lost or damaged index are not used, and are all fetched again.
 func testLost(t *testing.T, north, south *served, bell string) {
 	folder := partners.MirrorFolder(south.dir, concordat.Epoch{Federation: "health", Number: 1})
 	north.command(cli.Done, "library", "create", "grants")
@@ -406,8 +406,7 @@ func testLost(t *testing.T, north, south *served, bell string) {
 	}
 }
 
-// testCutShort: a sync that was killed after it wrote the index and before it wrote the store leaves files that are
-// removed, and nothing else is.
+// testCutShort: a sync killed after it wrote the index and before it wrote the store leaves files. Exactly these are removed.
 func testCutShort(t *testing.T, south *served, bell string) {
 	known, unknown := concordat.Epoch{Federation: "health", Number: 1}, concordat.Epoch{Federation: "old-words", Number: 7}
 	pr, err := south.o.Profiler.ForIndex(concordat.Document{Library: "left", ID: "left", Added: time.Now(),
@@ -452,7 +451,7 @@ func testCutShort(t *testing.T, south *served, bell string) {
 			t.Fatal(err)
 		}
 	}
-	settle() // while a sync is running that has created the index of an epoch
+	settle() // while a running sync has created the index of an epoch
 	if want := map[string]int{"health-1": 1, "half-1": 0, "broken-2": 0}; !maps.Equal(told, want) {
 		t.Errorf("cleared are %v, want %v", told, want)
 	}
@@ -527,8 +526,8 @@ func testAlert(t *testing.T, north, south *served, task string) {
 	south.command(cli.Misused, "alert", "end", task)
 }
 
-// testCase: both sites have one case of the alert, under the same number. The north decides on its document, which is deleted,
-// and the south gets the sum of the receipt.
+// testCase: both sites have one case for the alert, under the same number. The north's decision deletes its document, and the south gets
+// the checksum of the receipt.
 func testCase(t *testing.T, north, south *served) {
 	id, _ := north.json("case", "list", "--open")["id"].(string)
 	if got := south.json("case", "list", "--open")["id"]; got != id || id == "" {
@@ -543,7 +542,7 @@ func testCase(t *testing.T, north, south *served) {
 	north.command(cli.Done, "case", "decide", id, "rejected")
 	a := &app{cli.Site{Data: north.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}}
 	e := instance.Eraser(north.o, a.Signatures().Receipt, slog.New(slog.DiscardHandler))
-	for range 2 { // the deletion, then the message to the partner about it
+	for range 2 { // first the deletion, then the message to the partner about it
 		if _, err := e.Resume(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -558,8 +557,7 @@ func testCase(t *testing.T, north, south *served) {
 	}
 }
 
-// testRotated: after a rotation the mirror of the new key replaces the old one, and a mirror whose key period has ended
-// is not used.
+// testRotated: after a rotation, the mirror under the new key replaces the old one, and a mirror is not used after its key period.
 func testRotated(t *testing.T, north, south *served, bell string) {
 	north.command(cli.Done, "federation", "rotate", "health", "--overlap", "24h")
 	south.command(cli.Done, "federation", "join", "health", "north")
@@ -594,7 +592,7 @@ func testRotated(t *testing.T, north, south *served, bell string) {
 	}
 }
 
-// testClosed: a library that its owner closes is not used once the notice arrives, and is deleted with the next sync.
+// testClosed: a library closed by its owner is not used once the notice arrives, and is deleted with the next sync.
 func testClosed(t *testing.T, north, south *served, bell string) {
 	north.command(cli.Done, "library", "unshare", "theses", "--with", south.id)
 	south.until("the notice", func() bool { return south.json("mirror", "list")["used"] == false })

@@ -22,8 +22,8 @@ func (s *served) screenAbroad(code int, args ...string) (out map[string][]map[st
 	return typedLines(s.t, o.String()), e.String()
 }
 
-// TestScreenAcrossSites compares a library with one of a partner, which sees only fingerprints; a used-up budget stops
-// the screening, which later continues where it stopped.
+// TestScreenAcrossSites compares a library with a partner's, which sees only fingerprints. A used-up budget stops the screening, which
+// later continues where it stopped.
 func TestScreenAcrossSites(t *testing.T) {
 	t.Parallel()
 	first := newPlace(t, "north")
@@ -42,7 +42,7 @@ func TestScreenAcrossSites(t *testing.T) {
 	}
 	south.command(cli.Done, "add", "--library", "calls", path)
 
-	// With a budget of one text, the next has to wait.
+	// With a budget of one text, the next text must wait.
 	north.command(cli.Done, "library", "share", "theses", "--with", south.id, "--sentences", "64")
 	_, errs := south.screenAbroad(cli.Failed)
 	if !strings.Contains(errs, "budget") || !strings.Contains(errs, "1 of 3 texts have been asked about; repeat the command") {
@@ -81,7 +81,7 @@ func TestScreenAcrossSites(t *testing.T) {
 		t.Errorf("page: %v\n%.2000s", err, page)
 	}
 
-	// Libraries that the partner does not open are reported, and do not count as results.
+	// Libraries that the partner does not open are reported and do not count as results.
 	north.command(cli.Done, "library", "unshare", "theses", "--with", south.id)
 	if got, errs := south.screenAbroad(cli.Done, "--threshold", "0.25"); len(got["pair"]) != 0 ||
 		!strings.Contains(errs, "not compared with") {

@@ -12,7 +12,7 @@ import (
 	"concordat/cmd/cli"
 )
 
-// TestScreen screens two small libraries by every method, within one and against the other.
+// TestScreen screens two small libraries with every method, within one and against the other.
 func TestScreen(t *testing.T) {
 	dir := t.TempDir()
 	site := filepath.Join(dir, "site")

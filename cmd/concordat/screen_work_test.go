@@ -32,7 +32,7 @@ func newTestSite(t *testing.T) *testSite {
 	return s
 }
 
-// run runs a command, expects its exit code, and returns both outputs.
+// run runs a command, requires its exit code, and returns both outputs.
 func (s *testSite) run(want int, args ...string) (out, errs string) {
 	s.t.Helper()
 	var o, e bytes.Buffer
@@ -56,7 +56,7 @@ func (s *testSite) add(library string, rows [][2]string) {
 	s.run(0, "add", "--library", library, path)
 }
 
-// typedLines returns the JSON lines of an output, by type.
+// typedLines returns the JSON lines of an output by type.
 func typedLines(t *testing.T, out string) map[string][]map[string]any {
 	t.Helper()
 	all := map[string][]map[string]any{}
@@ -71,8 +71,8 @@ func typedLines(t *testing.T, out string) map[string][]map[string]any {
 	return all
 }
 
-// stories returns documents of random sentences; every third repeats sentences of an earlier one, and every ninth is an
-// earlier one in capitals.
+// stories returns documents of random sentences; every third repeats sentences of an earlier one, and every ninth is an earlier one in
+// capitals.
 func stories(n int, seed uint64) [][2]string {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	words := strings.Fields("river harbour engineer telescope library window forest committee bridge paint scholar brass spring water stone letter garden winter market silver copper village doctor museum teacher planet engine signal valley mountain")
@@ -117,7 +117,7 @@ func titles(n int, seed uint64) [][2]string {
 	return out
 }
 
-// results returns the results of a screening without the details of how it ran.
+// results returns a screening's results without details of the run.
 func results(t *testing.T, out string) string {
 	t.Helper()
 	var b strings.Builder
@@ -136,8 +136,8 @@ func results(t *testing.T, out string) string {
 	return b.String()
 }
 
-// TestScreenGoesOn stops a screening after its work is done, damages the end of what it kept, and expects the same
-// command to continue to the same answer; then it changes the library, and expects the answer of a new screening.
+// TestScreenGoesOn stops a screening after its work is done, damages the end of the stored state, and requires that the same command
+// continues to the same answer. Then it changes the library and requires the answer of a new screening.
 func TestScreenGoesOn(t *testing.T) {
 	suite.Rest(t, "kills screening by every method")
 	for _, method := range []string{"fingerprint", "shingle", "simhash", "short"} {
@@ -192,7 +192,7 @@ func TestScreenGoesOn(t *testing.T) {
 				t.Errorf("all %v documents of the earlier run: another answer", n)
 			}
 			stop()
-			s.add("l", documents(30, 8)) // other documents with the same names
+			s.add("l", documents(30, 8)) // different documents under the same names
 			got, _ = s.run(0, args...)
 			fresh, _ := s.run(0, args...)
 			if results(t, got) != results(t, fresh) || results(t, got) == results(t, want) {
@@ -202,7 +202,7 @@ func TestScreenGoesOn(t *testing.T) {
 	}
 }
 
-// TestScreenInLittleMemory expects the same pairs if the work must be divided and spilled.
+// TestScreenInLittleMemory requires the same pairs when the work must be divided and written to disk.
 func TestScreenInLittleMemory(t *testing.T) {
 	suite.Rest(t, "megabytes of text")
 	s := newTestSite(t)
@@ -228,7 +228,7 @@ func TestScreenInLittleMemory(t *testing.T) {
 	}
 }
 
-// TestScreenOnFullDisk fills the disk of the work folder: the screening says so, and continues once there is room.
+// TestScreenOnFullDisk fills the disk of the work folder: the screening reports this, and continues once there is space.
 func TestScreenOnFullDisk(t *testing.T) {
 	suite.Rest(t, "fills a disk")
 	if runtime.GOOS != "linux" {
@@ -263,7 +263,7 @@ func TestScreenOnFullDisk(t *testing.T) {
 	}
 }
 
-// TestScreenOut reads the files of --out, with sections, dates and the removal list.
+// TestScreenOut reads the files written by --out, with sections, dates and the removal list.
 func TestScreenOut(t *testing.T) {
 	const (
 		x = "The river carried heavy logs from the northern forests down to the old harbour every spring. "
@@ -284,7 +284,7 @@ func TestScreenOut(t *testing.T) {
 	s.run(0, "add", "--library", "l", write("=a.txt", "Abstract\n"+x+y+v+w+"\nConclusion\n"+z), write("b<i>.txt", "Abstract\n"+z+"\nConclusion\n"+x+y+v+w+"\nDiscussion\nSomebody had also sorted the maps of the eastern provinces by colour, which pleased nobody at all. "), write("c.txt", "ABSTRACT "+x+y+v+w+" CONCLUSION "+z))
 	dates := write("dates.tsv", "=a.txt\t2021-05\nb<i>.txt\t2019\nc.txt\t2020-01-02\n")
 	out := filepath.Join(s.dir, "out")
-	// The site's key is random, and whether one sentence counts as edited depends on it: 0.89 or 0.90.
+	// The site's key is random and determines whether one sentence counts as edited, which gives 0.89 or 0.90.
 	got, _ := s.run(0, "screen", "--library", "l", "--dates", dates, "--out", out, "--template", "thesis", "--removal-threshold", "0.85",
 		"--json")
 	l := typedLines(t, got)
@@ -336,7 +336,7 @@ func TestScreenOut(t *testing.T) {
 	}
 }
 
-// cancelling cancels a context when something is written to it.
+// cancelling cancels a context when it is written to.
 type cancelling struct {
 	bytes.Buffer
 	cancel func()
@@ -347,7 +347,7 @@ func (c *cancelling) Write(b []byte) (int, error) {
 	return c.Buffer.Write(b)
 }
 
-// TestScreenInterrupted: an interrupted screening ends with exit 1, keeps what it has, and continues.
+// TestScreenInterrupted: an interrupted screening ends with exit code 1, keeps its results so far, and continues next time.
 func TestScreenInterrupted(t *testing.T) {
 	s := newTestSite(t)
 	s.run(0, "library", "create", "l")
@@ -357,7 +357,7 @@ func TestScreenInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"screen", "--library", "l", "--json"}
-	s.run(cli.Failed, append(args, "--out", blocked)...) // leaves its work behind, so that the next run says so
+	s.run(cli.Failed, append(args, "--out", blocked)...) // leaves its work behind, as the next run reports
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := cancelling{cancel: cancel}
 	var out bytes.Buffer
@@ -374,8 +374,7 @@ func TestScreenInterrupted(t *testing.T) {
 	}
 }
 
-// TestScreenOddInput: empty documents, documents of one word, of one sentence, of a million letters, and of one letter
-// a million times.
+// TestScreenOddInput tests empty documents and documents of one word, one sentence, a million letters, and one letter a million times.
 func TestScreenOddInput(t *testing.T) {
 	suite.Rest(t, "megabytes of text")
 	s := newTestSite(t)
@@ -396,7 +395,7 @@ func TestScreenOddInput(t *testing.T) {
 		for _, p := range typedLines(t, out)["pair"] {
 			switch pair := fmt.Sprint(p["a"], " ", p["b"]); pair {
 			case "long long copy", "blank blank too":
-			case "letters words": // the same letters
+			case "letters words": // they consist of the same letters
 			default:
 				t.Errorf("%s: %s at %v", method, pair, p["resemblance"])
 			}

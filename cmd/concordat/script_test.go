@@ -15,13 +15,13 @@ import (
 
 func TestMain(m *testing.M) {
 	if sandbox.IsWorker() {
-		sandbox.Main() // the test binary acts as the program, and so as the extraction worker too
+		sandbox.Main() // the test binary acts as the program, and thus also as the extraction worker
 	}
 	scripttest.Commands(run)
 	testscript.Main(stopping{m}, map[string]func(){"concordat": main, "demo-repository": repository.Main})
 }
 
-// stopping runs the tests and then stops the database server that they started.
+// stopping runs the tests, then stops the database server that they started.
 type stopping struct{ *testing.M }
 
 func (s stopping) Run() int {
@@ -29,7 +29,7 @@ func (s stopping) Run() int {
 	return s.M.Run()
 }
 
-// TestScripts runs the commands in testdata/script.
+// TestScripts runs the scripts in testdata/script.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	scripttest.Run(t, "testdata/script", demoFolder)
@@ -42,8 +42,7 @@ func demoFolder(e *testscript.Env) error {
 	return err
 }
 
-// TestDatabaseScripts runs the commands in testdata/database, with the addresses of empty databases in
-// DATABASE and OTHER.
+// TestDatabaseScripts runs the scripts in testdata/database, with the addresses of empty databases in DATABASE and OTHER.
 func TestDatabaseScripts(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "a database server")

@@ -26,7 +26,7 @@ import (
 	"concordat/store"
 )
 
-// A servedSite is a serving process of its own, with an account that may do everything.
+// servedSite is a separate serving process, with an account that has all rights.
 type servedSite struct {
 	t       *testing.T
 	data    string
@@ -35,7 +35,7 @@ type servedSite struct {
 	log     *syncedLog
 	address string
 	db      *store.DB
-	// descriptors is how many files and connections the process may have open; 0: as many as the test.
+	// descriptors is the limit on the process's open files and connections; 0 means the test's own limit.
 	descriptors int
 }
 
@@ -47,7 +47,7 @@ func serveSite(t *testing.T, data string, env ...string) *servedSite {
 	return (&servedSite{t: t, data: data, env: env}).serve()
 }
 
-// serve serves the site that s describes.
+// serve serves the site described by s.
 func (s *servedSite) serve() *servedSite {
 	t, data := s.t, s.data
 	t.Helper()
@@ -104,7 +104,7 @@ func (s *servedSite) start() {
 	}
 }
 
-// kill ends the process at once, as a power cut would, but without an effect on the disk.
+// kill ends the process at once, like a power cut but without affecting the disk.
 func (s *servedSite) kill() {
 	if s.process.ProcessState == nil {
 		_ = s.process.Process.Kill()
@@ -112,7 +112,7 @@ func (s *servedSite) kill() {
 	}
 }
 
-// submission returns a form with one file, as a browser or a program sends it.
+// submission returns a form with one file, as browsers and programs send it.
 func submission(t *testing.T, name, text string) (body []byte, contentType string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -130,7 +130,7 @@ func submission(t *testing.T, name, text string) (body []byte, contentType strin
 	return b.Bytes(), m.FormDataContentType()
 }
 
-// submit submits a file under a key and returns the status and the answer.
+// submit submits a file under a key and returns the status and the body of the response.
 func (s *servedSite) submit(key, name, text string) (int, string) {
 	s.t.Helper()
 	body, contentType := submission(s.t, name, text)
@@ -153,7 +153,7 @@ func (s *servedSite) submit(key, name, text string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// only waits until the only task has ended.
+// only waits until the single task has ended.
 func (s *servedSite) only() store.Task {
 	s.t.Helper()
 	for {
@@ -168,7 +168,7 @@ func (s *servedSite) only() store.Task {
 	}
 }
 
-// originals lists the kept files of submissions.
+// originals lists the stored files of submissions.
 func (s *servedSite) originals() (names []string) {
 	_ = filepath.WalkDir(filepath.Join(s.data, instance.OriginalsName), func(path string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
@@ -179,7 +179,7 @@ func (s *servedSite) originals() (names []string) {
 	return names
 }
 
-// prose returns about n bytes of sentences, the same for the same n.
+// prose returns about n bytes of sentences, always the same for the same n.
 func prose(n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
@@ -191,8 +191,8 @@ func prose(n int) string {
 	return b.String()
 }
 
-// A site killed in the middle of an upload keeps nothing of it: no check and no partial file. Killed in the middle of a
-// check, it runs the check again, once.
+// TestKilledServe: if a site is killed during an upload, no check and no partial file remains. If it is killed during a check, it runs
+// the check again, once.
 func TestKilledServe(t *testing.T) {
 	t.Parallel()
 	data := newSite(t)
@@ -208,7 +208,7 @@ func TestKilledServe(t *testing.T) {
 	if _, err := c.Write(body[:len(body)/2]); err != nil {
 		t.Fatal(err)
 	}
-	for len(s.originals()) == 0 { // the site is working on it
+	for len(s.originals()) == 0 { // the upload has begun
 		time.Sleep(10 * time.Millisecond)
 	}
 	s.kill()
@@ -239,7 +239,7 @@ func TestKilledServe(t *testing.T) {
 	}
 }
 
-// smallDisk mounts a file system of that size for a site.
+// smallDisk mounts a file system of the given size for a site.
 func smallDisk(t *testing.T, mib int) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "disk")
@@ -257,8 +257,8 @@ func smallDisk(t *testing.T, mib int) string {
 	return dir
 }
 
-// On a full disk nothing half-done is kept or shown as done, accepted files are checked, and below the low-water mark
-// nothing is accepted at all.
+// TestServeOnFullDisk: on a full disk, no partial work is kept or shown as done, and accepted files are checked; below the low-water
+// mark, nothing is accepted.
 func TestServeOnFullDisk(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "fills a disk")

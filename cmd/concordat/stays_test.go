@@ -24,21 +24,21 @@ import (
 	"concordat/store"
 )
 
-// killedRounds is how many rounds TestNothingStays runs; CONCORDAT_KILLS overrides it.
+// killedRounds is the number of rounds of TestNothingStays; CONCORDAT_KILLS overrides it.
 const killedRounds = 6
 
-// killedSite is a site that is killed in the middle of its work, with its contents.
+// killedSite is a site that is killed during its work, with its contents.
 type killedSite struct {
 	*servedSite
-	north *served // a partner whose library the site mirrors
+	north *served // a partner with a library that the site mirrors
 	r     *rand.Rand
-	kept  []string // markers that must stay
-	gone  []string // and those that must not stay
+	kept  []string // markers that must remain
+	gone  []string // markers that must not remain
 	next  int
 }
 
-// A killedWork is work in progress when the site is killed. It returns functions to stop what it started and to do what a
-// client does without an answer.
+// killedWork is work in progress when the site is killed. It returns functions that stop what it started and that do what a client
+// without an answer does.
 type killedWork struct {
 	name string
 	do   func(s *killedSite) (stop func(), again func())
@@ -50,7 +50,7 @@ var killedWorks = []killedWork{
 	{"add command", (*killedSite).addsAlone}, {"reindex", (*killedSite).reindexes}, {"batch command", (*killedSite).batchesAlone},
 }
 
-// marked returns a text, and the marker in its title and in several of its sentences.
+// marked returns a text and the marker in its title and in several of its sentences.
 func (s *killedSite) marked() (marker, text string) {
 	b := []byte("mk")
 	for len(b) < markerBytes {
@@ -74,7 +74,7 @@ var vocabulary = strings.Fields(`harbour pilot tide ledger chalk rye magistrate 
 	glacier plateau isotope volcanic argon copper clay miller petition baker seedling orchard voyage lantern granite meadow compass
 	anchor timber kettle saddle barley weaver loom`)
 
-// doomed is like marked, for what is deleted in the end.
+// doomed is like marked, for text that is deleted in the end.
 func (s *killedSite) doomed() (marker, text string) {
 	marker, text = s.marked()
 	s.gone = append(s.gone, marker)
@@ -82,13 +82,13 @@ func (s *killedSite) doomed() (marker, text string) {
 	return marker, text
 }
 
-// post sends a form with files, named by title, to the site, and returns the answer, if there was one.
+// post sends the site a form with files, named by title, and returns the answer, if any.
 func (s *killedSite) post(path string, files map[string]string, field string) (answer string, ok bool) {
 	var b bytes.Buffer
 	m := multipart.NewWriter(&b)
 	for name, text := range files {
 		if field != "" {
-			_ = m.WriteField(field, name+" title") // into memory
+			_ = m.WriteField(field, name+" title") // writes to memory, which cannot fail
 		}
 		f, _ := m.CreateFormFile("file", name+".txt")
 		_, _ = io.WriteString(f, text)
@@ -116,7 +116,7 @@ func (s *killedSite) send(path, contentType string, body io.Reader) (answer stri
 
 const killedToken = "token-of-one-who-is-killed"
 
-// background runs f until it is told to stop; f's own requests end with the site.
+// background runs f until it is told to stop; requests that f makes end with the site.
 func background(f func(stopped func() bool)) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -133,7 +133,7 @@ func background(f func(stopped func() bool)) (stop func()) {
 	return func() { close(quit); <-done }
 }
 
-// repeated sends files one after the other until the site is killed; again resends the last ones.
+// repeated sends files one after the other until the site is killed; again resends the last files.
 func (s *killedSite) repeated(path, field string, each int) (stop, again func()) {
 	var last map[string]string
 	stop = background(func(stopped func() bool) {
@@ -153,7 +153,7 @@ func (s *killedSite) adds() (func(), func())    { return s.repeated("/libraries/
 func (s *killedSite) uploads() (func(), func()) { return s.repeated("/checks", "title", 1) }
 func (s *killedSite) batches() (func(), func()) { return s.repeated("/batches", "", 3) }
 
-// command runs a command in a process of its own, until it ends or is killed.
+// command runs a command in a separate process until it ends or is killed.
 func (s *killedSite) command(args ...string) (stop, again func()) {
 	run := func() func() {
 		c := program(s.t, s.data, args...)
@@ -161,13 +161,13 @@ func (s *killedSite) command(args ...string) (stop, again func()) {
 			s.t.Fatal(err)
 		}
 		return func() {
-			_ = c.Process.Kill() // it may already have ended
+			_ = c.Process.Kill() // it can have ended already
 			_ = c.Wait()
 		}
 	}
 	return run(), func() {
 		c := program(s.t, s.data, args...)
-		_ = c.Run() // it may have been complete
+		_ = c.Run() // it can have been complete
 	}
 }
 
@@ -186,13 +186,13 @@ func (s *killedSite) backups() (func(), func()) {
 	return s.command("backup", s.t.TempDir(), "--recipient", newBackupKey(s.t).recipient)
 }
 
-// purges deletes a few documents, one call after the other.
+// purges deletes a few documents, one call at a time.
 func (s *killedSite) purges() (func(), func()) {
 	rows, err := s.db.Catalogue.Documents(s.t.Context(), "l", "", 0)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for range 3 { // so that there is something to delete
+	for range 3 { // something to delete
 		marker, text := s.doomed()
 		s.post("/libraries/l/documents", map[string]string{marker: text}, "title")
 	}
@@ -253,7 +253,7 @@ func (s *killedSite) erase(what map[string]any) bool {
 	return ok
 }
 
-// mustErase is like erase, but for a site that is not killed.
+// mustErase is like erase, for a site that is not killed.
 func (s *killedSite) mustErase(what map[string]any) {
 	s.t.Helper()
 	if !s.erase(what) {
@@ -261,7 +261,7 @@ func (s *killedSite) mustErase(what map[string]any) {
 	}
 }
 
-// newKilledSite serves a site with a partner, and adds what must stay.
+// newKilledSite serves a site with a partner and adds what must remain.
 func newKilledSite(t *testing.T, seed uint64) *killedSite {
 	first := newPlace(t, "north")
 	first.command(cli.Done, "library", "create", "theses")
@@ -294,11 +294,11 @@ func newKilledSite(t *testing.T, seed uint64) *killedSite {
 	return s
 }
 
-// eraseAll deletes everything that the site knows of except what must stay, and waits until the bytes are reported gone.
+// eraseAll deletes everything that the site knows, except what must remain, and waits until the bytes are reported as gone.
 func (s *killedSite) eraseAll() {
 	t := s.t
 	t.Helper()
-	for again := true; again; { // documents that a resumed batch checks in the meantime are left to the next pass
+	for again := true; again; { // the next pass deletes documents that a resumed batch checks in the meantime
 		again = false
 		batches, err := s.db.Batches.Batches(t.Context(), nil, 0, 0)
 		if err != nil {
@@ -362,11 +362,11 @@ func (s *killedSite) awaitErasures() {
 	}
 }
 
-// check expects the folder to contain nothing that was deleted, and everything that was not.
+// check requires that the folder contains nothing that was deleted and everything else.
 func (s *killedSite) check(round int) {
 	t := s.t
 	t.Helper()
-	// Another process copies the folder: closing a file of the store here would release the locks that this process has on it.
+	// Another process copies the folder, because closing one of the store's files here would release this process's locks on it.
 	copied := filepath.Join(t.TempDir(), "copy")
 	if out, err := exec.Command("cp", "-a", s.data, copied).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -399,8 +399,8 @@ func (s *killedSite) check(round int) {
 	}
 }
 
-// TestNothingStays kills the site in the middle of its work, again and again. What is deleted afterwards, acknowledged
-// before or not, leaves no byte in its folder; doctor then finds nothing, and index and catalogue agree.
+// TestNothingStays kills the site during its work, again and again. What is deleted afterwards, acknowledged before or not, leaves no
+// byte in its folder; then doctor finds nothing, and the index and the catalogue agree.
 func TestNothingStays(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "kills a site many times")
@@ -421,7 +421,7 @@ func TestNothingStays(t *testing.T) {
 		}
 		counts[work.name]++
 		stop, again := work.do(s)
-		time.Sleep(time.Duration(s.r.IntN(600)) * time.Millisecond) // a random moment
+		time.Sleep(time.Duration(s.r.IntN(600)) * time.Millisecond) // until a random moment
 		s.kill()
 		stop()
 		s.start()

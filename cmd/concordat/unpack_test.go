@@ -20,15 +20,15 @@ import (
 	"concordat/instance"
 )
 
-// markers matches words that tests put into what is later deleted.
+// markers matches words that tests put into text to be deleted.
 var markers = regexp.MustCompile(`mk[a-z]{22}`)
 
 const (
 	markerBytes  = 24
-	longestPiece = 8 << 20 // of unpacked bytes
+	longestPiece = 8 << 20 // in unpacked bytes
 )
 
-// foundIn lists where each marker was found: the file, and how the marker was packed.
+// foundIn lists the places of each marker: the file, and how the marker was packed.
 type foundIn map[string][]string
 
 func (f foundIn) look(b []byte, place string) {
@@ -39,9 +39,8 @@ func (f foundIn) look(b []byte, place string) {
 	}
 }
 
-// searchBytes looks for markers in every byte of every file below dir: unpacked; in whatever can be read as a zstd frame
-// or a snappy block, starting at every possible place and as far as it can be read; and in values that SQLite spreads
-// over pages.
+// searchBytes searches every byte of every file below dir for markers: as plain bytes; in everything that can be read as a zstd frame or
+// a snappy block, from every possible start and as far as it can be read; and in values that SQLite spreads over pages.
 func searchBytes(t *testing.T, dir string) foundIn {
 	t.Helper()
 	found := foundIn{}
@@ -66,7 +65,7 @@ func searchBytes(t *testing.T, dir string) foundIn {
 	}
 	for _, name := range []string{instance.StoreName} {
 		if b, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
-			wal, _ := os.ReadFile(filepath.Join(dir, name+"-wal")) // it may not exist
+			wal, _ := os.ReadFile(filepath.Join(dir, name+"-wal")) // it need not exist
 			found.sqlite(b, wal, name)
 		}
 	}
@@ -94,7 +93,7 @@ func (f foundIn) zstd(b []byte, place string) {
 	}
 }
 
-// unzstd returns as much of a frame as can be read.
+// unzstd returns as much of a frame as can be decoded.
 func unzstd(b []byte) []byte {
 	r, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1), zstd.IgnoreChecksum(true),
 		zstd.WithDecoderMaxMemory(longestPiece))
@@ -102,11 +101,11 @@ func unzstd(b []byte) []byte {
 		return nil
 	}
 	defer r.Close()
-	out, _ := io.ReadAll(io.LimitReader(r, longestPiece)) // as much as can be read
+	out, _ := io.ReadAll(io.LimitReader(r, longestPiece)) // as much as can be decoded
 	return out
 }
 
-// unsnap returns as much of a snappy block as can be read.
+// unsnap returns as much of a snappy block as can be decoded.
 func unsnap(b []byte) []byte {
 	size, k := binary.Uvarint(b[:min(len(b), 4)])
 	if k <= 0 || size < markerBytes || size > longestPiece {
@@ -134,8 +133,8 @@ func unsnap(b []byte) []byte {
 	return out
 }
 
-// snapElement returns the length and offset of the element at the start of b; offset 0 is a literal, and -1 means that
-// there is none. head is the number of bytes before the literal's own.
+// snapElement returns the length and offset of the element at the start of b. Offset 0 means a literal, and -1 means no element. head is
+// the number of bytes before the literal's own bytes.
 func snapElement(b []byte) (length, offset, head int) {
 	tag := b[0]
 	long := func(n int) int {
@@ -171,8 +170,8 @@ func snapElement(b []byte) (length, offset, head int) {
 	}
 }
 
-// sqlite joins values that continue in overflow pages, from every place in every page that could name one. Pages of the
-// log count like those of the file.
+// sqlite joins values that continue in overflow pages, starting at every place in every page that could refer to one. Pages in the log
+// count as pages of the file.
 func (f foundIn) sqlite(file, wal []byte, place string) {
 	if len(file) < 100 {
 		return
@@ -189,7 +188,7 @@ func (f foundIn) sqlite(file, wal []byte, place string) {
 		n := binary.BigEndian.Uint32(wal[at:])
 		pages[n] = append(pages[n], wal[at+24:at+24+size])
 	}
-	// chain returns the contents of an overflow page and of those that follow it.
+	// chain returns the contents of an overflow page and its successors.
 	var chain func(n uint32, left int) [][]byte
 	chain = func(n uint32, left int) (out [][]byte) {
 		for _, p := range pages[n] {
@@ -210,7 +209,7 @@ func (f foundIn) sqlite(file, wal []byte, place string) {
 				if n < 2 || pages[n] == nil {
 					continue
 				}
-				for _, next := range pages[n] { // the beginning of a value and its continuation
+				for _, next := range pages[n] { // the start of a value and its continuation
 					f.look(append(slices.Clone(p[max(0, at-markerBytes):at]), next[4:4+2*markerBytes]...), place+" (pages)")
 				}
 				if !bytes.Contains(p[:at], zstdMagic) {
@@ -220,7 +219,7 @@ func (f foundIn) sqlite(file, wal []byte, place string) {
 					f.zstd(append(slices.Clone(p[:at]), rest...), place+" (pages)")
 				}
 			}
-			if n := binary.BigEndian.Uint32(p); n > 1 { // the end of one overflow page and the beginning of the next
+			if n := binary.BigEndian.Uint32(p); n > 1 { // the end of one overflow page and the start of the next
 				for _, rest := range chain(n, 1) {
 					f.look(append(slices.Clone(p[4:]), rest...), place+" (pages)")
 				}
@@ -229,7 +228,7 @@ func (f foundIn) sqlite(file, wal []byte, place string) {
 	}
 }
 
-// TestUnpack: searchBytes finds a marker in whatever it reads, wherever the marker is and however it is packed.
+// TestUnpack: searchBytes finds a marker in everything that it can read, wherever the marker is and however it is packed.
 func TestUnpack(t *testing.T) {
 	const marker = "mkabcdefghijklmnopqrstuv"
 	text := strings.Repeat("mkabcdefgh ijklmnopqrstuv ", 3) + marker[:10] + marker[10:] + strings.Repeat(" rest", 300)

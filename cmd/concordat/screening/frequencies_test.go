@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzFrequencies: whatever the bytes, a file that can be read contains what its header says.
+// FuzzFrequencies: for any bytes, a file that can be read contains what its header says.
 func FuzzFrequencies(f *testing.F) {
 	header := func(documents uint32, counts int) []byte {
 		b, _ := json.Marshal(frequencyHeader{"frequencies", "words", StopDrop, false, documents, counts})
@@ -15,11 +15,11 @@ func FuzzFrequencies(f *testing.F) {
 	one := append(header(7, 1), 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 7)
 	f.Add(one)
 	f.Add(header(0, 0))
-	f.Add(header(7, 2))                                 // ends early
-	f.Add(append(header(1, 1), one[len(one)-12:]...))   // more documents than there are
-	f.Add(append(header(7, 2), append(one, one...)...)) // no order
-	f.Add([]byte(`{"type":"frequencies","counts":-1}`)) // no number
-	f.Add(bytes.Repeat([]byte("x"), 10_000))            // no header
+	f.Add(header(7, 2))                                 // truncated
+	f.Add(append(header(1, 1), one[len(one)-12:]...))   // claims more documents than there are
+	f.Add(append(header(7, 2), append(one, one...)...)) // unordered
+	f.Add([]byte(`{"type":"frequencies","counts":-1}`)) // invalid number
+	f.Add(bytes.Repeat([]byte("x"), 10_000))            // without a header
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h, counted, err := parseFrequencies(bytes.NewReader(b))
 		if err != nil {

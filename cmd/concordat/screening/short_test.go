@@ -11,8 +11,8 @@ import (
 	"concordat/simhash"
 )
 
-// TestShortAgainstSimhash counts how many pairs of short texts the method simhash finds with its defaults, out of those
-// that the method short finds, which is all of them (doc/evaluation/short.md).
+// TestShortAgainstSimhash counts how many pairs of short texts the method simhash finds with its defaults, out of all pairs, which the
+// method short finds (doc/evaluation/short.md).
 func TestShortAgainstSimhash(t *testing.T) {
 	var letters []string
 	var texts []*segment.Text
