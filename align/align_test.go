@@ -136,7 +136,7 @@ func split(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// TestAdversarial: texts designed to be expensive cost about as much as a plain text of the same size.
+// TestAdversarial: texts designed to be expensive cost about as much as plain text of the same size.
 func TestAdversarial(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	sentence := "The quick brown fox jumps over the lazy dog near the quiet river bank. "
@@ -171,7 +171,8 @@ func TestAdversarial(t *testing.T) {
 	}
 }
 
-// TestManyQuotations: with the writer's own words between very many quotations, the cost stays linear and the quotations are separated.
+// TestManyQuotations: if the writer's own words stand between very many quotations, the cost stays linear and the quotations are
+// separated.
 func TestManyQuotations(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	var a, b strings.Builder
@@ -192,7 +193,7 @@ func TestManyQuotations(t *testing.T) {
 	}
 }
 
-// lcs returns the length of the longest common subsequence by the textbook algorithm.
+// lcs returns the length of the longest common subsequence, computed by the textbook algorithm.
 func lcs(a, b []token) int {
 	row := make([]int, len(b)+1)
 	for i := range a {
@@ -282,8 +283,8 @@ func BenchmarkPair(b *testing.B) {
 	})
 }
 
-// TestEnds: a passage begins and ends with a word that has a counterpart; on either side, sentences before or after it that repeat it
-// are not part of it.
+// TestEnds: a passage begins and ends with a word that has a counterpart; a sentence before or after it that repeats its words is not
+// part of it, on either side.
 func TestEnds(t *testing.T) {
 	const reworded = `For a long time the motion of tides was held to be the work of the moon alone. Careful
 records kept at Brest for over a century show that wind and air pressure shift the height of one tide

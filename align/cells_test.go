@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCellsOfAllPairs: similar units are found whichever words they share: as many, and equally similar, as in a comparison of
-// each unit of one text with each of the other.
+// TestCellsOfAllPairs: similar units are found whichever words they share, as many and as similar as if each unit of one text were
+// compared with each unit of the other.
 func TestCellsOfAllPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 8))
 	o := Options{}.filled()
@@ -40,7 +40,7 @@ func TestCellsOfAllPairs(t *testing.T) {
 				}
 				sim, dice := dot/(na*nb), 2*dot/(na*na+nb*nb)
 				is := got[[2]int32{int32(i), int32(j)}]
-				if math.Min(sim, dice) < o.Floor+1e-4 { // barely alike or not at all
+				if math.Min(sim, dice) < o.Floor+1e-4 { // barely alike, or not at all
 					if is > 0 && math.Min(sim, dice) < o.Floor-1e-4 {
 						t.Errorf("units %d and %d are %.3f alike, and count", i, j, sim)
 					}
@@ -57,7 +57,7 @@ func TestCellsOfAllPairs(t *testing.T) {
 	}
 }
 
-// apartBy divides seeds wherever neighbours are more than gap units apart, on one side and then on the other, until nothing divides.
+// apartBy splits seeds where neighbours are more than gap units apart, on one side and then on the other, until no gap is left.
 func apartBy(seeds []cell, gap [2]int32) [][]cell {
 	for side, at := range []func(cell) int32{func(c cell) int32 { return c.row }, func(c cell) int32 { return c.col }} {
 		s := slices.SortedFunc(slices.Values(seeds), func(x, y cell) int { return cmp.Compare(at(x), at(y)) })
@@ -70,7 +70,7 @@ func apartBy(seeds []cell, gap [2]int32) [][]cell {
 	return [][]cell{seeds}
 }
 
-// TestJoined: seeds are in one group exactly if no gap divides them, in the submission or in the source.
+// TestJoined: seeds are in one group if and only if no gap separates them in the submission or in the source.
 func TestJoined(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 9))
 	order := func(x, y cell) int { return cmp.Or(cmp.Compare(x.row, y.row), cmp.Compare(x.col, y.col)) }
@@ -109,11 +109,11 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// TestJoinedEnds: if a group falls apart one seed at a time, as only constructed texts do, at most maxRounds seeds are split off,
-// so the time is not quadratic in the text.
+// TestJoinedEnds: if a group loses one seed at a time, which happens only in constructed texts, at most maxRounds seeds are split off, so
+// the time is not quadratic in the text.
 func TestJoinedEnds(t *testing.T) {
-	const pairs = 101 // odd, so that both sides end at the same place
-	// Seed x(k) joins y(k) to the others through its row, and y(k) joins x(k+1) through its column; x(1) is alone in its column.
+	const pairs = 101 // odd, so that both sides end in the same place
+	// Through its row, seed x(k) joins y(k) to the others, and through its column y(k) joins x(k+1); x(1) is alone in its column.
 	rows, cols := make(map[int]int32), make(map[int]int32)
 	x, y := func(k int) int { return 2 * k }, func(k int) int { return 2*k + 1 }
 	at := func(from map[int]int32, upper bool, place int, seed int) {
@@ -148,8 +148,8 @@ func TestJoinedEnds(t *testing.T) {
 	}
 }
 
-// TestGlanceSeesCopies: a glance at a text finds a copied passage at any position, whatever surrounds it, and finds nothing if the
-// same words are in another order.
+// TestGlanceSeesCopies: a glance at a text finds a copied passage at any position, whatever surrounds it, and finds nothing if the same
+// words are in a different order.
 func TestGlanceSeesCopies(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 10))
 	g := NewGlance(long)
@@ -168,8 +168,8 @@ func TestGlanceSeesCopies(t *testing.T) {
 	}
 }
 
-// TestWeakerIsNoSecondSource: a sentence that is already in a passage is not paired with another sentence of the source, and
-// one that is not similar enough is paired with none.
+// TestWeakerIsNoSecondSource: a sentence already in a passage is not paired with another sentence of the source, and a sentence that is
+// not similar enough is not paired at all.
 func TestWeakerIsNoSecondSource(t *testing.T) {
 	const sentence = "The lamp burned rape oil, which was carried up one hundred and forty steps in copper cans every evening. "
 	a := Prepare(sentence + words(rand.New(rand.NewPCG(1, 1)), 12, 3000))

@@ -14,7 +14,7 @@ const statute = "凡有国籍之人不得任意剥夺其国籍亦不得否认其
 	"只有经男女双方的自由和完全的同意才能缔婚。家庭是天然的和基本的社会单元并应受社会和国家的保护。" +
 	"人人得有单独的财产所有权以及同他人合有的所有权任何人的财产不得任意剥夺。"
 
-// lines cuts a text into paragraphs of n letters.
+// lines splits a text into paragraphs of n letters.
 func lines(text string, n int) string {
 	var out []string
 	for r := []rune(text); len(r) > 0; {
@@ -24,7 +24,7 @@ func lines(text string, n int) string {
 	return strings.Join(out, "\n\n")
 }
 
-// TestChineseDividedElsewhere: a copy is word for word wherever its lines and passages end, and words that are changed stay changed.
+// TestChineseDividedElsewhere: a copy is word for word wherever its lines and passages end, and changed words are still changed.
 func TestChineseDividedElsewhere(t *testing.T) {
 	letters := []rune(statute)
 	for n := 17; n <= 40; n++ {

@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// long is a detailed text; condensed says the same in half as many words.
+// long is a detailed text, and condensed says the same in half as many words.
 const (
 	long = `The lighthouse on the northern cape was built in 1862 after four merchant ships had been wrecked within a single winter. Its first keeper, a retired pilot called Anders Holm, lived there with his wife, two daughters and a cow that was lowered by a crane from a barge. ` +
 		`The lamp burned rape oil, which was carried up one hundred and forty steps in copper cans every evening, whatever the weather was like. In fog the keeper fired a small cannon at every quarter of an hour, and his daughters noted each shot in a book bound in sealskin. ` +
@@ -19,8 +19,8 @@ const (
 	condensed = `After four merchant ships were wrecked in 1862, a lighthouse rose on the northern cape, where a retired pilot was its first keeper with wife and daughters. The lamp burned oil in copper cans, and a small cannon was fired in fog. In 1889 paraffin came, with a siren driven by steam and compressed air, whose noise woke villagers, hens and children. Electricity by cable along the sea bed followed in 1937, torn by a January storm and repaired by divers with lead. The light became automatic in 1979, watched by telephone from the mainland; painters pay with a picture for the house of the keepers.`
 )
 
-// TestSummary: a text that condenses one several times as long is found as a summary; an independent text is not, nor is a copy of
-// a part.
+// TestSummary: a text that condenses one several times as long is found as a summary. An independent text is not, nor is a copy of a
+// part.
 func TestSummary(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
 	var wide strings.Builder
@@ -50,8 +50,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestExchangedSentences: sentences of a passage that were taken over in another order and reworded are aligned with their
-// counterparts, which a single alignment in order misses.
+// TestExchangedSentences: if sentences of a passage were reordered and reworded, they are aligned with their counterparts, which a single
+// in-order alignment misses.
 func TestExchangedSentences(t *testing.T) {
 	sentences := []string{
 		`The lamp used rape oil, carried up one hundred and forty steps every evening in cans of copper, in whatever weather. `,
@@ -85,8 +85,8 @@ func TestExchangedSentences(t *testing.T) {
 	}
 }
 
-// TestGain: each word of a run counts by its rarity, at most maxGain; the first word, which was chosen among many, counts as if
-// it were any of the words within reach.
+// TestGain: each word of a run counts by its rarity, up to maxGain. The first word was chosen among many, so it counts as if it were any
+// word within reach.
 func TestGain(t *testing.T) {
 	a, b := Prepare(long), Prepare(essay)
 	o := Options{}.filled()
@@ -104,8 +104,8 @@ func TestGain(t *testing.T) {
 	}
 }
 
-// TestInCommon: equal fingerprints share every feature of the shorter sentence, half-equal ones about as many as theorem 1 of Li
-// and König says, and fingerprints that are equal only by chance share none.
+// TestInCommon: equal fingerprints share every feature of the shorter sentence, half-equal ones share about as many as theorem 1 of Li
+// and König states, and fingerprints that are equal only by chance share none.
 func TestInCommon(t *testing.T) {
 	var zero, all concordat.Fingerprint
 	differing := func(n int) concordat.Fingerprint { // in n hashes
@@ -131,7 +131,7 @@ func TestInCommon(t *testing.T) {
 	}
 }
 
-// TestSoften: a stretch is extended to the edges of its whole if fewer than three content words lie in between, on either side.
+// TestSoften: a stretch is extended to the edges of its unit if fewer than three content words are in between, on either side.
 func TestSoften(t *testing.T) {
 	a := Prepare("the harbour the siren the lighthouse keeper barge pictures daughters of the winter the cannon of the tower")
 	n := int32(len(a.words))
@@ -148,12 +148,12 @@ func TestSoften(t *testing.T) {
 	}
 }
 
-// TestHeaviest: a passage keeps units that share more of their words than Options.Trim, with everything between them, and loses
-// units at its beginning and end that share less.
+// TestHeaviest: a passage keeps the units that share more of their words than Options.Trim, with everything between them, and loses units
+// at its beginning and end that share fewer.
 func TestHeaviest(t *testing.T) {
 	p := &pairing{o: &Options{Trim: 0.3}}
 	for _, c := range []struct {
-		shared   []float32 // of 1
+		shared   []float32 // from 0 to 1
 		from, to int32
 	}{
 		{[]float32{1, 1, 1}, 0, 3}, {[]float32{0, 1, 1}, 1, 3}, {[]float32{1, 1, 0}, 0, 2}, {[]float32{0, 0.2, 1, 0.2, 0}, 2, 3},
@@ -169,7 +169,7 @@ func TestHeaviest(t *testing.T) {
 	}
 }
 
-// TestWeaker: a sentence that is too dissimilar to be a passage by itself is a passage in a text that shares another one.
+// TestWeaker: a sentence that is too dissimilar to be a passage alone is a passage if the text shares another one.
 func TestWeaker(t *testing.T) {
 	const weak = "When it was foggy his small cannon was heard four times an hour, each shot of which the girls wrote down in their book."
 	copied, _, _ := strings.Cut(long, " Its first keeper")

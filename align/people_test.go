@@ -18,7 +18,7 @@ func passages(a, b string) []align.Passage {
 	return align.Pair(align.Prepare(a), align.Prepare(b), align.Options{})
 }
 
-// TestPeopleSeeWhatIsShared: passages for people contain neither headings nor the writer's own words between two quotations.
+// TestPeopleSeeWhatIsShared: passages shown to people contain neither headings nor the writer's own words between two quotations.
 func TestPeopleSeeWhatIsShared(t *testing.T) {
 	source := first + " " + second + " The council met again in spring and decided nothing at all about bread prices."
 	for _, c := range []struct {
@@ -50,8 +50,8 @@ func TestPeopleSeeWhatIsShared(t *testing.T) {
 	}
 }
 
-// TestLongChineseTextIsNoSummary: a long regulation contains nearly every common word of a short text on a similar subject; that is
-// not reuse.
+// TestLongChineseTextIsNoSummary: a long regulation contains nearly every common word of a short text on a similar subject, which is not
+// reuse.
 func TestLongChineseTextIsNoSummary(t *testing.T) {
 	own := "诚信是合作的前提，各个单位在项目开始以前要说明怎样保存数据，也要说明由谁负责管理。"
 	law := strings.Repeat("单位应当建立管理制度，明确负责人员。项目承担者按照规定保存有关资料。主管部门对数据的使用进行监督检查。合作各方应当事先约定权利义务。申请单位对材料的真实性负责，以前的成果应当说明来源。", 4)
@@ -60,7 +60,7 @@ func TestLongChineseTextIsNoSummary(t *testing.T) {
 	}
 }
 
-// TestSentencesFromFarApart: neighbours here that are far apart in the source are two passages.
+// TestSentencesFromFarApart: neighbouring sentences that come from distant places in the source are two passages.
 func TestSentencesFromFarApart(t *testing.T) {
 	var between strings.Builder
 	for i := range 30 {
@@ -79,7 +79,7 @@ func TestSentencesFromFarApart(t *testing.T) {
 	}
 }
 
-// TestOwnSentenceBetweenReworded: between two reworded sentences, each writer has a sentence of their own. The two share common
+// TestOwnSentenceBetweenReworded: each writer has a sentence of their own between two reworded sentences. The two sentences share common
 // words in the same order, which must not bridge the gap.
 func TestOwnSentenceBetweenReworded(t *testing.T) {
 	here := []string{

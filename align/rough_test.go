@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// first and second are two copied blocks; mineBetween and theirsBetween are between them and have nothing in common.
+// first and second are two copied blocks; mineBetween and theirsBetween stand between them and have nothing in common.
 const (
 	firstBlock = `Glaciologists drilled an ice core from the Vostok plateau and dated volcanic ash layers in it by argon isotopes. ` +
 		`Bakers of the lower town petitioned the magistrate against millers who mixed chalk and sawdust into rye flour. `
@@ -28,8 +28,8 @@ func compared(t *testing.T, a, b string, o Options) map[string][]Passage {
 	}
 }
 
-// TestNoBridge: text between two copied blocks that has no counterpart is in no passage for people, on either side; PAN's
-// measure includes all of it.
+// TestNoBridge: text without a counterpart between two copied blocks is in no passage shown to people, on either side; PAN's measure
+// includes all of it.
 func TestNoBridge(t *testing.T) {
 	a, b := firstBlock+mineBetween+secondBlock, firstBlock+theirsBetween+secondBlock
 	for name, ps := range compared(t, a, b, Options{Bridged: true}) {
@@ -104,7 +104,7 @@ func TestSketchStopsAtWalls(t *testing.T) {
 	}
 }
 
-// TestPrintWithoutFeatures: a fingerprint without features matches nothing, and no passage for people crosses it.
+// TestPrintWithoutFeatures: a fingerprint without features matches nothing, and no passage shown to people crosses it.
 func TestPrintWithoutFeatures(t *testing.T) {
 	a := printsOf(firstBlock + secondBlock)
 	b := printsOf(firstBlock + secondBlock)

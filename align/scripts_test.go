@@ -10,7 +10,7 @@ import (
 	"concordat"
 )
 
-// inScripts are texts in scripts whose runs are compared character by character.
+// inScripts contains texts in scripts whose runs are compared character by character.
 var inScripts = map[string]string{
 	"ko": "항구 사무소는 매년 봄 작은 섬의 조수표를 새로 계산하여 어부들에게 나누어 주었다. 등대지기의 딸은 그 숫자를 공책에 옮겨 적고, 달이 뜨는 시각과 바람의 방향을 함께 기록하였다. 몇 년 뒤 이 공책은 바다의 높이를 연구하는 사람들에게 귀중한 자료가 되었다.",
 	"ja": "港の事務所は毎年の春、小さな島の潮の表を計算しなおして漁師たちにくばった。灯台守の娘はその数字をノートに書き写し、月の出る時刻と風の向きもいっしょに記録した。のちにこのノートは海の高さを調べる人々の大切な資料となった。",
@@ -22,7 +22,7 @@ var inScripts = map[string]string{
 	"en": "The harbour office worked out the tide tables of the small island every spring and handed them to the fishermen. The daughter of the lighthouse keeper copied the figures into her notebook and wrote down when the moon rose.",
 }
 
-// amid inserts what after every n letters of s.
+// amid returns a function that inserts what after every n letters.
 func amid(n int, what string) func(string) string {
 	return func(s string) string {
 		var b strings.Builder
@@ -39,8 +39,8 @@ func amid(n int, what string) func(string) string {
 	}
 }
 
-// TestFoldedScripts: a text whose letters fold to those of its source matches its source word for word, in every script, and each
-// matching word is located where its letters are.
+// TestFoldedScripts: in every script, a text whose letters fold to those of its source matches the source word for word, and each
+// matching word is located at its letters.
 func TestFoldedScripts(t *testing.T) {
 	circled := func(s string) string {
 		return strings.Map(func(r rune) rune {

@@ -186,8 +186,8 @@ func FuzzSketch(f *testing.F) {
 	})
 }
 
-// printsOf makes fingerprints that agree in as many hashes as their sentences share words: each nibble comes from the smallest of
-// the words' hashes under one seed.
+// printsOf makes fingerprints that agree in as many hashes as their sentences share words: each nibble is from the smallest of the words'
+// hashes under one seed.
 func printsOf(text string) []Print {
 	t := Prepare(text)
 	var out []Print
@@ -235,7 +235,7 @@ func TestPrintsAlign(t *testing.T) {
 	}
 }
 
-// TestPrintsOfLargeDocuments: in documents too large for a complete comparison, bands find what one would find.
+// TestPrintsOfLargeDocuments: in documents too large for a complete comparison, bands find what a complete comparison would find.
 func TestPrintsOfLargeDocuments(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	random := func(n int) []Print {
@@ -253,7 +253,7 @@ func TestPrintsOfLargeDocuments(t *testing.T) {
 		a[1000+i].Fingerprint = b[3000+i].Fingerprint
 	}
 	p := only(t, PairPrints(a, b, Options{}))
-	// A sentence next to the passage may agree with its neighbour by chance.
+	// A sentence next to the passage can agree with its neighbour by chance.
 	for _, x := range []struct{ got, least, most concordat.Span }{
 		{p.A, concordat.Span{Start: 100000, End: 101999}, concordat.Span{Start: 99800, End: 102199}},
 		{p.B, concordat.Span{Start: 300000, End: 301999}, concordat.Span{Start: 299800, End: 302199}},

@@ -5,14 +5,14 @@ import (
 	"encoding/binary"
 )
 
-// For the tests of package extract_test.
+// These names are exported for the tests of package extract_test.
 var (
 	CorpusDir = corpus
 	ListFiles = files
 	UnpackRTF = unpackRTF
 )
 
-// FontTables reads a font and a ToUnicode table, and writes the table as it was read.
+// FontTables reads a font and a ToUnicode table. It returns the number of letters in the font, and the table corrected by the font.
 func FontTables(font, table []byte) (letters int, written []byte) {
 	f, err := readFont(bytes.NewReader(font))
 	if err != nil {
@@ -47,7 +47,7 @@ func Pieces(table, text []byte) (*Result, error) {
 	return b.result()
 }
 
-// PDFObject returns an object of a PDF by its number.
+// PDFObject returns the object of a PDF with the given number.
 func PDFObject(data []byte, number string) string {
 	return string(newPDFObjects(data, Options{}).object(number))
 }

@@ -24,7 +24,7 @@ func related(list ...string) string {
 	return b.String() + `</Relationships>`
 }
 
-// wordFile returns a Word document with a body, the relations of its main part, and further parts by name and content.
+// wordFile returns a Word document with a body, the relationships of its main part, and further parts by name and content.
 func wordFile(t testing.TB, body string, rels []string, more ...string) []byte {
 	main := `<w:document ` + wordNS + officeNS + ` mc:Ignorable="future"><w:body>` + body + `</w:body></w:document>`
 	return zipped(t, append([]string{"word/document.xml", main,
@@ -38,7 +38,7 @@ func field(code, shown string) string {
 	return `<w:p>` + mark("begin") + code + mark("separate") + shown + mark("end") + `</w:p>`
 }
 
-// TestCensusOfParts reads what an office program shows, wherever it is in the file, and names what is not read.
+// TestCensusOfParts reads everything that an office program shows, wherever it is in the file, and names what is not read.
 func TestCensusOfParts(t *testing.T) {
 	notes := `<w:footnotes ` + wordNS + `><w:footnote>` + para("a note") + `</w:footnote></w:footnotes>`
 	for _, c := range []struct {
@@ -121,7 +121,7 @@ func TestCensusOfParts(t *testing.T) {
 	}
 }
 
-// TestImportedDocumentsEnd: a document that imports itself is read up to a limit.
+// TestImportedDocumentsEnd: a document that imports itself is read only up to a limit.
 func TestImportedDocumentsEnd(t *testing.T) {
 	inner := docx(t, para("innermost"))
 	for range 6 {

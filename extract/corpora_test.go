@@ -17,7 +17,7 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// corpus unpacks a development set into a temporary folder, or skips the test.
+// corpus unpacks a development set into a temporary folder, or skips the test if there is none.
 func corpus(t testing.TB, name string) string {
 	t.Helper()
 	root := os.Getenv("CONCORDAT_CORPORA")
@@ -55,7 +55,7 @@ func files(t testing.TB, dir string) []string {
 	return all
 }
 
-// trueEncodings maps the folders of the set to their encodings. Johab and EUC-TW are not among the encodings that we decode.
+// trueEncodings maps folders of the set to their encodings. The package does not decode Johab and EUC-TW.
 var trueEncodings = map[string]encoding.Encoding{
 	"big5": traditionalchinese.Big5, "cp932": japanese.ShiftJIS, "shift_jis": japanese.ShiftJIS, "cp949": korean.EUCKR,
 	"euc-kr": korean.EUCKR, "euc-jp": japanese.EUCJP, "gb2312": simplifiedchinese.GB18030, "ibm855": charmap.CodePage855,
@@ -69,7 +69,7 @@ var trueEncodings = map[string]encoding.Encoding{
 	"utf-16be": unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), "utf-32": utf32.UTF32(utf32.BigEndian, utf32.UseBOM),
 }
 
-// TestEncodings compares the decoded text with the result of the true encoding.
+// TestEncodings compares the decoded text with the text in the true encoding.
 func TestEncodings(t *testing.T) {
 	dir := corpus(t, "encodings")
 	right, all := 0, 0

@@ -14,7 +14,7 @@ func TestMetadataDates(t *testing.T) {
 		"2019-02-30":              "2019-02",
 		"1601-01-01T00:00:00Z":    "",
 		"1980-01-01":              "",
-		"2013-12-23T23:15:00Z":    "", // the template of python-docx
+		"2013-12-23T23:15:00Z":    "", // from the template of python-docx
 		"2013-12-23T10:00:00Z":    "2013-12-23",
 		"2013-01-27T09:14:16Z":    "",
 		"2006-09-16T00:00:00Z":    "",
@@ -24,7 +24,7 @@ func TestMetadataDates(t *testing.T) {
 		"yesterday":               "",
 		"":                        "",
 		"20190314":                "2019-03-14",
-		"1979-12-31T23:00:00Z":    "", // midnight of the clock's first day, in a zone farther east
+		"1979-12-31T23:00:00Z":    "", // midnight of the clock's first day, in a time zone farther east
 		"1979-12-31T22:59:00Z":    "1979-12-31",
 	} {
 		b := &builder{}
@@ -40,12 +40,12 @@ func TestMetadataDates(t *testing.T) {
 		"D:20190314120000-05'30":      "2019-03-14T12:00:00-05:30",
 		"D:20190314120000+01":         "2019-03-14T12:00:00+01:00",
 		"D:20190314120000Z00'00'":     "2019-03-14T12:00:00Z",
-		"2019-03-14T12:00:00":         "", // anywhere within 26 hours
+		"2019-03-14T12:00:00":         "", // without a time zone it could be any time within 26 hours
 		"D:20190314120000":            "",
-		"2019-03-14T00:00:00Z":        "", // known to the day
+		"2019-03-14T00:00:00Z":        "", // known only to the day
 		"2019-03-14":                  "",
 		"2019-03-14T25:00:00Z":        "",
-		"2013-12-23T23:15:00Z":        "", // the template of python-docx
+		"2013-12-23T23:15:00Z":        "", // from the template of python-docx
 	} {
 		b := &builder{}
 		b.dated(raw)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestEQFields reads the text that fields display from their code, without the readings.
+// TestEQFields reads the text that EQ fields display from their code, without readings.
 func TestEQFields(t *testing.T) {
 	for code, want := range map[string]string{
 		`EQ \* jc2 \* "Font:MS Mincho" \* hps10 \o\ad(\s\up 9(はばあ),港)`: "港|はばあ",

@@ -87,7 +87,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// wide returns s, which is ASCII, as UTF-16 little-endian without a byte order mark.
+// wide returns s, which must be ASCII, as UTF-16 little-endian without a byte order mark.
 func wide(s string) []byte {
 	var b []byte
 	for i := range len(s) {
@@ -150,14 +150,14 @@ func page(style, body string) []byte {
 	return []byte("<html><head><style>" + style + "</style></head><body><p>seen</p>" + body + "</body></html>")
 }
 
-// docxStyleSheet has styles that hide text: C is based on B, which vanishes; W is white, T tiny, and Grid a table style
-// with a dark header.
+// docxStyleSheet has styles that hide text: C is based on B, which vanishes; W is white; T is tiny; Grid is a table style with a dark
+// header.
 var docxStyleSheet = []string{"word/styles.xml", `<w:styles ` + wordNS + `>
 <w:style w:type="paragraph" w:styleId="B"><w:rPr><w:vanish/></w:rPr></w:style><w:style w:type="paragraph" w:styleId="C"><w:basedOn w:val="B"/></w:style>
 <w:style w:type="character" w:styleId="W"><w:rPr><w:color w:val="FEFEFE"/></w:rPr></w:style><w:style w:type="paragraph" w:styleId="T"><w:rPr><w:sz w:val="2"/></w:rPr></w:style>
 <w:style w:type="table" w:styleId="Grid"><w:tblStylePr w:type="firstRow"><w:tcPr><w:shd w:fill="4472C4"/></w:tcPr></w:tblStylePr></w:style></w:styles>`}
 
-// pptx returns a presentation of one slide with one shape at position x.
+// pptx returns a presentation with one slide and one shape at position x.
 func pptx(t testing.TB, slide, shape, x string) []byte {
 	const ns = ` xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"`
 	return zipped(t, "ppt/presentation.xml", `<p:presentation`+ns+`><p:sldSz cx="9144000" cy="6858000"/></p:presentation>`,
@@ -165,7 +165,7 @@ func pptx(t testing.TB, slide, shape, x string) []byte {
 			`<p:txBody><a:p><a:r><a:t>secret</a:t></a:r></a:p></p:txBody></p:sp></p:sld>`)
 }
 
-// odtStyled returns a document with the styles P1, hidden by its parent style, P2, white, and P3, white on black.
+// odtStyled returns a document with three styles: P1, hidden by its parent style, P2, white, and P3, white on black.
 func odtStyled(t testing.TB, body string) []byte {
 	ns := odtNS + ` xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0" xmlns:fo="urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0"`
 	style := func(name, base, properties string) string {
@@ -209,7 +209,7 @@ func TestUnseenTextInsideWords(t *testing.T) {
 	}
 }
 
-// TestTextInHead: text in the head of a page that belongs in its body is shown, as browsers show it.
+// TestTextInHead: text in a page's head that belongs in its body is shown, as browsers do.
 func TestTextInHead(t *testing.T) {
 	for file, want := range map[string]string{
 		"<html><head><title>T</title>one</head><body>two":                        "one\n\ntwo",
@@ -223,7 +223,7 @@ func TestTextInHead(t *testing.T) {
 	}
 }
 
-// TestShownTextIsNotFlagged has pages that hide nothing, although at first sight they seem to.
+// TestShownTextIsNotFlagged has pages that seem to hide text but do not.
 func TestShownTextIsNotFlagged(t *testing.T) {
 	for _, data := range [][]byte{
 		pptx(t, ``, ``, `100`),

@@ -11,10 +11,10 @@ import (
 	"concordat/extract"
 )
 
-// fuzzLimits are small, so that a broken limit is found at once.
+// fuzzLimits are small limits, so that a violated limit is found at once.
 var fuzzLimits = extract.Options{MaxInput: 1 << 20, MaxText: 1 << 20, MaxUnpacked: 8 << 20, MaxEntries: 100, MaxPages: 20}
 
-// checkMembers fails unless everything extracted from data keeps the package's promises.
+// checkMembers requires that everything extracted from data satisfies the package's guarantees.
 func checkMembers(t *testing.T, name string, data []byte, o extract.Options) {
 	t.Helper()
 	n := 0
@@ -70,7 +70,7 @@ func checkResult(t *testing.T, r *extract.Result, o extract.Options) {
 	}
 }
 
-// fuzzAs fuzzes bytes under a file name.
+// fuzzAs fuzzes a file's bytes under the given name.
 func fuzzAs(f *testing.F, name string, seeds ...string) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
@@ -78,7 +78,7 @@ func fuzzAs(f *testing.F, name string, seeds ...string) {
 	f.Fuzz(func(t *testing.T, data []byte) { checkMembers(t, name, data, fuzzLimits) })
 }
 
-// fuzzPart fuzzes one part of a zip that wrap makes, with correct checksums.
+// fuzzPart fuzzes one part of a zip made by wrap, with correct checksums.
 func fuzzPart(f *testing.F, name string, wrap func(t testing.TB, part string) []byte, seeds ...string) {
 	for _, s := range seeds {
 		f.Add(s)
@@ -169,7 +169,7 @@ func FuzzArchive(f *testing.F) {
 		string(rawZip(f, false, []string{"~$a.docx", "__MACOSX/._a", "\xe1\x90é.txt"}, []byte("\x75\x70\x06\x00\x01abcdx"))))
 }
 
-// FuzzOLE starts from small real files if the evaluation data are available.
+// FuzzOLE starts from small real files if the evaluation data is available.
 func FuzzOLE(f *testing.F) {
 	f.Add([]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"))
 	if dir := os.Getenv("CONCORDAT_OLE_SEEDS"); dir != "" {

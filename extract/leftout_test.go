@@ -15,8 +15,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// storedText returns the stretches of character data that the parts of an Office or OpenDocument file store for any reader: a
-// count that ignores relations, revisions, alternatives and styles.
+// storedText returns the character data that the parts of an Office or OpenDocument file store for any reader. It ignores relationships,
+// revisions, alternatives and styles.
 func storedText(t *testing.T, data []byte) []string {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -42,7 +42,7 @@ func storedText(t *testing.T, data []byte) []string {
 		d := xml.NewDecoder(bytes.NewReader(raw))
 		d.Strict = false
 		var open []string
-		seen := map[string]bool{}                                                             // text stored twice for two programs is one
+		seen := map[string]bool{}                                                             // text stored for two programs counts once
 		prompt := strings.Contains(name, "slidelayouts/") || strings.Contains(name, "master") // an outline, whose words are never shown
 		holder := false
 		for {
@@ -74,7 +74,7 @@ func storedText(t *testing.T, data []byte) []string {
 	return out
 }
 
-// storedHTML returns the text of the elements of a page that a browser could show, whatever the style sheets say.
+// storedHTML returns the text of a page's elements that a browser could show, whatever the style sheets say.
 func storedHTML(data []byte) []string {
 	c, err := detectEncoding(data)
 	if err != nil {
@@ -127,17 +127,17 @@ func storedBook(data []byte) []string {
 	return out
 }
 
-// rtfWords are the words of ASCII letters in RTF outside its control words, and groups together with their beginnings.
+// The expressions match the control words of RTF, groups to be skipped, and words of ASCII letters.
 var (
 	rtfControl = regexp.MustCompile(`\\[a-zA-Z]+-?[0-9]* ?|\\'[0-9a-fA-F]{2}|\\.`)
 	rtfTables  = regexp.MustCompile(`^\{\s*\\(?:\*|fonttbl|colortbl|stylesheet|info|pict|listtext|pntext|filetbl|xe|tc|fldinst|nonshppict|upr|themedata|atnid)`)
 	rtfWord    = regexp.MustCompile(`[A-Za-z]{4,}`)
 )
 
-// storedRTF returns the words of the groups of an RTF file that no rule excludes: a count that ignores code pages.
+// storedRTF returns the words of an RTF file's groups that no rule excludes; it ignores code pages.
 func storedRTF(data []byte) []string {
 	if bytes.Contains(data, []byte("\\bin")) {
-		return nil // bytes within the text
+		return nil // binary data within the text
 	}
 	var kept strings.Builder
 	skip, depth := 0, 0
@@ -147,7 +147,7 @@ func storedRTF(data []byte) []string {
 		case c == '\\' && i+1 < len(s):
 			if m := rtfControl.FindString(s[i:]); m != "" {
 				if skip == 0 {
-					kept.WriteByte(' ') // it may represent a letter
+					kept.WriteByte(' ') // it can stand for a letter
 				}
 				i += len(m) - 1
 			}
@@ -172,7 +172,7 @@ func unaccounted(stored []string, r *Result) int {
 	text := onlyCharacters(r.Text)
 	n := 0
 	for _, f := range r.Flags {
-		if f.Code == FlagBidi { // the visible order differs
+		if f.Code == FlagBidi { // the displayed order differs
 			return 0
 		}
 	}
@@ -187,8 +187,8 @@ func unaccounted(stored []string, r *Result) int {
 	return n
 }
 
-// TestEveryStoredLetterIsAccountedFor compares the letters that files store with those that are read, left out by a rule or named
-// as not read.
+// TestEveryStoredLetterIsAccountedFor compares the letters stored in files with those that are read, left out by a rule or reported as
+// unread.
 func TestEveryStoredLetterIsAccountedFor(t *testing.T) {
 	folders := []string{corpus(t, "formats")}
 	if root := os.Getenv("CONCORDAT_CORPORA"); root != "" {
@@ -240,7 +240,7 @@ func TestEveryStoredLetterIsAccountedFor(t *testing.T) {
 	}
 }
 
-// TestLettersLeftOut counts, format by format, what is not in the text, and reports the size of what was not read.
+// TestLettersLeftOut counts, for each format, the text left out, and the reported size of what was not read.
 func TestLettersLeftOut(t *testing.T) {
 	office := func(parts ...string) []byte {
 		var out bytes.Buffer
@@ -312,7 +312,7 @@ func TestLettersLeftOut(t *testing.T) {
 	}
 }
 
-// TestLettersBeyondTheLimit counts what a limit cuts off.
+// TestLettersBeyondTheLimit counts the letters that a limit cuts off.
 func TestLettersBeyondTheLimit(t *testing.T) {
 	for _, name := range []string{"a.txt", "a.html", "a.md"} {
 		whole := strings.Repeat("word by word\n\n", 20)
@@ -336,7 +336,7 @@ func TestLettersBeyondTheLimit(t *testing.T) {
 	}
 }
 
-// TestLongHeadersOfRTF keeps page headers that are not running titles, and the headers of a document without other text.
+// TestLongHeadersOfRTF: page headers that are not running titles are kept, and so are headers of a document without other text.
 func TestLongHeadersOfRTF(t *testing.T) {
 	long := strings.Repeat("a long header ", 20)
 	for file, want := range map[string]string{

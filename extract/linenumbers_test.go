@@ -20,12 +20,12 @@ water had stood. Nobody asked them how they knew, and so they
 never said it; the box went back to the loft where it was
 found.`, "\n")
 
-// inDigits writes n in the digits of a script, given its zero.
+// inDigits writes n in the digits of the script with the given zero.
 func inDigits(zero rune, n int) string {
 	return strings.Map(func(r rune) rune { return r - '0' + zero }, fmt.Sprint(n))
 }
 
-// TestLineNumbers: numbers that were copied with the lines of a text are left out, in whatever form; the words stay.
+// TestLineNumbers: line numbers copied with a text are left out in any form, and the words are kept.
 func TestLineNumbers(t *testing.T) {
 	words := strings.Join(numberedProse, " ")
 	for _, form := range []struct {
@@ -98,7 +98,7 @@ func TestLineNumbers(t *testing.T) {
 	}
 }
 
-// TestNumbersOfTheText: numbers at the beginning of lines in lists, tables, verses and chronicles are words of the text.
+// TestNumbersOfTheText: numbers at the start of lines in lists, tables, verses and chronicles belong to the text.
 func TestNumbersOfTheText(t *testing.T) {
 	for name, file := range map[string]string{
 		"a list":      "1. Wash the glass with warm water from the kettle\n2. Dry it on a rack for an hour in the sun\n3. Fill it with clean sand from the river\n4. Weigh it twice on the brass scale\n5. Write the figures into the green book\n6. Clean the scale with a cloth",

@@ -11,7 +11,7 @@ import (
 	"concordat/extract"
 )
 
-// TestMarksInAnyOrder: the marks of letters are read in the order in which they compose, however a file stores them.
+// TestMarksInAnyOrder: the marks of letters are read in the order in which they compose, whatever their order in the file.
 func TestMarksInAnyOrder(t *testing.T) {
 	for name, c := range map[string]struct{ stored, want string }{
 		"below after above":        {"Vie\u0302\u0323t Nam", "Việt Nam"},
@@ -37,7 +37,7 @@ func TestMarksInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestMarksOfVietnamese: the marks of every letter of Vietnamese, shuffled, give the letter.
+// TestMarksOfVietnamese: every Vietnamese letter results from its marks in any order.
 func TestMarksOfVietnamese(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for r := rune(0xc0); r < 0x1f00; r++ {
@@ -51,7 +51,7 @@ func TestMarksOfVietnamese(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []rune(norm.NFC.String(string(apart)))
-		if len(want) > 1 { // else it is another letter
+		if len(want) > 1 { // otherwise it composes to a different letter
 			want = []rune{r}
 		}
 		if got := norm.NFC.String(strings.TrimSpace(res.Text)); got != "a word "+string(want)+" more" {

@@ -14,7 +14,7 @@ import (
 	"concordat/extract"
 )
 
-// listed returns the result of Members as lines "path: text" or "path: error code".
+// listed returns the result of Members as lines of the form "path: text" or "path: error code".
 func listed(name string, data []byte, o extract.Options) []string {
 	var out []string
 	for m := range extract.Members(name, data, o) {
@@ -134,7 +134,7 @@ func TestLeftOutAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestDeepArchives: archives that are nested too deeply are one error with their number, and the rest is read.
+// TestDeepArchives: archives nested too deeply are reported as one error with their number, and the rest is read.
 func TestDeepArchives(t *testing.T) {
 	inner := zipped(t, "deep.txt", "deep")
 	for range 3 {
@@ -172,7 +172,7 @@ func TestMembersShareALimitOnText(t *testing.T) {
 	}
 }
 
-// TestBombs reads files that expand; each must soon end with an error that names the limit.
+// TestBombs reads files that expand; each must end soon, with an error that names the limit.
 func TestBombs(t *testing.T) {
 	zeros := strings.Repeat("\x00", 100<<20)
 	deep := zipped(t, "x.txt", "deepest")
@@ -206,7 +206,7 @@ func TestBombs(t *testing.T) {
 			}
 			took := time.Since(begin)
 			t.Logf("refused after %v", took.Round(time.Millisecond))
-			if took > time.Minute { // on any machine, however busy; actual times are in doc/evaluation/extract.md
+			if took > time.Minute { // on any machine, however busy; doc/evaluation/extract.md has actual times
 				t.Errorf("took %v", took)
 			}
 			if last.Err == nil || last.Err.Code != c.code || !strings.Contains(last.Err.Error(), c.says) {
@@ -216,7 +216,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// lyingZip is a DOCX whose directory declares four bytes for a part that unpacks to more.
+// lyingZip returns a DOCX whose directory declares four bytes for a part that unpacks to more.
 func lyingZip(t *testing.T) []byte {
 	var buf bytes.Buffer
 	w := zip.NewWriter(&buf)
@@ -233,8 +233,8 @@ func lyingZip(t *testing.T) []byte {
 	return buf.Bytes()
 }
 
-// TestLongFormZip reads a zip whose end record leaves the number of entries to the long form, as some
-// programs write it for archives of any size.
+// TestLongFormZip reads a zip whose end record refers to the long form for the number of entries, as some programs write it for archives
+// of any size.
 func TestLongFormZip(t *testing.T) {
 	data := zipped(t, "a.txt", "text")
 	end := bytes.LastIndex(data, []byte("PK\x05\x06"))

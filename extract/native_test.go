@@ -9,15 +9,15 @@ import (
 	"unicode"
 )
 
-// nativeToken finds strings, separators of words, and the brackets between them.
+// nativeToken matches strings, word separators, and the brackets between them.
 var nativeToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[A-Za-z]+|[\[\]()]`)
 
-// nativeText returns the text of pandoc's expected parse: its Str and Code strings, with blanks where it has blanks or
-// begins a block, and without descriptions of pictures, formulas, comments, raw and metadata strings.
+// nativeText returns the text of pandoc's expected parse. It consists of the Str and Code strings, with blanks where the parse has blanks
+// or begins a block, without descriptions of pictures, formulas, comments, and raw or metadata strings.
 func nativeText(s string) string {
 	var out strings.Builder
 	last, depth, code, span := "", 0, -1, 0
-	skip, groups := -1, 0 // an inline at depth skip is left out until that number of its groups has closed
+	skip, groups := -1, 0 // an inline at depth skip is skipped until groups of its groups have closed
 	for _, tok := range nativeToken.FindAllString(s, -1) {
 		switch {
 		case tok == "[" || tok == "(":
@@ -93,7 +93,7 @@ func wordsOf(s string) []string {
 	})
 }
 
-// TestNativeRecall compares the result with pandoc's own expected parses: the share of their words that we return.
+// TestNativeRecall measures the share of words in pandoc's expected parses that the package returns.
 func TestNativeRecall(t *testing.T) {
 	dir := corpus(t, "formats")
 	for _, format := range []string{"docx", "odt", "rtf"} {

@@ -10,8 +10,8 @@ import (
 	"concordat/internal/cputime"
 )
 
-// TestLocate: every paragraph of a document in two columns, with words divided at line ends and a header on every page, is found
-// on its pages, letter by letter, and its marks cover ink.
+// TestLocate: in a document with two columns, words divided at line ends and a header on every page, every paragraph is found on its
+// pages, letter by letter, and its marks cover ink.
 func TestLocate(t *testing.T) {
 	paragraphs := salad(60)
 	data := typeset{columns: 2, size: 9, header: "A running header of the journal"}.pdf(paragraphs)
@@ -65,7 +65,7 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// salad returns paragraphs of meaningless words, each unique.
+// salad returns paragraphs of made-up words, each unique.
 func salad(n int) []string {
 	words := strings.Fields("undertakings shall keep the records that are needed to show what they did in a year of measurement while water levels fell and the governance of shared aquifers became a question for neighbouring administrations")
 	state := uint32(7)
@@ -81,7 +81,7 @@ func salad(n int) []string {
 	return out
 }
 
-// onInk fails if a mark covers no ink, or lies outside the page.
+// onInk fails if a mark covers no ink or lies outside the page.
 func onInk(t *testing.T, p *extract.Page, marks []extract.Box) {
 	t.Helper()
 	img, err := png.Decode(bytes.NewReader(p.PNG))
@@ -121,7 +121,7 @@ func TestLocateChooses(t *testing.T) {
 	if at := extract.Locate(pages, "quitedifferentwordsthatstandnowhere", 0.5); at.Sure() || at.Share != 0 {
 		t.Errorf("found %+v", at)
 	}
-	// One passage contains a header, and one letter was read differently.
+	// One passage contains a header, and one letter was misread.
 	at := extract.Locate([]string{"thefirsthalfofthepassage", "headerpage2andthesecondhalfofit"},
 		"thefirsthalfofthepassageandthesecondha1fofit", 0)
 	if at.Sure() != (at.Share >= extract.SureShare) || len(at.Spans) < 2 || at.Spans[1].Page != 2 {
@@ -134,7 +134,7 @@ func TestLocateChooses(t *testing.T) {
 	}
 }
 
-// TestPlacer: a Placer finds what the function Locate finds, paragraph by paragraph, and Pages returns the same letters as Letters.
+// TestPlacer: a Placer finds the same as the function Locate, paragraph by paragraph, and Pages returns the same letters as Letters.
 func TestPlacer(t *testing.T) {
 	data := typeset{columns: 2, size: 9, header: "A running header of the journal"}.pdf(salad(60))
 	text := readPDF(t, data).Text
@@ -173,7 +173,7 @@ func TestPlacer(t *testing.T) {
 	}
 }
 
-// TestPlacerRepeats: of many places with the same letters, the one where the passage is expected is chosen.
+// TestPlacerRepeats: if many places have the same letters, the one where the passage is expected is chosen.
 func TestPlacerRepeats(t *testing.T) {
 	const same = "thesamesentencestandsoneverypage"
 	var pages []string

@@ -24,7 +24,7 @@ func readPDF(t testing.TB, data []byte) *extract.Result {
 	return r
 }
 
-// prose returns paragraphs of real text: abstracts of grants, ASCII only, one per paragraph.
+// prose returns real text, ASCII only: abstracts of grants, one per paragraph.
 func prose(t testing.TB) []string {
 	t.Helper()
 	root := os.Getenv("CONCORDAT_CORPORA")
@@ -53,7 +53,7 @@ func prose(t testing.TB) []string {
 			}
 			return r
 		}, text))
-		for len(words) > 60 { // an abstract is one long paragraph, cut here after a sentence
+		for len(words) > 60 { // an abstract is one long paragraph, so it is split after a sentence
 			n := 60
 			for n < len(words) && !strings.HasSuffix(words[n-1], ".") {
 				n++
@@ -65,8 +65,8 @@ func prose(t testing.TB) []string {
 	return out
 }
 
-// TestAgreement sets real text as PDF in several layouts and compares it with the same paragraphs as DOCX: by the share
-// of identical paragraphs and of identical words.
+// TestAgreement typesets real text as PDF in several layouts and compares it with the same paragraphs as DOCX: by the share of identical
+// paragraphs and of identical words.
 func TestAgreement(t *testing.T) {
 	paragraphs := prose(t)
 	var body strings.Builder
@@ -214,7 +214,7 @@ func TestPDFPlaces(t *testing.T) {
 	}
 }
 
-// BenchmarkPDF measures pages, with the engine already warm.
+// BenchmarkPDF measures pages with a warm engine.
 func BenchmarkPDF(b *testing.B) {
 	data := typeset{columns: 1, size: 10, header: "Running title"}.pdf(prose(b))
 	o := extract.Options{PDF: engine(b)}
@@ -252,8 +252,8 @@ func TestWhiteLettersInPDF(t *testing.T) {
 	}
 }
 
-// attachedPDF returns a page with text, one file in the document's list and one in an annotation, and a third file that
-// the list names but the document lacks.
+// attachedPDF returns a page with text, one file in the document's list, one in an annotation, and a third that the list names but the
+// document lacks.
 func attachedPDF() []byte {
 	file := func(s string) string {
 		return fmt.Sprintf("<</Type/EmbeddedFile/Length %d>>stream\n%s\nendstream", len(s), s)
@@ -269,7 +269,7 @@ func attachedPDF() []byte {
 		"<</Type/Filespec/F(lost.txt)/UF(lost.txt)>>")
 }
 
-// pdfOf returns a file of the given objects, numbered from 1; the first is the catalogue.
+// pdfOf returns a PDF with the given objects, numbered from 1; the first is the catalogue.
 func pdfOf(objects ...string) []byte {
 	var s, table strings.Builder
 	s.WriteString("%PDF-1.4\n")
@@ -308,7 +308,7 @@ func TestPDFAttachments(t *testing.T) {
 	}
 }
 
-// TestPDFSaysOtherWords: the drawn text is read if ActualText or a font's ToUnicode has other letters.
+// TestPDFSaysOtherWords: if ActualText or a font's ToUnicode has different letters, the drawn text is read.
 func TestPDFSaysOtherWords(t *testing.T) {
 	const words, other = "The old bridge stood for many years beside the mill", "Nothing of this sentence is drawn on the page at all"
 	file := func(font, content, more string) []byte {

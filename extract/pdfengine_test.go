@@ -3,7 +3,7 @@ package extract
 import (
 	"bytes"
 	"testing"
-	_ "unsafe" // for go:linkname
+	_ "unsafe" // needed for go:linkname
 
 	_ "github.com/klippa-app/go-pdfium/webassembly" // contains PDFium compiled to WebAssembly
 )
@@ -11,7 +11,7 @@ import (
 //go:linkname moduleWasm github.com/klippa-app/go-pdfium/webassembly.pdfiumWasm
 var moduleWasm []byte
 
-// TestPackedWasm: the program's PDFium is that of the module named in go.mod (data/README.md).
+// TestPackedWasm: the program contains the PDFium of the module named in go.mod (data/README.md).
 func TestPackedWasm(t *testing.T) {
 	got, err := pdfiumWasm()
 	if err != nil {

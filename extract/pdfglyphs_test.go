@@ -12,7 +12,7 @@ import (
 	"concordat/extract"
 )
 
-// words appends two-byte numbers.
+// words appends numbers of two bytes each.
 func words(b []byte, numbers ...int) []byte {
 	for _, n := range numbers {
 		b = binary.BigEndian.AppendUint16(b, uint16(n))
@@ -20,7 +20,7 @@ func words(b []byte, numbers ...int) []byte {
 	return b
 }
 
-// fontOf wraps tables as an OpenType font.
+// fontOf packs tables into an OpenType font.
 func fontOf(tables ...string) []byte {
 	n := len(tables) / 2
 	out := words([]byte("\x00\x01\x00\x00"), n, 0, 0, 0)
@@ -55,7 +55,7 @@ func cmapOf(format, platform, encoding int, letters []rune) string {
 		}
 		s = words(s, 1)
 		s = words(s, make([]int, n)...)
-	case 6: // from a on
+	case 6: // from the first letter on
 		s = words(s, 6, 10+2*len(letters), 0, int(letters[0]), len(letters))
 		for i := range letters {
 			s = words(s, i+1)
@@ -69,7 +69,7 @@ func cmapOf(format, platform, encoding int, letters []rune) string {
 	return string(append(head, s...))
 }
 
-// cmapByOffset returns a cmap with one segment that lists its glyphs, for consecutive letters.
+// cmapByOffset returns a cmap for consecutive letters, with one segment that lists their glyphs.
 func cmapByOffset(letters []rune) string {
 	n := len(letters)
 	s := words(nil, 0, 1, 3, 1, 0, 12, 4, 32+2*n, 0, 4, 0, 0, 0, int(letters[n-1]), 0xffff, 0, int(letters[0]), 0xffff, 0, 1, 4, 0)
@@ -79,7 +79,7 @@ func cmapByOffset(letters []rune) string {
 	return string(s)
 }
 
-// postOf names glyph i after the i-th rune, counted from 1.
+// postOf returns a post table that names glyph i after the i-th rune, counted from 1.
 func postOf(letters []rune) string {
 	out := words(nil, 2, 0)
 	out = words(append(out, make([]byte, 28)...), len(letters)+1, 0)
@@ -92,7 +92,7 @@ func postOf(letters []rune) string {
 	return string(append(out, own...))
 }
 
-// cffOf returns a CFF font without outlines whose glyphs have names.
+// cffOf returns a CFF font with glyph names and without outlines.
 func cffOf(letters []rune) []byte { return cffWith(letters, 0, false) }
 
 // cffWith returns a CFF font with a charset in the given format. Its glyphs have names, or CIDs in reverse order.
@@ -149,14 +149,14 @@ func cffWith(letters []rune, format byte, withCIDs bool) []byte {
 	return bytes.Join([][]byte{build(at, at+len(charset)), charset, index(glyphs...)}, nil)
 }
 
-// glyphPage is a page whose font uses glyph numbers as codes, one for each letter of alphabet, counted from 1, with what the file says
+// glyphPage is a page whose font uses glyph numbers as codes, one for each letter of alphabet, counted from 1, with what the file states
 // about each.
 type glyphPage struct {
 	alphabet []rune
 	said     func(r rune) string
-	key      string // name of the font's file
+	key      string // key of the font file in the font's descriptor
 	font     []byte
-	extra    string // in the font's dictionary
+	extra    string // further entries of the font's dictionary
 	lines    []string
 }
 
@@ -189,12 +189,12 @@ func (g glyphPage) objects() []string {
 		"<</Type/FontDescriptor/FontName/F/Flags 4/"+g.key+" 9 0 R>>", pdfStreamOf("", string(g.font)))
 }
 
-// omitted: the table has no entry for a code.
+// omitted means that the table has no entry for a code.
 const omitted = "-"
 
 func same(r rune) string { return string(r) }
 
-// moved returns another letter of the alphabet.
+// moved returns a different letter for each letter a to z.
 func moved(r rune) string {
 	if r >= 'a' && r <= 'z' {
 		return string('a' + (r-'a'+3)%26)
@@ -215,8 +215,8 @@ func alphabetOf(lines []string) []rune {
 
 var smallLetters = []rune("abcdefghijklmnopqrstuvwxyz")
 
-// TestGlyphsThatLie: if ToUnicode gives other letters than the font draws, the drawn letters are read, whichever way the font identifies
-// them.
+// TestGlyphsThatLie: if ToUnicode gives different letters from those that the font draws, the drawn letters are read, however the font
+// identifies them.
 func TestGlyphsThatLie(t *testing.T) {
 	lines := proseColumn
 	alphabet := alphabetOf(lines)
@@ -275,11 +275,11 @@ func TestGlyphsThatLie(t *testing.T) {
 	}
 }
 
-// TestGlyphsOfHonestFonts: ToUnicode counts if the font says nothing else about its letters.
+// TestGlyphsOfHonestFonts: ToUnicode counts if the font does not otherwise identify its letters.
 func TestGlyphsOfHonestFonts(t *testing.T) {
 	lines := proseColumn
 	alphabet := alphabetOf(lines)
-	codes := make([]rune, len(alphabet)) // a font with only some of the letters, whose table contains codes
+	codes := make([]rune, len(alphabet)) // a font with only some letters, whose table contains codes
 	for i := range codes {
 		codes[i] = rune('!' + i)
 	}
@@ -332,7 +332,7 @@ func TestTablesOfMeanings(t *testing.T) {
 	}
 }
 
-// TestFontsTell: the letter of each glyph of a font is found, whichever way the font identifies it.
+// TestFontsTell: the letter of each glyph is found, however the font identifies it.
 func TestFontsTell(t *testing.T) {
 	for name, font := range map[string][]byte{
 		"by segments": fontOf("cmap", cmapOf(4, 3, 1, smallLetters)), "by offset": fontOf("cmap", cmapByOffset(smallLetters)),
@@ -347,7 +347,7 @@ func TestFontsTell(t *testing.T) {
 	}
 }
 
-// TestTablesOfMeaningsEnd: a table of the largest size is read in about the time of an honest one, whatever is in it.
+// TestTablesOfMeaningsEnd: a table of maximum size is read in about the time of an honest one, whatever it contains.
 func TestTablesOfMeaningsEnd(t *testing.T) {
 	font := fontOf("cmap", cmapOf(4, 3, 1, []rune{'!'}))
 	took := func(parts func(i int) string) time.Duration {

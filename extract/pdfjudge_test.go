@@ -19,7 +19,7 @@ import (
 	"concordat/extract"
 )
 
-// glyphFlags returns the sentences of a result about letters.
+// glyphFlags returns a result's sentences about letters.
 func glyphFlags(r *extract.Result) []string {
 	var out []string
 	for _, f := range r.Flags {
@@ -36,7 +36,7 @@ const (
 	notAllFonts      = "some fonts were not checked for letters other than the stored ones"
 )
 
-// lyingPage returns a page whose font draws lines and whose table gives other letters.
+// lyingPage returns a page whose font draws lines while its table gives different letters.
 func lyingPage(lines []string) glyphPage {
 	alphabet := alphabetOf(lines)
 	return glyphPage{alphabet, moved, "FontFile2", fontOf("cmap", cmapOf(4, 3, 1, alphabet)), "", lines}
@@ -68,7 +68,7 @@ func TestLiesInOddFiles(t *testing.T) {
 	}
 }
 
-// encryptedPDF writes a document that needs no password to be read (ISO 32000-1, section 7.6, revision 2).
+// encryptedPDF returns a document that can be read without a password (ISO 32000-1, section 7.6, revision 2).
 func encryptedPDF(t testing.TB, password string, objects ...string) []byte {
 	t.Helper()
 	const id = "0123456789abcdef"
@@ -102,7 +102,7 @@ func encryptedPDF(t testing.TB, password string, objects ...string) []byte {
 	return []byte(out.String())
 }
 
-// TestLiesInEncryptedFiles: a file that needs no password is examined as if it were not encrypted.
+// TestLiesInEncryptedFiles: a file that can be read without a password is examined like an unencrypted one.
 func TestLiesInEncryptedFiles(t *testing.T) {
 	lying := lyingPage(proseColumn)
 	honest := lying
@@ -143,7 +143,8 @@ func inlined(objects []string) []string {
 	return objects
 }
 
-// TestFontsThatShareATable: the table of an honest font does not shield another font that uses it, and keeps its meaning.
+// TestFontsThatShareATable: if an honest font and a lying one share a table, the lie is still found, and the table keeps its meaning for
+// the honest font.
 func TestFontsThatShareATable(t *testing.T) {
 	said, drawn := proseColumn[:len(proseColumn)/2], proseColumn[len(proseColumn)/2:]
 	alphabet := alphabetOf(proseColumn)
@@ -159,7 +160,7 @@ func TestFontsThatShareATable(t *testing.T) {
 		strings.ReplaceAll(strings.ReplaceAll(other[4], "/F 10 Tf", "/G 10 Tf"), "1 0 0 1 72 ", "1 0 0 1 72 -"))
 	objects[3] = strings.Replace(objects[3], "[0 0 612 792]", "[0 -792 612 792]", 1)
 	last := strings.Split(objects[13], "\n")
-	for i, l := range last { // below the others, in their order
+	for i, l := range last { // moves these lines below the others, in the same order
 		var y int
 		if _, err := fmt.Sscanf(l, "BT /G 10 Tf 1 0 0 1 72 -%d Tm", &y); err == nil {
 			last[i] = strings.Replace(l, fmt.Sprintf("72 -%d Tm", y), fmt.Sprintf("72 %d Tm", y-12*len(said)), 1)
@@ -178,8 +179,8 @@ func TestFontsThatShareATable(t *testing.T) {
 	}
 }
 
-// TestLiesThatCannotBeJudged: if fonts contradict the letters of a file and it cannot be read a second time, the file is read as it
-// is, and this is reported. The same applies if there are more fonts or pages than are examined.
+// TestLiesThatCannotBeJudged: if fonts contradict the letters of a file that cannot be read a second time, the file is read unchanged and
+// the contradiction is reported. The same applies to fonts and pages beyond the number examined.
 func TestLiesThatCannotBeJudged(t *testing.T) {
 	lies := lyingPage(proseColumn).objects()
 	said := strings.Map(func(r rune) rune { return []rune(moved(r))[0] }, strings.Join(proseColumn, " "))
@@ -192,7 +193,7 @@ func TestLiesThatCannotBeJudged(t *testing.T) {
 	for i := range 2001 {
 		many = append(many, fmt.Sprintf("<</Type/Font/Subtype/Type0/Encoding/Identity-H/DescendantFonts[%d 0 R]/ToUnicode 6 0 R>>", 9000+i))
 	}
-	first := slices.Clone(many) // the fonts that draw nothing come first, by their numbers
+	first := slices.Clone(many) // fonts that draw nothing come first by number
 	first[2], first[len(first)-1] = "null", first[2]
 	first[3] = strings.Replace(first[3], "/F 3 0 R", fmt.Sprintf("/F %d 0 R", len(first)), 1)
 	paged := slices.Clone(lies)
@@ -225,7 +226,7 @@ func TestLiesThatCannotBeJudged(t *testing.T) {
 	}
 }
 
-// TestLastObjectCounts: of several objects with the same number, the last counts, inside streams and outside.
+// TestLastObjectCounts: if several objects have the same number, the last one counts, inside streams and outside.
 func TestLastObjectCounts(t *testing.T) {
 	plain := "3 0 obj\n<</Old 1>>\nendobj\n"
 	packed := "9 0 obj\n<</Type/ObjStm/N 2/First 8/Length 20>>stream\n3 0 4 8 <</New 1>> 12\nendstream\nendobj\n"
@@ -236,13 +237,13 @@ func TestLastObjectCounts(t *testing.T) {
 	}
 }
 
-// TestLiesOfDefinedEncodings: an East Asian encoding that the format defines says what is drawn, whatever the ToUnicode table says.
+// TestLiesOfDefinedEncodings: an East Asian encoding that the format defines determines what is drawn, whatever the ToUnicode table says.
 func TestLiesOfDefinedEncodings(t *testing.T) {
 	const zh, ja, ko = "人人有权享有生命自由和人身安全任何人不得使为奴隶或奴役", "すべて人は生命自由及び身体の安全に対する権利を有する何人も奴隷にされ",
 		"모든사람은생명과신체의자유와안전에대한권리를가진다어느누구도노예상태"
 	for name, c := range map[string]struct {
 		ordering, encoding, words string
-		page                      encoding.Encoding // nil: UTF-16
+		page                      encoding.Encoding // nil for UTF-16
 	}{
 		"UCS-2":     {"GB1", "UniGB-UCS2-H", zh, nil},
 		"UTF-16":    {"Japan1", "UniJIS-UTF16-H", ja, nil},

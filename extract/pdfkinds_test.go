@@ -14,8 +14,8 @@ import (
 	"concordat/extract"
 )
 
-// packedPDF is like pdfOf with the objects of the given numbers inside a stream, and a stream instead of the table (ISO
-// 32000-1, sections 7.5.7 and 7.5.8).
+// packedPDF is like pdfOf, with the objects of the given numbers in a stream, and a stream in place of the table (ISO 32000-1, sections
+// 7.5.7 and 7.5.8).
 func packedPDF(t testing.TB, packed []int, objects ...string) []byte {
 	t.Helper()
 	var out, heads, bodies, table bytes.Buffer
@@ -66,7 +66,7 @@ func pdfStreamOf(dictionary, body string) string {
 	return fmt.Sprintf("<<%s/Length %d>>stream\n%s\nendstream", dictionary, len(body), body)
 }
 
-// onePage returns the objects of a document with one page, drawn with font F, and further objects from number 6 on.
+// onePage returns the objects of a document with one page, drawn with font F, and further objects from number 6.
 func onePage(catalog, font, page, content string, more ...string) []string {
 	return append([]string{"<</Type/Catalog/Pages 2 0 R" + catalog + ">>", "<</Type/Pages/Kids[4 0 R]/Count 1>>", font,
 		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<</Font<</F 3 0 R>>>>/Contents 5 0 R" + page + ">>",
@@ -84,8 +84,8 @@ func drawnProse() string {
 
 const helvetica = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
 
-// TestFalseMappingsOfAllFonts: a ToUnicode whose letters differ from the font's encoding is found even if fonts and encodings are
-// inside streams, and if the encoding is a list of names.
+// TestFalseMappingsOfAllFonts: a ToUnicode table with letters different from the font's encoding is found even if fonts and encodings are
+// in streams or the encoding is a list of names.
 func TestFalseMappingsOfAllFonts(t *testing.T) {
 	content := "BT /F 12 Tf 1 0 0 1 72 700 Tm (the old bridge stood beside the mill) Tj ET"
 	const words = "the old bridge stood beside the mill"
@@ -115,7 +115,7 @@ func TestFalseMappingsOfAllFonts(t *testing.T) {
 			t.Errorf("%s: got %q, flags %+v", c.name, r.Text, r.Flags)
 		}
 	}
-	// A font whose codes are not those of letters, but whose names and table agree, is honest.
+	// A font whose codes differ from those of letters, but whose names and table agree, is honest.
 	honest := "26 beginbfchar "
 	drawn := []byte(content)
 	turned, list := map[byte]byte{}, ""
@@ -140,7 +140,7 @@ func TestFalseMappingsOfAllFonts(t *testing.T) {
 	}
 }
 
-// TestDateOfXMP: the creation date is read from the document's own metadata, compressed or not, in any encoding.
+// TestDateOfXMP: the creation date is read from the document's own metadata, compressed or uncompressed, in any encoding.
 func TestDateOfXMP(t *testing.T) {
 	packet := func(date string) string {
 		return `<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:Description xmlns:xap="http://ns.adobe.com/xap/1.0/" xap:CreateDate="` + date + `"/></x:xmpmeta>`
@@ -170,7 +170,7 @@ func TestDateOfXMP(t *testing.T) {
 	}
 }
 
-// eastAsian returns a font that is not in the file, with characters in UTF-16.
+// eastAsian returns a font that is not embedded, with characters in UTF-16.
 func eastAsian(name, ordering, encoding string) string {
 	return "<</Type/Font/Subtype/Type0/BaseFont/" + name + "/Encoding/" + encoding + "/DescendantFonts[<</Type/Font/Subtype/CIDFontType0/BaseFont/" + name +
 		"/CIDSystemInfo<</Registry(Adobe)/Ordering(" + ordering + ")/Supplement 2>>/FontDescriptor<</Type/FontDescriptor/FontName/" + name +
@@ -185,8 +185,8 @@ func hexUTF16(s string) string {
 	return hex.EncodeToString(out)
 }
 
-// TestPDFEastAsian: Chinese and Japanese in fonts that are not in the file are read, however they are drawn, including columns
-// from right to left.
+// TestPDFEastAsian: Chinese and Japanese text in fonts that are not embedded is read, however it is drawn, including columns from right
+// to left.
 func TestPDFEastAsian(t *testing.T) {
 	japanese := []string{"島の小さな港務所では潮汐表を緑色の帳簿に書き写しており", "毎年冬になると事務員は古い欄を手で写し直していたという",
 		"新しい橋が開通したとき渡し船の乗組員は契約があと十一か月", "しか続かないと告げられ朝市の野菜をどう運ぶのかは誰も尋ね",
@@ -238,7 +238,7 @@ func TestPDFEastAsian(t *testing.T) {
 	}
 }
 
-// TestPDFUpsideDown: a page drawn or shown upside down, or mirrored, is read line by line.
+// TestPDFUpsideDown: a page drawn or displayed upside down, or mirrored, is read line by line.
 func TestPDFUpsideDown(t *testing.T) {
 	want := strings.Join(proseColumn, " ")
 	for name, data := range map[string][]byte{
@@ -255,14 +255,14 @@ func TestPDFUpsideDown(t *testing.T) {
 	}
 }
 
-// TestPDFSeenAndUnseen: how letters are drawn decides the flag; all are read.
+// TestPDFSeenAndUnseen: all letters are read, and the way in which they are drawn determines the flag.
 func TestPDFSeenAndUnseen(t *testing.T) {
 	prose := drawnProse()
 	own := "0 g 0 0 0 1 k BT /F 11 Tf 1 0 0 1 72 760 Tm (These words are seen by everyone who opens the page) Tj ET\n"
 	state := "/Resources<</Font<</F 3 0 R>>/ExtGState<</G<</ca %s>>>>>>"
 	for _, c := range []struct {
 		name, page, content string
-		flags               []string // any one of them; empty: no flag at all
+		flags               []string // any of these; empty for no flag at all
 	}{
 		{"clipping as mode of rendering", "", own + strings.ReplaceAll(prose, "Tm", "Tm 7 Tr"), []string{extract.FlagHidden}},
 		{"outlines", "", own + strings.ReplaceAll(prose, "Tm", "Tm 1 Tr"), nil},
@@ -295,7 +295,7 @@ func TestPDFSeenAndUnseen(t *testing.T) {
 	}
 }
 
-// TestPDFLettersShuffled: letters drawn one by one in any order yield the words of the page.
+// TestPDFLettersShuffled: letters drawn one by one in any order give the words of the page.
 func TestPDFLettersShuffled(t *testing.T) {
 	var all []string
 	for i, l := range proseColumn {

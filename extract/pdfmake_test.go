@@ -10,13 +10,13 @@ import (
 	"concordat/extract"
 )
 
-// typeset is a simple way to make a PDF from paragraphs for tests: Courier, in which every letter is six tenths of its
-// size wide, in justified columns, with words divided at line ends, a running header, and page numbers.
+// typeset makes a simple PDF from paragraphs for tests: in Courier, whose letters are all six tenths of their size wide, in justified
+// columns, with words divided at line ends, a running header, and page numbers.
 type typeset struct {
 	columns int
 	size    float64
 	header  string
-	indent  bool // first lines are indented; otherwise there is a gap between paragraphs
+	indent  bool // whether first lines are indented; otherwise there is a gap between paragraphs
 }
 
 const (
@@ -25,15 +25,15 @@ const (
 	gutter                = 24.0
 )
 
-// printed is one line: its words, and whether it is stretched to the width of the column.
+// printed is one line: its words, and whether it is stretched to the column's width.
 type printed struct {
 	text    string
 	stretch bool
 	indent  float64
-	gap     float64 // above it
+	gap     float64 // space above the line
 }
 
-// lines breaks paragraphs into lines of width characters, dividing long words.
+// lines breaks paragraphs into lines of width characters, and divides long words.
 func (ty typeset) lines(paragraphs []string, width int) []printed {
 	var out []printed
 	for _, p := range paragraphs {
@@ -82,7 +82,7 @@ func (ty typeset) lines(paragraphs []string, width int) []printed {
 	return out
 }
 
-// divisible allows a division with at least three lower-case letters on each side.
+// divisible allows a division that leaves at least three lower-case letters on each side.
 func divisible(w string, at int) bool {
 	if at < 3 || len(w)-at < 3 {
 		return false
@@ -95,7 +95,7 @@ func divisible(w string, at int) bool {
 	return true
 }
 
-// pdf returns the file.
+// pdf returns the PDF file.
 func (ty typeset) pdf(paragraphs []string) []byte {
 	columnWidth := (pageWidth - 2*marginSide - gutter*float64(ty.columns-1)) / float64(ty.columns)
 	lines := ty.lines(paragraphs, int(columnWidth/(0.6*ty.size)))
@@ -130,7 +130,7 @@ func escapePDF(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "(", `\(`, ")", `\)`).Replace(s)
 }
 
-// pdfFile wraps page contents that use the font F1.
+// pdfFile returns a file with the given page contents, which use the font F1.
 func pdfFile(pages []string) []byte {
 	var buf bytes.Buffer
 	var offsets []int
@@ -160,7 +160,7 @@ func pdfFile(pages []string) []byte {
 	return buf.Bytes()
 }
 
-// enginePDF is one PDFium for all tests, because compiling it takes some seconds.
+// enginePDF is one PDFium shared by all tests, because compiling it takes several seconds.
 var enginePDF *extract.PDF
 
 func engine(t testing.TB) *extract.PDF {

@@ -8,7 +8,7 @@ import (
 	"concordat/extract"
 )
 
-// proseColumn are the lines of a column of text, written for these tests.
+// proseColumn is the lines of a column of text written for these tests.
 var proseColumn = []string{
 	"The harbour office worked out the tide", "tables of the island in spring and then", "handed them to the fishermen, who kept",
 	"them in their boats under the bench, dry", "and out of the wind. The daughter of the", "keeper copied the figures into her book",
@@ -16,17 +16,17 @@ var proseColumn = []string{
 	"with the house, and the scholars who read", "it learned how high the water had stood",
 }
 
-// drawn collects the contents of a page that draws text at given places.
+// drawn collects the contents of a page that draws text in given places.
 type drawn struct{ s strings.Builder }
 
 func (d *drawn) put(x, y, size float64, text string) {
 	fmt.Fprintf(&d.s, "BT /F1 %.1f Tf 1 0 0 1 %.1f %.1f Tm (%s) Tj ET\n", size, x, y, escapePDF(text))
 }
 
-// TestPDFOrder: a page is read as it is laid out, in whatever order it is drawn, and the flag shows the difference.
+// TestPDFOrder: a page is read in the order of its layout, whatever the order of drawing, and the flag shows the difference.
 func TestPDFOrder(t *testing.T) {
 	left, right := proseColumn, make([]string, len(proseColumn))
-	for i, l := range left { // other words of the same lengths
+	for i, l := range left { // different words of the same lengths
 		right[i] = strings.NewReplacer("e", "o", "a", "i", "T", "D", "s", "r").Replace(l)
 	}
 	flow := func(columns ...[]string) string {
@@ -130,7 +130,7 @@ func TestPDFTableStaysRows(t *testing.T) {
 	}
 }
 
-// TestPDFLineNumbers: line numbers in a margin are left out and counted, and numbers of the text are not.
+// TestPDFLineNumbers: line numbers in a margin are left out and counted, but numbers in the text are not.
 func TestPDFLineNumbers(t *testing.T) {
 	text := strings.Join(proseColumn, " ")
 	for _, c := range []struct {

@@ -15,7 +15,7 @@ import (
 	"concordat/profile"
 )
 
-// realText is text for other programs to print: paragraphs, and whether they are read from right to left.
+// realText is text for other programs to print: its paragraphs, and whether it is read from right to left.
 type realText struct {
 	name       string
 	paragraphs []string
@@ -62,7 +62,7 @@ func realTexts(t *testing.T) []realText {
 	return out
 }
 
-// word writes a text as DOCX, in one column or two.
+// word returns the text as DOCX, in one or two columns.
 func (x realText) word(t *testing.T, columns string) []byte {
 	direction, run := "", ""
 	if x.rtl {
@@ -79,7 +79,7 @@ func (x realText) word(t *testing.T, columns string) []byte {
 		"_rels/.rels", `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>`)
 }
 
-// web writes a text as HTML.
+// web returns the text as HTML.
 func (x realText) web(columns string) []byte {
 	direction := "ltr"
 	if x.rtl {
@@ -94,8 +94,8 @@ func (x realText) web(columns string) []byte {
 	return []byte(s.String())
 }
 
-// TestProducers has other programs print real texts as PDF, and compares the sentences' fingerprints with those of the
-// document itself. It runs if CONCORDAT_LONG is set and the programs are installed.
+// TestProducers has other programs print real texts as PDF, and compares the fingerprints of the sentences with those of the document
+// itself. It runs only if CONCORDAT_LONG is set and the programs are installed.
 func TestProducers(t *testing.T) {
 	if os.Getenv("CONCORDAT_LONG") == "" {
 		t.Skip("CONCORDAT_LONG is not set")
@@ -150,8 +150,7 @@ func TestProducers(t *testing.T) {
 	}
 }
 
-// agreement counts the sentences of a document, those whose fingerprint its PDF has, and those with one
-// within the gate.
+// agreement counts the sentences of a document, those whose fingerprint its PDF has, and those with a fingerprint within the gate.
 func agreement(t *testing.T, document, pdf []byte) (all, equal, near int) {
 	t.Helper()
 	p, err := profile.New(profile.Options{})

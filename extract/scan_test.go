@@ -9,7 +9,7 @@ import (
 	"concordat/segment/spaced"
 )
 
-// flagsOf returns how often each code is raised for a plain text.
+// flagsOf returns how often each code is raised for plain text.
 func flagsOf(t *testing.T, text string) map[string]int {
 	t.Helper()
 	r, err := extract.Bytes("a.txt", []byte(text), extract.Options{})
@@ -72,7 +72,7 @@ func TestManipulationIsFlagged(t *testing.T) {
 	}
 }
 
-// TestLettersThatLie permutes the letters of English, as a font with a false mapping does.
+// TestLettersThatLie permutes the letters of English text, as a font with a false mapping does.
 func TestLettersThatLie(t *testing.T) {
 	english := strings.Repeat("the people of this country have decided that every person should be free to speak and to write what they believe without fear ", 12)
 	if n := flagsOf(t, english)[extract.FlagGlyphs]; n != 0 {
@@ -125,8 +125,8 @@ func TestHonestTextIsNotFlagged(t *testing.T) {
 	}
 }
 
-// TestFalseAlarms counts the files of real prose that raise a flag of manipulation; of the large set, it reads one in four unless
-// CONCORDAT_LONG is set. The files of udhr that are left out really mix letters of two alphabets, as they were typed.
+// TestFalseAlarms counts the files of real prose that raise a flag of manipulation. Of the large set it reads one file in four unless
+// CONCORDAT_LONG is set. The skipped files of udhr really mix letters of two alphabets, because they were typed like that.
 func TestFalseAlarms(t *testing.T) {
 	mixed := map[string]bool{"Aymara-Latin1": true, "Bulgarian_Balgarski-UTF8": true, "Purhepecha-UTF8": true, "Serbian_Srpski-UTF8": true,
 		"Ukrainian-UTF8":            true,

@@ -7,11 +7,11 @@ import (
 	"concordat/extract"
 )
 
-// seen pairs a file that shows text differently from how it is stored with what is read from it, and the flag for it.
+// seen is a file that displays text differently from how it is stored, with the text that is read and its flag.
 type seen struct {
 	name, file string
 	data       []byte
-	want, flag string // flag is empty if there is none
+	want, flag string // flag is empty for none
 }
 
 func checkSeen(t *testing.T, cases []seen) {
@@ -42,8 +42,8 @@ func webPage(style, body string) []byte {
 	return []byte("<html><head><style>" + style + "</style></head><body>" + body + "</body></html>")
 }
 
-// TestDirection: text under an override, and isolated stretches within text of the other direction, are read as they
-// are shown.
+// TestDirection: text under an override, and isolated stretches within text of the other direction, are read in the order in which they
+// are displayed.
 func TestDirection(t *testing.T) {
 	text := func(name, stored, want, flag string) seen { return seen{name, "a.txt", []byte(stored), want, flag} }
 	web := func(name, body, want, flag string) seen {
@@ -77,7 +77,7 @@ func TestDirection(t *testing.T) {
 	})
 }
 
-// TestReadings: readings are kept apart from their base and do not break its words; anything longer than a reading is text.
+// TestReadings: readings are separated from their base text and do not break its words; anything longer than a reading is text.
 func TestReadings(t *testing.T) {
 	ruby := func(base, reading string) string {
 		return `<w:ruby><w:rubyPr/><w:rt><w:r><w:t>` + reading +
@@ -97,7 +97,7 @@ func TestReadings(t *testing.T) {
 	})
 }
 
-// TestFormulasOnce: a formula that a page has as MathML, drawn letters, picture and TeX is read exactly once.
+// TestFormulasOnce: a formula that a page contains as MathML, drawn letters, picture and TeX is read exactly once.
 func TestFormulasOnce(t *testing.T) {
 	math := `<math><semantics><mrow><mi>E</mi><mo>=</mo><mi>m</mi><msup><mi>c</mi><mn>2</mn></msup></mrow><annotation encoding="application/x-tex">E = mc^{2}</annotation></semantics></math>`
 	drawn := `<span aria-hidden="true"><span>E</span><span>=</span>m<span>c</span><span>2</span></span>`
@@ -121,7 +121,7 @@ func TestFormulasOnce(t *testing.T) {
 	})
 }
 
-// TestLargeFirstLetter: a large letter set before its word is in a block or a frame of its own.
+// TestLargeFirstLetter: a large initial in its own block or frame is joined to its word.
 func TestLargeFirstLetter(t *testing.T) {
 	checkSeen(t, []seen{
 		{"html", "a.html", webPage("", "<p><div class=x>T</div>he harbour.</p><p>x"), "The harbour.\n\nx", ""},

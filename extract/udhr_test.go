@@ -11,9 +11,9 @@ import (
 	"concordat/profile"
 )
 
-// TestTwoEncodings reads the same language from files in two encodings: the words must be the same. The pairs are those with both
-// files in the set and the same translation; if one file of a pair ends early, only the common part is compared. (Hungarian in
-// Latin-1 is spelled with other letters.)
+// TestTwoEncodings reads the same language from files in two encodings, which must give the same words. It uses pairs with the same
+// translation whose files are both in the set; if one file of a pair ends early, only the common part is compared. (Hungarian in Latin-1
+// is spelled with other letters.)
 func TestTwoEncodings(t *testing.T) {
 	dir := filepath.Join(corpus(t, "udhr"), "udhr")
 	for _, pair := range [][2]string{

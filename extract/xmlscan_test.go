@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// scanned returns the tokens of s as the scanner reads them, and whether it ended at a fault.
+// scanned returns the tokens of s as read by the scanner, and whether the scanner stopped at a fault.
 func scanned(s string) (out []string, bad bool) {
 	x := xmlScan{s: s}
 	for {
@@ -29,7 +29,7 @@ func scanned(s string) (out []string, bad bool) {
 	}
 }
 
-// decoded returns the same from encoding/xml.
+// decoded returns the same for encoding/xml.
 func decoded(s string) (out []string, bad bool) {
 	d := xml.NewDecoder(strings.NewReader(s))
 	d.Strict = false
@@ -54,7 +54,7 @@ func decoded(s string) (out []string, bad bool) {
 
 func sameScan(t *testing.T, s string) {
 	if s = strings.ToValidUTF8(s, "?"); strings.Contains(s, "<?xml") {
-		return // encoding/xml refuses versions and encodings
+		return // encoding/xml rejects some versions and encodings
 	}
 	got, bad := scanned(s)
 	want, wantBad := decoded(s)
@@ -70,7 +70,7 @@ var xmlScanSeeds = []string{
 	`<é中:b ö="ü">text ]] > ]>` + "\ufffd</é中:b>",
 }
 
-// TestXMLScan compares the scanner with encoding/xml on randomly combined pieces of markup.
+// TestXMLScan compares the scanner with encoding/xml on random combinations of markup.
 func TestXMLScan(t *testing.T) {
 	for _, s := range xmlScanSeeds {
 		sameScan(t, s)

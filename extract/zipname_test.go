@@ -21,7 +21,7 @@ import (
 	"concordat/extract"
 )
 
-// rawZip makes an archive with names as they are, with or without the UTF-8 bit.
+// rawZip makes an archive with unencoded names, with or without the UTF-8 bit.
 func rawZip(t testing.TB, bit bool, names []string, extra ...[]byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -45,7 +45,7 @@ func rawZip(t testing.TB, bit bool, names []string, extra ...[]byte) []byte {
 	return out.Bytes()
 }
 
-// memberNames returns the names under which Members reads an archive.
+// memberNames returns the names that Members reads from an archive.
 func memberNames(data []byte) []string {
 	var out []string
 	for m := range extract.Members("a.zip", data, extract.Options{}) {
@@ -54,11 +54,11 @@ func memberNames(data []byte) []string {
 	return out
 }
 
-// TestZipNames: names are read as on the machine that made the archive, in its code page.
+// TestZipNames: names are read in the code page of the machine that made the archive.
 func TestZipNames(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		page  encoding.Encoding // nil: UTF-8
+		page  encoding.Encoding // nil for UTF-8
 		bit   bool
 		names []string
 	}{
@@ -117,7 +117,8 @@ func TestZipNames(t *testing.T) {
 	}
 }
 
-// TestNamesInRawPages: names are read in code pages for which packages have no encoder; the names of a TAR archive are considered together.
+// TestNamesInRawPages: names are read in code pages for which packages have no encoder, and all names of a TAR archive are considered
+// together.
 func TestNamesInRawPages(t *testing.T) {
 	for _, c := range []struct {
 		page       string
@@ -147,7 +148,7 @@ func TestNamesInRawPages(t *testing.T) {
 	}
 }
 
-// rawTar makes a TAR archive with names as they are.
+// rawTar makes a TAR archive with unencoded names.
 func rawTar(t testing.TB, packed bool, heads ...tar.Header) []byte {
 	t.Helper()
 	for i := range heads {

@@ -9,8 +9,7 @@ import (
 	"concordat/internal/cputime"
 )
 
-// BenchmarkReplays stores requests with their replies, one after another and 16 at once; compare
-// store.BenchmarkTakeMessage.
+// BenchmarkReplays stores requests with their replies, one at a time and 16 at once; compare store.BenchmarkTakeMessage.
 func BenchmarkReplays(b *testing.B) {
 	for _, together := range []int{1, 16} {
 		for _, size := range []int{0, 100 << 10} {
@@ -42,7 +41,7 @@ func BenchmarkReplays(b *testing.B) {
 	}
 }
 
-// inParallel runs f b.N times, with that many calls at once.
+// inParallel runs f b.N times, with together calls at once.
 func inParallel(b *testing.B, together int, f func() error) {
 	work := make(chan struct{}, b.N)
 	for range b.N {

@@ -16,7 +16,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// answerOf returns an answer to n sentences with two hits each, in twenty documents.
+// answerOf returns an answer to n sentences, with two hits each in twenty documents.
 func answerOf(n int) concordat.SiteAnswer {
 	t := concordat.SiteAnswer{Libraries: []concordat.LibraryAnswer{{Library: "theses", Level: concordat.ShowMetadata, Exists: true, Ready: 1,
 		Documents: 20, Sentences: n, LeftSentences: 1000, LeftDisclosures: 10}}}
@@ -30,8 +30,8 @@ func answerOf(n int) concordat.SiteAnswer {
 	return t
 }
 
-// BenchmarkSealing measures the cryptographic cost of one ask and its answer: padding, sealing, signing, verifying and
-// opening on both sides, without network, disk and matching. cpu-ns/op is the sum of both sides.
+// BenchmarkSealing measures the cost of cryptography for one ask and its answer: padding, sealing, signing, verifying and opening on both
+// sides, without network, disk and matching. cpu-ns/op is the sum of both sides.
 func BenchmarkSealing(b *testing.B) {
 	for _, n := range []int{64, 200, 1000, 8192} {
 		b.Run(fmt.Sprintf("sentences=%d", n), func(b *testing.B) {
@@ -102,8 +102,8 @@ func check(b testing.TB, err error) {
 	}
 }
 
-// BenchmarkExchange measures whole asks over loopback TLS with one connection kept open, both sides in one process,
-// including the replay file; the answerer does nothing.
+// BenchmarkExchange measures whole asks over one open connection with loopback TLS, both sides in one process, including the replay file;
+// the answerer does nothing.
 func BenchmarkExchange(b *testing.B) {
 	for _, n := range []int{64, 200, 1000} {
 		b.Run(fmt.Sprintf("sentences=%d", n), func(b *testing.B) {
@@ -123,7 +123,7 @@ func BenchmarkExchange(b *testing.B) {
 	}
 }
 
-// BenchmarkRefused measures the cost of a refused message: one from a stranger, and one from a partner with a broken signature.
+// BenchmarkRefused measures the cost of refusing a message, from a stranger and from a partner with an invalid signature.
 func BenchmarkRefused(b *testing.B) {
 	w := newWorkbench(b, time.Now)
 	stranger := fedtest.NewSite(b, scheme)

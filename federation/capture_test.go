@@ -24,7 +24,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// tap is a dialer that records every byte of its connections, in both directions.
+// tap is a dialer that records every byte of its connections in both directions.
 type tap struct {
 	mu       sync.Mutex
 	up, down bytes.Buffer
@@ -58,7 +58,7 @@ func (c *tapped) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// telling returns everything of the ask, the sites and the answer that must not be visible.
+// telling returns the parts of the ask, the sites and the answer that must not be visible.
 func telling(f *fedtest.Federation, a *concordat.Ask, answers *scan) map[string][]byte {
 	secrets := map[string][]byte{"purpose": []byte(a.Purpose), "library": []byte(a.Libraries[0]), "title": []byte(answers.title),
 		"scheme": []byte("natural"), "job": a.Job[:]}
@@ -70,7 +70,7 @@ func telling(f *fedtest.Federation, a *concordat.Ask, answers *scan) map[string]
 	return secrets
 }
 
-// outside returns the marks of the protocol and of the sites, which TLS must hide as well.
+// outside returns the strings of the protocol and of the sites that TLS must also hide.
 func outside(f *fedtest.Federation) map[string][]byte {
 	marks := map[string][]byte{}
 	for _, word := range []string{"concordat", "Concordat", "CCD1", "CCDC", "/message", "HTTP/", "POST", "octet-stream"} {
@@ -86,15 +86,15 @@ func outside(f *fedtest.Federation) map[string][]byte {
 	return marks
 }
 
-// serverHello returns the group that the server of a recorded TLS 1.3 handshake chose: key_share, 51, of
-// its first record (RFC 8446, sections 4.1.3 and 4.2.8).
+// serverHello returns the group chosen by the server of a recorded TLS 1.3 handshake: key_share, 51, of its first record (RFC 8446,
+// sections 4.1.3 and 4.2.8).
 func serverHello(t *testing.T, b []byte) tls.CurveID {
 	t.Helper()
 	if len(b) < 5+4+2+32+1 || b[0] != 22 || b[5] != 2 {
 		t.Fatalf("no ServerHello in %d bytes", len(b))
 	}
 	b = b[5+4+2+32:]
-	b = b[1+int(b[0])+2+1:] // session, cipher suite, compression
+	b = b[1+int(b[0])+2+1:] // skip session, cipher suite and compression
 	extensions := b[2 : 2+int(binary.BigEndian.Uint16(b))]
 	for len(extensions) >= 4 {
 		kind, n := binary.BigEndian.Uint16(extensions), int(binary.BigEndian.Uint16(extensions[2:]))
@@ -107,8 +107,8 @@ func serverHello(t *testing.T, b []byte) tls.CurveID {
 	return 0
 }
 
-// TestW1_OnTheWire: the bytes of an exchange reveal neither the two sites, nor the content, nor the protocol, and the key
-// agreement uses the hybrid group.
+// TestW1_OnTheWire: the bytes of an exchange reveal neither the two sites nor the content nor the protocol, and the key agreement uses
+// the hybrid group.
 func TestW1_OnTheWire(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "A Thesis Of Some Title", 3, 30)
@@ -143,8 +143,8 @@ func TestW1_OnTheWire(t *testing.T) {
 	t.Logf("%d sentences: %d bytes up and %d down, handshake included", len(a.Sentences), wire.up.Len(), wire.down.Len())
 }
 
-// handshake tries to reach the site with the TLS configuration, to which it adds the certificate of cert, and to read a
-// byte: a refusal of a client's certificate comes after the client's handshake.
+// handshake tries to connect to the site with the TLS configuration, adds the certificate of cert, and tries to read a byte, because a
+// server refuses a client's certificate only after the client's handshake.
 func handshake(t *testing.T, site, cert *fedtest.Site, c *tls.Config) error {
 	t.Helper()
 	id, _ := cert.Roster.Self()
@@ -169,8 +169,8 @@ func handshake(t *testing.T, site, cert *fedtest.Site, c *tls.Config) error {
 	return err
 }
 
-// TestW1_Refused: a peer without the hybrid groups, with an older TLS, without a certificate or with one that no card names gets
-// nothing; nor does a client accept a site that presents a key other than the one in its card.
+// TestW1_Refused: a peer gets nothing if it has no hybrid groups, uses an older TLS, or presents no certificate or one that no card
+// names. A client rejects a site whose key is not the one in its card.
 func TestW1_Refused(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, &scan{})
 	owner, asker := f.Sites[1], f.Sites[0]
@@ -192,12 +192,12 @@ func TestW1_Refused(t *testing.T) {
 		}
 	}
 
-	// This is the owner's card with the address of another site: whoever answers there is not the owner.
+	// This is the owner's card with another site's address, where the answering site is not the owner.
 	moved := fedtest.NewSite(t, scheme)
 	id, _ := owner.Roster.Self()
 	moved.Roster.Use(t, id, f.Sites[0].URL)
 	asker.Roster.Set(moved.Member(federation.StateActive))
-	f.Sites[0].Roster.Set(asker.Member(federation.StateActive)) // so that its own listener accepts the connection
+	f.Sites[0].Roster.Set(asker.Member(federation.StateActive)) // so that the site's own listener accepts the connection
 	_, err := asker.NewClient(t, owner, federation.ClientOptions{}).Catalogue(t.Context())
 	var e *federation.Error
 	if !errors.As(err, &e) || e.Kind != federation.KindStranger || !errors.Is(err, concordat.ErrUnavailable) {
@@ -205,8 +205,8 @@ func TestW1_Refused(t *testing.T) {
 	}
 }
 
-// proxyOf returns what a proxy in front of a site needs: the site's identity, the address at which the site speaks plain HTTP,
-// and a listener with the TLS key named in its card.
+// proxyOf returns what a proxy needs in front of a site: the site's identity, the address where the site speaks plain HTTP, and a
+// listener with the TLS key named in its card.
 func proxyOf(t *testing.T, owner *fedtest.Site) (*crypto.Identity, *url.URL, net.Listener) {
 	t.Helper()
 	id, _ := owner.Roster.Self()
@@ -226,15 +226,14 @@ func proxyOf(t *testing.T, owner *fedtest.Site) (*crypto.Identity, *url.URL, net
 	return id, plain, l
 }
 
-// TestW2_BehindAProxy: with a proxy that ends TLS, the exchange works, and the proxy sees only the two sites and the
-// padded size.
+// TestW2_BehindAProxy: with a proxy that terminates TLS, the exchange works, and the proxy sees only the two sites and the padded size.
 func TestW2_BehindAProxy(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "A Thesis Of Some Title", 3, 30)
 	f := fedtest.New(t, 2, scheme, func(i int, o *federation.ServerOptions) { o.Behind = i == 1 })
 	f.Answer(1, answers)
 
-	// The proxy has the TLS key named in the site's card, and speaks plain HTTP to the site.
+	// The proxy has the TLS key named in the site's card and speaks plain HTTP to the site.
 	owner := f.Sites[1]
 	id, plain, l := proxyOf(t, owner)
 	var seen struct {
@@ -299,13 +298,13 @@ func TestW2_BehindAProxy(t *testing.T) {
 	}
 }
 
-// TestP1_Dummies: dummies cannot be told from uniformly random fingerprints, and the order of an ask says
-// nothing about the order of the document.
+// TestP1_Dummies: dummies look like uniformly random fingerprints, and the order of an ask reveals nothing about the order of the
+// document.
 func TestP1_Dummies(t *testing.T) {
 	r := newRand(t)
 	const asks = 200
 	var ones [concordat.Bits]int
-	var places [4]int // the quarter of the ask that contains the document's first sentence
+	var places [4]int // counts by the quarter of the ask with the document's first sentence
 	dummies := 0
 	for range asks {
 		a := submission(r, library(r, "", 1, 5), 65)
@@ -339,7 +338,7 @@ func TestP1_Dummies(t *testing.T) {
 			}
 		}
 	}
-	// 100 and 4 tests at six standard deviations: one false alarm in 10 million runs.
+	// These are 100 and 4 tests at six standard deviations, with one false alarm in 10 million runs.
 	sigma := math.Sqrt(float64(dummies)) / 2
 	for b, n := range ones {
 		if math.Abs(float64(n)-float64(dummies)/2) > 6*sigma {

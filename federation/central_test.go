@@ -11,7 +11,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// found is one hit with its document, from any site.
+// found is a hit with its document, from any site.
 type found struct {
 	sentence int
 	title    string
@@ -34,8 +34,8 @@ func sorted(all []found) []found {
 	return all
 }
 
-// TestFederatedEqualsCentral: the sites of a federation together find the same in their parts of a collection as one site finds
-// in the whole, however the documents are distributed.
+// TestFederatedEqualsCentral: however the documents are distributed, the sites of a federation together find the same in their parts of a
+// collection as one site finds in the whole.
 func TestFederatedEqualsCentral(t *testing.T) {
 	r := newRand(t)
 	central := library(r, "Thesis", 24, 12)
@@ -74,7 +74,7 @@ func TestFederatedEqualsCentral(t *testing.T) {
 	}
 }
 
-// part is a scan of some documents of a collection, under their numbers there.
+// part is a scan of some documents of a collection, under their numbers in the collection.
 type part struct {
 	scan
 	numbers []int
@@ -95,7 +95,7 @@ func (p *part) Answer(ctx context.Context, from concordat.SiteID, a *concordat.A
 	return t, nil
 }
 
-// TestRestartOfPartner: a call that finds the partner restarting is answered once it is back.
+// TestRestartOfPartner: a call during the partner's restart is answered after the restart.
 func TestRestartOfPartner(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 2, 10)

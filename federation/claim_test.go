@@ -13,7 +13,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// TestClaim: only one of a site's processes runs a request, and none does if it is unknown whether it is the first.
+// TestClaim: only one of a site's processes runs a request, and none does if it is unknown whether another has run it.
 func TestClaim(t *testing.T) {
 	var mu sync.Mutex
 	taken := map[crypto.MessageID]bool{}

@@ -10,9 +10,8 @@ import (
 	"concordat/crypto"
 )
 
-// TestReach: a partner's card may name hosts on the Internet; it may name a private network or this machine only if this site is
-// reached there too or an administrator allows it, and link-local and other special addresses only if an administrator allows
-// them.
+// TestReach: a partner's card can name hosts on the Internet. A private network or this machine is accepted only if this site is reached
+// there too or an administrator allows it; link-local and other special addresses are accepted only if an administrator allows them.
 func TestReach(t *testing.T) {
 	card := func(urls ...string) *crypto.Card { return &crypto.Card{CardFields: crypto.CardFields{URLs: urls}} }
 	public := card("https://concordat.example.edu", "https://8.8.8.8:8421")
@@ -42,7 +41,7 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestReachIsKept: nothing is sent to an address that is not allowed, even if a name leads there.
+// TestReachIsKept: nothing is sent to a forbidden address, even if a name resolves to it.
 func TestReachIsKept(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"concordat/profile"
 )
 
-// TestP2Dummies is the attack P2, which succeeds and is kept so that no one claims otherwise (doc/security.md): a member with texts
-// of its own distinguishes sentences from dummies by how often each hash has each value under the key. The questions come from
-// other texts of the same genre and of another one.
+// TestP2Dummies is attack P2, which succeeds. The test shows this so that no document claims otherwise (doc/security.md). A member with
+// its own texts distinguishes sentences from dummies by how often each hash has each value under the key. The questions come from other
+// texts of the same genre and from texts of another genre.
 func TestP2Dummies(t *testing.T) {
 	p, err := profile.New(profile.Options{Key: []byte("the key of the federation's epoch")})
 	if err != nil {
@@ -82,8 +82,8 @@ func TestP2Dummies(t *testing.T) {
 	}
 }
 
-// model returns a function that gives, as a logarithm, how much more likely a fingerprint is to be from a text like those given
-// than to be uniformly random, treating the hashes as independent.
+// model returns a function for the log-likelihood ratio of a fingerprint: that it comes from a text like those given rather than being
+// uniformly random. It treats the hashes as independent.
 func model(of []concordat.Fingerprint) func(concordat.Fingerprint) float64 {
 	var n [concordat.Nibbles][16]float64
 	for _, f := range of {
@@ -99,9 +99,9 @@ func model(of []concordat.Fingerprint) func(concordat.Fingerprint) float64 {
 	}
 }
 
-// nibbles returns the values of the hashes of a fingerprint.
+// nibbles returns the values of a fingerprint's hashes.
 func nibbles(f concordat.Fingerprint) (v [concordat.Nibbles]byte) {
-	b, _ := f.AppendBinary(nil) // never fails
+	b, _ := f.AppendBinary(nil) // cannot fail
 	for i := range v {
 		x := b[len(b)-1-i/2]
 		v[i] = x >> (4 * (i % 2)) & 15

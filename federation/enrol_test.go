@@ -15,11 +15,11 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// registrar is an in-memory federation.Registrar: open invitations, and who redeemed them.
+// registrar is an in-memory federation.Registrar with open invitations and the sites that redeemed them.
 type registrar struct {
 	mu       sync.Mutex
 	open     map[[32]byte]time.Time
-	digests  map[[32]byte][32]byte // of invitations
+	digests  map[[32]byte][32]byte // digests of invitations
 	enrolled map[[32]byte]*crypto.Enrolment
 	roster   *fedtest.Roster
 }
@@ -80,7 +80,7 @@ func (d *registrar) words(token [32]byte) [6]string {
 	return crypto.Words(id.Site(), e.Card.Site, d.digests[token], e.Nonce)
 }
 
-// startInviting returns a site that serves and has a registrar.
+// startInviting returns a serving site with a registrar.
 func startInviting(t *testing.T) (*fedtest.Site, *registrar) {
 	t.Helper()
 	s := fedtest.NewSite(t, scheme)
@@ -99,8 +99,8 @@ func kindOf(err error) federation.Kind {
 	return ""
 }
 
-// TestE1_Enrolment: from an invitation to the first answer. Nothing is answered before both sites have
-// confirmed, and the federation's secret arrives sealed.
+// TestE1_Enrolment enrols a site, from the invitation to the first answer. Nothing is answered before both sites have confirmed, and the
+// federation's secret arrives encrypted.
 func TestE1_Enrolment(t *testing.T) {
 	b, registrar := startInviting(t)
 	a := fedtest.NewSite(t, scheme)
@@ -116,7 +116,7 @@ func TestE1_Enrolment(t *testing.T) {
 		t.Error("another card than the inviting site's")
 	}
 
-	// Only A has confirmed: B answers nothing, although its TLS lets A in while another invitation is open.
+	// Only A has confirmed, so B answers nothing, although its TLS lets A connect while another invitation is open.
 	a.Roster.Set(federation.Member{Site: redeemed.Inviter.Site, State: federation.StateActive, Card: redeemed.Inviter})
 	registrar.invite(t, b.URL)
 	if _, err := a.NewClient(t, b, federation.ClientOptions{}).Catalogue(t.Context()); kindOf(err) != federation.KindRejected {
@@ -129,7 +129,7 @@ func TestE1_Enrolment(t *testing.T) {
 		t.Errorf("confirmed: %+v, %v", catalogue, err)
 	}
 
-	// B leads a federation and gives A its secret.
+	// B leads a federation and gives A the federation's secret.
 	id, _ := b.Roster.Self()
 	id, err = id.NewEpoch("health", time.Now(), 0, rand.Reader)
 	if err != nil {
@@ -184,7 +184,7 @@ func fingerprintKey(t *testing.T, id *crypto.Identity, name string, epoch uint32
 	return nil
 }
 
-// TestE1_Refused: an invitation works once, at the site that made it, and a stranger without one does not get through TLS.
+// TestE1_Refused: an invitation works once, at the site that made it, and TLS refuses a stranger without one.
 func TestE1_Refused(t *testing.T) {
 	b, registrar := startInviting(t)
 	a, thief := fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme)
@@ -196,7 +196,7 @@ func TestE1_Refused(t *testing.T) {
 	if _, err := federation.Redeem(t.Context(), used, a.Roster, federation.ClientOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	registrar.invite(t, b.URL) // keeps an invitation open
+	registrar.invite(t, b.URL) // leaves an invitation open
 	if _, err := federation.Redeem(t.Context(), used, thief.Roster, federation.ClientOptions{}); kindOf(err) != federation.KindRejected {
 		t.Errorf("a used invitation: error %v, want kind %s", err, federation.KindRejected)
 	}
@@ -214,8 +214,8 @@ func TestE1_Refused(t *testing.T) {
 	}
 }
 
-// TestStolenCard: a card is public; whoever presents another site's card without its keys cannot become a partner or answer
-// anyone.
+// TestStolenCard: a card is public, so a site that presents another's card without its keys can neither become a partner nor answer
+// questions.
 func TestStolenCard(t *testing.T) {
 	b, registrar := startInviting(t)
 	victim, thief := fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme)
@@ -241,7 +241,7 @@ func TestStolenCard(t *testing.T) {
 	}
 }
 
-// withCard is a roster that presents a card other than its own.
+// withCard is a roster that presents another site's card.
 type withCard struct {
 	*fedtest.Roster
 	card *crypto.Card
@@ -286,7 +286,7 @@ func TestE2_CardRollback(t *testing.T) {
 	}
 }
 
-// TestCardRefresh: a partner that had to replace all its keys is recognised again at once by its card.
+// TestCardRefresh: a partner that replaced all its keys is recognised at once by its new card.
 func TestCardRefresh(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, &scan{level: concordat.ShowMetadata})
 	b := f.Sites[1]
@@ -300,7 +300,7 @@ func TestCardRefresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Roster.Use(t, replaced, b.URL)
-	// Over the open connection, the message arrives but cannot be opened.
+	// Over the open connection, the message arrives but cannot be decrypted.
 	if _, err := c.Catalogue(t.Context()); err != nil {
 		t.Errorf("keys replaced, open connection: %v", err)
 	}

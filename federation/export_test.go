@@ -1,4 +1,4 @@
 package federation
 
-// For external tests of this package: what a valid answer signs.
+// AnswerTo exports the bytes that a valid answer signs, for the external tests of this package.
 var AnswerTo = answerTo

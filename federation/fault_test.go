@@ -23,13 +23,13 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// script is a site with scripted answers: it has real keys and can misuse them.
+// script is a site with scripted answers, which has real keys and can misuse them.
 type script struct {
 	*fedtest.Site
 	asker *fedtest.Site
 }
 
-// newScript returns a site, known to the asker, that answers HTTP requests with h.
+// newScript returns a site that the asker knows and that answers HTTP requests with h.
 func newScript(t *testing.T, asker *fedtest.Site, h func(s *script) http.HandlerFunc) *script {
 	t.Helper()
 	s := &script{Site: fedtest.NewSite(t, scheme), asker: asker}
@@ -134,7 +134,7 @@ func (s *script) seal(o *crypto.Opened, t crypto.MessageType, kind string, reque
 	return env
 }
 
-// liar answers asks with the true answer as changed by lie.
+// liar answers asks with the true answer after lie has changed it.
 func liar(lie func(*wire.EpochAnswer), spoil func(*wire.Reply), kind string, tail ...byte) func(*script) http.HandlerFunc {
 	return func(s *script) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -164,7 +164,7 @@ func liar(lie func(*wire.EpochAnswer), spoil func(*wire.Reply), kind string, tai
 
 func truth(*wire.EpochAnswer) {}
 
-// faults are ways in which a peer can misbehave, each with the kind of error that must result.
+// faults lists the ways in which a peer can misbehave, each with the expected kind of error.
 func faults() map[string]struct {
 	peer func(t *testing.T, asker *fedtest.Site) *script
 	kind federation.Kind
@@ -255,7 +255,7 @@ func faults() map[string]struct {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				if first == nil { // refuse it, so that the asker comes again with another question
+				if first == nil { // refuse, so that the asker sends another question
 					first = o
 					payload, _ := wire.AppendRefusal(nil, &concordat.Refusal{Reason: concordat.ReasonBudget})
 					_, _ = w.Write(s.seal(o, crypto.TypeError, "error", request, payload, nil))
@@ -285,8 +285,8 @@ func faults() map[string]struct {
 	return m
 }
 
-// TestFaults: only the misbehaving peer's own answer is lost, with an error that says what is wrong with it: the check gets the
-// answer of the honest peer.
+// TestFaults: a misbehaving peer loses only its own answer, with an error that describes the fault; the check gets the honest peer's
+// answer.
 func TestFaults(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 3, 30)
@@ -300,7 +300,7 @@ func TestFaults(t *testing.T) {
 	kind, name := map[concordat.SiteID]federation.Kind{}, map[concordat.SiteID]string{f.ID(1): "honest"}
 	for what, fault := range faults() {
 		s := fault.peer(t, f.Sites[0])
-		timeout := 30 * time.Second // distinguishable from silence, even on a busy machine
+		timeout := 30 * time.Second // can be told from silence even on a busy machine
 		if fault.kind == federation.KindSilent {
 			timeout = time.Second
 		}
@@ -308,7 +308,7 @@ func TestFaults(t *testing.T) {
 		if what == "answers another question" {
 			var refusal *concordat.Refusal
 			if _, err := c.Ask(t.Context(), a); !errors.As(err, &refusal) {
-				// The first question is refused with a statement about something else.
+				// The first question is refused with a statement about another question.
 				var e *federation.Error
 				if !errors.As(err, &e) {
 					t.Fatalf("%s: first question: %v", what, err)
@@ -345,7 +345,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestTruth: the scripted peer is believed when it tells the truth; otherwise TestFaults would prove nothing.
+// TestTruth: a scripted peer that tells the truth is believed; otherwise TestFaults would prove nothing.
 func TestTruth(t *testing.T) {
 	asker := fedtest.NewSite(t, scheme)
 	s := newScript(t, asker, liar(truth, nil, "tell"))
@@ -360,8 +360,8 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// TestRetrySameBytes: if an answer is lost in transit, the same bytes are sent again and the same answer is given; the question
-// runs only once.
+// TestRetrySameBytes: if an answer is lost in transit, the same bytes are sent again and get the same answer, and the question runs only
+// once.
 func TestRetrySameBytes(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 2, 10)
@@ -394,7 +394,7 @@ func TestRetrySameBytes(t *testing.T) {
 	}
 }
 
-// cutConn breaks when the answer to a question that has run comes back.
+// cutConn breaks when the answer to a completed question comes back.
 type cutConn struct {
 	net.Conn
 	answers *scan
@@ -409,7 +409,7 @@ func (c *cutConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestCallerEnds: a call ends with its context, and says so.
+// TestCallerEnds: a call ends with its context, and its error says so.
 func TestCallerEnds(t *testing.T) {
 	asker := fedtest.NewSite(t, scheme)
 	s := newRawScript(t, asker, func(ctx context.Context, _ net.Conn) { <-ctx.Done() })
@@ -427,7 +427,7 @@ func TestCallerEnds(t *testing.T) {
 	}
 }
 
-// TestGatherLeft: leaving the loop cancels what is in progress and waits for it.
+// TestGatherLeft: leaving the loop cancels the work in progress and waits for it.
 func TestGatherLeft(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -455,7 +455,7 @@ func TestGatherLeft(t *testing.T) {
 	}
 }
 
-// FuzzMessage: whatever is posted, the answer is 400 unless the bytes are a message from a partner.
+// FuzzMessage: any posted bytes are answered with status 400 unless they are a message from a partner.
 func FuzzMessage(f *testing.F) {
 	w := newWorkbench(f, time.Now)
 	env, _ := w.seal(f, crypto.TypeQuery, w.query(f, 3), time.Minute)

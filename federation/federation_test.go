@@ -19,7 +19,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// sortedAnswer returns t with documents in the order of their handles, so that answers can be compared.
+// sortedAnswer returns t with its documents sorted by handle, so that answers can be compared.
 func sortedAnswer(t *concordat.SiteAnswer) *concordat.SiteAnswer {
 	v := *t
 	place := make([]int, len(t.Documents))
@@ -44,8 +44,8 @@ func sortedAnswer(t *concordat.SiteAnswer) *concordat.SiteAnswer {
 
 var ignoreStatements = cmpopts.IgnoreTypes(concordat.Statement{})
 
-// TestAskEqualsDirect: the answer over the wire, in the caller's numbering, equals the answerer's answer to the
-// question before padding and shuffling.
+// TestAskEqualsDirect: the answer over the wire, in the caller's numbering, equals the answerer's answer to the question before padding
+// and shuffling.
 func TestAskEqualsDirect(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 6, 40)
@@ -74,8 +74,8 @@ func TestAskEqualsDirect(t *testing.T) {
 	}
 }
 
-// TestRounds: each method of a Partner reaches its counterpart and returns its result, with a statement that anyone who has the
-// partner's card can verify.
+// TestRounds: each method of a Partner reaches its counterpart and returns its result, with a statement that anyone with the partner's
+// card can verify.
 func TestRounds(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 3, 10)
@@ -174,7 +174,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestV5AnswerOfAnother: an answer given to one member is not valid for another that presents it as its own.
+// TestV5AnswerOfAnother: an answer to one member is not valid for another member that presents it as its own.
 func TestV5AnswerOfAnother(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -227,7 +227,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// crowd is an answerer for which every sentence is common wording.
+// crowd is an answerer that treats every sentence as common wording.
 type crowd struct{ scan }
 
 const crowded = 64 // hits per sentence
@@ -247,8 +247,8 @@ func (c *crowd) Answer(_ context.Context, _ concordat.SiteID, a *concordat.Ask) 
 	return t, nil
 }
 
-// TestLongAnswer: an answer that is too long for one message keeps the nearest hits of each sentence and says that some were cut;
-// one that fits loses nothing.
+// TestLongAnswer: an answer too long for one message keeps the nearest hits of each sentence and reports that some were omitted; a
+// shorter answer is complete.
 func TestLongAnswer(t *testing.T) {
 	r := newRand(t)
 	f := fedtest.Join(t, scheme, &scan{}, &crowd{})

@@ -20,7 +20,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// TestFlood: a partner that sends many requests at once delays only itself; others are answered, and refused requests get a
+// TestFlood: a partner that sends many requests at once delays only itself. Other partners are answered, and rejected requests get a
 // refusal and can be repeated.
 func TestFlood(t *testing.T) {
 	r := newRand(t)
@@ -56,7 +56,7 @@ func TestFlood(t *testing.T) {
 			outcomes <- err
 		})
 	}
-	// One runs and three wait; eight are turned away while the first is still running.
+	// One request runs and three wait; eight are rejected while the first still runs.
 	for range requests - 4 {
 		var refusal *concordat.Refusal
 		if err := <-outcomes; !errors.As(err, &refusal) || refusal.Reason != concordat.ReasonBusy || refusal.Retry.IsZero() {
@@ -78,8 +78,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestBusyPartner: many calls of one client at once wait in the client and at the partner, and all are
-// answered.
+// TestBusyPartner: many concurrent calls of one client wait in the client and at the partner, and all are answered.
 func TestBusyPartner(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -101,7 +100,7 @@ func TestBusyPartner(t *testing.T) {
 	}
 }
 
-// TestBeat: an answer does not leave before its beat, however quickly it was found.
+// TestBeat: an answer is not sent before its beat, however quickly it was found.
 func TestBeat(t *testing.T) {
 	const beat = 150 * time.Millisecond
 	f := fedtest.New(t, 2, scheme, func(_ int, o *federation.ServerOptions) { o.Beat = beat })
@@ -115,7 +114,7 @@ func TestBeat(t *testing.T) {
 	}
 }
 
-// TestFloodOfConnections: connections beyond the number allowed per address are closed before TLS.
+// TestFloodOfConnections: connections above the limit per address are closed before TLS.
 func TestFloodOfConnections(t *testing.T) {
 	f := fedtest.New(t, 2, scheme, func(_ int, o *federation.ServerOptions) { o.ConnsPer = 4 })
 	f.Answer(1, &scan{level: concordat.ShowMetadata})
@@ -146,7 +145,7 @@ func TestFloodOfConnections(t *testing.T) {
 	}
 }
 
-// TestBigBody: a body above the limit is not read.
+// TestBigBody: a body longer than the limit is not read.
 func TestBigBody(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	for _, n := range []int{crypto.MaxEnvelope, crypto.MaxEnvelope + 1, crypto.MaxEnvelope + 1<<20} {

@@ -16,8 +16,7 @@ import (
 
 const scheme concordat.Scheme = "natural@0123456789abcdef"
 
-// scan is an answerer that compares every sentence with every other one, which defines the right answer. It records the
-// questions.
+// scan is an answerer that compares every sentence with every other one, which defines the correct answer. It records the questions.
 type scan struct {
 	documents [][]concordat.Fingerprint
 	title     string
@@ -28,7 +27,7 @@ type scan struct {
 	from    []concordat.SiteID
 	notices []*concordat.Notice
 	reveals []*concordat.RevealAsk
-	before  func(ctx context.Context) error // runs before each Answer
+	before  func(ctx context.Context) error // called before each Answer
 }
 
 var _ concordat.Answerer = (*scan)(nil)
@@ -160,7 +159,7 @@ func (s *scan) Receive(_ context.Context, _ concordat.SiteID, n *concordat.Notic
 	return nil
 }
 
-// setBefore makes f run before each later answer; nil: nothing runs.
+// setBefore makes f run before each later answer; nil removes it.
 func (s *scan) setBefore(f func(ctx context.Context) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

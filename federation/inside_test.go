@@ -19,7 +19,7 @@ import (
 	"concordat/crypto"
 )
 
-// TestTurnstile: waiting partners get places in turn, however many requests each has.
+// TestTurnstile: waiting partners take turns, however many requests each has.
 func TestTurnstile(t *testing.T) {
 	a, b := crypto.SiteID{1}, crypto.SiteID{2}
 	s := newTurnstile(1, 1, 3)
@@ -113,8 +113,8 @@ func verified(from byte, now time.Time) *crypto.Verified {
 	return v
 }
 
-// TestReplaysBounded: one partner's replies do not displace others', the file stays within its bounds, and the entries
-// survive all of that, in this process and in the next one.
+// TestReplaysBounded: one partner's replies do not displace another's, the file stays within its limits, and the entries survive this in
+// the same process and in the next one.
 func TestReplaysBounded(t *testing.T) {
 	now := time.Now()
 	r := replaysOf(t, now)
@@ -165,7 +165,7 @@ func TestReplaysBounded(t *testing.T) {
 			check(r, flood[i], i, beginStored)
 		}
 	}
-	now = now.Add(2 * time.Minute) // all of those have expired
+	now = now.Add(2 * time.Minute) // all of them have expired
 	fresh := run(3, 1)
 	if len(r.entries) != 1 || len(r.replies) != 1 || r.live != sizeOf(r) {
 		t.Errorf("%d entries, replies of %d partners, %d bytes are left", len(r.entries), len(r.replies), r.live)
@@ -177,7 +177,7 @@ func TestReplaysBounded(t *testing.T) {
 	}
 }
 
-// sizeOf returns the total bytes of the entries.
+// sizeOf returns the total size of the entries in bytes.
 func sizeOf(r *Replays) (n int64) {
 	for _, e := range r.entries {
 		n += e.cost
@@ -185,7 +185,7 @@ func sizeOf(r *Replays) (n int64) {
 	return n
 }
 
-// TestAlertOfPartner: a partner that ends TLS with an alert rejects this site; a broken connection does not mean that.
+// TestAlertOfPartner: if a partner ends TLS with an alert, it rejects this site; a broken connection does not mean rejection.
 func TestAlertOfPartner(t *testing.T) {
 	id, err := crypto.New(time.Now(), rand.Reader)
 	if err != nil {
@@ -238,7 +238,7 @@ func TestCallerOf(t *testing.T) {
 	}
 }
 
-// TestBounded: connections of an address are limited in number and rate, and its allowance recovers with time.
+// TestBounded: an address is limited in the number and rate of its connections, and its allowance recovers over time.
 func TestBounded(t *testing.T) {
 	now := time.Now()
 	b := newBoundedListener(nil, 5, 3, 2)
@@ -273,8 +273,8 @@ func TestBounded(t *testing.T) {
 			b.leave(peer)
 		}
 	}
-	enter("a", false) // many connections of others do not reset it
-	b.leave("c")      // nor does a connection that is not identified
+	enter("a", false) // many connections from others do not reset it
+	b.leave("c")      // nor does an unidentified connection
 	now = now.Add(time.Minute)
 	enter("a", true)
 	if len(b.peers) > 10 {
@@ -282,7 +282,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// TestUncheckedBody: until a message has been checked, only its first bytes are kept.
+// TestUncheckedBody: only the first bytes of a message are kept until it has been checked.
 func TestUncheckedBody(t *testing.T) {
 	x := newBodies(1<<20, 1<<20).begin(crypto.SiteID{}, false, func() {})
 	defer x.end()

@@ -19,8 +19,8 @@ type diary struct {
 	head      wire.Head
 	heard     []*crypto.Head
 	exchanges []federation.Exchange
-	others    []*crypto.Head // which it passes on
-	told      []*crypto.Head // by partners, about others
+	others    []*crypto.Head // which it forwards
+	told      []*crypto.Head // received from partners, about others
 }
 
 var _ federation.Journal = (*diary)(nil)
@@ -65,8 +65,8 @@ func (d *diary) Exchanged(e federation.Exchange) {
 	d.exchanges = append(d.exchanges, e)
 }
 
-// TestL2_Heads: each message carries the signed head of its sender's audit; both ends receive the other's head and record the
-// exchange under the same two digests.
+// TestL2_Heads: each message carries the signed head of its sender's audit. Both ends receive the other's head and record the exchange
+// under the same two digests.
 func TestL2_Heads(t *testing.T) {
 	asker, owner := fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme)
 	asker.Roster.Set(owner.Member(federation.StateActive))
@@ -95,7 +95,7 @@ func TestL2_Heads(t *testing.T) {
 		t.Errorf("recorded %+v\nand %+v", a, o)
 	}
 
-	// A head signed by another site is ignored, and its message does not run.
+	// A head signed by another site is ignored, and the message with it does not run.
 	asking.head.Hash[0] ^= 1
 	var refusal *concordat.Refusal
 	if _, err := c.Catalogue(t.Context()); !errors.As(err, &refusal) || len(owning.heard) != 1 {
@@ -103,7 +103,7 @@ func TestL2_Heads(t *testing.T) {
 	}
 }
 
-// TestL3_HeadsOfOthers: a catalogue carries the heads of third sites as those sites signed them.
+// TestL3_HeadsOfOthers: a catalogue carries the heads of third sites with those sites' signatures.
 func TestL3_HeadsOfOthers(t *testing.T) {
 	asker, owner, third := fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme)
 	asker.Roster.Set(owner.Member(federation.StateActive))

@@ -12,7 +12,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// teller is an answerer whose later rounds return whatever the test sets.
+// teller is an answerer whose later rounds return the values set by the test.
 type teller struct {
 	*scan
 	outlines *concordat.Outlines
@@ -32,8 +32,8 @@ func (t *teller) AnswerReveal(context.Context, concordat.SiteID, *concordat.Reve
 	return t.revealed, nil
 }
 
-// TestLaterRoundsAreChecked: outlines, edges and passages with a valid signature that do not answer the question are
-// refused as a whole: the report relies on their number, order and places.
+// TestLaterRoundsAreChecked: outlines, edges and passages that have a valid signature but do not answer the question are refused as a
+// whole, because the report relies on their number, order and places.
 func TestLaterRoundsAreChecked(t *testing.T) {
 	x := &teller{scan: &scan{level: concordat.ShowMetadata}}
 	f := fedtest.Join(t, scheme, &scan{}, x)
@@ -126,7 +126,7 @@ func TestLaterRoundsAreChecked(t *testing.T) {
 	}
 }
 
-// TestTries: a partner that cannot be reached is tried as often as the options say.
+// TestTries: a partner that cannot be reached is tried as many times as the options say.
 func TestTries(t *testing.T) {
 	for _, tries := range []int{1, 3} {
 		asker := fedtest.NewSite(t, scheme)

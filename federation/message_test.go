@@ -23,7 +23,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// workbench is two enrolled sites; the second answers messages posted to its handler, below HTTP, so that they can be altered.
+// workbench is two enrolled sites. The second answers messages posted directly to its handler, so that a test can alter them.
 type workbench struct {
 	asker, owner *fedtest.Site
 	answers      *scan
@@ -62,7 +62,7 @@ func (w *workbench) post(env []byte) (int, []byte) {
 	return rec.Code, rec.Body.Bytes()
 }
 
-// seal returns an envelope of the asker with the payload.
+// seal returns the asker's envelope with the payload.
 func (w *workbench) seal(t testing.TB, kind crypto.MessageType, payload []byte, ttl time.Duration) ([]byte, *crypto.Pending) {
 	t.Helper()
 	return sealFrom(t, w.asker, w.owner, kind, payload, ttl, w.now())
@@ -99,7 +99,7 @@ func (w *workbench) query(t testing.TB, n int) []byte {
 	return b
 }
 
-// opened returns the reply, and the refusal if it is one.
+// opened returns the reply, and the refusal if the reply is one.
 func (w *workbench) opened(t testing.TB, answer []byte, p *crypto.Pending, want crypto.MessageType) (*wire.Reply, *concordat.Refusal) {
 	t.Helper()
 	id, _ := w.asker.Roster.Self()
@@ -121,8 +121,8 @@ func (w *workbench) opened(t testing.TB, answer []byte, p *crypto.Pending, want 
 	return reply, refusal
 }
 
-// TestT1_EveryByte: a message with any byte changed, cut short anywhere or extended does not run. Before the signature is
-// verified, all of these get the same answer, and the untouched message still runs.
+// TestT1_EveryByte: a message does not run if any byte is changed, or if it is truncated anywhere or extended. Before the signature is
+// verified, all of these get the same answer, and the unmodified message still runs.
 func TestT1_EveryByte(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	env, pending := w.seal(t, crypto.TypeQuery, w.query(t, 20), time.Minute)
@@ -183,7 +183,7 @@ func TestT1_EveryByteOfReply(t *testing.T) {
 	w.opened(t, answer, pending, crypto.TypeReply)
 }
 
-// recorded keeps everything that was read from a random source.
+// recorded stores all bytes read from a random source.
 type recorded struct{ bytes.Buffer }
 
 func (r *recorded) Read(p []byte) (int, error) {
@@ -192,8 +192,8 @@ func (r *recorded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestT2_ReSigned: if a member puts its own name and signature on another's message and sends it, decryption refuses it, because
-// the sender's name is sealed with it. The honest message still runs.
+// TestT2_ReSigned: if a member sends another's message under its own name and signature, decryption fails, because the sender's name is
+// sealed with the message. The honest sender's message still runs.
 func TestT2_ReSigned(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	thief := fedtest.NewSite(t, scheme)
@@ -240,7 +240,7 @@ func TestT2_ReSigned(t *testing.T) {
 	}
 }
 
-// signingSeed finds the private key of an identity's card in the random bytes that were drawn to make the identity.
+// signingSeed finds the private key of an identity's card in the random bytes from which the identity was made.
 func signingSeed(t *testing.T, drawn []byte, c *crypto.Card) ed25519.PrivateKey {
 	t.Helper()
 	for i := 0; i+ed25519.SeedSize <= len(drawn); i++ {
@@ -253,7 +253,7 @@ func signingSeed(t *testing.T, drawn []byte, c *crypto.Card) ed25519.PrivateKey 
 	return nil
 }
 
-// clock is a clock that stands still until it is moved.
+// clock is a clock that stays at one time until it is moved.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -271,8 +271,8 @@ func (c *clock) Add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// TestR1_Replay: the same bytes get the same reply and do not run again, and a message outside its time, for another recipient, or
-// of another version, suite, type or flags is refused.
+// TestR1_Replay: the same bytes get the same reply and do not run again. A message outside its time, for another recipient, or of another
+// version, suite, type or flags is refused.
 func TestR1_Replay(t *testing.T) {
 	clock := &clock{now: time.Now().Add(time.Second)}
 	w := newWorkbench(t, clock.Now)
@@ -325,7 +325,7 @@ func TestR1_Replay(t *testing.T) {
 	}
 }
 
-// TestR1_TwoAtOnce: the same bytes, sent twice at the same moment, run once, and both get the same reply.
+// TestR1_TwoAtOnce: if the same bytes are sent twice at the same moment, they run once and both get the same reply.
 func TestR1_TwoAtOnce(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	begun, release := make(chan struct{}, 1), make(chan struct{})
@@ -348,8 +348,8 @@ func TestR1_TwoAtOnce(t *testing.T) {
 	}
 }
 
-// TestR2_Restart: after a restart, a site gives the stored reply to a message that it had accepted; without its file, or with a
-// damaged one, it refuses messages that may have run before, and accepts newer ones.
+// TestR2_Restart: after a restart, a site gives the stored reply to a message that it had accepted. If its file is missing or damaged, it
+// refuses messages that could have run before and accepts newer ones.
 func TestR2_Restart(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -370,7 +370,7 @@ func TestR2_Restart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// A second record of the reply, after that of the request (97 bytes), is cut off in the middle.
+			// A second record of the reply, after that of the request (97 bytes), is truncated in the middle.
 			if err := os.WriteFile(path, append(b, b[5+97:len(b)-100]...), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -433,13 +433,13 @@ func TestR2_Restart(t *testing.T) {
 	}
 }
 
-// TestR2_CrashWhileRunning: a request that was running when the process died is refused, and not run again.
+// TestR2_CrashWhileRunning: a request that was running when the process died is refused and not run again.
 func TestR2_CrashWhileRunning(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	var crashed []byte
 	w.answers.setBefore(func(context.Context) error {
 		var err error
-		crashed, err = os.ReadFile(w.owner.Replays) // what is on disk at this moment
+		crashed, err = os.ReadFile(w.owner.Replays) // the contents of the disk at this moment
 		return err
 	})
 	env, pending := w.seal(t, crypto.TypeQuery, w.query(t, 20), time.Minute)
@@ -460,8 +460,8 @@ func TestR2_CrashWhileRunning(t *testing.T) {
 	}
 }
 
-// TestScheme: an ask with another scheme, or from an epoch that is not served, is refused before it reaches the
-// answerer; it never gets a silent empty answer.
+// TestScheme: an ask with another scheme, or for an epoch that is not served, is refused before it reaches the answerer, and never gets
+// an empty answer.
 func TestScheme(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	for _, test := range []struct {
@@ -499,7 +499,7 @@ func TestScheme(t *testing.T) {
 	}
 }
 
-// TestP1_Sizes: messages of 129 and of 160 sentences have the same length, whatever else they contain.
+// TestP1_Sizes: messages of 129 and 160 sentences have the same length, whatever else they contain.
 func TestP1_Sizes(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	size := func(n int) int {

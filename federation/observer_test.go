@@ -19,7 +19,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// observer answers at a partner's address with a key of its own, and records the keys of all callers.
+// observer answers at a partner's address with its own key, and records the keys of all callers.
 type observer struct {
 	addr string
 
@@ -27,7 +27,7 @@ type observer struct {
 	seen []crypto.Pin
 }
 
-// observe starts an observer; within, if not nil, provides the answers.
+// observe starts an observer. If within is not nil, it provides the answers.
 func observe(t *testing.T, within http.Handler) *observer {
 	t.Helper()
 	o := &observer{}
@@ -55,7 +55,7 @@ func observe(t *testing.T, within http.Handler) *observer {
 	return o
 }
 
-// keys returns how many keys the observer has seen, and fails if one belongs to the site or came twice.
+// keys returns the number of keys that the observer has seen, and fails if one belongs to the site or was used twice.
 func (o *observer) keys(t *testing.T, what string, own *crypto.Card) int {
 	t.Helper()
 	o.mu.Lock()
@@ -72,8 +72,8 @@ func (o *observer) keys(t *testing.T, what string, own *crypto.Card) int {
 	return len(o.seen)
 }
 
-// TestW1_ActiveObserver: whoever answers at the address of a partner or an invitation without the partner's key sees no
-// key that identifies the asking member, even when presenting the partner's card.
+// TestW1_ActiveObserver: an observer that answers at the address of a partner or an invitation, without the partner's key, sees no key
+// that identifies the asking member, even if it presents the partner's card.
 func TestW1_ActiveObserver(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, &scan{level: concordat.ShowMetadata})
 	asker, owner := f.Sites[0], f.Sites[1]
@@ -111,7 +111,7 @@ func TestW1_ActiveObserver(t *testing.T) {
 	}
 }
 
-// TestGuest: a guest sees only the site's card; a caller that does not know the site's name is not a guest.
+// TestGuest: a guest sees only the site's card; a caller without the site's name is not a guest.
 func TestGuest(t *testing.T) {
 	site := fedtest.Join(t, scheme, &scan{level: concordat.ShowMetadata}, &scan{}).Sites[0]
 	id, _ := site.Roster.Self()
@@ -126,7 +126,7 @@ func TestGuest(t *testing.T) {
 	for _, test := range []struct {
 		what, method, path string
 		to                 crypto.SiteID
-		want               int // 0: TLS refuses
+		want               int // 0 if TLS refuses
 	}{
 		{"the card", http.MethodGet, "card", id.Site(), http.StatusOK},
 		{"a message", http.MethodPost, "message", id.Site(), http.StatusBadRequest},

@@ -18,11 +18,11 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// namespaces are two network namespaces of this test, connected by a virtual cable.
+// namespaces is two network namespaces of this test, connected by a virtual cable.
 type namespaces struct {
 	t    *testing.T
 	a, b string
-	via  string // the end of the cable in b
+	via  string // cable end in b
 }
 
 const (
@@ -30,7 +30,7 @@ const (
 	addressB = "10.213.77.2"
 )
 
-// newNamespaces creates them, or skips the test with the reason.
+// newNamespaces creates the namespaces, or skips the test with the reason.
 func newNamespaces(t *testing.T) *namespaces {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -70,11 +70,11 @@ func (n *namespaces) ip(args ...string) {
 func (n *namespaces) cut()  { n.ip("-n", n.b, "link", "set", n.via, "down") }
 func (n *namespaces) join() { n.ip("-n", n.b, "link", "set", n.via, "up") }
 
-// within calls f in the namespace; sockets that f opens stay in it.
+// within calls f in the namespace; sockets that f opens stay there.
 func within(name string, f func() error) error {
 	done := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // and is never unlocked: the thread ends with this goroutine
+		runtime.LockOSThread() // never unlocked, so the thread ends with this goroutine
 		space, err := os.Open("/var/run/netns/" + name)
 		if err == nil {
 			err = unix.Setns(int(space.Fd()), unix.CLONE_NEWNET)
@@ -88,8 +88,8 @@ func within(name string, f func() error) error {
 	return <-done
 }
 
-// TestPartition: if the network is cut in the middle of a question, that question fails at its deadline; if it is back
-// in time, nothing is lost, and the question runs once.
+// TestPartition: if the network is cut during a question, the question fails at its deadline. If the network is back in time, nothing is
+// lost, and the question runs once.
 func TestPartition(t *testing.T) {
 	n := newNamespaces(t)
 	r := newRand(t)
@@ -126,7 +126,7 @@ func TestPartition(t *testing.T) {
 		t.Fatalf("before: %v", err)
 	}
 
-	// The cable is disconnected before the answer leaves, and stays so.
+	// The cable is disconnected before the answer leaves, and stays disconnected.
 	answers.setBefore(func(context.Context) error { n.cut(); return nil })
 	_, err = client(2*time.Second).Ask(t.Context(), submission(r, answers, 10))
 	var e *federation.Error
@@ -139,7 +139,7 @@ func TestPartition(t *testing.T) {
 		t.Errorf("still parted: error %v, want ErrUnavailable", err)
 	}
 
-	// The cable is disconnected for a while, and back before the deadline.
+	// The cable is disconnected for a while and reconnected before the deadline.
 	n.join()
 	ran := answers.asked()
 	answers.setBefore(func(context.Context) error {

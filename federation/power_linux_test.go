@@ -14,8 +14,8 @@ import (
 	"concordat/internal/suite"
 )
 
-// TestReplaysOnTheDisk is TestReplaysPowerLoss with the system's own calls: an existing file, and a request that counts as run,
-// survive a power failure, even if the file was rewritten in between.
+// TestReplaysOnTheDisk is TestReplaysPowerLoss with the system's own calls: a new file and a request that counts as run survive a power
+// failure, even if the file was rewritten in between.
 func TestReplaysOnTheDisk(t *testing.T) {
 	if !powertest.Alone(t) {
 		return
@@ -42,7 +42,7 @@ func TestReplaysOnTheDisk(t *testing.T) {
 	if b := found(verified(1, now)); b != beginFresh {
 		t.Fatalf("the first request after the file was made is found %d, want fresh", b)
 	}
-	for range 2 { // the second time it is rewritten
+	for range 2 { // in the second round the file is rewritten
 		r, err := OpenReplays(path, now)
 		if err != nil {
 			t.Fatal(err)
@@ -67,9 +67,9 @@ func TestReplaysOnTheDisk(t *testing.T) {
 	}
 }
 
-// TestReplaysRecordedPowerLoss cuts the power at every moment of random requests, with the process dying now and then and the file being
-// rewritten: no request that counted as run is run again. An end of the file that is torn, sectors out of order, cannot be told from
-// damage: then others are refused for a while.
+// TestReplaysRecordedPowerLoss cuts the power at every moment of random requests, while the process sometimes dies and the file is
+// rewritten. No request that counted as run is run again. If the end of the file is torn and its sectors are out of order, this looks
+// like damage, so other requests are refused for a while.
 func TestReplaysRecordedPowerLoss(t *testing.T) {
 	d := powertest.Record(t)
 	dir := powertest.Scratch(t)
@@ -87,8 +87,8 @@ func TestReplaysRecordedPowerLoss(t *testing.T) {
 		}
 		var memory *Replays
 		var err error
-		var run []*crypto.Verified // counted as run, in order
-		ran := []int{d.Now()}      // when each began to, and before that when the file was there
+		var run []*crypto.Verified // requests that counted as run, in order
+		ran := []int{d.Now()}      // the start of each, preceded by the creation of the file
 		for range 40 {
 			died := false
 			if r.IntN(3) == 0 {
@@ -102,7 +102,7 @@ func TestReplaysRecordedPowerLoss(t *testing.T) {
 					t.Fatal(err)
 				}
 			} else {
-				memory.most = 6000 // it is rewritten often
+				memory.most = 6000 // so that it is rewritten often
 				v := verified(byte(r.IntN(8)), now)
 				e, found := memory.begin(v, now)
 				if found != beginFresh && found != beginFull {

@@ -13,7 +13,7 @@ import (
 
 func diskOf(d *powertest.Disk) disk { return disk{sync: d.Sync, syncDir: d.SyncDir, rename: d.Rename} }
 
-// afterPowerLoss returns the requests that a site would find if its power failed at this point.
+// afterPowerLoss returns the requests that a site would find if its power failed now.
 func afterPowerLoss(t *testing.T, d *powertest.Disk, path string, now time.Time) *Replays {
 	t.Helper()
 	r, err := OpenReplays(filepath.Join(d.Lost(), filepath.Base(path)), now)
@@ -24,8 +24,8 @@ func afterPowerLoss(t *testing.T, d *powertest.Disk, path string, now time.Time)
 	return r
 }
 
-// TestReplaysPowerLoss cuts the power after each request that counts as run: it is not run again, although the file was
-// rewritten many times in the meantime. For a new site, the file exists.
+// TestReplaysPowerLoss cuts the power after each request that counts as run. No such request runs again, although the file was rewritten
+// many times in the meantime. For a new site, the file exists.
 func TestReplaysPowerLoss(t *testing.T) {
 	now := time.Now()
 	dir := t.TempDir()
@@ -78,7 +78,7 @@ func TestReplaysPowerLoss(t *testing.T) {
 	}
 }
 
-// TestReplaysFailingDisk: a disk's errors are reported: a request does not run, and a file is neither created nor opened.
+// TestReplaysFailingDisk: a disk error is reported; the request does not run, or the file is not created or opened.
 func TestReplaysFailingDisk(t *testing.T) {
 	broken := errors.New("input/output error")
 	now := time.Now()
@@ -125,8 +125,8 @@ func TestReplaysFailingDisk(t *testing.T) {
 	}
 }
 
-// TestReplaysFull: a partner that has filled its share, and every partner once all shares are full, is asked to retry later;
-// a request that would be forgotten does not run.
+// TestReplaysFull: a partner that has filled its share, or every partner once all shares are full, is told to retry later; a request that
+// would be forgotten does not run.
 func TestReplaysFull(t *testing.T) {
 	now := time.Now()
 	r := replaysOf(t, now)
@@ -166,7 +166,7 @@ func TestReplaysFull(t *testing.T) {
 	}
 }
 
-// TestReplaysManyPartners: if partners that each keep to their share fill the file together, replies of the largest users are
+// TestReplaysManyPartners: if partners that each keep within their share fill the file together, replies of the largest users are
 // dropped, and another partner's request runs.
 func TestReplaysManyPartners(t *testing.T) {
 	now := time.Now()
@@ -188,7 +188,7 @@ func TestReplaysManyPartners(t *testing.T) {
 		}
 		return found
 	}
-	run(100, 50) // has little
+	run(100, 50) // this partner stores little
 	for range 3 * replayShare {
 		for from := range byte(2 * replayShare) {
 			run(from+1, 1000)
@@ -210,7 +210,7 @@ func TestReplaysManyPartners(t *testing.T) {
 	}
 }
 
-// TestReplaysFullOfReplies: a partner whose requests alone fill its share loses all of its replies and nothing else.
+// TestReplaysFullOfReplies: a partner whose requests alone fill its share loses all its replies and nothing else.
 func TestReplaysFullOfReplies(t *testing.T) {
 	now := time.Now()
 	r := replaysOf(t, now)
@@ -237,8 +237,8 @@ func TestReplaysFullOfReplies(t *testing.T) {
 	}
 }
 
-// TestReplaysOvertaken: a caller waiting for a file that was rewritten in the meantime is done, but that says nothing about
-// the new file: a request in the new file is not on disk before its own sync.
+// TestReplaysOvertaken: a caller that waits for a file returns when the file is rewritten. This says nothing about the new file, where a
+// request is on disk only after its own sync.
 func TestReplaysOvertaken(t *testing.T) {
 	now := time.Now()
 	dir := t.TempDir()
@@ -321,7 +321,7 @@ func TestReplaysReopened(t *testing.T) {
 	}
 }
 
-// TestReplaysLost: whatever may have been accepted before a file was lost is refused after any number of starts, not only after
+// TestReplaysLost: requests that could have been accepted before a file was lost are refused after any number of starts, not only after
 // the first.
 func TestReplaysLost(t *testing.T) {
 	for name, lose := range map[string]func(path string) error{
@@ -358,7 +358,7 @@ func TestReplaysLost(t *testing.T) {
 	}
 }
 
-// TestReplaysNotWritten: a request that cannot be written, or for which the file cannot be rewritten, does not run.
+// TestReplaysNotWritten: a request does not run if it cannot be written, or if the file cannot be rewritten for it.
 func TestReplaysNotWritten(t *testing.T) {
 	now := time.Now()
 	broken := errors.New("input/output error")

@@ -19,8 +19,8 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// TestE1_Between: an attacker between the two sites who passes on the inviting site's card and ends TLS with another key does not
-// receive the enrolment, whether the attacker was there from the start or arrived after the card was read.
+// TestE1_Between: an attacker between the two sites forwards the inviting site's card and terminates TLS with another key. The attacker
+// does not receive the enrolment, whether present from the start or only after the card was read.
 func TestE1_Between(t *testing.T) {
 	for name, honest := range map[string]int{"from the beginning": 0, "after the card": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestE1_Between(t *testing.T) {
 							mu.Unlock()
 						}
 						if honest > 0 {
-							w.Header().Set("Connection", "close") // so that the next request arrives on a separate connection
+							w.Header().Set("Connection", "close") // forces a new connection for the next request
 						}
 						_, _ = w.Write(known.Member(federation.StateActive).Card.Bytes())
 					}
@@ -82,14 +82,14 @@ func TestE1_Between(t *testing.T) {
 	}
 }
 
-// TestRefusalInJournal: a request that is refused before it is opened is in the journal, with its sender, its type and the reason.
+// TestRefusalInJournal: if a request is refused before it is opened, the journal records its sender, its type and the reason.
 func TestRefusalInJournal(t *testing.T) {
 	clock := &clock{now: time.Now().Add(time.Second)}
 	w := newWorkbench(t, clock.Now)
 	if err := w.replays.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(w.owner.Replays); err != nil { // so that anything older than the start is refused
+	if err := os.Remove(w.owner.Replays); err != nil { // so that requests older than the start are refused
 		t.Fatal(err)
 	}
 	journal := newDiary(t, w.owner, 9)
@@ -109,7 +109,7 @@ func TestRefusalInJournal(t *testing.T) {
 	}
 }
 
-// TestRefusalNotSealed: if a refusal cannot be signed, nothing was sent, so nothing is in the journal.
+// TestRefusalNotSealed: if a refusal cannot be signed, nothing is sent and nothing is recorded in the journal.
 func TestRefusalNotSealed(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	if err := w.replays.Close(); err != nil {
@@ -128,7 +128,7 @@ func TestRefusalNotSealed(t *testing.T) {
 	}
 }
 
-// reopen starts serving with other options.
+// reopen starts serving with different options.
 func (w *workbench) reopen(t *testing.T, o federation.ServerOptions) {
 	t.Helper()
 	_ = w.replays.Close()
@@ -162,12 +162,12 @@ func (o *outcomes) last() federation.Outcome {
 	return o.seen[len(o.seen)-1]
 }
 
-// fading is a roster whose site at some point can no longer sign.
+// fading is a roster whose site loses the ability to sign.
 type fading struct {
 	*fedtest.Roster
 	mu    sync.Mutex
 	end   bool
-	after int // number of calls of Self that still get a site that can sign, if above 0
+	after int // if above 0, number of calls of Self after which the site can no longer sign
 	calls int
 }
 
@@ -182,7 +182,7 @@ func (f *fading) Self() (*crypto.Identity, *crypto.Card) {
 	return id, card
 }
 
-// TestCannotSeal: a site that cannot sign an answer reports that it is unreachable for now, and sends nothing unsigned.
+// TestCannotSeal: a site that cannot sign an answer reports that it is temporarily unreachable, and sends nothing unsigned.
 func TestCannotSeal(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	roster := &fading{Roster: w.owner.Roster}
@@ -206,8 +206,7 @@ func TestCannotSeal(t *testing.T) {
 	}
 }
 
-// TestTimeoutOfAnswers: an answer has the time set in the settings; two minutes if none is set, or if it exceeds the lifetime of a
-// message.
+// TestTimeoutOfAnswers: the time for an answer is that in the settings, or two minutes if none is set or it exceeds a message's lifetime.
 func TestTimeoutOfAnswers(t *testing.T) {
 	for set, want := range map[time.Duration]time.Duration{
 		0: 2 * time.Minute, -time.Second: 2 * time.Minute, 20 * time.Second: 20 * time.Second,
@@ -232,7 +231,7 @@ func TestTimeoutOfAnswers(t *testing.T) {
 	}
 }
 
-// untouched is the body of a request that must not be read.
+// untouched is a request body that must not be read.
 type untouched struct {
 	t    *testing.T
 	what string
@@ -243,8 +242,8 @@ func (u untouched) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestNothingReadOfStrangers: nothing is read of what cannot be accepted: a message over a connection without a partner's key, or
-// one that claims to be too long; an enrolment while no invitation is open, or one that is too long.
+// TestNothingReadOfStrangers: the body of an unacceptable request is not read: a message on a connection without a partner's key or with
+// a length above the limit, or an enrolment that is too long or arrives while no invitation is open.
 func TestNothingReadOfStrangers(t *testing.T) {
 	b, open := startInviting(t)
 	_, shut := startInviting(t)
@@ -309,8 +308,8 @@ func (failingRegistrar) Enrol(context.Context, *crypto.Enrolment) error {
 	return concordat.ErrUnavailable
 }
 
-// TestEnrolmentBehindProxy posts enrolments below HTTP, as from a proxy that ends TLS: only the valid one is accepted; all get
-// the same answer, and none blocks the next.
+// TestEnrolmentBehindProxy posts enrolments directly to the handler, as from a proxy that terminates TLS. Only the valid one is accepted,
+// all get the same answer, and none blocks the next.
 func TestEnrolmentBehindProxy(t *testing.T) {
 	b, registrar := startInviting(t)
 	invitation := registrar.invite(t, b.URL)
@@ -328,7 +327,7 @@ func TestEnrolmentBehindProxy(t *testing.T) {
 	}
 	post := func(s *federation.Server, body []byte) *httptest.ResponseRecorder {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // if places were not returned
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends the test if places are not returned
 		defer cancel()
 		rec := httptest.NewRecorder()
 		s.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/concordat/1/enrol", bytes.NewReader(body)).WithContext(ctx))

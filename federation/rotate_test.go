@@ -16,8 +16,8 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// TestK1_Rotation: 300 messages are in transit while the partner's sealing key changes, expired keys are destroyed, and
-// the partner makes new cards. No message is lost.
+// TestK1_Rotation: 300 messages are in transit while the partner's sealing key changes, expired keys are destroyed and the partner makes
+// new cards. No message is lost.
 func TestK1_Rotation(t *testing.T) {
 	start := time.Now().Add(time.Second)
 	c := &clock{now: start}
@@ -33,7 +33,7 @@ func TestK1_Rotation(t *testing.T) {
 	client := asker.NewClient(t, owner, federation.ClientOptions{Now: c.Now, Timeout: 2 * time.Minute})
 
 	card := owner.Member(federation.StateActive).Card
-	change := card.Sealing[1].From // the second key takes over
+	change := card.Sealing[1].From // time at which the second key takes over
 	c.Add(change.Sub(start) - 30*time.Second)
 
 	const messages, steps = 300, 60
@@ -69,7 +69,7 @@ func TestK1_Rotation(t *testing.T) {
 	}
 }
 
-// members keeps the epochs of a federation as an identity has them, and its list of members.
+// members provides a federation's epochs from an identity, and its list of members.
 type members struct {
 	mu   sync.Mutex
 	id   *crypto.Identity
@@ -94,7 +94,7 @@ func (k *members) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
 	return epochScheme(epoch), true
 }
 
-// epochScheme derives the scheme from the epoch's key: fingerprints of two epochs have different schemes.
+// epochScheme derives the scheme from the epoch's key, so fingerprints of two epochs have different schemes.
 func epochScheme(e crypto.FederationEpoch) concordat.Scheme {
 	return concordat.Scheme(fmt.Sprintf("natural@%x", e.FingerprintKey("natural")[:8]))
 }
@@ -109,8 +109,8 @@ func (k *members) Grant(_ context.Context, to concordat.SiteID, name concordat.F
 	return (&crypto.FederationGrant{Federation: f, Leader: k.id.Site()}).Bytes()
 }
 
-// TestK2_Epochs: after a member was removed there is a new epoch, whose secret it does not get. The old epoch is served
-// beside the new one until its date, and refused afterwards.
+// TestK2_Epochs: after a member is removed, a new epoch begins whose secret the member does not get. The old epoch is served in parallel
+// until its date, and refused afterwards.
 func TestK2_Epochs(t *testing.T) {
 	c := &clock{now: time.Now().Add(time.Second)}
 	w := newWorkbench(t, c.Now)
@@ -134,7 +134,7 @@ func TestK2_Epochs(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The member is removed: a new epoch begins without it.
+	// The member is removed, and a new epoch begins without it.
 	const overlap = 24 * time.Hour
 	keeper.mu.Lock()
 	keeper.id, err = keeper.id.NewEpoch("health", c.Now().Add(time.Second), overlap, rand.Reader)
@@ -183,7 +183,7 @@ func TestK2_Epochs(t *testing.T) {
 	}
 }
 
-// TestAlert: the hits in a notice about a standing ask have the asker's sentence numbers.
+// TestAlert: the hits in a notice about a standing ask use the asker's sentence numbers.
 func TestAlert(t *testing.T) {
 	r := newRand(t)
 	answers, asking := library(r, "Thesis", 2, 10), &scan{}
@@ -193,7 +193,7 @@ func TestAlert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Later the owner finds the same again, for the ask as it arrived.
+	// Later the owner finds the same match again for the ask as it arrived.
 	padded := answers.asks[0]
 	later, err := answers.Answer(t.Context(), f.ID(0), padded)
 	if err != nil {

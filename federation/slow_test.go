@@ -42,11 +42,11 @@ func dripping(t *testing.T, n int, dial func() (net.Conn, error)) []net.Conn {
 	return out
 }
 
-// unheld is the time within which a partner is answered if it does not have to wait for slow ones: less than the five seconds
-// granted to each of them, but enough for a busy machine.
+// unheld is the limit for an answer to a partner that does not wait for slow ones. It is less than the five seconds that each slow
+// partner is allowed, but enough for a busy machine.
 const unheld = 4 * time.Second
 
-// answeredWithin fails if a partner is not answered in that time.
+// answeredWithin requires that a partner is answered within unheld.
 func answeredWithin(t *testing.T, c *federation.Client, a *concordat.Ask, most time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -58,7 +58,7 @@ func answeredWithin(t *testing.T, c *federation.Client, a *concordat.Ask, most t
 	}
 }
 
-// drip is like dripping for a partner, with its key.
+// drip is like dripping for a partner, with the partner's key.
 func (x *slowSite) drip(t *testing.T, n int) []net.Conn {
 	t.Helper()
 	id, _ := x.from.Roster.Self()
@@ -75,8 +75,8 @@ func (x *slowSite) drip(t *testing.T, n int) []net.Conn {
 // slowSite is a partner that sends as slowly as it can.
 type slowSite struct{ from, to *fedtest.Site }
 
-// TestN1SlowPartners is the attack N1: four partners send as slowly as they can, on as many connections as they may
-// open, while five honest ones ask.
+// TestN1SlowPartners is attack N1: four partners send as slowly as they can, on as many connections as they are allowed, while five
+// honest partners ask.
 func TestN1SlowPartners(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -90,8 +90,8 @@ func TestN1SlowPartners(t *testing.T) {
 	}
 }
 
-// TestReadingBusy: if more of a partner's messages arrive than there is room for, the sender of the next one is asked to
-// retry, and is accepted once there is room.
+// TestReadingBusy: if there is no room for more of a partner's messages, the next one is refused with a request to retry, and accepted
+// once there is room.
 func TestReadingBusy(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -108,9 +108,9 @@ func TestReadingBusy(t *testing.T) {
 		}
 		return err != nil
 	}
-	for tries := 1; !busy(); tries++ { // until both drips have arrived
-		time.Sleep(50 * time.Millisecond) // each try is a whole exchange
-		if tries%100 == 0 {               // even a busy machine has given them up by then
+	for tries := 1; !busy(); tries++ { // until both slow messages have arrived
+		time.Sleep(50 * time.Millisecond) // each try is a complete exchange
+		if tries%100 == 0 {               // even a busy machine has dropped them by then
 			for _, c := range drips {
 				_ = c.Close()
 			}
@@ -123,13 +123,13 @@ func TestReadingBusy(t *testing.T) {
 	for _, c := range drips {
 		_ = c.Close()
 	}
-	for busy() { // until both have been given up
-		time.Sleep(50 * time.Millisecond) // each try is a whole exchange
+	for busy() { // until both have been dropped
+		time.Sleep(50 * time.Millisecond) // each try is a complete exchange
 	}
 }
 
-// TestN1SlowStrangers: behind a proxy that passes on what has arrived, 200 strangers send just as slowly. The site waits for no
-// stranger longer than a message at the minimum rate takes, and none keeps out later ones.
+// TestN1SlowStrangers: behind a proxy that forwards data as it arrives, 200 strangers send just as slowly. The site waits for each no
+// longer than a message at the minimum rate takes, and none keeps later ones out.
 func TestN1SlowStrangers(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	w.reopen(t, federation.ServerOptions{Behind: true, Strangers: 1200 << 10})
@@ -152,7 +152,7 @@ func TestN1SlowStrangers(t *testing.T) {
 		t.Errorf("a partner among strangers: %v", refusal)
 	}
 	for i, c := range drips {
-		_ = c.SetReadDeadline(began.Add(40 * time.Second)) // less than the minute that a message may take
+		_ = c.SetReadDeadline(began.Add(40 * time.Second)) // less than the minute allowed for a message
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil {
 			t.Fatalf("stranger %d is waited for: %v", i, err)
@@ -164,7 +164,7 @@ func TestN1SlowStrangers(t *testing.T) {
 	}
 }
 
-// TestRate: a partner that sends requests without end is asked to retry later, while another one is answered.
+// TestRate: a partner that keeps sending requests is told to retry later, while another partner is answered.
 func TestRate(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -183,7 +183,7 @@ func TestRate(t *testing.T) {
 		t.Errorf("%d requests were answered, then %v; want 500 and a time to come again", answered, refusal)
 	}
 	before := len(book.exchanges)
-	for range 20 { // each would stay in the audit forever
+	for range 20 { // each would remain in the audit forever
 		if _, err := c.Catalogue(t.Context()); err != nil && !errors.As(err, &refusal) {
 			t.Fatal(err)
 		}
@@ -194,8 +194,8 @@ func TestRate(t *testing.T) {
 	answeredWithin(t, f.Partner(2, 0), submission(r, answers, 5), time.Minute/2)
 }
 
-// TestWaitingHolds: requests that wait for their answers keep their bytes of the partner's allowance; for further ones, it is
-// asked to retry later, while another partner is answered.
+// TestWaitingHolds: while requests wait for their answers, their bytes count against the partner's allowance. The partner is told to
+// retry later with further requests, while another partner is answered.
 func TestWaitingHolds(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
@@ -222,7 +222,7 @@ func TestWaitingHolds(t *testing.T) {
 	}
 }
 
-// holding answers one site only when it is told to continue.
+// holding delays its answers to one site until released.
 type holding struct {
 	concordat.Answerer
 	hold          concordat.SiteID
@@ -237,7 +237,7 @@ func (h *holding) Answer(ctx context.Context, from concordat.SiteID, a *concorda
 	return h.Answerer.Answer(ctx, from, a)
 }
 
-// dripNamed is like dripping, with the beginning of a message that a partner has sealed, longer than the part that is read before it is
+// dripNamed is like dripping, but starts with a message that a partner has sealed, and sends more than the part that is read before it is
 // examined.
 func dripNamed(t *testing.T, from, to *fedtest.Site, n int, dial func() (net.Conn, error)) {
 	t.Helper()
@@ -260,7 +260,7 @@ func dripNamed(t *testing.T, from, to *fedtest.Site, n int, dial func() (net.Con
 	}
 }
 
-// endTLS puts a proxy that ends TLS before site 0, and tells the others its address.
+// endTLS puts a proxy that terminates TLS in front of site 0, and tells the others its address.
 func endTLS(t *testing.T, f *fedtest.Federation) {
 	t.Helper()
 	owner := f.Sites[0]
@@ -274,19 +274,19 @@ func endTLS(t *testing.T, f *fedtest.Federation) {
 	}
 }
 
-// TestN1AllAtOnce: four hostile partners and 200 strangers send as slowly as they can, all at once, on as many connections as they
-// may open, while five honest partners ask: each is answered within a second. In one case the site ends TLS itself, so strangers
-// get no farther than the handshake; in the other a proxy does, and all of them look alike. Some messages of the hostile partners
-// carry their names.
+// TestN1AllAtOnce: four hostile partners and 200 strangers all send as slowly as they can on as many connections as they are allowed,
+// while five honest partners ask; each of those is answered within a second. In one case the site terminates TLS itself, so strangers get
+// no farther than the handshake. In the other a proxy does, and all partners look alike. Some of the hostile partners' messages carry
+// their names.
 func TestN1AllAtOnce(t *testing.T) {
 	for _, behind := range []bool{false, true} {
 		t.Run(map[bool]string{false: "at the address", true: "behind a proxy"}[behind], func(t *testing.T) {
 			r := newRand(t)
 			answers := library(r, "Thesis", 1, 10)
 			f := fedtest.New(t, 10, scheme, func(i int, o *federation.ServerOptions) {
-				o.ConnsPer, o.ConnRate = 1000, 1000 // all have the same address here
+				o.ConnsPer, o.ConnRate = 1000, 1000 // all sites have the same address here
 				o.Behind = behind && i == 0
-				o.Strangers = 1200 << 10 // less than all drips together
+				o.Strangers = 1200 << 10 // less than all slow messages together
 			})
 			f.Answer(0, answers)
 			site := strings.TrimPrefix(f.Sites[0].URL, "https://")
@@ -298,7 +298,7 @@ func TestN1AllAtOnce(t *testing.T) {
 					dripNamed(t, f.Sites[s], f.Sites[0], 16, plain)
 				}
 			} else {
-				for range 200 { // a handshake that does not continue
+				for range 200 { // handshakes that do not continue
 					c, err := plain()
 					if err != nil {
 						t.Fatal(err)

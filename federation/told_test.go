@@ -22,7 +22,7 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// namesSite checks that an error names the site that it concerns: a report shows it next to that site.
+// namesSite requires that an error names the site that it concerns, because a report shows the error next to that site.
 func namesSite(t *testing.T, what string, err error, want concordat.SiteID) {
 	t.Helper()
 	var e *federation.Error
@@ -31,8 +31,8 @@ func namesSite(t *testing.T, what string, err error, want concordat.SiteID) {
 	}
 }
 
-// TestClocksDiffer: if a partner accepts no message and its clock differs from this site's, the error says so, and by how much; if
-// the clocks agree, it does not mention them.
+// TestClocksDiffer: if a partner accepts no message and its clock differs from this site's, the error says so and by how much; if the
+// clocks agree, it does not mention them.
 func TestClocksDiffer(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, &scan{level: concordat.ShowMetadata})
 	late := f.Sites[0].NewClient(t, f.Sites[1], federation.ClientOptions{Now: func() time.Time { return time.Now().Add(20 * time.Minute) }})
@@ -47,7 +47,7 @@ func TestClocksDiffer(t *testing.T) {
 	}
 }
 
-// TestGrantOfNoFederation: an invalid name is an error, and yields no grant.
+// TestGrantOfNoFederation: an invalid name returns an error and no grant.
 func TestGrantOfNoFederation(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, &scan{})
 	if g, err := f.Partner(0, 1).Grant(t.Context(), concordat.FederationID(strings.Repeat("x", 1<<16))); err == nil || g != nil {
@@ -59,7 +59,7 @@ func TestGrantOfNoFederation(t *testing.T) {
 func TestNotAsked(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, &scan{})
 	c := f.Partner(0, 1)
-	c.Close() // if it were sent anyway, it would fail differently
+	c.Close() // a question sent now would fail differently
 	ctx := t.Context()
 	_, unpadded := c.Ask(ctx, &concordat.Ask{})
 	_, ask := c.Ask(ctx, &concordat.Ask{Sentences: make([]concordat.AskedSentence, 1)})
@@ -76,8 +76,8 @@ func TestNotAsked(t *testing.T) {
 	}
 }
 
-// TestRefusedAgain: a message that did not run is not remembered. Sent again, it gets the same answer, and its sender does not
-// wait for an answer that is not being prepared.
+// TestRefusedAgain: a message that did not run is not remembered. If sent again, it gets the same answer, and its sender does not wait
+// for an answer that is not being prepared.
 func TestRefusedAgain(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	id, _ := w.asker.Roster.Self()
@@ -113,7 +113,7 @@ func TestRefusedAgain(t *testing.T) {
 	}
 }
 
-// TestCauses: a partner is told that an answer failed, but not why; this site's log says why.
+// TestCauses: a partner learns that an answer failed, but only this site's log says why.
 func TestCauses(t *testing.T) {
 	cause := errors.New("a secret of this site")
 	for err, want := range map[error]concordat.Reason{
@@ -137,8 +137,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestMalformed: a request of any kind whose payload does not follow the format is refused as such, and does not reach
-// the site.
+// TestMalformed: a request of any kind whose payload violates the format is refused as malformed and does not reach the site.
 func TestMalformed(t *testing.T) {
 	panicked := 0
 	w := newWorkbench(t, time.Now)
@@ -164,7 +163,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestAnswerPanics: a panic while a partner is answered refuses only that request, is counted once and logged with its stack.
+// TestAnswerPanics: a panic while a partner is answered refuses only that request, and is counted once and logged with its stack.
 func TestAnswerPanics(t *testing.T) {
 	var log bytes.Buffer
 	counted := 0
@@ -190,8 +189,8 @@ func TestAnswerPanics(t *testing.T) {
 	}
 }
 
-// TestShutdownEnds: Serve waits for running work as long as it was told to, reports work that did not end in time, and leaves
-// no connection open.
+// TestShutdownEnds: Serve waits for running work as long as configured, reports work that did not end in time, and leaves no connection
+// open.
 func TestShutdownEnds(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	running, release := make(chan struct{}), make(chan struct{})

@@ -23,7 +23,7 @@ var rewrite = flag.Bool("rewrite", false, "write the vectors anew: only for a ne
 
 const exchangeFile = "testdata/exchange.txt"
 
-// fixed is a source of known bytes: SHA-256 of the seed and a counter, for successive values of the counter.
+// fixed is a source of known bytes: SHA-256 of the seed and a counter that increases.
 type fixed struct {
 	seed string
 	n    uint32
@@ -43,7 +43,7 @@ func (f *fixed) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// fixedSite returns the site drawn from the seed, with its card.
+// fixedSite returns the site generated from the seed, with its card.
 func fixedSite(t *testing.T, seed string, at time.Time) (*crypto.Identity, *crypto.Card) {
 	t.Helper()
 	random := &fixed{seed: seed}
@@ -83,8 +83,8 @@ func fixedAsk(t *testing.T) []byte {
 	return b
 }
 
-// TestExchangeVector: a whole exchange, frozen: both cards, the request's envelope, and that of its reply can be opened
-// with the keys drawn from two seeds, and have the original contents.
+// TestExchangeVector: a whole exchange is frozen. Both cards, the request's envelope and the reply's can be opened with the keys
+// generated from two seeds, and have the original contents.
 func TestExchangeVector(t *testing.T) {
 	asker, askerCard := fixedSite(t, "asker", fixedTime)
 	owner, ownerCard := fixedSite(t, "owner", fixedTime)

@@ -8,7 +8,8 @@ import (
 	"concordat/align/wording"
 )
 
-// TestBesideElsewhere: a document that also has the beginning of a stretch elsewhere is shown at the place where it has the whole stretch.
+// TestBesideElsewhere: if a document has a whole stretch in one place and its beginning in another, the place of the whole stretch is
+// shown.
 func TestBesideElsewhere(t *testing.T) {
 	const block = "The surveyor measured the valley from end to end and wrote the height of every hill into a ledger bound in green " +
 		"leather, which was lost in a fire and written down again from memory by the youngest of them."

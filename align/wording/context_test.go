@@ -10,7 +10,7 @@ import (
 	"concordat/align/wording"
 )
 
-// TestContext: the classifier and the reader of forms stop when their context ends.
+// TestContext: the classifier and the form reader stop when their context ends.
 func TestContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stopped := errors.New("stopped")

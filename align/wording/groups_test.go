@@ -9,7 +9,7 @@ import (
 	"concordat/align/wording"
 )
 
-// TestGroups: six texts answer one form; three of them share a block that the others lack.
+// TestGroups: six texts answer one form, and only three of them share a block.
 func TestGroups(t *testing.T) {
 	const form = "Describe the aims of your project in no more than two hundred words of plain language for the panel."
 	block := strings.Repeat("The merchants counted barrels of salted fish beside the frozen harbour while the council fixed the price of bread. ", 1) +

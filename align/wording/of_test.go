@@ -9,13 +9,13 @@ import (
 	"concordat/align/wording"
 )
 
-// TestOf: the grams of a span are those of its words and of the lines within it, wherever the span is: if all words of
-// the text differ, exactly the span shares them.
+// TestOf: the grams of a span are the grams of its words and of the lines within it, wherever the span is. If all words of the text
+// differ, only the span shares them.
 func TestOf(t *testing.T) {
 	var b strings.Builder
-	var starts, ends []int // of words, in bytes
+	var starts, ends []int // of the words, in bytes
 	for i, word := 0, 0; i < 6; i++ {
-		for range []int{3, 20, 7, 1, 12, 30}[i] { // words of a line
+		for range []int{3, 20, 7, 1, 12, 30}[i] { // number of words in each line
 			starts = append(starts, b.Len())
 			fmt.Fprintf(&b, "word%d", word)
 			ends = append(ends, b.Len())

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestSieve: whatever the sieve rules out matches nothing, in upper or lower case, and the sieve does rule out ordinary sentences.
+// TestSieve: text that the sieve rules out matches nothing, in upper or lower case, and the sieve rules out ordinary sentences.
 func TestSieve(t *testing.T) {
 	all := []*regexp.Regexp{instructing, declaring, clausing, outlining}
 	s := newSieve(all...)

@@ -10,7 +10,7 @@ import (
 	"concordat/align/wording"
 )
 
-// block returns n words that occur only in the block with that number, in sentences of twelve.
+// block returns n words, in sentences of twelve, that occur only in the block with the given number.
 func block(number, n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -23,7 +23,7 @@ func block(number, n int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// formOf returns the wording of a form with that many questions, each followed by an answer.
+// formOf returns the wording of a form with the given number of questions, each followed by an answer.
 func formOf(questions int, answer func(k int) string) string {
 	var parts []string
 	for k := range questions {
@@ -32,7 +32,7 @@ func formOf(questions int, answer func(k int) string) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// kindOf returns the state of most of a span; empty if it counts.
+// kindOf returns the classification of most of a span, or the empty string if the span counts.
 func kindOf(text string, in string, of []wording.Class) concordat.Kind {
 	at := strings.Index(text, in)
 	most, best := 0, concordat.Kind("own")
@@ -44,8 +44,8 @@ func kindOf(text string, in string, of []wording.Class) concordat.Kind {
 	return best
 }
 
-// TestTwins: a block of at least LongWords words that k of n documents contain counts or is to be decided, with and without a form
-// around it; the form's questions do not count, and shorter wording is common if a fifth of the documents contain it.
+// TestTwins: if k of n documents contain a block of at least LongWords words, the block counts or is left for a person to decide, with
+// and without a form around it. The form's questions do not count, and shorter wording is common if a fifth of the documents contain it.
 func TestTwins(t *testing.T) {
 	for _, c := range []struct {
 		n, k, words int
@@ -90,8 +90,8 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// TestManyOfMany: wording that eight of many documents have within their paragraphs was copied; as a separate paragraph it may be
-// the declaration of their call.
+// TestManyOfMany: wording that eight of many documents have within their paragraphs was copied; in a separate paragraph it could be the
+// declaration required by their call.
 func TestManyOfMany(t *testing.T) {
 	const n = 60
 	copied := block(77, 90)
@@ -109,7 +109,7 @@ func TestManyOfMany(t *testing.T) {
 	}
 }
 
-// TestQuestionsAreNoOwnText: a copied block remains one block if questions of a form that was handed out are inside it.
+// TestQuestionsAreNoOwnText: a copied block remains a single block if it contains questions of a form that was handed out.
 func TestQuestionsAreNoOwnText(t *testing.T) {
 	const questions = 5
 	question := func(k int) string { return block(1_000_000+k, 25) }
@@ -164,8 +164,8 @@ func TestPhrasesChangeNothing(t *testing.T) {
 
 func wordsIn(s string) int { return len(strings.Fields(s)) }
 
-// TestUnrelatedDocumentsChangeNothing: what counts or is to be decided stays so when unrelated documents are added, the documents
-// change their order, or only some of them are examined.
+// TestUnrelatedDocumentsChangeNothing: text that counts or awaits a decision keeps that state when unrelated documents are added, the
+// documents are reordered, or only some of them are examined.
 func TestUnrelatedDocumentsChangeNothing(t *testing.T) {
 	copied := block(9, 90)
 	var ring []string
@@ -190,7 +190,7 @@ func TestUnrelatedDocumentsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestIdenticalDocumentsCount: two identical documents that answer a form count, and do not make its questions count in a third.
+// TestIdenticalDocumentsCount: two identical documents that answer a form count, and do not make its questions count in a third document.
 func TestIdenticalDocumentsCount(t *testing.T) {
 	same := formOf(6, func(k int) string { return block(300+k, 40) })
 	other := formOf(6, func(k int) string { return block(400+k, 40) })

@@ -12,7 +12,7 @@ import (
 
 const form = "Please describe the central question of the project in language that a member of the public can follow."
 
-// own returns text that occurs only under that number.
+// own returns text that occurs only under the given number.
 func own(n, words int) string {
 	var b strings.Builder
 	for i := range words {
@@ -29,7 +29,7 @@ func TestLeast(t *testing.T) {
 	}
 }
 
-// scopeOf returns the scope of texts, as for a batch, with the walls of each; nil: no walls.
+// scopeOf returns the scope of texts, as for a batch, with the walls of each; nil means no walls.
 func scopeOf(texts []string, walls [][]concordat.Span) (*wording.Scope, []*wording.Words) {
 	var c wording.Counter
 	split := make([]*wording.Words, len(texts))
@@ -53,7 +53,7 @@ func scopeOf(texts []string, walls [][]concordat.Span) (*wording.Scope, []*wordi
 	return s, split
 }
 
-// classify is like Classify for the first text, with a context that does not end.
+// classify is Classify for the first text, with a context that does not end.
 func classify(s *wording.Scope, w *wording.Words, r *wording.Reader, walls []concordat.Span) []wording.Class {
 	out, err := s.Classify(context.Background(), 0, w, r, walls)
 	if err != nil {
@@ -126,7 +126,7 @@ func TestCommon(t *testing.T) {
 	}
 }
 
-// TestGramsEndAtParagraphs: an answer that follows a question after an empty line is not part of the question.
+// TestGramsEndAtParagraphs: an answer after a question and an empty line is not part of the question.
 func TestGramsEndAtParagraphs(t *testing.T) {
 	var texts []string
 	for i := range 6 {
@@ -171,7 +171,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestFormsEndBeforeProse: a paragraph that was copied together with the declaration above it is not part of the form.
+// TestFormsEndBeforeProse: a paragraph copied together with the declaration above it is not part of the form.
 func TestFormsEndBeforeProse(t *testing.T) {
 	declared := "I hereby declare that this thesis is my own work and that I have named all sources that I used. "
 	prose := "The river rose in spring and took the bridge with it, at night. "
@@ -183,7 +183,7 @@ func TestFormsEndBeforeProse(t *testing.T) {
 	}
 }
 
-// TestPlotIsNoForm: one sentence of a story that addresses someone does not make the copied paragraph around it a form.
+// TestPlotIsNoForm: if one sentence of a story addresses someone, the copied paragraph around it is not a form.
 func TestPlotIsNoForm(t *testing.T) {
 	text := "Your mother must have known. " + strings.Repeat("The river rose in spring and took the bridge with it, which nobody had thought of. ", 3)
 	if got := classes([]string{text + own(1, 300), own(2, 50) + text}); len(got) != 1 || got[0].Kind != "" {
@@ -205,7 +205,7 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// FuzzWording: no text causes a panic, and everything found is within it and in order.
+// FuzzWording: no text causes a panic, and everything found is in order and within the text.
 func FuzzWording(f *testing.F) {
 	f.Add("", "")
 	f.Add(form, form+"\n\n"+form)
@@ -245,8 +245,8 @@ func FuzzWording(f *testing.F) {
 	})
 }
 
-// TestCalls: in a library of many calls, the form of one is recognised by the documents that answer it; a block that copiers share
-// is not a form, nor are consecutive paragraphs.
+// TestCalls: in a library of many calls, the form of one call is recognised by the documents that answer it. A block shared by copiers is
+// not a form, nor are consecutive paragraphs.
 func TestCalls(t *testing.T) {
 	questions := []string{
 		"Which of the two gardens will be dug first, and who is going to bring the spades and the seed?",

@@ -11,7 +11,7 @@ import (
 	"concordat/internal/cputime"
 )
 
-// BenchmarkFile measures files of one word, one after the other: the cost of a child beyond reading.
+// BenchmarkFile reads files of one word, one after the other, to measure the cost of a child besides reading.
 func BenchmarkFile(b *testing.B) {
 	for _, c := range []struct{ name, content string }{{"a.txt", "word"}, {"a.pdf", mixedPDF()}} {
 		b.Run("file="+c.name, func(b *testing.B) {
@@ -42,7 +42,7 @@ func BenchmarkFile(b *testing.B) {
 	}
 }
 
-// BenchmarkFileOfLargeProcess measures the same in a process that uses much memory, as with a large index: how much of its
+// BenchmarkFileOfLargeProcess does the same in a process that uses much memory, as with a large index, to measure how much of its
 // processor time starting children takes.
 func BenchmarkFileOfLargeProcess(b *testing.B) {
 	for _, mb := range []int{16, 512, 2048} {
@@ -70,7 +70,7 @@ func BenchmarkFileOfLargeProcess(b *testing.B) {
 				}
 				use()
 			}
-			cputime.Report(b, start, b.N, "op") // of the parent
+			cputime.Report(b, start, b.N, "op") // parent process only
 		})
 	}
 }

@@ -3,7 +3,7 @@ package sandbox
 // LockDown lets a test check what a child can still do.
 func LockDown(cpuSeconds, memory int64) ([]string, error) { return lockDown(cpuSeconds, memory) }
 
-// Served runs the child's side on a prepared conversation.
+// Served runs the child's side of a prepared conversation.
 var Served = serve
 
 // Waiting counts the waiting children of r, without and with PDFium.

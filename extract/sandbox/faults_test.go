@@ -17,7 +17,7 @@ import (
 	"concordat/extract/sandbox"
 )
 
-// misbehave is a worker that fails, after reporting ready, in the way that its program name says.
+// misbehave is a worker that reports ready and then fails as its program name says.
 func misbehave(name string) {
 	frame := func(s string) {
 		head := binary.BigEndian.AppendUint64(nil, uint64(len(s)))
@@ -36,7 +36,7 @@ func misbehave(name string) {
 		time.Sleep(time.Hour)
 	case "crash":
 		panic("broken reader")
-	case "threadless": // the Go runtime's message about a thread that could not be created
+	case "threadless": // the Go runtime's message when a thread cannot be created
 		fmt.Fprint(os.Stderr, "runtime/cgo: pthread_create failed: Resource temporarily unavailable\nSIGABRT: abort\n")
 		os.Exit(2)
 	case "flood":
@@ -152,7 +152,7 @@ func TestPDFInChild(t *testing.T) {
 	}
 }
 
-// TestOverhead measures a file of one word, alone and one after the other: the cost of a child.
+// TestOverhead reads files of one word one after the other, with nothing else running, to measure the cost of a child.
 func TestOverhead(t *testing.T) {
 	r := newRunner(t, sandbox.Options{})
 	p := write(t, "a.txt", "word")

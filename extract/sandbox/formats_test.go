@@ -17,7 +17,7 @@ import (
 	"concordat/internal/suite"
 )
 
-// formatsSet unpacks the development set of documents, or skips the test.
+// formatsSet unpacks the development set of documents, or skips the test if there is none.
 func formatsSet(t *testing.T) []string {
 	t.Helper()
 	root := os.Getenv("CONCORDAT_CORPORA")
@@ -46,9 +46,9 @@ func formatsSet(t *testing.T) []string {
 // tally counts the outcomes for the files of one kind.
 type tally struct{ files, text, partial, errors int }
 
-// TestFormats sends the development set through children: every file ends as text, as partial text that says so, or as a typed
-// error, and no child crashes or reaches the time limit. It tests all files if CONCORDAT_LONG is set, otherwise one in twelve, or
-// in make test one in 36.
+// TestFormats sends the development set through children. Every file ends as text, as text marked as partial, or as a typed error, and no
+// child crashes or reaches the time limit. It tests all files if CONCORDAT_LONG is set, one in 36 in make test, and otherwise one in
+// twelve.
 func TestFormats(t *testing.T) {
 	all := formatsSet(t)
 	step := suite.Rounds(36, 12)

@@ -24,13 +24,13 @@ import (
 	"concordat/internal/suite"
 )
 
-// probe attempts what a hostile reader would try once the locks are on. It runs in a separate process and prints one
-// line per attempt. bystander is a process of the same user.
+// probe tries what a hostile reader would try once the locks are on. It runs in a separate process and prints one line per attempt.
+// bystander is a process of the same user.
 func probe(kind string) {
 	kind, bystander, _ := strings.Cut(kind, "-")
 	memory := int64(512 << 20)
 	if kind == "threads" {
-		memory = 64 << 30 // so that the stacks are not the limit
+		memory = 64 << 30 // so that the stacks do not reach the limit
 	}
 	got, err := sandbox.LockDown(1, memory)
 	if err != nil {
@@ -77,10 +77,10 @@ func probe(kind string) {
 	os.Exit(0)
 }
 
-// loopTime is the least processor time that the probe of this name uses.
+// loopTime is the minimum processor time that the probe "loop" uses.
 const loopTime = 300 * time.Millisecond
 
-// escape tries to reach files, the network, programs and other processes, and everything that the reader needs.
+// escape tries to reach files, the network, programs and other processes, and uses everything that the reader needs.
 func escape(bystander string) {
 	_, err := os.ReadFile("/etc/hostname")
 	fmt.Println("open:", err != nil)
@@ -122,14 +122,14 @@ func escape(bystander string) {
 	fmt.Println("work:", sum == 20<<20 && flags == 0 && self == 0)
 }
 
-// A setting is the environment of a child: the user who starts it, and whether the system lets it create namespaces.
+// setting is the environment of a child: the user who starts it, and whether the system lets it create namespaces.
 type setting struct {
 	name       string
 	user       int
 	namespaces bool
 }
 
-// settings returns the available settings: for root, those of root and of nobody; otherwise those of the user who runs the test.
+// settings returns the available settings: for root, those of root and of nobody; for other users, those of the user who runs the test.
 func settings() []setting {
 	if os.Getuid() == 0 {
 		return []setting{{"root with namespaces", 0, true}, {"nobody with namespaces", 65534, true}, {"nobody without", 65534, false}}
@@ -137,8 +137,7 @@ func settings() []setting {
 	return []setting{{"with namespaces", os.Getuid(), true}, {"without", os.Getuid(), false}}
 }
 
-// as makes cmd a process of the setting. A child without namespaces was not told to create them, as after a kernel's
-// refusal.
+// as makes cmd a process in the setting. A child without namespaces is not told to create them, as after the kernel refused.
 func (s setting) as(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Dir = "/"
 	cmd.Env = []string{"GORACE=" + os.Getenv("GORACE")}
@@ -151,7 +150,7 @@ func (s setting) as(cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// forAll returns the test binary in a place where every user may start it.
+// forAll returns the path of a copy of the test binary that every user can start.
 func forAll(t *testing.T) string {
 	t.Helper()
 	exe, err := os.Executable()
@@ -180,7 +179,7 @@ func forAll(t *testing.T) string {
 func run(cmd *exec.Cmd) (string, *os.ProcessState) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	_ = cmd.Run() // its state says how it ended
+	_ = cmd.Run() // its state shows how it ended
 	return out.String(), cmd.ProcessState
 }
 
@@ -220,7 +219,7 @@ func TestChildCannotEscape(t *testing.T) {
 			if err := bystander.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Errorf("the bystander: %v", err)
 			}
-			_ = bystander.Wait() // its state says which signal ended it
+			_ = bystander.Wait() // its state shows which signal ended it
 			if got := bystander.ProcessState.Sys().(syscall.WaitStatus); got.Signal() != syscall.SIGTERM {
 				t.Errorf("the bystander ended before: %v", bystander.ProcessState)
 			}
@@ -228,7 +227,7 @@ func TestChildCannotEscape(t *testing.T) {
 	}
 }
 
-// TestChildThreadsAreBounded: this includes the children of root, if they can become nobody.
+// TestChildThreadsAreBounded: the limit also applies to the children of root if they can become nobody.
 func TestChildThreadsAreBounded(t *testing.T) {
 	exe := forAll(t)
 	for _, s := range settings() {
@@ -248,7 +247,7 @@ func TestChildThreadsAreBounded(t *testing.T) {
 func TestChildMemoryIsBounded(t *testing.T) {
 	out, state := runProbe(t, "memory")
 	if state.Success() || !strings.Contains(out, "out of memory") && !strings.Contains(out, "cannot allocate") &&
-		!strings.Contains(out, "failed to allocate") { // in the words of the race detector
+		!strings.Contains(out, "failed to allocate") { // as the race detector puts it
 		t.Errorf("4 GiB within a limit of 512 MiB: %v\n%s", state, out[:min(len(out), 500)])
 	}
 }
@@ -270,8 +269,8 @@ func TestChildProcessorTimeIsBounded(t *testing.T) {
 	}
 }
 
-// TestReaderEndsWithItsParent: in a PID namespace of its own, another process is between the program and the reader. If
-// it is killed outright, the reader ends too; if it is asked to end, it reports what the reader used.
+// TestReaderEndsWithItsParent: in a separate PID namespace, another process stands between the program and the reader. If that process is
+// killed, the reader ends too; if it is asked to end, it reports the reader's resource usage.
 func TestReaderEndsWithItsParent(t *testing.T) {
 	if !namespacesAllowed() {
 		t.Skip("this system allows no namespaces")
@@ -294,14 +293,14 @@ func TestReaderEndsWithItsParent(t *testing.T) {
 			if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, "processes") {
 				t.Fatalf("%q, %v", line, err)
 			}
-			_, _ = lines.ReadString('\n') // it has used some processor time
+			_, _ = lines.ReadString('\n') // until it has used some processor time
 			if err := cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := io.Copy(io.Discard, lines); err != nil { // ends when the other end is closed everywhere
+			if _, err := io.Copy(io.Discard, lines); err != nil { // ends when every copy of the other end is closed
 				t.Fatal(err)
 			}
-			_ = cmd.Wait() // its state says everything
+			_ = cmd.Wait() // its state shows everything
 			if used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(); sig == syscall.SIGTERM && used < loopTime {
 				t.Errorf("%s: the reader used %v, at least %v expected", s.name, used, loopTime)
 			}
@@ -309,7 +308,7 @@ func TestReaderEndsWithItsParent(t *testing.T) {
 	}
 }
 
-// namespacesAllowed reports whether a process may create namespaces at all.
+// namespacesAllowed reports whether processes can create namespaces at all.
 func namespacesAllowed() bool {
 	allowed := exec.Command("/bin/true")
 	allowed.SysProcAttr = &syscall.SysProcAttr{
@@ -320,7 +319,7 @@ func namespacesAllowed() bool {
 	return allowed.Run() == nil
 }
 
-// TestNamespaces: if a process may create namespaces at all, children have their own.
+// TestNamespaces: if processes can create namespaces at all, children have their own.
 func TestNamespaces(t *testing.T) {
 	if !namespacesAllowed() {
 		t.Skip("this system allows no namespaces")

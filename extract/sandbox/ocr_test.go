@@ -14,14 +14,14 @@ import (
 	"concordat/extract/sandbox"
 )
 
-// mixedPDF returns a PDF with a page of text, a page of drawn strokes only, and another page of text.
+// mixedPDF returns a PDF with a page of text, a page with only drawn strokes, and another page of text.
 func mixedPDF() string {
 	page := func(content string) string {
 		return "<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F 3 0 R>>>>/Contents " + content + ">>"
 	}
 	stream := func(s string) string { return "<</Length " + strconv.Itoa(len(s)) + ">>stream\n" + s + "\nendstream" }
 	text := func(s string) string { return stream("BT /F 12 Tf 1 0 0 1 72 700 Tm (" + s + ") Tj ET") }
-	// The letters H and I, made of bars, many times over.
+	// These bars form the letters H and I many times over.
 	bars := ""
 	for i := range 40 {
 		x := 60 + float64(i%8)*60
@@ -33,7 +33,7 @@ func mixedPDF() string {
 		page("5 0 R"), text("The first page ends here."), page("7 0 R"), stream(bars), page("9 0 R"), text("The third page ends here."))
 }
 
-// pdfOf returns a file of the given objects, numbered from 1; the first is the catalogue.
+// pdfOf returns a PDF with the given objects, numbered from 1; the first is the catalogue.
 func pdfOf(objects ...string) string {
 	var s, table strings.Builder
 	s.WriteString("%PDF-1.4\n")

@@ -21,7 +21,7 @@ import (
 	"concordat/extract/sandbox"
 )
 
-// standIn is the name of LibreOffice's program, under which the test binary stands in for it.
+// standIn is the name of LibreOffice's executable, under which the test binary replaces it.
 const standIn = "soffice.bin"
 
 func init() {
@@ -38,7 +38,7 @@ func init() {
 	}
 }
 
-// standInForOffice writes a "PDF" with the kernel's answers to calls, or runs until it is killed if its file says so.
+// standInForOffice writes a "PDF" with the kernel's answers to system calls, or runs until it is killed if its file says so.
 func standInForOffice() {
 	in := os.Args[len(os.Args)-1]
 	out := os.Args[len(os.Args)-2]
@@ -78,7 +78,7 @@ func standInForOffice() {
 	os.Exit(0)
 }
 
-// standInOffice returns the command of a LibreOffice whose program is the test binary, with the given rights.
+// standInOffice returns the command of a LibreOffice whose executable is the test binary, with the given permissions.
 func standInOffice(t *testing.T, mode os.FileMode) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -95,8 +95,8 @@ func standInOffice(t *testing.T, mode os.FileMode) string {
 	return filepath.Join(dir, "soffice")
 }
 
-// TestOfficeMayNot: the process that becomes LibreOffice can start no process and change neither the permissions or times of a
-// file nor the limits of a process.
+// TestOfficeMayNot: the process that becomes LibreOffice cannot start processes, change the permissions or times of files, or change
+// resource limits.
 func TestOfficeMayNot(t *testing.T) {
 	f := office(t, sandbox.OfficeOptions{Command: standInOffice(t, 0o700)})
 	path, err := f.PDF(t.Context(), write(t, "a.odt", "x"), "a.odt", t.TempDir())
@@ -118,7 +118,7 @@ func TestOfficeMayNot(t *testing.T) {
 	t.Logf("%s", said)
 }
 
-// TestOfficeNotStarted: if the machine cannot start LibreOffice, that is not a fault of the file.
+// TestOfficeNotStarted: if the machine cannot start LibreOffice, the file is not blamed.
 func TestOfficeNotStarted(t *testing.T) {
 	f := office(t, sandbox.OfficeOptions{Command: standInOffice(t, 0o600)})
 	var e *extract.Error
@@ -148,7 +148,7 @@ func TestOfficeEndsWithUs(t *testing.T) {
 			t.Fatal("it never began")
 		}
 	}
-	_ = parent.Process.Kill() // Wait says whether it worked
+	_ = parent.Process.Kill() // Wait shows whether it worked
 	_ = parent.Wait()
 	for begun, last := time.Now(), int64(-1); ; time.Sleep(300 * time.Millisecond) {
 		n := beats()

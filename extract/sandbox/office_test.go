@@ -16,7 +16,7 @@ import (
 	"concordat/extract/sandbox"
 )
 
-// office returns LibreOffice, or skips the test.
+// office returns LibreOffice, or skips the test if it is not installed.
 func office(t *testing.T, o sandbox.OfficeOptions) *sandbox.Office {
 	t.Helper()
 	f, err := sandbox.FindOffice(o)
@@ -28,7 +28,7 @@ func office(t *testing.T, o sandbox.OfficeOptions) *sandbox.Office {
 
 const sampleDOCX = "../../demo/submission/shared-evidence-commons.docx"
 
-// TestOffice: the pages of a DOCX have the words of its text.
+// TestOffice: the pages rendered from a DOCX contain the words of its text.
 func TestOffice(t *testing.T) {
 	f := office(t, sandbox.OfficeOptions{})
 	pdf, err := f.PDF(t.Context(), sampleDOCX, "essay.docx", t.TempDir())
@@ -89,7 +89,7 @@ func odt(t *testing.T, body string) string {
 	return write(t, "in.odt", b.String())
 }
 
-// TestOfficeReachesNothing: a file that refers to others gets neither text from this machine into its pages nor a connection.
+// TestOfficeReachesNothing: if a file refers to others, its pages contain no text from this machine, and no connection is made.
 func TestOfficeReachesNothing(t *testing.T) {
 	f := office(t, sandbox.OfficeOptions{})
 	secret := write(t, "secret.txt", "wordsofthekeystore")
@@ -127,7 +127,8 @@ func TestOfficeReachesNothing(t *testing.T) {
 	}
 }
 
-// TestOfficeBadFiles: a file that is not a document is an error of the file; a conversion ends when its time is up or its caller ends.
+// TestOfficeBadFiles: a file that is not a document causes an error of that file; a conversion ends when its time is up or its caller
+// ends.
 func TestOfficeBadFiles(t *testing.T) {
 	f := office(t, sandbox.OfficeOptions{})
 	for name, content := range map[string]string{"a.docx": "PK\x03\x04 and nothing more", "c.docx": "<html>no</html>"} {

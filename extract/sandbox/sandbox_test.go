@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// cacheDir keeps the compiled PDFium for all tests of one run.
+// cacheDir stores the compiled PDFium for all tests of one run.
 var cacheDir string
 
 func newRunner(t *testing.T, o sandbox.Options) *sandbox.Runner {
@@ -79,7 +79,7 @@ func TestText(t *testing.T) {
 }
 
 func TestTypedErrors(t *testing.T) {
-	huge := write(t, "huge.txt", "") // 2 GiB that take no space on disk
+	huge := write(t, "huge.txt", "") // 2 GiB that occupy no disk space
 	if err := os.Truncate(huge, 2<<30); err != nil {
 		t.Fatal(err)
 	}
@@ -102,11 +102,11 @@ func TestTypedErrors(t *testing.T) {
 	}
 }
 
-// TestPDFInside submits PDFs inside other files: a child without PDFium passes them to one with it.
+// TestPDFInside submits PDFs in other files: a child without PDFium passes them to a child with it.
 func TestPDFInside(t *testing.T) {
 	r := newRunner(t, sandbox.Options{Files: 10})
 	pdf := mixedPDF()
-	zipped := func(name, content string) string { // twice, because a second PDF needs the engine just as the first did
+	zipped := func(name, content string) string { // twice, because a second PDF needs the engine just like the first
 		var buf bytes.Buffer
 		w := zip.NewWriter(&buf)
 		var err error
@@ -135,7 +135,7 @@ func TestPDFInside(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := write(t, c.name, c.content)
-			stream := func() ([]sandbox.Item, error) { // from a source that cannot be read twice
+			stream := func() ([]sandbox.Item, error) { // the source cannot be read twice
 				return r.Stream(context.Background(), c.name, io.MultiReader(strings.NewReader(c.content)), int64(len(c.content)))
 			}
 			for i, read := range []func() ([]sandbox.Item, error){func() ([]sandbox.Item, error) { return r.File(context.Background(), path) },
@@ -158,7 +158,7 @@ func TestPDFInside(t *testing.T) {
 	}
 }
 
-// TestNoChildTooMany counts the waiting children: there are none after the last announced file, and none with PDFium before a PDF arrives.
+// TestNoChildTooMany counts the waiting children: none wait after the last announced file, and none with PDFium before a PDF arrives.
 func TestNoChildTooMany(t *testing.T) {
 	r := newRunner(t, sandbox.Options{Files: 3})
 	text, pdf := write(t, "a.txt", "word"), write(t, "a.pdf", mixedPDF())

@@ -10,7 +10,7 @@ import (
 	"concordat/internal/cputime"
 )
 
-// typical are messages of the size that a check of 200 sentences needs.
+// typical returns messages of the size needed for a check of 200 sentences.
 func typical() map[string]struct {
 	value any
 	of    string
@@ -66,8 +66,7 @@ func askOf(g *gen, n int) *concordat.Ask {
 	return a
 }
 
-// BenchmarkPayload writes and reads messages of typical size; payload-bytes is their length before they are
-// padded and sealed.
+// BenchmarkPayload writes and reads messages of typical size; payload-bytes is their length before padding and sealing.
 func BenchmarkPayload(b *testing.B) {
 	all := typical()
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -55,8 +55,8 @@ func (g *gen) leads() *concordat.LeadAnswer {
 	return t
 }
 
-// TestLeadBounds: cells that are not padded, are out of the order of their stretches or have more than 20 bits, and places that
-// overlap or that no document can have, are refused on both sides.
+// TestLeadBounds: both sides refuse cells that are not padded, are not in the order of their stretches or have more than 20 bits, and
+// places that overlap or cannot exist in a document.
 func TestLeadBounds(t *testing.T) {
 	ask := func(change func(a *concordat.LeadAsk)) error {
 		a := newGen(1).leadAsk()

@@ -10,8 +10,8 @@ import (
 	"concordat/federation/wire"
 )
 
-// TestLimits writes each part of a message just below its limit, at it, and one beyond, and reads it again: what is written can be
-// read back completely, and what cannot be read is not written. Texts for people are truncated to the limit instead.
+// TestLimits writes each part of a message just below its limit, at the limit and one beyond, and reads it again. Everything written can
+// be read back completely, and nothing that cannot be read is written. Texts for people are truncated to the limit.
 func TestLimits(t *testing.T) {
 	epoch := concordat.Epoch{Federation: "health", Number: 1}
 	sized := func(n int) string { return strings.Repeat("x", n) }
@@ -104,7 +104,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// again writes v, reads it and writes the result. wrote is nil if it was not written.
+// again writes v, reads it and writes the result. wrote is nil if v was not written.
 func again[T any](v *T, write func([]byte, *T) ([]byte, error), read func([]byte) (*T, error)) (wrote, back []byte, err error) {
 	if wrote, err = write(nil, v); err != nil {
 		return nil, nil, err

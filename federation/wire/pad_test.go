@@ -27,7 +27,7 @@ func TestPadded(t *testing.T) {
 	}
 }
 
-// TestOrder: every key gives a permutation, always the same one, and different from those of other keys.
+// TestOrder: a key always gives the same permutation, and other keys give different ones.
 func TestOrder(t *testing.T) {
 	seen := map[int]bool{}
 	for k := range 50 {
@@ -48,7 +48,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestRestore: removing the dummies from a random tell with dummies yields the tell without them.
+// TestRestore: removing the dummies from a random answer yields the answer without them.
 func TestRestore(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 5))

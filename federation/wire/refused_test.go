@@ -12,7 +12,7 @@ import (
 	"concordat/federation/wire"
 )
 
-// small returns a random message of at most most bytes, and its bytes.
+// small returns a random message of at most most bytes, with its bytes.
 func small(t *testing.T, m message, most int) (any, []byte) {
 	t.Helper()
 	for seed := range uint64(10_000) {
@@ -29,7 +29,7 @@ func small(t *testing.T, m message, most int) (any, []byte) {
 	return nil, nil
 }
 
-// TestEveryByte: no byte of a small message can change without changing what is read.
+// TestEveryByte: changing any byte of a small message changes what is read.
 func TestEveryByte(t *testing.T) {
 	for _, m := range messages {
 		t.Run(m.name, func(t *testing.T) {
@@ -48,8 +48,8 @@ func TestEveryByte(t *testing.T) {
 	}
 }
 
-// TestNotWritten: the sending site refuses what the format cannot express, as concordat.ErrInvalid, and never cuts or changes it to
-// fit. If one function serves both sides, readers refuse the same.
+// TestNotWritten: the sending site refuses, with concordat.ErrInvalid, what the format cannot express, and never truncates or changes it
+// to fit. If one function serves both sides, readers refuse the same values.
 func TestNotWritten(t *testing.T) {
 	g := newGen(3)
 	const over = math.MaxInt32 + 1
@@ -205,8 +205,8 @@ func TestNotWritten(t *testing.T) {
 	}
 }
 
-// TestPad: a padded ask has every sentence at its place in the order, and elsewhere random fingerprints with the gates of
-// its sentences; the original ask is unchanged, and without randomness there is no padded one.
+// TestPad: a padded ask has every sentence in its place in the order, and elsewhere random fingerprints with the gates of its sentences.
+// The original ask is unchanged, and without randomness there is no padded ask.
 func TestPad(t *testing.T) {
 	g := newGen(4)
 	a := &concordat.Ask{Sentences: make([]concordat.AskedSentence, 5)}
@@ -247,7 +247,7 @@ func TestPad(t *testing.T) {
 	}
 }
 
-// TestSmallest: the smallest elements of each list can be read, even at the very end of a message.
+// TestSmallest: the smallest elements of each list can be read, even at the end of a message.
 func TestSmallest(t *testing.T) {
 	epoch := concordat.Epoch{Federation: "f", Number: 1}
 	no := &concordat.Refusal{Reason: concordat.ReasonBusy}
@@ -305,7 +305,7 @@ func TestSmallest(t *testing.T) {
 	}
 }
 
-// TestWordPadding: the bits after the last word of a set are zeros.
+// TestWordPadding: the bits after the last word of a set are zero.
 func TestWordPadding(t *testing.T) {
 	o := concordat.Outline{Form: concordat.OutlineWords, Bits: 6, Units: []concordat.OutlineUnit{{Words: []uint16{1}}}}
 	b, err := wire.AppendOutlines(nil, &concordat.Outlines{Documents: []concordat.Outline{o}})

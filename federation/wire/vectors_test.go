@@ -20,8 +20,8 @@ var rewrite = flag.Bool("rewrite", false, "write the vectors anew: only for a ne
 
 const vectorFile = "testdata/vectors.txt"
 
-// vectors reads the file: for each message, a line with its name, one with its content as JSON, and one with its bytes
-// in hexadecimal.
+// vectors reads a file that has, for each message, a line with its name, one with its content as JSON and one with its bytes in
+// hexadecimal.
 func vectors(t *testing.T, file string) map[string][2]string {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -37,7 +37,7 @@ func vectors(t *testing.T, file string) map[string][2]string {
 	return all
 }
 
-// TestVectors: each message has the bytes that are frozen in testdata, in both directions.
+// TestVectors: each message has the bytes frozen in testdata, in both directions.
 func TestVectors(t *testing.T) {
 	if *rewrite {
 		writeVectors(t)
@@ -74,8 +74,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestEarlierVersion: answers of version 1, which reports keep, are read, with their distances as steps; requests of that version
-// are refused because of it.
+// TestEarlierVersion: answers of version 1, which are stored in reports, are read with their distances as steps; requests of that version
+// are refused because of the version.
 func TestEarlierVersion(t *testing.T) {
 	all := vectors(t, "testdata/vectors-v1.txt")
 	payload := func(name string) []byte {
@@ -151,7 +151,7 @@ func writeVectors(t *testing.T) {
 	}
 }
 
-// TestOrderVectors: the order of sentences is part of what a site keeps for later alerts.
+// TestOrderVectors: the order of sentences is fixed, because a site stores it for later alerts.
 func TestOrderVectors(t *testing.T) {
 	var key [32]byte
 	for i := range key {

@@ -16,7 +16,7 @@ import (
 	"concordat/federation/wire"
 )
 
-// message is a message layout, with functions that make a random message, write it and read it.
+// message is a message layout, with functions that generate a random message, write it and read it.
 type message struct {
 	name   string
 	random func(r *gen) any
@@ -36,7 +36,7 @@ func of[T any](name string, random func(r *gen) *T, write func([]byte, *T) ([]by
 	}
 }
 
-// bare returns a message without content.
+// bare returns the layout of a message without content.
 func bare(name string, write func([]byte) ([]byte, error), read func([]byte) error) message {
 	return of(name, func(*gen) *struct{} { return &struct{}{} },
 		func(b []byte, _ *struct{}) ([]byte, error) { return write(b) },
@@ -81,8 +81,8 @@ var messages = []message{
 	of("leads", (*gen).leads, wire.AppendLeadAnswer, wire.ParseLeadAnswer),
 }
 
-// TestRoundTrip: the message read equals the message written, the same message always has the same bytes, and every
-// shorter or longer message is refused.
+// TestRoundTrip: the message read equals the message written, the same message always has the same bytes, and every shorter or longer
+// message is refused.
 func TestRoundTrip(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -122,8 +122,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestNames: an identity of 512 bytes arrives completely, and a longer one is refused, never truncated; a title that is too long
-// is truncated between letters.
+// TestNames: an identity of 512 bytes arrives in full, and a longer one is refused and never truncated; a title that is too long is
+// truncated between letters.
 func TestNames(t *testing.T) {
 	long := strings.Repeat("x", 512)
 	for name, good := range map[string]bool{"": false, "x": true, long: true, long + "x": false, "\xff": false} {
@@ -151,8 +151,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestOneReading: no two byte strings mean the same message. Any change of one byte is either refused or read as
-// another message.
+// TestOneReading: no two byte strings mean the same message. A message with one changed byte is either refused or read as a different
+// message.
 func TestOneReading(t *testing.T) {
 	for _, m := range messages {
 		t.Run(m.name, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestOneReading(t *testing.T) {
 	}
 }
 
-// checkReading fails if m reads b and writes something else.
+// checkReading fails if m reads b but writes different bytes.
 func checkReading(t *testing.T, m message, b []byte) {
 	t.Helper()
 	v, err := m.read(b)
@@ -189,10 +189,10 @@ func checkReading(t *testing.T, m message, b []byte) {
 	}
 }
 
-// allocationFactor bounds what a reader may allocate for each byte it is given.
+// allocationFactor limits the bytes that a reader allocates per byte of input.
 const allocationFactor = 16
 
-// TestAllocation: counts that claim more than is there cost nothing.
+// TestAllocation: counts that claim more elements than there are cost nothing.
 func TestAllocation(t *testing.T) {
 	for _, m := range messages {
 		t.Run(m.name, func(t *testing.T) {
@@ -264,7 +264,7 @@ func FuzzHead(f *testing.F)       { fuzz(f, "head") }
 func FuzzRequest(f *testing.F)    { fuzz(f, "request") }
 func FuzzReply(f *testing.F)      { fuzz(f, "reply") }
 
-// gen makes random messages.
+// gen generates random messages.
 type gen struct{ *rand.Rand }
 
 func newGen(seed uint64) *gen { return &gen{rand.New(rand.NewPCG(seed, 0))} }

@@ -7,7 +7,7 @@ import (
 	"concordat/align/wording/stock"
 )
 
-// others are declarations, licences and notices whose wording is not in the stock; own is prose with the same words.
+// others contains declarations, licences and notices whose wording is not in the stock; own is prose with the same words.
 var (
 	others = []string{
 		"I hereby declare that I have written this dissertation on my own and that I have not used any sources or aids other than those listed.",
@@ -48,7 +48,7 @@ func TestIn(t *testing.T) {
 	}
 }
 
-// TestWith: the site's own file needs no head, and adds to the known wording.
+// TestWith: the site's own file needs no header, and adds to the known wording.
 func TestWith(t *testing.T) {
 	const ours = "The members of this house state that the work named above was done within its walls and at its tables alone."
 	s := stock.Public().With(ours)
