@@ -108,7 +108,7 @@ func TestGain(t *testing.T) {
 // and König states, and fingerprints that are equal only by chance share none.
 func TestInCommon(t *testing.T) {
 	var zero, all concordat.Fingerprint
-	differing := func(n int) concordat.Fingerprint { // in n hashes
+	differing := func(n int) concordat.Fingerprint { // differs from zero in n hashes
 		f := zero
 		for i := range n {
 			f[i/16] |= 1 << (4 * (i % 16))

@@ -193,7 +193,7 @@ func TestAloneDamaged(t *testing.T) {
 // each other, the shard reports this instead of waiting.
 func TestAloneState(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
-	for i := range 3 { // three epochs
+	for i := range 3 { // makes three epochs
 		a := openAlone(t, dir)
 		must(t, a.Put(t.Context(), profileOf(fmt.Sprint(i), "here")))
 		must(t, a.Close())

@@ -38,7 +38,7 @@ func TestWithoutCoordinator(t *testing.T) {
 		if !errors.Is(err, concordat.ErrUnavailable) || !strings.Contains(fmt.Sprint(err), "ZooKeeper") {
 			t.Errorf("a write at node %s: %v", n, err)
 		}
-		if took := time.Since(begun); took > 20*time.Second { // without the refusal it can take a minute
+		if took := time.Since(begun); took > 20*time.Second { // without the refusal it would take up to a minute
 			t.Errorf("a write at node %s was refused after %s", n, took)
 		}
 		for i := range 10 {

@@ -20,7 +20,7 @@ func TestCopyAll(t *testing.T) {
 	s.settle(60)
 	ctx, stop := context.WithCancel(t.Context())
 	var wrote atomic.Int64 // as a catalogue would count it
-	var at atomic.Int64    // begun
+	var at atomic.Int64    // number of the write that has begun
 	done := make(chan error, 1)
 	go func() {
 		for i := 0; ctx.Err() == nil; i++ {

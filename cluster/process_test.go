@@ -279,7 +279,7 @@ func (p *processes) write(number int, stop <-chan struct{}, to func(*rand.Rand) 
 		_, err := p.ask(to(r), path, url.Values{"id": {id}, "text": {text}}, time.Minute)
 		if err != nil {
 			w.unsure[id] = true
-			time.Sleep(5 * time.Millisecond) // the node is possibly down
+			time.Sleep(5 * time.Millisecond) // the node may be down
 			continue
 		}
 		w.want[id] = text
@@ -381,7 +381,7 @@ func TestProcesses(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for round := range rounds {
 		p.settle()
-		time.Sleep(300 * time.Millisecond) // load
+		time.Sleep(300 * time.Millisecond) // time for load
 		m, epoch := p.master("00")
 		f := fault{stop: round%2 == 1, at: time.Now()}
 		mu.Lock()

@@ -100,7 +100,7 @@ func TestRenewNodes(t *testing.T) {
 	for _, n := range s.nodes {
 		known += n.Stats().Meant
 	}
-	if known < 120 { // each in two copies
+	if known < 120 { // each document is in two copies
 		t.Errorf("the nodes count %d copies of documents with cells", known)
 	}
 }

@@ -40,9 +40,9 @@ func TestMetadataDates(t *testing.T) {
 		"D:20190314120000-05'30":      "2019-03-14T12:00:00-05:30",
 		"D:20190314120000+01":         "2019-03-14T12:00:00+01:00",
 		"D:20190314120000Z00'00'":     "2019-03-14T12:00:00Z",
-		"2019-03-14T12:00:00":         "", // without a time zone it could be any time within 26 hours
+		"2019-03-14T12:00:00":         "", // the time zone is missing, so this may be any time within 26 hours
 		"D:20190314120000":            "",
-		"2019-03-14T00:00:00Z":        "", // known only to the day
+		"2019-03-14T00:00:00Z":        "", // the time of day is missing
 		"2019-03-14":                  "",
 		"2019-03-14T25:00:00Z":        "",
 		"2013-12-23T23:15:00Z":        "", // from the template of python-docx

@@ -172,7 +172,7 @@ func unaccounted(stored []string, r *Result) int {
 	text := onlyCharacters(r.Text)
 	n := 0
 	for _, f := range r.Flags {
-		if f.Code == FlagBidi { // the displayed order differs
+		if f.Code == FlagBidi { // the displayed order is different
 			return 0
 		}
 	}
@@ -325,7 +325,7 @@ func TestLettersBeyondTheLimit(t *testing.T) {
 			for _, f := range r.Flags {
 				n += f.Letters
 				if f.Bytes > 0 {
-					n = characters(whole) // more than is decoded
+					n = characters(whole) // more characters than are decoded
 					break
 				}
 			}

@@ -220,7 +220,7 @@ var smallLetters = []rune("abcdefghijklmnopqrstuvwxyz")
 func TestGlyphsThatLie(t *testing.T) {
 	lines := proseColumn
 	alphabet := alphabetOf(lines)
-	reversed := make([]byte, 2*len(alphabet)+2) // glyphs by CID
+	reversed := make([]byte, 2*len(alphabet)+2) // glyph numbers by CID
 	turned := make([]rune, len(alphabet))
 	for i, r := range alphabet {
 		turned[len(alphabet)-1-i] = r

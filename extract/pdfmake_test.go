@@ -65,7 +65,7 @@ func (ty typeset) lines(paragraphs []string, width int) []printed {
 				words[i] = w[room-1:]
 				put(true)
 				i--
-			case len(line) == 0: // longer than a line
+			case len(line) == 0: // the word is longer than a line
 				line = append(line, w[:width-3])
 				words[i] = w[width-3:]
 				put(false)

@@ -165,7 +165,7 @@ func TestReplaysBounded(t *testing.T) {
 			check(r, flood[i], i, beginStored)
 		}
 	}
-	now = now.Add(2 * time.Minute) // all of them have expired
+	now = now.Add(2 * time.Minute) // all entries have expired
 	fresh := run(3, 1)
 	if len(r.entries) != 1 || len(r.replies) != 1 || r.live != sizeOf(r) {
 		t.Errorf("%d entries, replies of %d partners, %d bytes are left", len(r.entries), len(r.replies), r.live)
@@ -252,10 +252,10 @@ func TestBounded(t *testing.T) {
 	for range 3 {
 		enter("a", true)
 	}
-	enter("a", false) // three at once
+	enter("a", false) // three connections at once are the limit
 	enter("b", true)
 	enter("b", true)
-	enter("b", false) // five in total
+	enter("b", false) // five connections in total are the limit
 	b.leave("b")
 	for range 17 { // a has opened three of its twenty
 		b.leave("a")

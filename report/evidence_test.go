@@ -25,7 +25,7 @@ func TestOldestSource(t *testing.T) {
 	text := "Every well that is dug on one side of the border lowers the water on the other side."
 	for _, c := range []struct {
 		dates map[string]concordat.Date
-		want  string // marked documents, in alphabetical order
+		want  string // documents marked, in alphabetical order
 	}{
 		{map[string]concordat.Date{"a": "2019", "b": "2001-05", "c": ""}, "b"},
 		{map[string]concordat.Date{"a": "2019", "b": "2019-03", "c": "2020"}, "a b"}, // 2019 can be before or after March

@@ -19,7 +19,7 @@ func TestFindingsOfEveryVersionOpen(t *testing.T) {
 	file := filepath.Join("testdata", "compat", "findings-1.json")
 	f := load(t, "english")
 	f.Signatures = []report.Signature{{Site: "oslo", Over: "answer", Key: "ab12", Value: []byte("signed")}}
-	if _, err := os.Stat(file); *rewrite && errors.Is(err, os.ErrNotExist) { // written once and never changed
+	if _, err := os.Stat(file); *rewrite && errors.Is(err, os.ErrNotExist) { // the file is written once and never changed
 		b, err := json.MarshalIndent(f, "", " ")
 		if err != nil {
 			t.Fatal(err)

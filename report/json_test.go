@@ -258,7 +258,7 @@ func TestCSVCellsAreNoFormulas(t *testing.T) {
 	for _, row := range readCSV(t, &b)[1:] {
 		for i, c := range row {
 			if i == 15 || i < 3 {
-				continue // the site's own numbers
+				continue // numbers that the site itself wrote
 			}
 			if trimmed := strings.TrimLeft(c, " \t\r\n\u00a0\u3000"); trimmed != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(trimmed)[0]) {
 				t.Errorf("column %d holds %q", i, c)

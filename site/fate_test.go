@@ -32,7 +32,7 @@ func TestOneFate(t *testing.T) {
 			own = own[:len(own)/2] + "\n\n" + sitetest.Prose(303, 8) + "\n\n" + own[len(own)/2:]
 		case i < 2:
 			own += "\n\n" + statute
-		case i == 6: // one document quotes, and the next presents the quotation as its own
+		case i == 6: // one document quotes, and the next presents the quotation as its own text
 			own += "\n\nIn Article 7 the Regulation says: “" + quoted + "”."
 		case i == 7:
 			own += "\n\n" + quoted + "."

@@ -139,7 +139,7 @@ type pair struct {
 	ordinal   int
 	step      concordat.Closeness
 	documents int // number of documents with the same match
-	distance  int // in bits, only in central pairs
+	distance  int // distance in bits, only in central pairs
 	hashes    int // number of different hashes, only in central pairs
 }
 

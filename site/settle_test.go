@@ -141,7 +141,7 @@ func TestHalfTakenIsTakenBack(t *testing.T) {
 	noted := false
 	script.On("FinishIntake", func() error {
 		if noted {
-			return nil // removed again
+			return nil // the document is removed again
 		}
 		noted = true
 		return storetest.ErrScript

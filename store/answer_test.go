@@ -393,7 +393,7 @@ func testOftenAnswered(t *testing.T, p place) {
 	c.move(time.Hour)
 	told("north", "a", "1", concordat.ShowExists, 2)
 	told("north", "a", "2", concordat.ShowCounts, 3)
-	told("north", "a", "3", "", 9) // it only matched
+	told("north", "a", "3", "", 9) // a document that only matched
 	told("north", "b", "1", concordat.ShowCounts, 2)
 	told("south", "b", "1", concordat.ShowCounts, 5)
 	told("east", "c", "1", concordat.ShowCounts, 3)
@@ -403,7 +403,7 @@ func testOftenAnswered(t *testing.T, p place) {
 	often(4, "south/b north/a")
 	often(5, "south/b")
 	often(6, "")
-	must(t, db.Answers.ForgetAnswerJobs(ctx, c.now())) // two of four
+	must(t, db.Answers.ForgetAnswerJobs(ctx, c.now())) // forgets two of four jobs
 	often(3, "south/b east/c north/a")
 }
 

@@ -81,7 +81,7 @@ func testBatches(t *testing.T, p place) {
 	_, err = db.Batches.BatchOfWork(ctx, "w-one")
 	wantErr(t, err, concordat.ErrNotFound)
 	must(t, db.Batches.ReopenBatch(ctx, "one", "command", true))
-	must(t, db.Batches.ReopenBatch(ctx, "one", "serve", true)) // it has not ended
+	must(t, db.Batches.ReopenBatch(ctx, "one", "serve", true)) // it has not ended yet
 	got, err = db.Batches.Batch(ctx, "one")
 	must(t, err)
 	if got.State != concordat.TaskQueued || got.Round != 2 || got.Runner != "command" || !got.Cause.IsZero() || !got.Finished.IsZero() {
@@ -326,7 +326,7 @@ func testBatchLeads(t *testing.T, db *store.DB) {
 	if d := cmp.Diff(want, read(), cmpopts.EquateEmpty()); d != "" {
 		t.Error(d)
 	}
-	must(t, db.Batches.PutBatchLeads(ctx, "one", 1, []byte("[3]"))) // its report is older, and is dropped
+	must(t, db.Batches.PutBatchLeads(ctx, "one", 1, []byte("[3]"))) // its stored report is older, and is dropped
 	want[1] = store.BatchLeads{Member: 1, Found: []byte("[3]")}
 	if d := cmp.Diff(want, read(), cmpopts.EquateEmpty()); d != "" {
 		t.Error(d)

@@ -350,7 +350,7 @@ func testSentenceVectors(t *testing.T, p place) {
 		}
 	}
 	there(1, 2, 3, 4, 7)
-	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "2", "h")})) // the same text again
+	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "2", "h")})) // stores the same text again
 	there(1, 2, 3, 4, 7)
 	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "2", "other")}))
 	there(1, 3, 4, 7)

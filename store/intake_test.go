@@ -68,7 +68,7 @@ func testDeletedNames(t *testing.T, p place) {
 	withLibraries(t, db, "a", "b")
 	must(t, db.Catalogue.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h"), row("b", "1", "h")}))
 	must(t, db.Catalogue.DeleteDocuments(ctx, "a", "1", "never"))
-	must(t, db.Catalogue.DeleteDocuments(ctx, "a", "1")) // again
+	must(t, db.Catalogue.DeleteDocuments(ctx, "a", "1")) // a second deletion
 	for _, x := range []struct {
 		lib  concordat.LibraryID
 		id   concordat.DocumentID

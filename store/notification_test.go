@@ -54,7 +54,7 @@ func testNotifications(t *testing.T, p place) {
 		t.Errorf("claimed %s", n.ID)
 	}
 	_, err = in.ClaimNotification(ctx, time.Minute)
-	wantErr(t, err, concordat.ErrNotFound) // claimed, or from a disabled account
+	wantErr(t, err, concordat.ErrNotFound) // one is claimed, and the other is from a disabled account
 	n.Task, n.State, n.Due = "task", store.NotificationChecking, start
 	must(t, db.Checks.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "task", Title: "T", Made: start}, Owner: "ada",
 		Request: []byte("{}")}))
@@ -63,7 +63,7 @@ func testNotifications(t *testing.T, p place) {
 	n.State = "nonsense"
 	wantErr(t, in.KeepNotification(ctx, store.NotificationChecking, n), concordat.ErrInvalid)
 	_, err = in.ClaimNotification(ctx, time.Minute)
-	wantErr(t, err, concordat.ErrNotFound) // its check is queued
+	wantErr(t, err, concordat.ErrNotFound) // the check is queued
 	must(t, db.Checks.CancelTask(ctx, "task", store.Cause{Code: store.CauseCancelled}))
 	if n, err = in.ClaimNotification(ctx, time.Minute); err != nil || n.State != store.NotificationChecking {
 		t.Errorf("got %+v, %v", n, err)
@@ -98,7 +98,7 @@ func testReplies(t *testing.T, p place) {
 		t.Errorf("got %+v of %+v, %v", r, of, err)
 	}
 	_, _, err = in.ClaimReply(ctx, time.Minute)
-	wantErr(t, err, concordat.ErrNotFound) // b waits for a
+	wantErr(t, err, concordat.ErrNotFound) // reply b waits for reply a
 	late := r
 	late.Attempts = 2
 	wantErr(t, in.KeepReply(ctx, late), concordat.ErrNotFound)
@@ -124,7 +124,7 @@ func testReplies(t *testing.T, p place) {
 	n.State = store.NotificationWithdrawn
 	must(t, in.KeepNotification(ctx, store.NotificationFetching, n))
 	_, _, err = in.ClaimReply(ctx, time.Minute)
-	wantErr(t, err, concordat.ErrNotFound) // dropped
+	wantErr(t, err, concordat.ErrNotFound) // the reply was dropped
 	if k, err := in.ForgetNotifications(ctx, start.Add(time.Minute)); k != 1 || err != nil {
 		t.Errorf("%d were forgotten, %v", k, err)
 	}

@@ -73,7 +73,7 @@ func testPartners(t *testing.T, p place) {
 	wantErr(t, db.Partners.SetPartnerState(ctx, "ONE", store.PartnerPending, store.PartnerActive), concordat.ErrInvalid)
 	wantErr(t, db.Partners.SetPartnerState(ctx, "NONE", store.PartnerPending, store.PartnerActive), concordat.ErrNotFound)
 	wantErr(t, db.Partners.SetPartnerState(ctx, "ONE", store.PartnerActive, store.PartnerPending), concordat.ErrInvalid)
-	wantErr(t, db.Partners.AddPartner(ctx, one), concordat.ErrExists) // active
+	wantErr(t, db.Partners.AddPartner(ctx, one), concordat.ErrExists) // the partner is active
 	must(t, db.Partners.PutCard(ctx, "ONE", 8, []byte("new card")))
 	must(t, db.Partners.NamePartner(ctx, "ONE", "nord"))
 	wantErr(t, db.Partners.NamePartner(ctx, "NONE", "x"), concordat.ErrNotFound)
@@ -126,7 +126,7 @@ func testInvitations(t *testing.T, p place) {
 	count(2)
 	clock.move(2 * time.Minute)
 	count(1)
-	wantErr(t, db.Partners.Redeem(ctx, [32]byte{2}, [32]byte{9}, partner("ONE")), concordat.ErrRefused) // expired
+	wantErr(t, db.Partners.Redeem(ctx, [32]byte{2}, [32]byte{9}, partner("ONE")), concordat.ErrRefused) // the invitation has expired
 	wantErr(t, db.Partners.Redeem(ctx, [32]byte{3}, [32]byte{9}, partner("ONE")), concordat.ErrNotFound)
 	must(t, db.Partners.Redeem(ctx, [32]byte{1}, [32]byte{9}, partner("ONE")))
 	count(0)

@@ -117,7 +117,7 @@ func testEraseTask(t *testing.T, p place) {
 	if e.Findings == 0 || e.Results != 2 || e.Reviews != 1 || e.Request == 0 || e.Answers != 1 {
 		t.Errorf("erased %+v", e)
 	}
-	needed(true) // by the other check
+	needed(true) // needed by the other check
 	e, err = db.Retention.EraseTask(ctx, "one")
 	must(t, err)
 	if e != (store.Erased{}) {

@@ -51,7 +51,7 @@ func testSpend(t *testing.T, p place) {
 	document.Document, document.Amount = "d", 8
 	must2(t)(db.Answers.Spend(ctx, document))
 	x.Amount = 0
-	x.Windows = []store.Window{{Within: 24 * time.Hour, Most: 3}} // lowered below the amount spent
+	x.Windows = []store.Window{{Within: 24 * time.Hour, Most: 3}} // the limit is now below the amount spent
 	if left, err = db.Answers.Spend(ctx, x); err != nil || left[0] != 0 {
 		t.Errorf("asking for what is left gives %v, %v", left, err)
 	}

@@ -362,7 +362,7 @@ func TestBusy(t *testing.T) {
 	tx, err := other.Begin()
 	must(t, err)
 	wantErr(t, db.SetSetting(t.Context(), "a", "b"), concordat.ErrUnavailable)
-	_, err = db.Catalogue.Libraries(t.Context()) // reads continue
+	_, err = db.Catalogue.Libraries(t.Context()) // reads still work
 	must(t, err)
 	must(t, tx.Rollback())
 	must(t, db.SetSetting(t.Context(), "a", "b"))

@@ -169,7 +169,7 @@ func openPlace(t *testing.T, p place) (*store.DB, *clock) {
 	return db, c
 }
 
-// allLanes is the lane of every task.
+// allLanes stands for the tasks of every lane.
 const allLanes store.Lane = ""
 
 // withLibraries makes libraries with the given ids.

@@ -213,7 +213,7 @@ func testTaskClaimedOnce(t *testing.T, p place) {
 	var wg sync.WaitGroup
 	for w := range workers {
 		own := db
-		if w%2 == 1 { // as another process would
+		if w%2 == 1 { // opens the store as another process would
 			var err error
 			own, err = p(store.Options{Now: c.now, Busy: time.Minute})
 			must(t, err)

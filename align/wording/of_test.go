@@ -13,7 +13,7 @@ import (
 // differ, only the span shares them.
 func TestOf(t *testing.T) {
 	var b strings.Builder
-	var starts, ends []int // of the words, in bytes
+	var starts, ends []int // byte positions of the words
 	for i, word := 0, 0; i < 6; i++ {
 		for range []int{3, 20, 7, 1, 12, 30}[i] { // number of words in each line
 			starts = append(starts, b.Len())

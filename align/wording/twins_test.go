@@ -90,7 +90,7 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// TestManyOfMany: wording that eight of many documents have within their paragraphs was copied; in a separate paragraph it could be the
+// TestManyOfMany: wording that eight of many documents have within their paragraphs was copied; in a separate paragraph it may be the
 // declaration required by their call.
 func TestManyOfMany(t *testing.T) {
 	const n = 60

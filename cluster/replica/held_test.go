@@ -69,7 +69,7 @@ func TestLost(t *testing.T) {
 func TestLeaseShrinks(t *testing.T) {
 	r, _ := master(t, false)
 	r.Step(50*time.Millisecond, Contact{Me: "a1"})
-	r.Step(50*time.Millisecond, Write{ID: 9, Record: wal.Record{Kind: wal.Put}}) // b does not have it
+	r.Step(50*time.Millisecond, Write{ID: 9, Record: wal.Record{Kind: wal.Put}}) // b does not have this record
 	var got []time.Duration
 	for i, at := range []time.Duration{300, 600, 900} { // at the first fetch, b has everything that existed when it last asked
 		now := at * time.Millisecond

@@ -59,7 +59,7 @@ type outcome struct {
 	elections int
 	installs  int
 	down      bool // in the end, every copy in sync had lost something, so an operator must choose
-	broken    bool // an index was damaged on purpose
+	broken    bool // an index was corrupted on purpose
 }
 
 type happening struct {
@@ -112,7 +112,7 @@ type simNode struct {
 
 	earlier *disk // a snapshot; only node 0 makes snapshots
 
-	gen     uint64 // of the log
+	gen     uint64 // generation of the log
 	session coord.Incarnation
 	viewed  int // number of the newest view that it received
 	live    bool

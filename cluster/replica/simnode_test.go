@@ -23,7 +23,7 @@ func (n *simNode) start() {
 		n.w.logf("%s is put back to %d", n.id, n.durable)
 	}
 	if n.w.o.putBack && !n.w.o.unchecked && n.durable < uint64(len(n.w.committed)) {
-		n.meta.Damaged = true // as a Copy learns from the record kept outside the nodes, which is committed or later
+		n.meta.Damaged = true // a Copy learns this from the record kept outside the nodes, which is at or after the last commit
 	}
 	n.index, n.applied = maps.Clone(n.persisted), n.persistedAt
 	lost := n.durable < n.applied // it has lost more of the log than of the index
@@ -41,7 +41,7 @@ func (n *simNode) start() {
 		revs.Add(&n.log[i])
 	}
 	if lost {
-		revs.Raise(n.w.nextOp) // as a Copy takes it from its clock
+		revs.Raise(n.w.nextOp) // a Copy takes this from its clock
 	}
 	n.r = New(cfg, n.meta, n.extent(), revs, n.applied)
 	n.r.gen = n.gen
@@ -111,7 +111,7 @@ func (n *simNode) step(e Event) {
 	if n.r.role == Master && was != Master {
 		n.w.out.elections++
 		n.w.logf("%s leads epoch %d: %v hold %v, log %d", n.id, n.r.shard.Epoch, n.r.shard.ISR, n.r.shard.Hold, n.r.log.End)
-		// A paused candidate can learn that it has won long after others have taken over. It can lack the records that they committed,
+		// A paused candidate can learn that it has won long after others have taken over. It may lack the records that they committed,
 		// and it can commit nothing.
 		before, _ := slices.BinarySearch(n.w.under, n.r.shard.Epoch)
 		if end := n.base + uint64(len(n.log)); n.w.o.without == 0 && uint64(before) > end {

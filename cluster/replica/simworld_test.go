@@ -433,7 +433,7 @@ func (w *world) judge() {
 	}
 	if master == nil {
 		if held == len(w.shard.ISR) {
-			w.out.down = true // an operator must choose
+			w.out.down = true // an operator has to choose
 			return
 		}
 		w.fail("no master at the end: %+v", w.shard)

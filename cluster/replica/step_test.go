@@ -179,13 +179,13 @@ func TestReturnsInDoubt(t *testing.T) {
 	}
 	none[CAS](t, state(3, both[:1], both[:1], 1, "a1"))
 	none[CAS](t, state(4, both[:1], both, 1, "a1")) // b has sent nothing since
-	none[CAS](t, fetch(6, 7))                       // older than the last one received
+	none[CAS](t, fetch(6, 7))                       // older than the last fetch received
 	as := fetch(8, 7)                               // sent by the former copy
 	none[CAS](t, as)
 	if a := find[SendReply](t, as); a.Reply.ID != 8 {
 		t.Errorf("got %+v", a)
 	}
-	none[CAS](t, fetch(1<<40, 0)) // from the new copy or from another former copy
+	none[CAS](t, fetch(1<<40, 0)) // from the new copy, or from another former copy
 	if got := find[CAS](t, fetch(1<<40+1, 1<<40)).State.ISR; len(got) != 2 {
 		t.Errorf("in sync %v, want both", got)
 	}

@@ -14,7 +14,7 @@ import (
 // damaged is the result of opening a modified copy of a log.
 type damaged struct {
 	end  uint64 // records 1 to end were recovered
-	lost uint64 // the argument of Damaged
+	lost uint64 // argument of the function Damaged
 	err  error
 }
 

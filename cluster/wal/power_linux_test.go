@@ -78,7 +78,7 @@ func (p *powered) open(may ...held) {
 		if died := p.d.Live(); died && err != nil {
 			continue
 		} else if died {
-			must(p.t, l.Close()) // after the last call
+			must(p.t, l.Close()) // the process died after the last call
 			continue
 		}
 		must(p.t, err)
@@ -117,7 +117,7 @@ func (p *powered) try(what string, calls int, change func() error, after held) {
 	}
 	err := change()
 	if p.d.Live() {
-		_ = p.log.Close() // some files can already be closed
+		_ = p.log.Close() // some files may already be closed
 		p.open(before, after)
 		return
 	}
@@ -137,7 +137,7 @@ func (p *powered) step() {
 			must(p.t, p.log.Append(rec(seq, p.epoch)))
 			after.epochs = append(after.epochs, p.epoch)
 		}
-		p.now.epochs = after.epochs // records can be there before they are acknowledged
+		p.now.epochs = after.epochs // records may be there before they are acknowledged
 		after.durable = uint64(len(after.epochs))
 		p.try(fmt.Sprintf("sync %d to %d", end+1, after.durable), 6, func() error { _, err := p.log.Sync(); return err }, after)
 	case 0:
@@ -158,7 +158,7 @@ func (p *powered) step() {
 		p.now.base = p.log.Extent().Base
 		p.expect("trimmed", p.now)
 	case 5:
-		to := p.r.Uint64N(end + 50) // a replacing copy can end earlier
+		to := p.r.Uint64N(end + 50) // a replacing copy may end earlier
 		after = held{to, to, to, after.epochs[:min(to, end)]}
 		for uint64(len(after.epochs)) < to {
 			after.epochs = append(after.epochs, p.epoch)

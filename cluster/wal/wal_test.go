@@ -165,7 +165,7 @@ func TestFailedSync(t *testing.T) {
 		t.Errorf("append: %v", err)
 	}
 	must(t, l.Close())
-	// The group can have reached the disk, so the log is read again.
+	// The group may have reached the disk, so the log is read again.
 	if x := open(t, dir, Options{Shard: "00"}).Extent(); x.End < 3 || x.End > 4 {
 		t.Errorf("extent %+v", x)
 	}

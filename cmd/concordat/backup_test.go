@@ -131,7 +131,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.db = db // for the cleanup
+	s.db = db // used by the cleanup
 	if again, err := db.Checks.Findings(t.Context(), task.ID); err != nil || string(again) != string(findings) {
 		t.Errorf("the report of before: %d bytes, %v; want %d", len(again), err, len(findings))
 	}

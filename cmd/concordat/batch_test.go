@@ -152,7 +152,7 @@ func TestKilledBatch(t *testing.T) {
 			case <-time.After(2 * time.Millisecond): // check again
 			}
 		}
-		_ = c.Process.Kill() // it can have ended already
+		_ = c.Process.Kill() // it may already have ended
 		if err := <-ended; err != nil {
 			kills++
 		}

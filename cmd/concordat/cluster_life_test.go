@@ -94,7 +94,7 @@ func (m *machine) said() string {
 
 func (m *machine) signal(s syscall.Signal) {
 	m.mu.Lock()
-	_ = m.process.Process.Signal(s) // it can have ended
+	_ = m.process.Process.Signal(s) // it may already have ended
 	m.mu.Unlock()
 	<-m.done
 }

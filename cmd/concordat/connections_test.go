@@ -26,7 +26,7 @@ import (
 // CONCORDAT_DESCRIPTORS.
 const (
 	slowConnections = 1500
-	fewDescriptors  = 1024 // the default on common systems
+	fewDescriptors  = 1024 // the default of common systems
 )
 
 func numberFrom(t *testing.T, name string, otherwise int) int {
@@ -66,7 +66,7 @@ func TestSlowConnections(t *testing.T) {
 	from := func(i int) string { return fmt.Sprintf("127.0.%d.%d", i%4, 2+i%3) } // twelve addresses
 	for i := range n {
 		c := dialFrom(t, from(i), s.address)
-		t.Cleanup(func() { _ = c.Close() }) // the server can have closed it already
+		t.Cleanup(func() { _ = c.Close() }) // the server may already have closed it
 		// The server can close the connection in favour of another before everything is written.
 		_, _ = io.WriteString(c,
 			"POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000000\r\n\r\nn")

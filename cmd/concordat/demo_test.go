@@ -189,7 +189,7 @@ func TestDemoPortTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = taken.Close() }()                     // nothing was sent
+	defer func() { _ = taken.Close() }()                     // nothing was sent on it
 	_, port, _ := net.SplitHostPort(taken.Addr().String())   // in the form that Listen returned
 	run := exec.Command("sh", "../../demo/run.sh", bin, bin) // it ends before it serves a repository
 	run.Env = append(os.Environ(), "XDG_CACHE_HOME="+scripttest.CacheDir(), "DEMO_SITE="+filepath.Join(t.TempDir(), "site"), "DEMO_PORT="+port)

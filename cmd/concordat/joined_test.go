@@ -512,7 +512,7 @@ func (s *joinedSite) erase() {
 	}
 	other.call(http.StatusOK, http.MethodPost, "/deletions", "application/json",
 		strings.NewReader(`{"library":"theses","documents":["bell.txt"],"reason":"withdrawn"}`), &r)
-	s.until("receipt of a deletion at another node", func() bool { // on a busy machine the first request can come too early
+	s.until("receipt of a deletion at another node", func() bool { // on a busy machine the first request may come too early
 		other.call(http.StatusOK, http.MethodGet, "/deletions/"+r.ID, "", nil, &r)
 		return !r.Receipt.Done.IsZero()
 	})

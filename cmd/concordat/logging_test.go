@@ -26,7 +26,7 @@ func TestLog(t *testing.T) {
 	s := serveSite(t, data, "CONCORDAT_LOG_FORMAT=json", "CONCORDAT_SERVE_METRICS=127.0.0.1:0")
 	st, err := instance.Serving(t.Context(), data)
 	must(t, err)
-	get(t, "http://"+s.address+"/login") // not logged at this level
+	get(t, "http://"+s.address+"/login") // not logged yet, at this level
 	f, err := os.OpenFile(filepath.Join(data, instance.ConfigName), os.O_APPEND|os.O_WRONLY, 0)
 	must(t, err)
 	_, err = f.WriteString("log: {level: debug}\n")

@@ -64,7 +64,7 @@ func TestRemainsGo(t *testing.T) {
 			t.Errorf("%s is there still", name)
 		}
 	}
-	p.left("originals/incoming-18", -time.Minute) // started later
+	p.left("originals/incoming-18", -time.Minute) // started after the file's time
 	p.command(cli.Done, "check", doc)
 	if !p.has("originals/incoming-18") {
 		t.Error("an upload that is under way has gone")
@@ -92,7 +92,7 @@ func TestForgottenUploads(t *testing.T) {
 	if err := o.Store.Checks.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t", Made: time.Now()}, File: needed}); err != nil {
 		t.Fatal(err)
 	}
-	o.Since = time.Now().Add(time.Second) // at the next start
+	o.Since = time.Now().Add(time.Second) // as at the next start
 	if err := o.ForgetUploads(t.Context(), files); err != nil {
 		t.Fatal(err)
 	}

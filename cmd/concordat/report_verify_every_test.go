@@ -191,7 +191,7 @@ func TestGenuineReportsVerify(t *testing.T) {
 		if err := north.o.Answers.Sets.CatchUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		var out bytes.Buffer // until then the fingerprints are under another key, which the south refuses
+		var out bytes.Buffer // before that, the fingerprints are under another key, which the south refuses
 		code := run(t.Context(), []string{"--data", south.dir, "--quiet", "--json", "mirror", "sync", "north/reports"}, strings.NewReader(""),
 			&out, io.Discard)
 		return code == cli.Done && strings.Contains(out.String(), `"documents":1`)

@@ -86,7 +86,7 @@ func TestVerifyPDF(t *testing.T) {
 	}
 	for name, x := range map[string]struct {
 		b    []byte
-		want string // in the reported problem
+		want string // part of the reported problem
 	}{
 		"page 1":                {change(content(4)), "page 1 was changed"},
 		"page 3":                {change(content(8)), "page 3 was changed"},

@@ -43,7 +43,7 @@ func TestScreen(t *testing.T) {
 	concordat(0, "add", "--library", "two", write("two.tsv", "a\t"+x+y+z, "q\tquite another matter altogether, told in other words"))
 	for _, c := range []struct {
 		args  []string
-		pairs []string // a, b, method
+		pairs []string // "a b method" for each pair
 	}{
 		{[]string{"--library", "one"}, []string{"a b exact", "a c fingerprint", "a d fingerprint", "b c fingerprint", "b d fingerprint"}},
 		{[]string{"--library", "one", "--threshold", "0.7"}, []string{"a b exact", "a c fingerprint", "b c fingerprint"}},

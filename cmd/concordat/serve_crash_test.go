@@ -208,7 +208,7 @@ func TestKilledServe(t *testing.T) {
 	if _, err := c.Write(body[:len(body)/2]); err != nil {
 		t.Fatal(err)
 	}
-	for len(s.originals()) == 0 { // the upload has begun
+	for len(s.originals()) == 0 { // part of the upload has arrived
 		time.Sleep(10 * time.Millisecond)
 	}
 	s.kill()

@@ -161,13 +161,13 @@ func (s *killedSite) command(args ...string) (stop, again func()) {
 			s.t.Fatal(err)
 		}
 		return func() {
-			_ = c.Process.Kill() // it can have ended already
+			_ = c.Process.Kill() // it may already have ended
 			_ = c.Wait()
 		}
 	}
 	return run(), func() {
 		c := program(s.t, s.data, args...)
-		_ = c.Run() // it can have been complete
+		_ = c.Run() // it may have been complete
 	}
 }
 
@@ -192,7 +192,7 @@ func (s *killedSite) purges() (func(), func()) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for range 3 { // something to delete
+	for range 3 { // so that there is something to delete
 		marker, text := s.doomed()
 		s.post("/libraries/l/documents", map[string]string{marker: text}, "title")
 	}

@@ -112,7 +112,7 @@ func escape(bystander string) {
 	_, _, flags := syscall.RawSyscall(syscall.SYS_FCNTL, 1, syscall.F_GETFL, 0)
 	_, _, self := syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(os.Getpid()), 0)
 	done := make(chan int)
-	for range 20 { // threads and memory still work
+	for range 20 { // threads and memory must still work
 		go func() { done <- len(make([]byte, 1<<20)) }()
 	}
 	sum := 0

@@ -30,11 +30,11 @@ func TestSourcesLookAlikeEverywhere(t *testing.T) {
 			Source: concordat.Ref{Site: "here", Library: "theses", Document: concordat.DocumentID(fmt.Sprint("d", i))}})
 	}
 	page := write(t, report.Build(f, report.Rules{}))
-	colour := map[string]string{} // by passage number
+	colour := map[string]string{} // by number of the passage
 	for _, m := range markOf.FindAllStringSubmatch(page, -1) {
 		colour[m[2]] = m[1]
 	}
-	letter := map[string]string{} // by a source's letter
+	letter := map[string]string{} // by letter of the source
 	for _, m := range rankedOf.FindAllStringSubmatch(page, -1) {
 		letter[m[2]] = m[1]
 	}

@@ -311,7 +311,7 @@ func TestDisclosureBudget(t *testing.T) {
 		site.Incoming{ID: "c", Text: sitetest.Garden + sitetest.River})
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Limits: store.Limits{Disclosures: 5, Documents: 2}})
 	a := o.Question(t, sitetest.River+sitetest.Winter+sitetest.Garden, concordat.ShowMetadata, "theses")
-	for range 2 { // the same ask again
+	for range 2 { // asked again in the same job
 		tell := o.Told(t, "north", a)
 		named := 0
 		for _, d := range tell.Documents {

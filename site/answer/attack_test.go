@@ -27,7 +27,7 @@ type oracle struct {
 	o           *sitetest.Owner
 	ask         *concordat.Ask // asks only about the guess
 	base, truth concordat.Fingerprint
-	ordinal     int // position of the sentence
+	ordinal     int // position of the sentence in its document
 	jobs        uint32
 	told        map[concordat.Fingerprint]bool // answered questions
 }
@@ -40,7 +40,7 @@ func newOracle(t *testing.T, rule store.ShareRule) *oracle {
 	x.ask = o.Question(t, strings.Replace(oracleText, "colchicine", "medicine", 1), concordat.ShowMetadata, "theses")
 	x.base = x.ask.Sentences[0].Fingerprint
 	x.truth = o.Question(t, oracleText, concordat.ShowMetadata, "theses").Sentences[0].Fingerprint
-	o.ShareWith(t, "theses", "west", rule) // to learn the position of the sentence
+	o.ShareWith(t, "theses", "west", rule) // used to learn the position of the sentence
 	hits := o.Told(t, "west", o.Question(t, oracleText, concordat.ShowMetadata, "theses")).Hits
 	if len(hits) != 1 || hits[0].Closeness != concordat.CloseSame {
 		t.Fatalf("the sentence itself has hits %+v", hits)
@@ -463,7 +463,7 @@ func TestPaidBeforeReading(t *testing.T) {
 	a, d, ordinals := o.Named(t, "north", sitetest.Passage, "theses")
 	rule.Limits = store.Limits{Documents: 1, Characters: 1, Opened: 1, Disclosures: 1}
 	o.ShareWith(t, "theses", "north", rule)
-	o.Outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals}) // the last one within budget
+	o.Outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals}) // the last outline within budget
 	o.Index.Panics = true                                                               // panics if a document is read
 	at := strings.Index(text, sitetest.River)
 	reveal := func(level concordat.Show) error {

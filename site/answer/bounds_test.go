@@ -55,7 +55,7 @@ func TestLeadGroups(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		hits []leadHit
-		want int // places
+		want int // number of places
 	}{
 		"two that follow each other":    {[]leadHit{hit(0, 3, 0.3), hit(1, 4, 0.16)}, 2},
 		"too faint":                     {[]leadHit{hit(0, 3, 0.3), hit(1, 4, 0.14)}, 0},

@@ -20,7 +20,7 @@ import (
 // harvest is the titles and outlines that a member obtains by asking about the sentences of texts in a genre and fetching the outline of
 // every disclosed document.
 type harvest struct {
-	told, outlined map[string]bool // titles
+	told, outlined map[string]bool // documents by title
 	units          int
 }
 

@@ -35,8 +35,8 @@ type chooser struct {
 // chosenEpoch is the chooser's questions and fingerprints under the key of one epoch.
 type chosenEpoch struct {
 	set    answer.EpochSet
-	known  *concordat.Ask          // the sentences that the chooser has
-	prints []concordat.Fingerprint // the sentence with each word
+	known  *concordat.Ask          // sentences that the chooser has
+	prints []concordat.Fingerprint // fingerprint of the sentence with each candidate word
 }
 
 // chosenMember counts, for each candidate word, how many of a member's questions would have come close to the sentence with that word.
@@ -46,7 +46,7 @@ type chosenMember struct {
 }
 
 const (
-	chosenNone = iota // the outcomes of a question
+	chosenNone = iota // possible outcomes of a question
 	chosenFar
 	chosenNear
 	chosenSame
@@ -126,7 +126,7 @@ func (c *chooser) choose(e *chosenEpoch, m *chosenMember, draws int) (best conco
 	}
 	for range draws {
 		f := e.prints[drawn()]
-		if c.rnd.IntN(2) == 0 { // hashes of several words
+		if c.rnd.IntN(2) == 0 { // change the hashes of several words
 			g := e.prints[drawn()]
 			for i := range concordat.Nibbles {
 				if c.rnd.IntN(2) == 0 {

@@ -129,7 +129,7 @@ type d4 struct {
 	has    int // the member has the text before this position
 	job    concordat.JobID
 	handle concordat.Handle
-	units  []concordat.OutlineUnit // after the member's part
+	units  []concordat.OutlineUnit // the units after the member's part
 }
 
 func newD4(t *testing.T, d *dictionary, victim string) *d4 {

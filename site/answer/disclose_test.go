@@ -152,7 +152,7 @@ func TestOutlineAligns(t *testing.T) {
 	edges, err := o.AnswerEdges(t.Context(), "north", q)
 	sitetest.Must(t, err)
 	copies := edges.Passages[0]
-	want := strings.TrimRight(sitetest.Passage+sitetest.Mill+sitetest.Bridge+sitetest.School, ". ") // from word to word
+	want := strings.TrimRight(sitetest.Passage+sitetest.Mill+sitetest.Bridge+sitetest.School, ". ") // without the full stop
 	if len(copies) != 1 || sub[order.Spans[copies[0].From].Start:order.Spans[copies[0].To-1].End] != want || copies[0].Span.In(text) != want {
 		t.Fatalf("got copies %+v", copies)
 	}
@@ -192,7 +192,7 @@ func TestTemplateAttack(t *testing.T) {
 		a := o.Question(t, guess, concordat.ShowPassage, "theses")
 		tell := o.Told(t, "north", a)
 		if len(tell.Documents) == 0 {
-			continue // too many variants of one sentence
+			continue // refused because there are too many variants of one sentence
 		}
 		named++
 		d := tell.Documents[0]

@@ -24,7 +24,7 @@ func TestEpochMembers(t *testing.T) {
 		_, first := o.Answer(t.Context(), "north", &ask)
 		all, outline := o.AnswerOutline(t.Context(), "north", &concordat.OutlineAsk{Job: a.Job, Epoch: e,
 			Documents: []concordat.OutlineOf{{Handle: d.Handle, Ordinals: ordinals}}})
-		if outline == nil && all.Documents[0].Refusal != nil { // per document
+		if outline == nil && all.Documents[0].Refusal != nil { // outlines are refused per document
 			outline = all.Documents[0].Refusal
 		}
 		_, edges := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: e, Handle: d.Handle,

@@ -115,7 +115,7 @@ func TestSetSurvivesACut(t *testing.T) {
 					t.Fatalf("got %v, want the cut", err)
 				}
 				o.Set.Index = working
-				// A document that can be in the set is deleted in the meantime.
+				// A document that may be in the set is deleted in the meantime.
 				sitetest.Must(t, o.DeleteDocuments(t.Context(), "theses", "new"))
 				if tell := o.Told(t, "north", o.Question(t, sitetest.River+sitetest.Mill+sitetest.Garden, concordat.ShowMetadata,
 					"theses")); tell.Libraries[0].Exists {
@@ -142,7 +142,7 @@ func TestSetResumes(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Matches: 1})
 	var in []site.Incoming
-	for i := range 450 { // three batches
+	for i := range 450 { // enough for three batches
 		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprintf("%03d", i)),
 			Text: strings.Replace(sitetest.River, "ancient", fmt.Sprintf("ancient%d", i), 1)})
 	}
@@ -300,7 +300,7 @@ func TestUseEpochsEndsAPass(t *testing.T) {
 	o.Set.Index = counting
 	passed, used := make(chan error, 1), make(chan error, 1)
 	go func() { passed <- o.Sets.CatchUp(context.Background()) }()
-	<-held // within the first batch
+	<-held // wait until the first batch is being written
 	next := o.NewSet(t, concordat.Epoch{Federation: "health", Number: 2})
 	go func() { used <- o.Sets.UseEpochs(context.Background(), next) }()
 	for { // until the new set has replaced the old one

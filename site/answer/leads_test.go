@@ -253,7 +253,7 @@ func TestLeadVariants(t *testing.T) {
 	o.ShareWith(t, "theses", "north", rule)
 	words := strings.Fields(`alpha beta gamma delta sigma omega castle garden window teacher planet engine copper silver winter summer
 		doctor farmer bridge letter market forest river island`)
-	const variants, places = 100, 6 + 5 // sentences, and pairs of sentences
+	const variants, places = 100, 6 + 5 // 6 sentences and 5 pairs of sentences
 	told, last := map[[concordat.Bands]uint32]bool{}, 0
 	for i := range variants {
 		w := words[i%len(words)] + " " + words[(7*i+i/len(words))%len(words)]

@@ -23,7 +23,7 @@ type view struct {
 	Exists               bool
 	Documents, Sentences int
 	Named                map[string]int // matches by title, or by number for unnamed documents
-	Hits                 [][3]int       // sentence, ordinal, closeness of named documents
+	Hits                 [][3]int       // sentence, ordinal and closeness for named documents
 }
 
 // TestPolicyProperty compares what is disclosed under random rules with a naive definition that examines every pair of sentences and

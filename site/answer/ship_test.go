@@ -347,7 +347,7 @@ func TestOwnerIsAlerted(t *testing.T) {
 					h := out[0].Notice.Answer.Documents[0].Handle
 					x.Source.Document = concordat.DocumentID(hex.EncodeToString(h[:]))
 				}
-				for _, s := range got[i].Spans { // sentences of the document in the partner's alert
+				for _, s := range got[i].Spans { // sentences of the document that match in the partner's alert
 					if text := s.In(sitetest.Long(sitetest.River+sitetest.Winter, 2)); !strings.Contains(sitetest.River+sitetest.Winter,
 						strings.TrimSpace(text)) {
 						t.Errorf("span %v is %q", s, text)

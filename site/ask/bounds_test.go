@@ -100,7 +100,7 @@ func TestEdgesBounds(t *testing.T) {
 	span := func(from, to int) concordat.Span { return concordat.Span{Start: from, End: to} }
 	for name, c := range map[string]struct {
 		copies []concordat.EdgeCopy
-		want   int // copies; -1: refused
+		want   int // number of copies; -1 if refused
 	}{
 		"none":                   {nil, 0},
 		"all":                    {[]concordat.EdgeCopy{{From: 0, To: last, Span: literal[0].B}}, 1},
@@ -229,7 +229,7 @@ func TestMirrorsMustBeRead(t *testing.T) {
 // TestCommonRuns: if a fifth of all documents contain a long run of words, it is left for a person to decide, as on this site; the same
 // sentences in isolation are common.
 func TestCommonRuns(t *testing.T) {
-	const of = 60 // a fifth: 13
+	const of = 60 // a fifth of them is 13
 	apart := " " + strings.Repeat("word ", 20)
 	for name, c := range map[string]struct {
 		gap     string

@@ -68,7 +68,7 @@ func TestPreparedOnce(t *testing.T) {
 		key         []byte
 		bits        int
 		walls       []concordat.Span
-		full, words bool // recomputed
+		full, words bool // what is recomputed
 	}{
 		"again": {key, align.DefaultSketchBits, nil, false, false}, "another key": {key[1:], align.DefaultSketchBits, nil, false, true},
 		"other walls": {key, align.DefaultSketchBits, []concordat.Span{{Start: 64, End: 128}}, true, true},
@@ -103,7 +103,7 @@ func TestPartnerPrints(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		edit func(us []concordat.OutlineUnit)
-		want int // prints; 0 if refused
+		want int // number of prints; 0 if refused
 	}{
 		"one behind the other":     {func([]concordat.OutlineUnit) {}, 2},
 		"some left out":            {func(us []concordat.OutlineUnit) { us[1].Ordinal = 7 }, 3},

@@ -19,7 +19,7 @@ func TestTogether(t *testing.T) {
 	exact := align.Passage{A: span(600, 1200), B: span(1600, 2200), Kind: concordat.KindVerbatim, Similarity: 1}
 	for name, c := range map[string]struct {
 		rough align.Passage
-		want  []concordat.SpanPair // besides the copy
+		want  []concordat.SpanPair // what remains besides the exact copy
 	}{
 		"beside it on both sides": {align.Passage{A: span(200, 1600), B: span(1200, 2600)},
 			[]concordat.SpanPair{{Span: span(200, 600), Source: span(1200, 1600)}, {Span: span(1200, 1600), Source: span(2200, 2600)}}},

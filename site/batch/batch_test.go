@@ -376,7 +376,7 @@ func TestRecheck(t *testing.T) {
 			select {
 			case <-t.Context().Done():
 				t.Fatal("it does not end")
-			case <-time.After(20 * time.Millisecond): // try again
+			case <-time.After(20 * time.Millisecond): // check again
 			}
 		}
 		if !strings.Contains(string(got.Fresh), `"title":"Leaked"`) || got.Ran.IsZero() || !got.Next.After(now) {

@@ -83,9 +83,9 @@ func TestBatchClusters(t *testing.T) {
 	ring := []string{"r1", "r2", "r3", "r4", "r5"}
 	names := append([]string{"a1", "a2", "a3", "alone", "d1", "d2", "d3", "p1", "p2"}, ring...)
 	bonds := slices.Concat(everyTwo(0.6, "a1", "a2", "a3"), everyTwo(0.4, ring...), // a ring with one shared block
-		[]bond{{"a3", "r1", 0.35}, // the bridge
+		[]bond{{"a3", "r1", 0.35}, // a bridge between the groups
 			{"d1", "d2", 0.8}, {"d2", "d3", 0.7}, // drafts, each copied from the previous one
-			{"p1", "p2", 0.31}, {"p1", "alone", 0.2}}) // below the threshold
+			{"p1", "p2", 0.31}, {"p1", "alone", 0.2}}) // pairs below the threshold
 	want := [][]string{ring, {"a1", "a2", "a3"}, {"d1", "d2", "d3"}, {"p1", "p2"}}
 	for seed := range uint64(12) {
 		v := viewOf(t, p, names, bonds, rand.New(rand.NewPCG(seed, 4)))

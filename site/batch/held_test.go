@@ -292,7 +292,7 @@ func TestDecidedInBoth(t *testing.T) {
 func TestTellsAtTimes(t *testing.T) {
 	for name, c := range map[string]struct {
 		stage string
-		told  time.Duration // from now
+		told  time.Duration // time since the last report
 		done  int
 		want  bool
 	}{

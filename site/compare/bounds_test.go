@@ -61,12 +61,12 @@ func TestBestTerms(t *testing.T) {
 		w.stats.Holding = append(w.stats.Holding, i)
 		window = append(window, concordat.TermCount{Term: concordat.Term(i), Count: 1})
 	}
-	w.stats.Holding[3] = 101 // more than one in ten documents
+	w.stats.Holding[3] = 101 // in more than one in ten documents
 	got := w.best(window)
 	if len(got) != windowTerms {
 		t.Fatalf("%d terms, want %d", len(got), windowTerms)
 	}
-	want := 1 // no document contains the first
+	want := 1 // no document contains the first term
 	for _, g := range got {
 		if want == 3 {
 			want++

@@ -137,7 +137,7 @@ func TestEncoderFails(t *testing.T) {
 		s := &scripted{fail: errors.New("nonsense"), where: "encoder.example.edu", gone: gone}
 		keep := &memory{vectors: map[[32]byte][]float32{}}
 		e := NewEncoder(s, keep, 1000)
-		for _, x := range meaning.Samples() { // found in no text
+		for _, x := range meaning.Samples() { // found in none of the texts
 			keep.vectors[e.digest(x.Text)] = []float32{1}
 		}
 		got, err := e.verify(context.Background(), asking(c, leads))

@@ -120,7 +120,7 @@ func TestErasureStoreFails(t *testing.T) {
 				if !errors.Is(err, storetest.ErrScript) {
 					t.Errorf("call %d, %s, failed: error %v, want that of the store", n, call, err)
 				}
-				if call == "AskErasure" { // nothing was begun
+				if call == "AskErasure" { // the deletion was not begun
 					if _, err := e.Erase(t.Context(), "ada", "asked", target); err != nil {
 						t.Fatal(err)
 					}
@@ -158,7 +158,7 @@ func TestErasureStatementsFail(t *testing.T) {
 				}
 				done, err := resume(t, e)
 				sitetest.Must(t, err)
-				if done == 0 { // either nothing was begun or everything was done
+				if done == 0 { // either the deletion was not begun, or it was completed
 					_, err = e.Erase(t.Context(), "ada", "asked", target)
 					sitetest.Must(t, err)
 				}

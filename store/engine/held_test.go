@@ -155,7 +155,7 @@ func TestAfterRestart(t *testing.T) {
 			return err
 		},
 	} {
-		value[int](t, db, `SELECT 1`) // over a connection that stays open
+		value[int](t, db, `SELECT 1`) // opens a connection before the restart
 		if err := errors.Join(s.Stop(syscall.SIGINT), s.Start()); err != nil {
 			t.Fatal(err)
 		}
