@@ -2,12 +2,12 @@ package concordat
 
 import "strings"
 
-// batchPrefix begins the name of the library under which the documents of a batch appear as one another's sources.
+// batchPrefix is the prefix of the library name under which a batch's documents appear as sources.
 const batchPrefix = "batch:"
 
-// BatchLibrary returns the name of the library under which a batch's documents appear as sources in one another's reports. It is not a
-// library of the site: nothing is kept under this name once the batch is gone, and no library can be created with it.
+// BatchLibrary returns the library name under which a batch's documents appear as sources in one another's reports. The site has no such
+// library: nothing is stored under this name after the batch is deleted, and no library can be created with it.
 func BatchLibrary(id string) LibraryID { return LibraryID(batchPrefix + id) }
 
-// Batch returns the identity of the batch if l was made by BatchLibrary.
+// Batch returns the ID of the batch if l was returned by BatchLibrary.
 func (l LibraryID) Batch() (id string, ok bool) { return strings.CutPrefix(string(l), batchPrefix) }

@@ -6,12 +6,13 @@ import (
 	"fmt"
 )
 
-// CaseID names a case that two sites share. Both compute it from what both know, so opening a case reveals nothing to either.
+// CaseID identifies a case shared by two sites. Both sites compute it from data that they already have, so opening a case reveals nothing
+// to either.
 type CaseID [16]byte
 
-// NewCaseID returns the name of a case about a document that an owner reported to an asker in answer to a standing question. The document
-// is given by its handle, which is zero if there is no document. The job is random and stands for the two sites, because each knows itself
-// by a different name than the other does.
+// NewCaseID returns the ID of a case about a document that an owner reported to an asker in answer to a standing question. The document
+// is identified by its handle, which is zero if there is no document. The random job identifies the two sites. Their names cannot,
+// because each site can know itself by a different name than the other uses.
 func NewCaseID(job JobID, lib LibraryID, h Handle) CaseID {
 	d := sha256.New()
 	_, _ = fmt.Fprintf(d, "concordat case 1\n%x\n%q\n%x\n", job, lib, h)
@@ -20,10 +21,10 @@ func NewCaseID(job JobID, lib LibraryID, h Handle) CaseID {
 	return id
 }
 
-// String returns the name in hexadecimal.
+// String returns the ID in hexadecimal.
 func (id CaseID) String() string { return hex.EncodeToString(id[:]) }
 
-// ParseCaseID is the inverse of String. It fails with ErrNotFound, since no case has such a name.
+// ParseCaseID is the inverse of String. It fails with ErrNotFound, since no case has such an ID.
 func ParseCaseID(s string) (CaseID, error) {
 	var id CaseID
 	if len(s) != hex.EncodedLen(len(id)) {
@@ -41,14 +42,14 @@ type CaseState string
 // The states.
 const (
 	CaseOpen      CaseState = "open"
-	CaseConfirmed CaseState = "confirmed" // the documents share more than they should
+	CaseConfirmed CaseState = "confirmed" // the documents share more wording than they should
 	CaseCleared   CaseState = "cleared"   // there is nothing wrong
 )
 
 // CaseStates returns all states, in the order of their codes.
 func CaseStates() []CaseState { return []CaseState{CaseOpen, CaseConfirmed, CaseCleared} }
 
-// CaseDecision is a site's decision about its own document, for example a funder's about an application.
+// CaseDecision is a site's decision on its own document, for example a funder's decision on an application.
 type CaseDecision string
 
 // The decisions.
@@ -64,18 +65,19 @@ func CaseDecisions() []CaseDecision {
 	return []CaseDecision{Undecided, Accepted, Rejected, Withdrawn}
 }
 
-// MaxCaseContact is the largest size in bytes of the contact in a CaseNote, and MaxCaseWords that of its words.
+// MaxCaseContact and MaxCaseWords are the maximum lengths of a CaseNote's contact and words, in bytes.
 const (
 	MaxCaseContact = 300
 	MaxCaseWords   = 1000
 )
 
-// CaseNote tells a partner where the sender stands in a shared case. It holds what people wrote and decided, and nothing from a document.
+// CaseNote informs a partner of the sender's view of a shared case. It contains what people wrote and decided, and nothing from a
+// document.
 type CaseNote struct {
 	ID       CaseID
 	State    CaseState
 	Decision CaseDecision
 	Contact  string
-	// Receipt is the SHA-256 of the receipt, signed by package retain, for what the sender deleted; zero if there is none.
+	// Receipt is the SHA-256 of the receipt, signed by package retain, for the data that the sender deleted; it is zero if there is none.
 	Receipt [32]byte
 }

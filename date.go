@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Date is the date of a document, as exactly as it is known: a year, a month or a day, in the form 2019, 2019-03 or 2019-03-14. The empty
-// Date is unknown. It is never the time at which a document was added to a library.
+// Date is the date of a document with the known precision: year, month or day, in the form 2019, 2019-03 or 2019-03-14. The empty Date
+// means unknown. A Date is never the time at which a document was added to a library.
 type Date string
 
 // DateOrigin is the origin of a Date.
@@ -16,21 +16,20 @@ type DateOrigin string
 
 // The origins of a date.
 const (
-	DateOfFile DateOrigin = "file"  // the file's own metadata, not verified by anyone
+	DateOfFile DateOrigin = "file"  // the file's own metadata, unverified
 	DateGiven  DateOrigin = "given" // the person who added the document
 )
 
 // dateForms are the layouts of a Date, from year to day.
 var dateForms = []string{"2006", "2006-01", "2006-01-02"}
 
-// ParseDate returns the Date of a text in one of its forms; the empty text is unknown. It fails with
-// ErrInvalid on any other text.
+// ParseDate parses a Date in one of its forms; an empty text means unknown. It fails with ErrInvalid for any other text.
 func ParseDate(s string) (Date, error) {
 	d := Date(s)
 	return d, d.Validate()
 }
 
-// Validate returns nil for the empty Date and for one of the three forms with a year of at least 1, otherwise ErrInvalid.
+// Validate returns nil if d is empty or has one of the three forms and a year of at least 1, and otherwise ErrInvalid.
 func (d Date) Validate() error {
 	if d == "" {
 		return nil
@@ -41,7 +40,7 @@ func (d Date) Validate() error {
 	return nil
 }
 
-// bounds returns the first day of d and the first day after it.
+// bounds returns the first day of d and the first day after d.
 func (d Date) bounds() (from, to time.Time, ok bool) {
 	for i, form := range dateForms {
 		if len(form) != len(d) {
@@ -62,30 +61,30 @@ func (d Date) bounds() (from, to time.Time, ok bool) {
 	return from, to, false
 }
 
-// Before reports whether d is certainly earlier than e: all of d lies before all of e. 2019 is not certainly earlier than 2019-03, nor the
-// other way round; an unknown date is never before another.
+// Before reports whether d is certainly earlier than e, that is, all of d is before all of e. Neither 2019 nor 2019-03 is certainly
+// earlier than the other; an unknown date is never earlier than another.
 func (d Date) Before(e Date) bool {
 	_, end, ok := d.bounds()
 	begin, _, known := e.bounds()
 	return ok && known && !end.After(begin)
 }
 
-// Instant is the point in time at which a document was made, if more is known than its Date: RFC 3339 to the minute or to the second, with
-// the zone in which it was written, 2019-03-14T15:09+01:00 or 2019-03-14T14:09:26Z. The empty Instant is unknown.
+// Instant is the time at which a document was created, if it is known more precisely than its Date: RFC 3339 to the minute or second, in
+// the time zone in which it was written, for example 2019-03-14T15:09+01:00 or 2019-03-14T14:09:26Z. The empty Instant means unknown.
 type Instant string
 
-// instantForms are the layouts of an Instant, to the minute and to the second, and the time that each spans.
+// instantForms are the layouts of an Instant, to the minute and to the second, with the duration that each covers.
 var instantForms = []struct {
 	form string
 	span time.Duration
 }{{"2006-01-02T15:04Z07:00", time.Minute}, {"2006-01-02T15:04:05Z07:00", time.Second}}
 
-// writtenInstant matches what ParseInstant reads.
+// writtenInstant matches the texts that ParseInstant accepts.
 var writtenInstant = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,]\d+)?(?: ?(Z|UTC|[+-]\d\d:?\d\d))?$`)
 
-// ParseInstant returns the Instant of a text in one of its forms. As in many tables, a blank may replace the T or precede the zone, seconds
-// may have a fraction, which is dropped, and a text without a zone is in UTC. The empty text is unknown. It fails with ErrInvalid on any
-// other text.
+// ParseInstant parses an Instant in one of its forms. It also accepts forms that are common in tables: a space can replace the T or
+// precede the zone, fractions of a second are dropped, and a text without a zone is in UTC. An empty text means unknown. It fails with
+// ErrInvalid for any other text.
 func ParseInstant(s string) (Instant, error) {
 	i := Instant(s)
 	if m := writtenInstant.FindStringSubmatch(s); m != nil {
@@ -101,7 +100,7 @@ func ParseInstant(s string) (Instant, error) {
 	return i, i.Validate()
 }
 
-// Validate returns nil for the empty Instant and for one in one of the two forms with a year of at least 1, otherwise ErrInvalid.
+// Validate returns nil if i is empty or has one of the two forms and a year of at least 1, and otherwise ErrInvalid.
 func (i Instant) Validate() error {
 	if i == "" {
 		return nil
@@ -115,7 +114,7 @@ func (i Instant) Validate() error {
 // Date returns the day of i in the zone in which it was written.
 func (i Instant) Date() Date { return Date(i[:min(len(i), len(time.DateOnly))]) }
 
-// bounds returns the first moment of i and the first moment after it.
+// bounds returns the first moment of i and the first moment after i.
 func (i Instant) bounds() (from, to time.Time, ok bool) {
 	for _, f := range instantForms {
 		if from, err := time.Parse(f.form, string(i)); err == nil && from.Format(f.form) == string(i) {
@@ -125,7 +124,7 @@ func (i Instant) bounds() (from, to time.Time, ok bool) {
 	return from, to, false
 }
 
-// String returns i as people read it: 2019-03-14 15:09 +01:00, or UTC in place of the zone.
+// String formats i for people: 2019-03-14 15:09 +01:00, or with UTC in place of the offset.
 func (i Instant) String() string {
 	from, to, ok := i.bounds()
 	if !ok {

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Identities. Each has its own type, so that one is never passed for another.
+// Identities. Each has its own type, so that one cannot be passed in place of another.
 type (
 	SiteID     string // a member of the federation
 	LibraryID  string // a collection of a site
 	DocumentID string // a document of a library
 	ShardID    string // a shard of a site's index
-	TaskID     string // a check in progress or done
+	TaskID     string // a check, in progress or ended
 )
 
-// Scheme names a fingerprint recipe: a short stable name, "@", and the first 16 hexadecimal digits
-// of the recipe's SHA-256 digest, for example natural@0123456789abcdef. Equal values mean equal
-// fingerprints for equal text; profiles of different schemes must not be compared.
+// Scheme identifies a fingerprint recipe: a short stable name, "@", and the first 16 hexadecimal digits of the recipe's SHA-256 digest,
+// for example natural@0123456789abcdef. Equal schemes produce equal fingerprints for equal text; profiles of different schemes must not
+// be compared.
 type Scheme string
 
 // Name returns the part of s before the digest.
@@ -25,8 +25,7 @@ func (s Scheme) Name() string {
 	return name
 }
 
-// Span is the half-open range of bytes [Start, End) of a Document's Text. Both ends lie on rune
-// boundaries.
+// Span is the half-open range of bytes [Start, End) of a Document's Text. Both ends are at rune boundaries.
 type Span struct {
 	Start int `json:"start" minimum:"0"`
 	End   int `json:"end" minimum:"0"`
@@ -38,10 +37,10 @@ func (s Span) Len() int { return s.End - s.Start }
 // Overlaps reports whether s and t share a byte.
 func (s Span) Overlaps(t Span) bool { return s.Start < t.End && t.Start < s.End }
 
-// In returns the part of text that s covers. s must lie within text.
+// In returns the part of text covered by s. s must be within text.
 func (s Span) In(text string) string { return text[s.Start:s.End] }
 
-// Ref names a document across the federation.
+// Ref identifies a document across the federation.
 type Ref struct {
 	Site     SiteID     `json:"site"`
 	Library  LibraryID  `json:"library" required:"false"`
@@ -53,7 +52,7 @@ func (r Ref) String() string {
 	return string(r.Site) + "/" + string(r.Library) + "/" + string(r.Document)
 }
 
-// Document is a text under its name. Text is valid UTF-8.
+// Document is a text with its Ref and metadata. Text is valid UTF-8.
 type Document struct {
 	Library LibraryID  `json:"library"`
 	ID      DocumentID `json:"id"`
@@ -66,8 +65,8 @@ type Document struct {
 type Sentence struct {
 	Span        Span        `json:"span"`
 	Fingerprint Fingerprint `json:"fingerprint"`
-	// Gate is the largest distance in bits from which another sentence may nominate its document as
-	// a source: the scheme's threshold for this sentence's kind of features.
+	// Gate is the maximum distance in bits at which another sentence nominates its document as a source: the scheme's threshold for this
+	// sentence's kind of features.
 	Gate int `json:"gate"`
 	// Section is the index of the sentence's section in Profile.Sections, or -1.
 	Section int `json:"section"`
@@ -79,45 +78,45 @@ type Section struct {
 	Span Span   `json:"span"`
 }
 
-// SkipReason says why a span was not fingerprinted.
+// SkipReason states why a span was not fingerprinted.
 type SkipReason string
 
-// The reasons for which text is left out.
+// The reasons for skipping text.
 const (
-	SkipShort    SkipReason = "short"    // a single sentence below the scheme's least length
-	SkipFeatures SkipReason = "features" // too few features to distinguish it from any other text
+	SkipShort    SkipReason = "short"    // a single sentence below the scheme's minimum length
+	SkipFeatures SkipReason = "features" // too few features to distinguish it from other text
 	SkipSection  SkipReason = "section"  // the template excludes its section
-	// SkipReferences marks entries of a list of references: they are compared as works, not word by word.
+	// SkipReferences is for entries of a list of references: they are compared as works, not word by word.
 	SkipReferences SkipReason = "references"
 )
 
-// Skipped is a span of text that was not fingerprinted, and is therefore reported as not checked.
+// Skipped is a span of text that was not fingerprinted and is therefore reported as not checked.
 type Skipped struct {
 	Span   Span       `json:"span"`
 	Reason SkipReason `json:"reason"`
 }
 
-// Profile is a document with its sentences fingerprinted.
+// Profile is a document with its fingerprinted sentences.
 type Profile struct {
 	Document Document
 	Scheme   Scheme
-	Indexed  []Sentence // in text order, disjoint: what an index stores
-	Asked    []Sentence // in text order, may overlap: what a check asks; nil means Indexed
-	// Terms are the distinct search terms of the text, ascending, each with a count above 0: what an index
-	// stores for a TextSearcher. Nil means that the text cannot be searched by words.
+	Indexed  []Sentence // in text order, disjoint; stored in an index
+	Asked    []Sentence // in text order, may overlap; used by a check; nil means Indexed
+	// Terms are the distinct search terms of the text in ascending order, each with a positive count. An index stores them for a
+	// TextSearcher. Nil means that the text cannot be searched by words.
 	Terms []TermCount
-	// Cells are the distinct cells of meaning of its sentences, ascending: what an index stores for a TextSearcher. Nil means
-	// that they were not made; empty means that there are none.
+	// Cells are the distinct meaning cells of the sentences in ascending order. An index stores them for a TextSearcher. Nil means that
+	// they were not computed; empty means that there are none.
 	Cells []Cell
-	// Windows are the queries by words of a check: the distinct terms, ascending, of each of the overlapping stretches of the text. Nil if
-	// the profile was not made for a check.
+	// Windows are the text queries of a check: for each of the overlapping stretches of the text, its distinct terms in ascending order.
+	// Nil if the profile was not created for a check.
 	Windows  [][]TermCount
 	Skipped  []Skipped // in text order
 	Sections []Section // in text order, disjoint; nil without a template
-	// Short are the pieces of the text, and its title, that are too short for a fingerprint and are
-	// compared on request only; in text order, the title first.
+	// Short contains the title of the document and the parts of its text that are too short for a fingerprint and are compared only on
+	// request; the title is first, and the rest are in text order.
 	Short []ShortPiece
-	// Characters is the number of normalised characters (letters, marks, digits) of the text.
+	// Characters is the number of normalised characters (letters, marks, digits) in the text.
 	Characters int
 }
 
@@ -131,16 +130,16 @@ func (p *Profile) Questions() []Sentence {
 
 // ShortPiece is a title, a heading, or another paragraph too short for a fingerprint.
 type ShortPiece struct {
-	Span    Span   // in the text; zero for the title of the document
-	Letters string // the text as it is compared: folded, without spaces
-	Text    string // the text as the document has it
+	Span    Span   // in the text; zero for the document's title
+	Letters string // the text to compare: folded, without spaces
+	Text    string // the original text
 }
 
-// SentenceVector is the vector of a sentence by an encoder, kept so that the sentence is not encoded again. It is deleted with the text
-// that holds the sentence: a document of this site, or the submission of a task. If neither is given, it belongs to no text.
+// SentenceVector is an encoder's vector for a sentence, kept so that the sentence is not encoded again. It is deleted with the text that
+// contains the sentence: a document of this site, or the submission of a task. If neither is set, it belongs to no text.
 type SentenceVector struct {
-	Digest [32]byte // of the sentence and its encoder
+	Digest [32]byte // digest of the sentence and its encoder
 	Of     Ref
 	Task   TaskID
-	Vector []float32 // of length 1
+	Vector []float32 // has length 1
 }

@@ -2,26 +2,26 @@ package concordat
 
 import "errors"
 
-// Errors a caller acts upon; compare with errors.Is.
+// Errors on which callers act; compare them with errors.Is.
 var (
-	// ErrNotFound: no such library, document, task or report.
+	// ErrNotFound means that the library, document, task or report does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrExists: the thing to be created already exists.
+	// ErrExists means that the object to be created already exists.
 	ErrExists = errors.New("already exists")
-	// ErrChanged: someone else changed the thing after it was read. Read it again.
+	// ErrChanged means that someone else has changed the object since it was read. Read it again.
 	ErrChanged = errors.New("changed meanwhile")
-	// ErrScheme: fingerprints of two different recipes were about to meet. Reindex, or use the other scheme.
+	// ErrScheme means that fingerprints of two different schemes would be compared. Reindex, or use the other scheme.
 	ErrScheme = errors.New("fingerprint schemes differ")
-	// ErrUnavailable: the shard, site or store does not answer for now; trying again may help.
+	// ErrUnavailable means that the shard, site or store does not answer at present; a retry may succeed.
 	ErrUnavailable = errors.New("unavailable")
-	// ErrRefused: the answering side's policy says no.
+	// ErrRefused means that the answering side's policy forbids the request.
 	ErrRefused = errors.New("refused")
-	// ErrLocked: another process holds the folder.
+	// ErrLocked means that another process has locked the folder.
 	ErrLocked = errors.New("in use by another process")
-	// ErrCorrupt: stored bytes are not what was written.
+	// ErrCorrupt means that stored bytes are not the bytes that were written.
 	ErrCorrupt = errors.New("corrupt")
-	// ErrDiskFull: no room to write; what was acknowledged before is safe.
+	// ErrDiskFull means that there is no space to write; acknowledged data is safe.
 	ErrDiskFull = errors.New("disk full")
-	// ErrInvalid: the caller's input is not valid.
+	// ErrInvalid means that the caller's input is invalid.
 	ErrInvalid = errors.New("invalid")
 )

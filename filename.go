@@ -8,15 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// LongestName bounds the identities of libraries and documents, in bytes.
+// LongestName is the maximum length of library and document IDs, in bytes.
 const LongestName = 512
 
 const upperHex = "0123456789ABCDEF"
 
-// EscapeName returns the name of a file so that it can be shown, kept and sent, whatever bytes the file system or an
-// archive gave: bytes that are not UTF-8 and control characters become \xHH, with two capital hexadecimal digits. Two
-// different names stay different: a backslash that would begin such an escape is written \x5C. Every other name is
-// returned unchanged.
+// EscapeName makes a file name safe to display, store and send, whatever its bytes: it replaces control characters and bytes that are not
+// UTF-8 with \xHH, using capital hexadecimal digits. Different names stay different: a backslash that would begin such an escape is
+// written as \x5C. All other names are returned unchanged.
 func EscapeName(raw string) string {
 	if utf8.ValidString(raw) && strings.IndexFunc(raw, unicode.IsControl) < 0 && !strings.Contains(raw, `\x`) {
 		return raw
@@ -38,7 +37,7 @@ func EscapeName(raw string) string {
 	return b.String()
 }
 
-// UnescapeName returns the name that EscapeName was given.
+// UnescapeName is the inverse of EscapeName.
 func UnescapeName(name string) string {
 	var b strings.Builder
 	for {
@@ -58,13 +57,13 @@ func UnescapeName(name string) string {
 	}
 }
 
-// isEscape reports whether s begins with an escape of EscapeName.
+// isEscape reports whether s begins with an escape produced by EscapeName.
 func isEscape(s string) bool {
 	return len(s) >= 4 && s[:2] == `\x` && strings.IndexByte(upperHex, s[2]) >= 0 && strings.IndexByte(upperHex, s[3]) >= 0
 }
 
-// ShortName returns name if it has at most LongestName bytes. It shortens a longer one to its beginning and its end, with the first eight
-// bytes of its SHA-256 in hexadecimal between them, so that different names stay different.
+// ShortName returns name unchanged if it has at most LongestName bytes. It shortens a longer name to its beginning and end with the first
+// eight bytes of its SHA-256 in hexadecimal between them, so that different names stay different.
 func ShortName(name string) string {
 	if len(name) <= LongestName {
 		return name

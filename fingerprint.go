@@ -7,20 +7,20 @@ import (
 	"strconv"
 )
 
-// Geometry of a fingerprint. It is fixed: every scheme fills the same 100 bits, so that every
-// sketch fits the same five fields of the index.
+// These constants are the geometry of a fingerprint. It is fixed: every scheme uses the same 100 bits, so that every fingerprint fits the
+// same five fields of the index.
 const (
 	Bits     = 100 // bits of a fingerprint
 	Bands    = 5   // bands of a fingerprint
 	BandBits = 20  // bits of a band
-	// Complete is the distance up to which two fingerprints share a whole band for certain: five
-	// bands cannot all hold one of four differing bits (Manku, Jain and Das Sarma 2007, section 3).
+	// Complete is the maximum distance at which two fingerprints are certain to share a whole band, since four differing bits cannot
+	// affect all five bands (Manku, Jain and Das Sarma 2007, section 3).
 	Complete = Bands - 1
 
-	// Nibbles is the number of 4-bit groups; for schemes with b = 4 each is one hash.
+	// Nibbles is the number of 4-bit groups; in schemes with b = 4, each is a hash.
 	Nibbles = Bits / 4
-	// CompleteNibbles is the number of differing nibbles up to which one-nibble probing
-	// ([ProbeOne]) is certain to find a pair: with nine or fewer, one band holds at most one.
+	// CompleteNibbles is the maximum number of differing nibbles at which one-nibble probing ([ProbeOne]) is certain to find a pair: if
+	// at most nine differ, at least one band contains at most one of them.
 	CompleteNibbles = 2*Bands - 1
 
 	// FingerprintBytes is the length of the binary form.
@@ -33,12 +33,11 @@ const (
 	highMask = 1<<40 - 1
 )
 
-// Fingerprint is the 100-bit sketch of one sentence. Word 0 holds bits 0 to 59 (bands 0 to 2),
-// word 1 bits 60 to 99 (bands 3 and 4); the other bits are zero. No band straddles a word, and ==
-// is equality of sketches.
+// Fingerprint is the 100-bit sketch of a sentence. Word 0 contains bits 0 to 59 (bands 0 to 2), and word 1 contains bits 60 to 99 (bands
+// 3 and 4); the other bits are zero. No band crosses a word boundary, and == compares fingerprints.
 type Fingerprint [2]uint64
 
-// FingerprintOf returns the fingerprint with the given bands; only the lower 20 bits of each count.
+// FingerprintOf returns the fingerprint with the given bands; only the lower 20 bits of each are used.
 func FingerprintOf(bands [Bands]uint32) Fingerprint {
 	var f Fingerprint
 	for i, b := range bands {
@@ -47,7 +46,7 @@ func FingerprintOf(bands [Bands]uint32) Fingerprint {
 	return f
 }
 
-// Band returns band i, 20 bits, for 0 ≤ i < Bands.
+// Band returns the 20 bits of band i, for 0 ≤ i < Bands.
 func (f Fingerprint) Band(i int) uint32 {
 	return uint32(f[i/3]>>(BandBits*(i%3))) & bandMask
 }
@@ -59,8 +58,8 @@ func (f Fingerprint) Distance(g Fingerprint) int {
 	return bits.OnesCount64(f[0]^g[0]) + bits.OnesCount64(f[1]^g[1])
 }
 
-// NibbleDistance returns the number of 4-bit groups in which f and g differ, 0 to 25: the number
-// of differing hashes in a scheme with b = 4.
+// NibbleDistance returns the number of 4-bit groups in which f and g differ, 0 to 25; in a scheme with b = 4, this is the number of
+// differing hashes.
 func (f Fingerprint) NibbleDistance(g Fingerprint) int {
 	return differingNibbles(f[0]^g[0]) + differingNibbles(f[1]^g[1])
 }
@@ -71,8 +70,7 @@ func differingNibbles(x uint64) int {
 	return bits.OnesCount64(x & 0x1111111111111111)
 }
 
-// AppendBinary appends the 13 bytes of f, the number big-endian with four leading zero bits
-// (doc/format.md), and never fails.
+// AppendBinary appends f as a 13-byte big-endian number with four leading zero bits (doc/format.md). It never fails.
 func (f Fingerprint) AppendBinary(b []byte) ([]byte, error) {
 	hi := f[1] << 20 >> 24      // bits 64 to 99
 	low := f[0] | f[1]<<60      // bits 0 to 63
@@ -81,8 +79,7 @@ func (f Fingerprint) AppendBinary(b []byte) ([]byte, error) {
 	return binary.BigEndian.AppendUint64(b, low), nil
 }
 
-// ParseFingerprint returns the fingerprint whose 13 bytes AppendBinary returned. It refuses any other length and leading bits that are not
-// zero.
+// ParseFingerprint is the inverse of AppendBinary. It rejects other lengths and nonzero leading bits.
 func ParseFingerprint(b []byte) (Fingerprint, error) {
 	if len(b) != FingerprintBytes {
 		return Fingerprint{}, fmt.Errorf("fingerprint of %d bytes, want %d", len(b), FingerprintBytes)
@@ -95,12 +92,12 @@ func ParseFingerprint(b []byte) (Fingerprint, error) {
 	return Fingerprint{low & lowMask, (low>>60 | hi<<4) & highMask}, nil
 }
 
-// Halves returns the number as hi·2^64 + lo, hi below 2^36: the exchange form of benchmarks.
+// Halves returns the number as hi·2^64 + lo, with hi below 2^36: the exchange format of benchmarks.
 func (f Fingerprint) Halves() (hi, lo uint64) {
 	return f[1] >> 4, f[0] | f[1]<<60
 }
 
-// FingerprintFromHalves is the inverse of Halves; bits of hi from 36 on are ignored.
+// FingerprintFromHalves is the inverse of Halves; it ignores bits of hi from 36 on.
 func FingerprintFromHalves(hi, lo uint64) Fingerprint {
 	return Fingerprint{lo & lowMask, (lo>>60 | hi<<4) & highMask}
 }

@@ -2,66 +2,66 @@ package concordat
 
 import "time"
 
-// MaxLeadCells is the largest number of cells in one LeadAsk, dummies included.
+// MaxLeadCells is the maximum number of cells in a LeadAsk, dummies included.
 const MaxLeadCells = 8192
 
-// KeyedTable returns the name of the table with the digest (meaning.Cells.Digest) whose cells are keyed with the secret of an epoch.
-// Cells are keyed when they leave a site. Versions that send cells without a key name only the digest, so neither kind is mistaken for
-// the other.
+// KeyedTable returns the name of the table with the given digest (meaning.Cells.Digest) whose cells are keyed with an epoch's secret.
+// Cells are keyed when they leave a site. Versions that send cells without a key use only the digest as the name, so the two kinds cannot
+// be confused.
 func KeyedTable(digest string) string { return digest + "-keyed-1" }
 
-// LeadAsk asks which documents of a partner may restate the asked sentences in other words. It holds no text, only the cells of their
-// meaning (package meaning), keyed with the secret of the epoch (crypto.CellCipher). A member of the federation can look up what the cells
-// may stand for; nobody else can.
+// LeadAsk asks which of a partner's documents may restate the given sentences in other words. It contains no text, only the cells of the
+// sentences' meaning (package meaning), keyed with the epoch's secret (crypto.CellCipher). Only members of the federation can look up
+// what the cells may mean.
 type LeadAsk struct {
 	Job        JobID
-	Epoch      Epoch       // of a federation that both sites belong to; handles are made with it
-	Table      string      // table of the cells, see KeyedTable; cells of another table mean nothing
+	Epoch      Epoch       // epoch of a federation to which both sites belong; handles depend on it
+	Table      string      // table of the cells, see KeyedTable; cells of another table are meaningless
 	Libraries  []LibraryID // at least one
 	Purpose    string      // a word agreed in the federation
-	Commitment [32]byte    // to the submission's text, see Commit
-	// Cells is empty to ask only which of the libraries would answer; otherwise it has a length that Padded returns. The cells of one
-	// stretch are adjacent; otherwise their order has no meaning.
+	Commitment [32]byte    // to the submission's text; see Commit
+	// Cells is empty to ask only which of the libraries would answer; otherwise its length is a result of Padded. The cells of a stretch
+	// are adjacent; otherwise their order has no meaning.
 	Cells []AskedCells
 }
 
-// AskedCells are the five cells of a sentence, or of two that follow one another, or a dummy.
+// AskedCells are the five cells of a sentence or of two consecutive sentences, or a dummy.
 type AskedCells struct {
-	Stretch int  // from 0: cells with the same number are of sentences near one another
+	Stretch int  // from 0; sentences near each other have the same number
 	Chinese bool // written mainly in Chinese characters
 	Cells   [Bands]uint32
 }
 
-// LeadStep is how clearly a partner's sentence says the same as an asked one, in steps. Exact numbers would let an asker approach a
-// sentence that it does not have.
+// LeadStep is how strongly a partner's sentence seems to say the same as a given one, in steps. With exact numbers, an asker could
+// approximate an unknown sentence.
 type LeadStep uint8
 
 // The steps.
 const (
-	LeadFar      LeadStep = iota // may be chance
-	LeadNear                     // seldom chance
-	LeadVeryNear                 // hardly ever chance
+	LeadFar      LeadStep = iota // may be coincidence
+	LeadNear                     // seldom coincidence
+	LeadVeryNear                 // hardly ever coincidence
 )
 
 // LeadAnswer is the answer to a LeadAsk.
 type LeadAnswer struct {
-	Table     string // of the answering site
+	Table     string // table of the answering site
 	Libraries []LeadLibraryAnswer
 	Documents []LeadDocument
-	Hits      []LeadHit // by Cells, then Document
+	Hits      []LeadHit // sorted by Cells, then Document
 	Statement Statement `json:"-"`
 }
 
-// LeadLibraryAnswer is the part of a LeadAnswer about one library, in the order asked.
+// LeadLibraryAnswer is the part of a LeadAnswer about one library; libraries are in the requested order.
 type LeadLibraryAnswer struct {
 	Library LibraryID
 	Refusal *Refusal // nil if the library answered or would answer
 	Missing int      // shards that did not answer
-	// What is left of today's budget for asked cells and for sentences reported as near. Negative means no limit.
+	// Remaining budget for the day for asked cells and for sentences reported as near. Negative means no limit.
 	LeftCells, LeftNear int
 }
 
-// LeadDocument is a partner's document that may restate asked sentences.
+// LeadDocument is a partner's document that may restate sentences in the request.
 type LeadDocument struct {
 	Handle  Handle
 	Library int // index into LeadAnswer.Libraries
@@ -69,11 +69,11 @@ type LeadDocument struct {
 	Author  string
 	Contact string
 	Date    time.Time
-	// Places are the places in its text, as bytes, in order and disjoint, that a request for its passages may name.
+	// Places are the spans of its text, in bytes, that a request for its passages can ask for; they are in order and disjoint.
 	Places []Span
 }
 
-// LeadHit says that a place in a document may say what the asked cells stand for.
+// LeadHit states that a place in a document may have the meaning represented by the asked cells.
 type LeadHit struct {
 	Cells    int // index into LeadAsk.Cells
 	Document int // index into LeadAnswer.Documents

@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// Work describes the publication whose text a document is, as described by the repository that provided it. Every field may be empty.
+// Work describes the publication to which a document's text belongs, according to the repository that provided it. Any field can be
+// empty.
 type Work struct {
 	Title      string    `json:"title,omitempty"`
 	Creators   []Creator `json:"creators,omitempty"`
 	Date       Date      `json:"date,omitempty"`
-	License    string    `json:"license,omitempty"` // an address, or words
-	Embargo    Date      `json:"embargo,omitempty"` // the first day on which the text may be read
-	IDs        []WorkID  `json:"ids,omitempty"`     // persistent identifiers, each once
-	Page       string    `json:"page,omitempty"`    // address of the repository's own page
+	License    string    `json:"license,omitempty"` // an address or a description
+	Embargo    Date      `json:"embargo,omitempty"` // first day on which the text may be read
+	IDs        []WorkID  `json:"ids,omitempty"`     // persistent identifiers without duplicates
+	Page       string    `json:"page,omitempty"`    // address of the repository's page about it
 	Repository string    `json:"repository,omitempty"`
 }
 
@@ -22,10 +23,10 @@ type Work struct {
 type Creator struct {
 	Name  string `json:"name"`
 	ORCID string `json:"orcid,omitempty"` // 0000-0000-0000-0000
-	ROR   string `json:"ror,omitempty"`   // of the organisation that the author belongs to, without an address
+	ROR   string `json:"ror,omitempty"`   // ROR ID of the author's organisation, without an address
 }
 
-// Authors returns the names of the creators with semicolons between them.
+// Authors returns the names of the creators, separated by semicolons.
 func (w Work) Authors() string {
 	names := make([]string, 0, len(w.Creators))
 	for _, c := range w.Creators {
@@ -34,13 +35,13 @@ func (w Work) Authors() string {
 	return strings.Join(names, "; ")
 }
 
-// PageURL returns the address of the repository's own page if it may become a link, and otherwise "".
+// PageURL returns the address of the repository's page if it can be used as a link, and otherwise "".
 func (w Work) PageURL() string { return webAddress(w.Page) }
 
-// LicenseURL returns the address of the licence, or "" if the licence is described in words or unknown.
+// LicenseURL returns the address of the licence, or "" if the licence is only described or unknown.
 func (w Work) LicenseURL() string { return webAddress(w.License) }
 
-// webAddress returns text if it is a web address and otherwise "", since the text comes from a repository and becomes a link.
+// webAddress returns text if it is a web address and otherwise "". The text comes from a repository and is used as a link.
 func webAddress(text string) string {
 	if u, err := url.Parse(text); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" ||
 		strings.ContainsAny(text, " \n\t") {
@@ -68,14 +69,14 @@ func (c Creator) OrganisationURL() string {
 // Limits of ParseCreators.
 const (
 	MaxCreators = 64
-	maxCreators = 8 << 10 // bytes
+	maxCreators = 8 << 10 // in bytes
 )
 
-// orcidIn matches an ORCID iD in a text, with the brackets or address that may surround it.
+// orcidIn matches an ORCID iD in a text, including any surrounding brackets or address.
 var orcidIn = regexp.MustCompile(`(?i)[(\[<]?\s*(?:orcid:?\s*|https?://(?:www\.)?orcid\.org/)?([0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X])\s*[)\]>]?`)
 
-// ParseCreators reads authors separated by semicolons, line breaks or ampersands, each with an ORCID iD if one follows the name: "Jane Doe
-// (0000-0002-1825-0097); Roe, Richard". At most MaxCreators are read.
+// ParseCreators parses authors separated by semicolons, line breaks or ampersands, each optionally followed by an ORCID iD: "Jane Doe
+// (0000-0002-1825-0097); Roe, Richard". It reads at most MaxCreators.
 func ParseCreators(text string) []Creator {
 	text = text[:min(len(text), maxCreators)]
 	text = strings.NewReplacer("\n", ";", "\r", ";", "&", ";", "；", ";", "、", ";").Replace(text)
@@ -114,10 +115,10 @@ const (
 	SchemeROR    = "ror"
 )
 
-// OfWork reports whether the identifier belongs to a work, not to a person or an organisation.
+// OfWork reports whether the identifier belongs to a work rather than a person or an organisation.
 func (id WorkID) OfWork() bool { return id.Scheme != SchemeORCID && id.Scheme != SchemeROR }
 
-// resolvers are the addresses at which identifiers resolve.
+// resolvers are the addresses at which identifiers resolve, by scheme.
 var resolvers = map[string]string{SchemeDOI: "https://doi.org/", SchemeHandle: "https://hdl.handle.net/",
 	SchemeURN: "https://nbn-resolving.org/", SchemeORCID: "https://orcid.org/", SchemeROR: "https://ror.org/"}
 
@@ -133,9 +134,9 @@ var idForms = []struct {
 	{SchemeROR, regexp.MustCompile(`(?i)^(?:ror:\s*|https?://ror\.org/)(0[a-z0-9]{6}[0-9]{2})$`)},
 }
 
-// ParseWorkID returns the persistent identifier that a text consists of: a DOI (also without prefix), a Handle, a URN of a national
-// library, an ORCID iD with a valid check digit (also without prefix), or a ROR id. DOIs, ORCID iDs and ROR ids ignore case, so they are
-// returned in one case.
+// ParseWorkID parses a text that consists of a persistent identifier: a DOI (also without prefix), a Handle, a URN of a national library,
+// an ORCID iD with a valid check digit (also without prefix), or a ROR ID. DOIs, ORCID iDs and ROR IDs are case-insensitive and are
+// returned in a canonical case.
 func ParseWorkID(text string) (WorkID, bool) {
 	text = strings.TrimSpace(text)
 	for _, f := range idForms {
@@ -169,12 +170,12 @@ func orcidHolds(id string) bool {
 	return digits[15] == "0123456789X"[check]
 }
 
-// URL returns the address at which the identifier resolves, or "" if its scheme has none.
+// URL returns the address at which the identifier resolves, or "" if its scheme has no resolver.
 func (id WorkID) URL() string {
 	base, ok := resolvers[id.Scheme]
 	if !ok {
 		return ""
 	}
-	// Identifiers may contain characters that an address may not, such as < and >.
+	// Identifiers can contain characters that an address cannot, such as < and >.
 	return base + (&url.URL{Path: id.Value}).EscapedPath()
 }

@@ -20,34 +20,34 @@ import (
 	"concordat"
 )
 
-// Check is a submission with its progress.
+// Check is a submission and the progress of its check.
 type Check struct {
 	ID       concordat.TaskID `json:"id"`
 	State    concordat.State  `json:"state"`
 	Title    string           `json:"title"`
-	File     string           `json:"file"`  // name of the file that was submitted
+	File     string           `json:"file"`  // name of the submitted file
 	Cause    string           `json:"cause"` // why it failed, or what happened to it
 	Owner    string           `json:"owner"`
 	Batch    string           `json:"batch"` // shared by checks that were submitted together
 	Made     time.Time        `json:"made"`
-	Finished time.Time        `json:"finished"` // zero: it has not finished
-	Ahead    *int             `json:"ahead"`    // checks before this one; nil: it does not wait
-	Report   string           `json:"report"`   // empty: there is no report
-	// Coverage is the share that counts under the rules in force, 0 to 1; nil: there is no report, nothing was compared, or the share is
-	// not computed yet or not shown to this account.
+	Finished time.Time        `json:"finished"` // zero if it has not finished
+	Ahead    *int             `json:"ahead"`    // checks before this one; nil if it does not wait
+	Report   string           `json:"report"`   // empty if there is no report
+	// Coverage is the share that counts under the current rules, 0 to 1. It is nil if there is no report, nothing was compared, or the
+	// share is not computed yet or not shown to this account.
 	Coverage *float64 `json:"coverage"`
-	Flags    int      `json:"flags"` // kinds of flags that may hide something; 0: none, or not shown to this account
-	Leads    int      `json:"leads"` // passages that may restate a source; 0: none, not looked for, or not shown
-	// LeftOut lists the files of the archive that were not read because no person wrote them; it is set once the archive has been read.
+	Flags    int      `json:"flags"` // kinds of flags that may indicate concealment; 0 if none, or not shown to this account
+	Leads    int      `json:"leads"` // passages that may restate a source; 0 if none, not searched for, or not shown
+	// LeftOut lists the files of the archive that were skipped because no person wrote them; it is set when the archive has been read.
 	LeftOut concordat.LeftOut `json:"left_out"`
 }
 
-// Ended reports whether the check will not change any more.
+// Ended reports whether the check has reached its final state.
 func (c Check) Ended() bool {
 	return c.State != "" && c.State != concordat.TaskQueued && c.State != concordat.TaskRunning
 }
 
-// File is a file to submit. Each call of Open returns the content from the beginning, because a request is sent again if the connection
+// File is a file to submit. Open must return the content from the beginning on each call, because a request is repeated if the connection
 // breaks.
 type File struct {
 	Name string
@@ -59,7 +59,7 @@ func Bytes(name string, content []byte) File {
 	return File{name, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }}
 }
 
-// Reader returns a File whose content can be read only once, so a request that breaks off while it is being sent is not repeated.
+// Reader returns a File whose content can be read only once. A request interrupted while sending it is not repeated.
 func Reader(name string, r io.Reader) File {
 	used := new(atomic.Bool)
 	return File{name, func() (io.ReadCloser, error) {
@@ -72,7 +72,7 @@ func Reader(name string, r io.Reader) File {
 
 var errUsed = errors.New("the content was read already")
 
-// Submission is one submission, of one or more files.
+// Submission is a submission of one or more files.
 type Submission struct {
 	Files     []File
 	Text      string // a text, instead of or in addition to files
@@ -81,11 +81,12 @@ type Submission struct {
 	Partners  []concordat.SiteID
 	Purpose   string // stated to partners
 	Template  string
-	// Key makes a submission repeatable for a day, even by another process. If it is empty, a random key protects the attempts of one call.
+	// Key makes a submission repeatable for a day, even by another process. If it is empty, a random key makes the attempts of one call
+	// repeatable.
 	Key string
 }
 
-// Submit submits documents, each for its own check, and returns the checks once the files are stored safely. Files are streamed.
+// Submit submits documents, each for its own check, and returns the checks after the files have been stored safely. Files are streamed.
 func (c *Client) Submit(ctx context.Context, s Submission) ([]Check, error) {
 	var fields [][2]string
 	add := func(name, value string) {
@@ -136,14 +137,14 @@ func writeFile(m *multipart.Writer, f File) error {
 	return nil
 }
 
-// upload sends a form while it is being written, and sends it again if that is safe.
+// upload streams a form and sends it again if that is safe.
 func (c *Client) upload(ctx context.Context, path string, header http.Header, write func(*multipart.Writer) error, out any) error {
-	// All attempts use one boundary; being random, it does not depend on the content.
+	// All attempts use one boundary; it is random and therefore independent of the content.
 	boundary := multipart.NewWriter(io.Discard).Boundary()
 	var pipes []*io.PipeReader
 	defer func() {
 		for _, p := range pipes {
-			_ = p.Close() // ends the writer of an attempt that broke off
+			_ = p.Close() // ends the writer of an interrupted attempt
 		}
 	}()
 	resp, err := c.send(ctx, request{method: http.MethodPost, path: path, header: header}, func() io.Reader {
@@ -179,7 +180,7 @@ func (c *Client) Check(ctx context.Context, id concordat.TaskID) (Check, error) 
 	return out, err
 }
 
-// Cancel ends a check that has not ended.
+// Cancel cancels a check that has not ended.
 func (c *Client) Cancel(ctx context.Context, id concordat.TaskID) (Check, error) {
 	var out Check
 	_, err := c.call(ctx, request{method: http.MethodPost, path: "/checks/" + escape(string(id)) + "/cancel"}, &out)
@@ -191,8 +192,8 @@ type Filter struct {
 	States []concordat.State
 	Owner  string
 	Batch  string
-	From   time.Time // created at or after
-	To     time.Time // created before
+	From   time.Time // created at or after this time
+	To     time.Time // created before this time
 }
 
 // Checks returns checks, newest first.
@@ -219,7 +220,7 @@ func (c *Client) Checks(ctx context.Context, f Filter) iter.Seq2[Check, error] {
 	return list[Check](ctx, c, "/checks", "checks", q)
 }
 
-// list returns the entries of all pages of a list. Only one page is held at a time.
+// list returns the entries of all pages of a list. It keeps only one page in memory.
 func list[T any](ctx context.Context, c *Client, path, name string, q url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
@@ -265,18 +266,18 @@ func list[T any](ctx context.Context, c *Client, path, name string, q url.Values
 // Event reports the progress of a check.
 type Event struct {
 	State   concordat.State `json:"state"`
-	Stage   string          `json:"stage"` // current stage while it runs; empty: not known
-	Done    int             `json:"done"`  // how many of Total are done
+	Stage   string          `json:"stage"` // current stage while it runs; empty if unknown
+	Done    int             `json:"done"`  // number of completed units among Total
 	Total   int             `json:"total"`
-	Ahead   *int            `json:"ahead"` // checks before this one; nil: it does not wait
+	Ahead   *int            `json:"ahead"` // checks before this one; nil if it does not wait
 	Finally bool            `json:"finally"`
 }
 
-// pollTime is the interval at which Wait asks if it cannot watch.
+// pollTime is the interval at which Wait polls if it cannot watch.
 const pollTime = 2 * time.Second
 
-// Wait waits until a check has ended and returns it. It watches the check's events, and polls if they do not arrive, for example because a
-// proxy buffers them. told, if not nil, is called with each event.
+// Wait waits until a check has ended and returns it. It watches the check's events, and polls if they do not arrive, for example because
+// a proxy buffers them. told, if not nil, is called with each event.
 func (c *Client) Wait(ctx context.Context, id concordat.TaskID, told func(Event)) (Check, error) {
 	for {
 		if err := c.watch(ctx, id, told); err != nil {
@@ -295,7 +296,7 @@ func (c *Client) Wait(ctx context.Context, id concordat.TaskID, told func(Event)
 	}
 }
 
-// quiet is how long a stream of events may be silent: the site sends something at least every 15 s.
+// quiet is the maximum silence in a stream of events; the site sends something at least every 15 s.
 const quiet = 45 * time.Second
 
 // watch reads events until the last one, the end of the stream, or prolonged silence.
@@ -330,8 +331,8 @@ func (c *Client) watch(ctx context.Context, id concordat.TaskID, told func(Event
 	return lines.Err()
 }
 
-// Report writes the report of a check to w; format is json, csv, html or another that Version lists; empty means json. If it fails, the
-// output is incomplete.
+// Report writes the report of a check to w. format is json, csv, html or another format listed by Version; the default is json. If it
+// fails, the output is incomplete.
 func (c *Client) Report(ctx context.Context, id concordat.TaskID, format string, w io.Writer) error {
 	path := "/checks/" + escape(string(id)) + "/report"
 	resp, err := c.send(ctx, request{method: http.MethodGet, path: path, query: url.Values{"format": {cmp.Or(format, "json")}}},
@@ -353,33 +354,33 @@ type Evidence struct {
 	Span       concordat.Span        `json:"span"`
 	Text       string                `json:"text"`
 	Kind       concordat.Kind        `json:"kind"`
-	Kinds      []concordat.KindCount `json:"kinds"` // of its characters, if they are of several
+	Kinds      []concordat.KindCount `json:"kinds"` // of its characters, if they are of several kinds
 	Section    string                `json:"section"`
 	Characters int                   `json:"characters"`
 	Cited      bool                  `json:"cited"`
-	Group      concordat.Group       `json:"group"`    // whether it is in quotation marks and names its source
-	Excluded   string                `json:"excluded"` // why it does not count; empty: it does
+	Group      concordat.Group       `json:"group"`    // whether it is in quotation marks and whether it names its source
+	Excluded   string                `json:"excluded"` // why it does not count; empty if it does
 	Sources    []Source              `json:"sources"`
 }
 
-// Source is one document that holds a passage.
+// Source is a document that contains a passage.
 type Source struct {
 	Site       concordat.SiteID      `json:"site"`
 	Library    concordat.LibraryID   `json:"library"`
 	Document   concordat.DocumentID  `json:"document"`
 	Title      string                `json:"title"`
-	Here       concordat.Span        `json:"here"` // of the submission
-	Span       *concordat.Span       `json:"span"` // of the source; nil: only its bytes are known
+	Here       concordat.Span        `json:"here"` // span of the submission
+	Span       *concordat.Span       `json:"span"` // span of the source; nil if only its bytes are known
 	Kind       concordat.Kind        `json:"kind"`
-	Kinds      []concordat.KindCount `json:"kinds"` // of its characters, if they are of several
+	Kinds      []concordat.KindCount `json:"kinds"` // of its characters, if they are of several kinds
 	Similarity float64               `json:"similarity"`
 	Closeness  string                `json:"closeness"`
 	Excluded   string                `json:"excluded"`
-	Text       string                `json:"text"` // empty: it is not shown
+	Text       string                `json:"text"` // empty if not shown
 }
 
-// Evidence returns the passages of a report in text order. It ends with a Problem of kind changed
-// if the rules change during the call.
+// Evidence returns the passages of a report in text order. It ends with a Problem of kind changed if the rules change during the
+// iteration.
 func (c *Client) Evidence(ctx context.Context, id concordat.TaskID) iter.Seq2[Evidence, error] {
 	return list[Evidence](ctx, c, "/checks/"+escape(string(id))+"/evidence", "evidence", nil)
 }

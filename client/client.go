@@ -17,18 +17,18 @@ import (
 	"time"
 )
 
-// Options configure a Client. Address and Token are required.
+// Options configures a Client. Address and Token are required.
 type Options struct {
 	Address string       // of the site, for example https://site.example; its path is kept
-	Token   string       // as shown by the account page
-	HTTP    *http.Client // nil: one without a time limit, since contexts have theirs
-	// Tries is the largest number of times that a repeatable request is sent; 0: 5, 1: once.
+	Token   string       // as shown on the account page
+	HTTP    *http.Client // the default has no time limit, since contexts have their own
+	// Tries is the maximum number of attempts at a repeatable request; the default is 5, and 1 disables retries.
 	Tries int
-	// Wait is the longest pause before the second attempt; it doubles each time, up to 30 s. 0: 500 ms.
+	// Wait is the maximum pause before the second attempt; it doubles each time, up to 30 s. The default is 500 ms.
 	Wait time.Duration
 }
 
-// Client acts for the account that its token belongs to. It is safe for concurrent use.
+// Client acts on behalf of its token's account. It is safe for concurrent use.
 type Client struct {
 	o    Options
 	base string
@@ -38,7 +38,7 @@ const (
 	prefix = "/api/v1"
 	// maxWait bounds the pause between two attempts.
 	maxWait = 30 * time.Second
-	// maxProblem bounds the bytes read of a refusal.
+	// maxProblem is the maximum number of bytes read from an error response.
 	maxProblem = 1 << 20
 )
 
@@ -59,17 +59,17 @@ func New(o Options) (*Client, error) {
 	return &Client{o, strings.TrimSuffix(u.String(), "/")}, nil
 }
 
-// Problem is an error of a site as RFC 9457 describes it.
+// Problem is an error reported by a site (RFC 9457).
 type Problem struct {
-	Type   string `json:"type"` // urn:concordat:problem: and a stable word
+	Type   string `json:"type"` // urn:concordat:problem: followed by a stable word
 	Title  string `json:"title"`
-	Status int    `json:"status"` // of HTTP
+	Status int    `json:"status"` // HTTP status
 	Detail string `json:"detail"`
 	Errors []struct {
 		Message  string `json:"message"`
 		Location string `json:"location"`
 	} `json:"errors"`
-	// After is how long the site asks the client to wait; 0: it does not say.
+	// After is how long the site asks the client to wait; 0 if unspecified.
 	After time.Duration `json:"-"`
 }
 
@@ -77,7 +77,7 @@ type Problem struct {
 // disk_full, unavailable, fault or a newer one.
 func (p *Problem) Kind() string { return p.Type[strings.LastIndex(p.Type, ":")+1:] }
 
-// Error describes the refusal.
+// Error describes the problem.
 func (p *Problem) Error() string {
 	out := cmp.Or(p.Detail, p.Title, http.StatusText(p.Status))
 	for _, e := range p.Errors {
@@ -86,7 +86,7 @@ func (p *Problem) Error() string {
 	return strconv.Itoa(p.Status) + ": " + out
 }
 
-// busy reports whether the same request may be answered later.
+// busy reports whether the same request may succeed later.
 func (p *Problem) busy() bool {
 	switch p.Status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -95,11 +95,11 @@ func (p *Problem) busy() bool {
 	return false
 }
 
-// request is one call.
+// request is one call of the API.
 type request struct {
 	method, path string
 	query        url.Values
-	body         any // sent as JSON; nil: nothing
+	body         any // sent as JSON; nil for no body
 	header       http.Header
 	// once is set if sending the request again could repeat its effect.
 	once bool
@@ -110,7 +110,7 @@ func key(given string) http.Header {
 	return http.Header{"Idempotency-Key": {cmp.Or(given, rand.Text())}}
 }
 
-// call sends a request, repeats it if that is safe, and decodes the answer into out, unless out is nil. It returns the header of the
+// call sends a request, repeats it if that is safe, and decodes the answer into out unless out is nil. It returns the header of the
 // answer.
 func (c *Client) call(ctx context.Context, r request, out any) (http.Header, error) {
 	var body []byte
@@ -196,7 +196,7 @@ func (c *Client) once(ctx context.Context, r request, body io.Reader, media stri
 	return nil, fmt.Errorf("%s %s: %w", r.method, r.path, problemOf(resp))
 }
 
-// problemOf reads a refusal. From any other body, for example a proxy's page, it makes one.
+// problemOf reads a Problem. It creates one from any other body, for example a proxy's page.
 func problemOf(resp *http.Response) *Problem {
 	defer func() { _ = resp.Body.Close() }()
 	p := &Problem{}

@@ -20,11 +20,11 @@ type Webhook struct {
 	State   string    `json:"state"` // active or paused
 	Cause   string    `json:"cause"` // why it is paused
 	Made    time.Time `json:"made"`
-	Former  time.Time `json:"former_secret_until"` // zero: only one secret signs
-	Secret  string    `json:"secret"`              // shown when it is made or rotated; Verify needs it
+	Former  time.Time `json:"former_secret_until"` // zero if only one secret signs
+	Secret  string    `json:"secret"`              // shown when it is created or rotated; Verify needs it
 }
 
-// Webhooks returns the webhooks of the token's account, and for an administrator all those of the site.
+// Webhooks returns the webhooks of the token's account or, for an administrator, all webhooks of the site.
 func (c *Client) Webhooks(ctx context.Context) iter.Seq2[Webhook, error] {
 	return list[Webhook](ctx, c, "/webhooks", "webhooks", nil)
 }
@@ -44,7 +44,7 @@ func (c *Client) MakeWebhook(ctx context.Context, h Webhook) (Webhook, error) {
 	return out, err
 }
 
-// ChangeWebhook sets those of the URL, Title, Events and State of h that are not empty.
+// ChangeWebhook changes the URL, Title, Events and State of a webhook to those fields of h that are not empty.
 func (c *Client) ChangeWebhook(ctx context.Context, h Webhook) (Webhook, error) {
 	body := map[string]any{}
 	for name, value := range map[string]string{"url": h.URL, "title": h.Title, "state": h.State} {
@@ -60,13 +60,13 @@ func (c *Client) ChangeWebhook(ctx context.Context, h Webhook) (Webhook, error) 
 	return out, err
 }
 
-// DeleteWebhook deletes a webhook with its deliveries.
+// DeleteWebhook deletes a webhook and its deliveries.
 func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
 	_, err := c.call(ctx, request{method: http.MethodDelete, path: "/webhooks/" + escape(id)}, nil)
 	return err
 }
 
-// RotateWebhook gives a webhook a new secret and returns it; for a day the former secret signs too.
+// RotateWebhook gives a webhook a new secret and returns it; the former secret also signs for one day.
 func (c *Client) RotateWebhook(ctx context.Context, id string) (Webhook, error) {
 	var out Webhook
 	_, err := c.call(ctx, request{method: http.MethodPost, path: "/webhooks/" + escape(id) + "/rotate", once: true}, &out)
@@ -79,21 +79,21 @@ func (c *Client) PingWebhook(ctx context.Context, id string) error {
 	return err
 }
 
-// Delivery is one event for one webhook.
+// Delivery is an event to be delivered to a webhook.
 type Delivery struct {
 	Seq      int64     `json:"seq"`
-	Event    string    `json:"event"` // Notification.ID of all its attempts
+	Event    string    `json:"event"` // Notification.ID, the same for all attempts
 	Kind     string    `json:"kind"`
 	State    string    `json:"state"` // pending, delivered or dead
 	Made     time.Time `json:"made"`
 	Attempts int       `json:"attempts"`
-	Due      time.Time `json:"due"` // time of the next attempt; zero: there is none
+	Due      time.Time `json:"due"` // time of the next attempt; zero for none
 	Ended    time.Time `json:"ended"`
-	Status   int       `json:"status"` // HTTP status of the latest answer; 0: none
+	Status   int       `json:"status"` // HTTP status of the latest answer; 0 for none
 	Cause    string    `json:"cause"`  // cause of the latest failure
 }
 
-// Deliveries returns the deliveries of a webhook, newest first, only those in the given state if that is not empty.
+// Deliveries returns the deliveries of a webhook, newest first. If state is not empty, it returns only deliveries in that state.
 func (c *Client) Deliveries(ctx context.Context, id, state string) iter.Seq2[Delivery, error] {
 	q := url.Values{}
 	if state != "" {
@@ -102,15 +102,15 @@ func (c *Client) Deliveries(ctx context.Context, id, state string) iter.Seq2[Del
 	return list[Delivery](ctx, c, "/webhooks/"+escape(id)+"/deliveries", "deliveries", q)
 }
 
-// Replay sends one delivery again under its old id.
+// Replay resends one delivery under its old ID.
 func (c *Client) Replay(ctx context.Context, id string, seq int64) error {
 	_, err := c.call(ctx, request{method: http.MethodPost, path: "/webhooks/" + escape(id) + "/deliveries/" + strconv.FormatInt(seq, 10) +
 		"/replay"}, nil)
 	return err
 }
 
-// ReplayAll sends the deliveries in a state, dead or delivered, again if they were created at or after one time (zero: from the first) and
-// before another (zero: to the last). It returns their number.
+// ReplayAll resends the deliveries in a state, dead or delivered, that were created at or after from and before to; a zero time does not
+// restrict them. It returns their number.
 func (c *Client) ReplayAll(ctx context.Context, id, state string, from, to time.Time) (int, error) {
 	body := map[string]any{"state": state}
 	if !from.IsZero() {

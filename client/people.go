@@ -16,14 +16,14 @@ type Person struct {
 	Disabled bool      `json:"disabled"`
 }
 
-// Link lets a person choose a password. It is a secret.
+// Link lets a person set a password. It is a secret.
 type Link struct {
 	Person  Person    `json:"person"`
 	Path    string    `json:"link"` // path below the site's address
 	Expires time.Time `json:"expires"`
 }
 
-// People returns the accounts in order of name.
+// People returns the accounts sorted by name.
 func (c *Client) People(ctx context.Context) iter.Seq2[Person, error] {
 	return list[Person](ctx, c, "/people", "people", nil)
 }
@@ -36,12 +36,12 @@ func (c *Client) AddPerson(ctx context.Context, p Person) (Link, error) {
 	return out, err
 }
 
-// DisablePerson disables an account, or enables it again.
+// DisablePerson disables or enables an account.
 func (c *Client) DisablePerson(ctx context.Context, name string, disabled bool) (Person, error) {
 	return c.changePerson(ctx, name, map[string]any{"disabled": disabled})
 }
 
-// SetRole changes the role of an account, which ends its sessions and tokens.
+// SetRole changes the role of an account and ends its sessions and tokens.
 func (c *Client) SetRole(ctx context.Context, name, role string) (Person, error) {
 	return c.changePerson(ctx, name, map[string]any{"role": role})
 }
@@ -52,7 +52,7 @@ func (c *Client) changePerson(ctx context.Context, name string, body map[string]
 	return out, err
 }
 
-// NewLink returns a new link for a person.
+// NewLink returns a new link for setting a person's password.
 func (c *Client) NewLink(ctx context.Context, name string) (Link, error) {
 	var out Link
 	_, err := c.call(ctx, request{method: http.MethodPost, path: "/people/" + escape(name) + "/link", once: true}, &out)
@@ -67,7 +67,7 @@ type Token struct {
 	Origins []string  `json:"origins"` // addresses below which it accepts notifications
 	Made    time.Time `json:"made"`
 	Expires time.Time `json:"expires"`
-	Used    time.Time `json:"used"` // to the hour; zero: never
+	Used    time.Time `json:"used"` // to the hour; zero if never
 }
 
 // Tokens returns the tokens of the client's account, newest first.
@@ -75,7 +75,8 @@ func (c *Client) Tokens(ctx context.Context) iter.Seq2[Token, error] {
 	return list[Token](ctx, c, "/tokens", "tokens", nil)
 }
 
-// MakeToken creates a token for the client's account, valid for the given number of days (0: a year), and returns its secret.
+// MakeToken creates a token for the client's account and returns its secret. The token is valid for the given number of days; 0 means one
+// year.
 func (c *Client) MakeToken(ctx context.Context, name string, days int, scopes ...string) (secret string, err error) {
 	body := map[string]any{"name": name, "scopes": scopes}
 	if days != 0 {

@@ -10,10 +10,10 @@ import (
 	"concordat/report"
 )
 
-// Rules say what counts in a report. Spans are code points of the submission.
+// Rules determine what counts in a report. Spans are in code points of the submission.
 type Rules = report.Rules
 
-// Ruled contains the rules of a report with their revision, which is needed to change them.
+// Ruled contains the rules of a report and their revision, which is required to change them.
 type Ruled struct {
 	Revision int   `json:"revision"`
 	Rules    Rules `json:"rules"`
@@ -40,23 +40,23 @@ func (c *Client) SetRules(ctx context.Context, id concordat.TaskID, seen Ruled) 
 		header: http.Header{"If-Match": {seen.etag}}, once: true})
 }
 
-// UndoRules restores the rules in force before those seen, or fails as SetRules does.
+// UndoRules restores the rules in force before seen, or fails under the same condition as SetRules.
 func (c *Client) UndoRules(ctx context.Context, id concordat.TaskID, seen Ruled) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/rules/undo"), header: http.Header{"If-Match": {seen.etag}},
 		once: true})
 }
 
-// RuleChange is one change to the rules.
+// RuleChange is a change of the rules.
 type RuleChange struct {
 	Seq    int       `json:"seq"`
 	At     time.Time `json:"at"`
 	By     string    `json:"by"`
 	Action string    `json:"action"`  // set, undo, exclude-source and so on
-	About  string    `json:"subject"` // object of the action, in words for people
-	Rules  Rules     `json:"rules"`   // in force from then on
+	About  string    `json:"subject"` // what the action changed, in words
+	Rules  Rules     `json:"rules"`   // in force after the change
 }
 
-// RuleChanges returns every change to the rules, oldest first.
+// RuleChanges returns all changes of the rules, oldest first.
 func (c *Client) RuleChanges(ctx context.Context, id concordat.TaskID) iter.Seq2[RuleChange, error] {
 	return list[RuleChange](ctx, c, at(id, "/rules/history"), "changes", nil)
 }
@@ -68,29 +68,29 @@ type exclusion struct {
 	Comment string          `json:"comment,omitempty"`
 }
 
-// ExcludeSource excludes a source from the scores, or includes it again; changes by others are kept.
+// ExcludeSource excludes a source from the scores, or includes it again. It keeps changes made by others.
 func (c *Client) ExcludeSource(ctx context.Context, id concordat.TaskID, source concordat.Ref, exclude bool) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/exclusions"), body: exclusion{exclude, &source, nil, ""}})
 }
 
-// ExcludePassage excludes a passage, in code points of the submission, from the scores for a reason.
+// ExcludePassage excludes a passage from the scores, with a reason; the span is in code points of the submission.
 func (c *Client) ExcludePassage(ctx context.Context, id concordat.TaskID, passage concordat.Span, reason string) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/exclusions"), body: exclusion{true, nil, &passage, reason},
 		once: true})
 }
 
-// IncludePassage includes again all excluded passages that touch the span.
+// IncludePassage includes all excluded passages that touch the span again.
 func (c *Client) IncludePassage(ctx context.Context, id concordat.TaskID, passage concordat.Span) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/exclusions"), body: exclusion{false, nil, &passage, ""}})
 }
 
-// CountWording counts a stretch of shared wording, in code points of the submission, for a reason.
+// CountWording counts a stretch of shared wording, with a reason; the span is in code points of the submission.
 func (c *Client) CountWording(ctx context.Context, id concordat.TaskID, span concordat.Span, reason string) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/counted-wording"), body: countedWording{true, span, reason},
 		once: true})
 }
 
-// UncountWording stops counting all shared wording that touches the span and was counted by hand.
+// UncountWording stops counting all shared wording that touches the span and was counted by a person's decision.
 func (c *Client) UncountWording(ctx context.Context, id concordat.TaskID, span concordat.Span) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/counted-wording"), body: countedWording{false, span, ""}})
 }
@@ -101,7 +101,7 @@ type countedWording struct {
 	Comment string         `json:"comment,omitempty"`
 }
 
-// DecideLead decides whether a lead, named by its span and source_span in the report, counts (counted), is set aside
+// DecideLead records the decision on a lead, identified by its span and source_span in the report: it counts (counted), is set aside
 // (set_aside), or is undecided (open), which needs no reason.
 func (c *Client) DecideLead(ctx context.Context, id concordat.TaskID, span, source concordat.Span, state, reason string) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/leads"), body: decidedLead{span, source, state, reason}, once: true})
@@ -122,8 +122,8 @@ type Note struct {
 	Kind    string    `json:"kind"` // comment, verdict or signoff
 	Text    string    `json:"text"`
 	Verdict string    `json:"verdict"` // clear, discuss or suspected
-	Edited  time.Time `json:"edited"`  // when a comment was edited; zero: never
-	Passage string    `json:"passage"` // number of the passage that a comment is about; empty: the whole, or the passage no longer exists
+	Edited  time.Time `json:"edited"`  // when a comment was edited; zero if never
+	Passage string    `json:"passage"` // number of the commented passage; empty for the whole report or a passage that no longer exists
 }
 
 // Notes returns comments, verdicts and sign-offs, oldest first.
@@ -131,7 +131,7 @@ func (c *Client) Notes(ctx context.Context, id concordat.TaskID) iter.Seq2[Note,
 	return list[Note](ctx, c, at(id, "/notes"), "notes", nil)
 }
 
-// Verdict returns the verdict in force and who agrees with it; a Problem of kind not_found means that there is none.
+// Verdict returns the current verdict and the people who agree with it. A Problem of kind not_found means that there is no verdict.
 func (c *Client) Verdict(ctx context.Context, id concordat.TaskID) (Note, []string, error) {
 	var out struct {
 		Verdict   Note
@@ -147,17 +147,17 @@ func (c *Client) note(ctx context.Context, path string, body any) (Note, error) 
 	return out, err
 }
 
-// Comment comments on a check.
+// Comment adds a comment to a check.
 func (c *Client) Comment(ctx context.Context, id concordat.TaskID, text string) (Note, error) {
 	return c.note(ctx, at(id, "/comments"), map[string]string{"text": text})
 }
 
-// GiveVerdict gives a verdict, clear, discuss or suspected, with the reason.
+// GiveVerdict gives a verdict (clear, discuss or suspected) with a reason.
 func (c *Client) GiveVerdict(ctx context.Context, id concordat.TaskID, verdict, reason string) (Note, error) {
 	return c.note(ctx, at(id, "/verdict"), map[string]string{"verdict": verdict, "text": reason})
 }
 
-// SignOff agrees with the verdict in force.
+// SignOff signs off the current verdict.
 func (c *Client) SignOff(ctx context.Context, id concordat.TaskID) (Note, error) {
 	return c.note(ctx, at(id, "/sign-off"), nil)
 }

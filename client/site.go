@@ -31,11 +31,11 @@ func (c *Client) Version(ctx context.Context) (Version, error) {
 	return out, err
 }
 
-// Me is the account that a token belongs to.
+// Me is the account of a token.
 type Me struct {
 	Account Person    `json:"account"`
 	Scopes  []string  `json:"scopes"`
-	Expires time.Time `json:"expires"` // of the token
+	Expires time.Time `json:"expires"` // expiry of the token
 }
 
 // Me returns the account of the client's token.
@@ -51,16 +51,16 @@ type Library struct {
 	Title     string              `json:"title"`
 	Documents int                 `json:"documents"`
 	Created   time.Time           `json:"created"`
-	Embargo   time.Time           `json:"embargo"` // partners get no answer before it; zero: none
-	Expires   time.Time           `json:"expires"` // from then on it is not asked; zero: never
-	Forward   string              `json:"forward"` // what checks ask partners: unmatched, all or none; empty: the site's setting
+	Embargo   time.Time           `json:"embargo"` // partners get no answer before this date; zero for none
+	Expires   time.Time           `json:"expires"` // the library is not searched from this date on; zero for never
+	Forward   string              `json:"forward"` // what checks ask partners: unmatched, all or none; if empty, the site's setting
 	Template  string              `json:"template"`
-	Meaning   string              `json:"meaning"`   // off: not indexed by meaning; empty: the site's setting
-	KeepDays  int                 `json:"keep_days"` // after which a document is deleted; 0: never
-	Central   int64               `json:"central"`   // version of the cluster-wide settings with these; 0: they are local settings
+	Meaning   string              `json:"meaning"`   // off if not indexed by meaning; if empty, the site's setting
+	KeepDays  int                 `json:"keep_days"` // days after which a document is deleted; 0 for never
+	Central   int64               `json:"central"`   // version of the cluster-wide settings that contain these; 0 if they are local
 }
 
-// Libraries returns the libraries of the site in order of ID.
+// Libraries returns the libraries of the site sorted by ID.
 func (c *Client) Libraries(ctx context.Context) iter.Seq2[Library, error] {
 	return list[Library](ctx, c, "/libraries", "libraries", nil)
 }
@@ -77,7 +77,7 @@ type Document struct {
 	ID         concordat.DocumentID `json:"id"`
 	Title      string               `json:"title"`
 	Author     string               `json:"author"`
-	Hash       string               `json:"sha256"` // of the text
+	Hash       string               `json:"sha256"` // digest of the text
 	Bytes      int64                `json:"bytes"`
 	Sentences  int                  `json:"sentences"`
 	Characters int                  `json:"characters"`
@@ -85,25 +85,25 @@ type Document struct {
 	Added      time.Time            `json:"added"`
 	Changed    time.Time            `json:"changed"`
 	Revision   int                  `json:"revision"` // number of texts so far, from 1
-	Date       concordat.Date       `json:"date"`     // empty: unknown
+	Date       concordat.Date       `json:"date"`     // empty if unknown
 	DateBy     concordat.DateOrigin `json:"date_by"`
 }
 
-// Documents returns the documents of a library in order of ID.
+// Documents returns the documents of a library sorted by ID.
 func (c *Client) Documents(ctx context.Context, id concordat.LibraryID) iter.Seq2[Document, error] {
 	return list[Document](ctx, c, "/libraries/"+escape(string(id))+"/documents", "documents", nil)
 }
 
-// NewDocument is a file for a library.
+// NewDocument is a file to be added to a library.
 type NewDocument struct {
 	File
-	ID     concordat.DocumentID // empty: the file's name; for an archive: prefix of its members' names
-	Title  string               // empty: the file's own
-	Author string               // empty: the file's own
-	Date   concordat.Date       // empty: the file's own
+	ID     concordat.DocumentID // if empty, the file's name; for an archive, the prefix of its members' names
+	Title  string               // if empty, the file's own
+	Author string               // if empty, the file's own
+	Date   concordat.Date       // if empty, the file's own
 }
 
-// Added is the outcome of adding one document.
+// Added is the outcome of adding a document.
 type Added struct {
 	File      string               `json:"file"`
 	ID        concordat.DocumentID `json:"id"`
@@ -113,8 +113,8 @@ type Added struct {
 	Cause     string               `json:"cause"` // why it failed
 }
 
-// AddDocuments adds files to a library; they are streamed. An unreadable file is listed in the result and does not stop the others. Adding
-// the same files again changes nothing.
+// AddDocuments streams files to a library. An unreadable file is listed in the result and does not prevent others from being added.
+// Adding the same files again changes nothing.
 func (c *Client) AddDocuments(ctx context.Context, lib concordat.LibraryID, docs ...NewDocument) ([]Added, error) {
 	var out struct{ Documents []Added }
 	err := c.upload(ctx, "/libraries/"+escape(string(lib))+"/documents", nil, func(m *multipart.Writer) error {
@@ -140,7 +140,7 @@ func (c *Client) AddDocuments(ctx context.Context, lib concordat.LibraryID, docs
 type Partner struct {
 	Site      concordat.SiteID `json:"site"`
 	Name      string           `json:"name"`
-	Told      bool             `json:"told"` // it has announced which libraries it opens
+	Told      bool             `json:"told"` // it has announced its open libraries
 	Libraries []struct {
 		ID    concordat.LibraryID `json:"id"`
 		Level concordat.Show      `json:"level"`

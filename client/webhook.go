@@ -13,26 +13,26 @@ import (
 	"time"
 )
 
-// Tolerance is the largest allowed difference between the clocks of a site and its receiver, and the greatest age of a delivery on arrival.
-// Each attempt is signed separately.
+// Tolerance is the maximum difference between the clocks of a site and its receiver, and the maximum age of a delivery on arrival. Each
+// attempt has its own signature.
 const Tolerance = 5 * time.Minute
 
-// ErrSignature means that a webhook's request does not come from the site or that its time is wrong.
+// ErrSignature means that a webhook request is not from the site or that its time is wrong.
 var ErrSignature = errors.New("the signature is not valid")
 
-// Notification is the body of a webhook's request.
+// Notification is the body of a webhook request.
 type Notification struct {
-	ID        string          `json:"-"` // the same for every attempt; skip a notification that was already handled
+	ID        string          `json:"-"` // the same for every attempt; skip notifications that were already handled
 	Type      string          `json:"type"`
-	Timestamp time.Time       `json:"timestamp"` // of the event
+	Timestamp time.Time       `json:"timestamp"` // time of the event
 	Data      json.RawMessage `json:"data"`
 }
 
-// maxSignatures is the largest number of signatures tried in one header.
+// maxSignatures is the maximum number of signatures tried in a header.
 const maxSignatures = 20
 
-// Verify returns the event of a webhook's request, or an error that wraps ErrSignature. secret is the one that the site showed, beginning
-// with whsec_; body is the request's body, byte for byte; now is the current time.
+// Verify returns the event in a webhook request, or an error that wraps ErrSignature. secret is the secret that the site showed,
+// beginning with whsec_; body is the request's body, byte for byte; now is the current time.
 func Verify(secret string, h http.Header, body []byte, now time.Time) (*Notification, error) {
 	bad := func(why string) (*Notification, error) { return nil, fmt.Errorf("%w: %s", ErrSignature, why) }
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))

@@ -16,13 +16,13 @@ import (
 	"concordat/webhook"
 )
 
-// hooks notify other programs of events.
+// hooks returns the sender that notifies other programs of events.
 func (s *Daemon) hooks() *webhook.Sender {
 	return webhook.New(webhook.Options{Store: s.o.Store.Webhooks, Allow: s.o.Config.Webhooks.Allow, Logger: s.log,
 		Panicked: s.meters.panic})
 }
 
-// adder adds a file that a program sent to a library, as the command add adds a file in a folder.
+// adder returns a function that adds a file from a program to a library, as the command add does for a file in a folder.
 func (d *WebApp) adder(o *instance.Instance) func(context.Context, concordat.LibraryID, web.AddedFile,
 	io.Reader) ([]web.AddedDocument, error) {
 	return func(ctx context.Context, lib concordat.LibraryID, f web.AddedFile, content io.Reader) ([]web.AddedDocument, error) {
@@ -30,7 +30,7 @@ func (d *WebApp) adder(o *instance.Instance) func(context.Context, concordat.Lib
 		if err != nil {
 			return nil, fmt.Errorf("add: %w", err)
 		}
-		defer func() { _ = file.Close() }() // nothing of it is kept
+		defer func() { _ = file.Close() }() // the file is removed
 		size, err := io.Copy(file, content)
 		if err != nil {
 			return nil, fmt.Errorf("add: %w", err)
@@ -42,7 +42,7 @@ func (d *WebApp) adder(o *instance.Instance) func(context.Context, concordat.Lib
 	}
 }
 
-// nameless returns an unnamed file on the disk of dir. Nothing of the file remains, however the process ends.
+// nameless returns an unnamed file on the disk of dir. The file disappears however the process ends.
 func nameless(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, instance.AddingPrefix+"*")
 	if err != nil {

@@ -20,10 +20,10 @@ import (
 	"concordat/web/pages/settings"
 )
 
-// machine shows the administration pages the state of this process.
+// machine provides the state of this process to the administration pages.
 type machine struct{ s *Daemon }
 
-// siteKeys shows the administration pages the keys of the site.
+// siteKeys provides the site's keys to the administration pages.
 type siteKeys struct{ o *instance.Instance }
 
 // Keys implements admin.Keystore.
@@ -45,8 +45,8 @@ func (k siteKeys) PutOffRoot(ctx context.Context, notes ...store.AuditNote) erro
 	return k.o.PutOffRoot(ctx, notes...)
 }
 
-// webSettings returns the keys of the configuration in force; if a flag sets a key, the flag is shown as the origin instead
-// of the file. A value that waits for the next start is shown with its origin.
+// webSettings returns the keys of the current configuration. If a flag sets a key, the flag is shown as the origin instead of the file. A
+// value that takes effect at the next start is shown with its origin.
 func webSettings(o *instance.Instance) []settings.Setting {
 	var out []settings.Setting
 	next := map[string]string{}
@@ -91,7 +91,7 @@ func (m machine) Storage(ctx context.Context) (admin.Storage, error) {
 	sizes := map[string]int64{}
 	err = filepath.WalkDir(s.o.Dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
-			return nil // files that disappeared in the meantime, or cannot be read, count as empty
+			return nil // files that disappear in the meantime, or cannot be read, count as empty
 		}
 		if info, err := e.Info(); err == nil {
 			rel, _ := filepath.Rel(s.o.Dir, path) // path is below it
@@ -99,7 +99,7 @@ func (m machine) Storage(ctx context.Context) (admin.Storage, error) {
 		}
 		return nil
 	})
-	if err == nil && s.o.Config.Store.URL != "" { // the originals are in it
+	if err == nil && s.o.Config.Store.URL != "" { // it contains the originals
 		var e store.Engine
 		e, err = s.o.Store.Engine(ctx)
 		sizes["store"] += e.Bytes
@@ -138,7 +138,7 @@ func (m machine) Health(ctx context.Context) []admin.HealthPart {
 	return out
 }
 
-// part returns the state of an examined part, with its fault if it has one.
+// part returns the state of an examined part, with its fault if any.
 func part(code string, err error) admin.HealthPart {
 	if err != nil {
 		return admin.HealthPart{Code: code, Detail: err.Error()}
@@ -146,8 +146,8 @@ func part(code string, err error) admin.HealthPart {
 	return admin.HealthPart{Code: code, OK: true}
 }
 
-// indexFits compares the index with the catalogue. A document enters the index first, so the index may briefly hold more
-// documents, but never fewer.
+// indexFits compares the index with the catalogue. A document enters the index first, so the index may briefly contain more documents
+// than the catalogue, but never fewer.
 func (s *Daemon) indexFits(ctx context.Context, libraries []store.Library) admin.HealthPart {
 	if err := instance.NothingAside(s.o.Dir); err != nil {
 		return part("index", err)
@@ -166,7 +166,7 @@ func (s *Daemon) indexFits(ctx context.Context, libraries []store.Library) admin
 	return admin.Told("index", true, "health.index.all", all)
 }
 
-// encoderFits reports the state of the site's own encoder. An encoder that was not needed yet is in order.
+// encoderFits reports the state of the site's own encoder. An encoder that has not been needed yet counts as working.
 func encoderFits(s managed.Status) admin.HealthPart {
 	switch s.Phase {
 	case managed.Failed:
@@ -191,7 +191,7 @@ func (s *Daemon) diskFits() admin.HealthPart {
 	return admin.Told("disk", true, "health.disk.left", left>>20, all>>20)
 }
 
-// auditFits compares the end of the audit with the signed end. A person can record the hash of the signed end elsewhere.
+// auditFits compares the end of the audit with the signed end. An administrator can record the hash of the signed end elsewhere.
 func (s *Daemon) auditFits(ctx context.Context) admin.HealthPart {
 	end, kept, err := s.o.AuditEnds(ctx)
 	switch {

@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// openBatches assembles the parts that run the batches of the pages.
+// openBatches assembles the components that run batches submitted on the pages.
 func (s *Daemon) openBatches(d *WebApp, files *store.Files) *batch.Queue {
 	o := s.o
 	return batch.NewQueue(o.Site, batch.QueueOptions{

@@ -17,7 +17,7 @@ type Renewal struct {
 	Node      coord.NodeID `json:"node"`
 	Ends      time.Time    `json:"ends"`
 	Authority time.Time    `json:"authority_ends"`
-	By        coord.NodeID `json:"by,omitempty"` // the node that renews it
+	By        coord.NodeID `json:"by,omitempty"` // node that renews it
 	Renewed   bool         `json:"renewed"`
 }
 
@@ -54,7 +54,7 @@ func (s *Daemon) renewNow(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, out)
 }
 
-// keepCertificate renews the certificate in time, trying as often as necessary.
+// keepCertificate renews the certificate in time and retries as often as necessary.
 func (s *Daemon) keepCertificate(ctx context.Context) error {
 	t := time.NewTicker(renewEvery)
 	defer t.Stop()
@@ -73,5 +73,5 @@ func (s *Daemon) keepCertificate(ctx context.Context) error {
 	}
 }
 
-// renewEvery is how often the certificate is examined.
+// renewEvery is the interval at which the certificate is examined.
 const renewEvery = 6 * time.Hour

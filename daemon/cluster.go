@@ -18,7 +18,7 @@ import (
 	"concordat/web/pages/admin"
 )
 
-// nodesOf describes the machines of a site for the page of the cluster. It returns nil on a site of one machine.
+// nodesOf returns a description of the site's machines for the cluster page. It returns nil for a site of one machine.
 func nodesOf(o *instance.Instance) admin.Nodes {
 	if !o.Clustered() {
 		return nil
@@ -26,7 +26,7 @@ func nodesOf(o *instance.Instance) admin.Nodes {
 	return nodes{o}
 }
 
-// nodes asks the coordinator, in a separate session each time, so that it shows what others see and not what this process believes.
+// nodes queries the coordinator in a new session each time, so that it shows what others see instead of this process's own view.
 type nodes struct{ o *instance.Instance }
 
 // Cluster implements admin.Nodes.
@@ -51,7 +51,7 @@ func (n nodes) Cluster(ctx context.Context) (c admin.Cluster, err error) {
 	}
 }
 
-// clusterStatus makes a status from a view and the nodes that the cluster knows.
+// clusterStatus returns a status from a view and the nodes known to the cluster.
 func clusterStatus(v coord.View, known []coord.NodeID) admin.Cluster {
 	nodes := map[coord.NodeID]*admin.ClusterNode{}
 	at := func(id coord.NodeID) *admin.ClusterNode {
@@ -105,7 +105,7 @@ func clusterStatus(v coord.View, known []coord.NodeID) admin.Cluster {
 	return out
 }
 
-// ClusterStatus asks ZooKeeper for the status.
+// ClusterStatus queries ZooKeeper for the status.
 func ClusterStatus(ctx context.Context, s *zk.Session, v coord.View) (admin.Cluster, error) {
 	known, err := s.Nodes(ctx)
 	if err != nil {
@@ -120,7 +120,7 @@ func ClusterStatus(ctx context.Context, s *zk.Session, v coord.View) (admin.Clus
 	return st, err
 }
 
-// lastOf returns the newest version of a document, or nil.
+// lastOf returns the newest version of a document, or nil if there is none.
 func lastOf(ctx context.Context, s *zk.Session, d zk.Document) (*admin.ClusterVersion, error) {
 	all, err := s.History(ctx, d, 1)
 	if err != nil || len(all) == 0 {
@@ -129,7 +129,7 @@ func lastOf(ctx context.Context, s *zk.Session, d zk.Document) (*admin.ClusterVe
 	return &admin.ClusterVersion{Version: all[0].Version, Set: all[0].Set.UTC()}, nil
 }
 
-// Texts converts the names of nodes to strings for the pages.
+// Texts converts node IDs to strings for the pages.
 func Texts(nodes []coord.NodeID) []string {
 	var all []string
 	for _, n := range nodes {

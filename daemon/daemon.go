@@ -35,18 +35,18 @@ const (
 	headerTime   = 10 * time.Second
 	idleTime     = 2 * time.Minute
 
-	// maxConnections bounds connections of people and programs, however many descriptors are available.
+	// maxConnections bounds client connections, however many descriptors are available.
 	maxConnections = 8192
 )
 
-// Options specify how to serve a site.
+// Options configures how a site is served.
 type Options struct {
-	Log  io.Writer       // where the log goes
+	Log  io.Writer       // destination of the log
 	Sign *signing.Source // signs reports and receipts
-	// Started is called once with the addresses of the site. first is the path of the page that creates the first
-	// administrator; empty: there is one already.
+	// Started is called once with the addresses of the site. first is the path of the page that creates the first administrator; it is
+	// empty if there is one already.
 	Started func(st instance.Status, first string) error
-	Tell    func(format string, args ...any) // reports what a check leaves out, and why
+	Tell    func(format string, args ...any) // reports what a check omits, and why
 }
 
 // Daemon is the serving process.
@@ -55,11 +55,11 @@ type Daemon struct {
 	options Options
 	log     *slog.Logger
 	started time.Time
-	address string // address of the pages, once known
-	monitor string // address of the metrics, once known; empty: not served
-	// ready is set while checks are accepted: from the start of the queue to the signal to stop.
+	address string // address of the pages, when known
+	monitor string // address of the metrics, when known; empty if not served
+	// ready is set while checks are accepted: from the start of the queue until the signal to stop.
 	ready atomic.Bool
-	// Partners is empty while the site does not listen for partners. runPartners starts listening; joinMu guards that.
+	// Partners is empty while the site does not listen for partners. runPartners starts listening; joinMu guards it.
 	Partners    atomic.Pointer[partners.Server]
 	joinMu      sync.Mutex
 	runPartners func(*partners.Server, net.Listener)
@@ -71,10 +71,10 @@ type Daemon struct {
 	hangup      chan os.Signal // SIGHUP
 }
 
-// listeners are the addresses at which a site answers; nil if not configured.
+// listeners are the listeners of a site; each is nil if not configured.
 type listeners struct{ control, public, partners, metrics net.Listener }
 
-// listen opens the listeners; after an error, none stays open.
+// listen opens the listeners; if it fails, none remains open.
 func (s *Daemon) listen() (l listeners, err error) {
 	c := s.o.Config
 	defer func() {
@@ -120,7 +120,7 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 	s.level.Set(o.Config.Log.Level)
 	s.log = slog.New(s.meters.log(logHandler(options.Log, o.Config.Log.Format, &s.level)))
 	boundMemory(s.log)
-	// From here on SIGHUP does not end the process, although it is handled only once the site serves.
+	// From here on, SIGHUP does not end the process, although it is handled only when the site is being served.
 	signal.Notify(s.hangup, syscall.SIGHUP)
 	defer signal.Stop(s.hangup)
 	made, err := o.EnsureKeys(ctx)
@@ -159,7 +159,7 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 	return err
 }
 
-// New returns the serving process of a site, which does not answer yet; Run is New followed by serving.
+// New returns the serving process of a site, which does not answer requests yet; Run calls New and then serves.
 func New(o *instance.Instance, options Options) *Daemon {
 	s := &Daemon{o: o, options: options, started: time.Now(), registry: prometheus.NewRegistry(), log: slog.New(slog.DiscardHandler),
 		hangup: make(chan os.Signal, 1)}
@@ -167,7 +167,7 @@ func New(o *instance.Instance, options Options) *Daemon {
 	return s
 }
 
-// partnerOptions say how the process communicates with partners of the site.
+// partnerOptions returns the options for communicating with partners.
 func (s *Daemon) partnerOptions() partners.Options {
 	return partners.Options{Log: s.log, Observe: s.meters.Asked, Answered: s.meters.Answered, Panicked: s.meters.panic,
 		Tell: s.options.Tell}
@@ -180,13 +180,13 @@ func (s *Daemon) closePartners() error {
 	return nil
 }
 
-// start begins everything that a serving process does, until ctx ends.
+// start starts everything that a serving process does, until ctx ends.
 func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l listeners) {
 	s.runPartners = s.partnersRunner(ctx, g)
 	if p := s.Partners.Load(); p != nil {
 		s.runPartners(p, l.partners)
 	}
-	// A batch of documents may take long, so calls on the socket have no deadline.
+	// A batch of documents can take long, so calls on the socket have no deadline.
 	serveAt(ctx, g, l.control, &http.Server{Handler: s.Control(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime})
 	people := d.Pages.Server(s.public(d.Pages))
 	people.RegisterOnShutdown(d.Pages.EndStreams)
@@ -225,7 +225,7 @@ func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l list
 	}
 }
 
-// headEvery is how often the end of the audit is signed and kept next to the store.
+// headEvery is the interval at which the end of the audit is signed and stored next to the store.
 const headEvery = time.Minute
 
 func (s *Daemon) keepAuditHead(ctx context.Context) error {
@@ -243,7 +243,7 @@ func (s *Daemon) keepAuditHead(ctx context.Context) error {
 	}
 }
 
-// serveAt serves h at l until ctx ends, and then lets calls in progress finish.
+// serveAt serves h on l until ctx ends, and then lets calls in progress finish.
 func serveAt(ctx context.Context, g *errgroup.Group, l net.Listener, h *http.Server) {
 	g.Go(func() error {
 		if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -262,7 +262,7 @@ func serveAt(ctx context.Context, g *errgroup.Group, l net.Listener, h *http.Ser
 	})
 }
 
-// Control answers the other processes of the site.
+// Control returns the handler for requests of the site's other processes.
 func (s *Daemon) Control() http.Handler {
 	m := http.NewServeMux()
 	m.Handle("/cluster/", cluster.Handler(func(name string) (concordat.Index, bool) { return s.o.Index, name == "00" }))
@@ -276,14 +276,14 @@ func (s *Daemon) Control() http.Handler {
 	return m
 }
 
-// headed is implemented by pages that set the headers of every answer at their address.
+// headed is implemented by pages that set the headers of all answers at their address.
 type headed interface {
 	Headers(next http.Handler) http.Handler
 }
 
 var _ headed = (*web.Web)(nil)
 
-// public answers people and the process supervisor.
+// public returns the handler for people and the process supervisor.
 func (s *Daemon) public(pages http.Handler) http.Handler {
 	m := http.NewServeMux()
 	m.Handle("/", s.meters.counted(pages, s.log))
@@ -296,7 +296,7 @@ func (s *Daemon) public(pages http.Handler) http.Handler {
 	return m
 }
 
-// healthz returns 200 as long as the store answers.
+// healthz returns 200 if the store answers.
 func (s *Daemon) healthz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), instance.StatusTime)
 	defer cancel()
@@ -319,5 +319,5 @@ func (s *Daemon) status() instance.Status {
 func writeJSON(w http.ResponseWriter, code int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(v) // an error means that the caller is gone
+	_ = json.NewEncoder(w).Encode(v) // an error means that the caller has disconnected
 }

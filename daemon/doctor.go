@@ -4,7 +4,7 @@ import (
 	"net/http"
 )
 
-// examineIndex answers doctor while the site is served.
+// examineIndex answers the command doctor while the site is being served.
 func (s *Daemon) examineIndex(w http.ResponseWriter, r *http.Request) {
 	check := s.o.CheckIndex
 	if s.o.Node != nil {

@@ -25,8 +25,8 @@ import (
 const TaskHarvest = "harvest"
 
 const (
-	harvestEvery = 2 * time.Second // how often sources are examined
-	harvests     = 4               // sources that run at once
+	harvestEvery = 2 * time.Second // interval at which sources are examined
+	harvests     = 4               // sources that run at a time
 )
 
 // HarvestFetch returns the client that reads the sources of a site.
@@ -38,13 +38,13 @@ func HarvestFetch(o *instance.Instance) *fetch.Client {
 	return fetch.New(fetch.Options{Allow: o.Config.Harvest.Allow, Pause: o.Config.Harvest.Pause, Agent: agent})
 }
 
-// Harvester returns a Runner for the sources of a site. The reader reads files, the eraser deletes what the sources withdraw.
+// Harvester returns a Runner for the sources of a site. r reads files, and the eraser deletes documents that the sources withdraw.
 func Harvester(o *instance.Instance, r *instance.Reader, e *retain.Eraser, log *slog.Logger) *harvest.Runner {
 	return harvest.New(harvest.Options{Store: o.Store, Intake: &harvestIntake{o, r, e}, Fetch: HarvestFetch(o),
 		MaxFile: o.Config.Extract.MaxInput, Logger: log})
 }
 
-// harvestIntake takes harvested documents into the site.
+// harvestIntake adds harvested documents to the site.
 type harvestIntake struct {
 	o      *instance.Instance
 	reader *instance.Reader
@@ -61,7 +61,7 @@ func (i *harvestIntake) Spool() (*os.File, error) {
 	return nameless(i.o.Dir)
 }
 
-// Read reads a file in a child.
+// Read reads a file in a child process.
 func (i *harvestIntake) Read(ctx context.Context, id concordat.DocumentID, name string, f *os.File, size int64) ([]site.Incoming, error) {
 	items, err := i.reader.Open(ctx, name, f, size)
 	if err != nil {
@@ -91,7 +91,7 @@ func (i *harvestIntake) Read(ctx context.Context, id concordat.DocumentID, name 
 	return out, errors.Join(errs...)
 }
 
-// Put takes documents into a library.
+// Put adds documents to a library.
 func (i *harvestIntake) Put(ctx context.Context, lib concordat.LibraryID, docs []site.Incoming) error {
 	return i.o.Site.Ingest(ctx, lib, func(yield func(site.Incoming, error) bool) {
 		for _, d := range docs {
@@ -102,7 +102,7 @@ func (i *harvestIntake) Put(ctx context.Context, lib concordat.LibraryID, docs [
 	}, func(site.Ingested) error { return nil })
 }
 
-// Remove deletes documents: no query finds them when it returns, and the next sweep removes the bytes.
+// Remove deletes documents: queries do not find them after it returns, and the next sweep removes their bytes.
 func (i *harvestIntake) Remove(ctx context.Context, source string, lib concordat.LibraryID, ids []concordat.DocumentID,
 	reason string) error {
 	_, err := i.eraser.Begin(ctx, "harvest "+source, reason, retain.Target{Library: lib, Documents: ids},
@@ -111,7 +111,7 @@ func (i *harvestIntake) Remove(ctx context.Context, source string, lib concordat
 	return err
 }
 
-// runHarvests runs the sources that are due until ctx ends.
+// runHarvests runs due sources until ctx ends.
 func runHarvests(ctx context.Context, s *Daemon, r *harvest.Runner) error {
 	var g errgroup.Group
 	g.SetLimit(harvests)

@@ -19,11 +19,11 @@ import (
 	"concordat/web"
 )
 
-// joinTime is how long another site may take to answer a waiting administrator.
+// joinTime is the time limit for another site's answer while an administrator waits.
 const joinTime = 30 * time.Second
 
-// joining lets administrators join other sites on the pages, with the same functions of package partners that
-// the commands use.
+// joining returns functions with which administrators join other sites on the pages; they use the same functions of package partners as
+// the commands.
 func (s *Daemon) joining() *web.Joining {
 	return &web.Joining{Standing: s.standing, Cards: s.partnerCards, SetAddress: s.setAddress,
 		Invite: s.invite, Redeem: s.redeem, Confirm: s.confirmPartner, Revoke: s.revokePartner, Reach: s.reachPartner,
@@ -57,11 +57,11 @@ func (s *Daemon) partnerCards(ctx context.Context) (map[concordat.SiteID]web.Par
 	return out, err
 }
 
-// errClosed is returned for operations that need a site that listens for partners.
+// errClosed is returned for operations that require the site to listen for partners.
 var errClosed = &partners.RefusedError{Reason: partners.RefusedClosed,
 	Err: errors.New("this site does not listen for partners yet: enter the address where they reach it")}
 
-// client returns the site as seen by its partners.
+// client returns the client for communicating with partners.
 func (s *Daemon) client() (*partners.Client, error) {
 	p := s.Partners.Load()
 	if p == nil {
@@ -70,7 +70,7 @@ func (s *Daemon) client() (*partners.Client, error) {
 	return p.Client(), nil
 }
 
-// setAddress makes a card with the address at which partners reach the site, and begins to listen if necessary.
+// setAddress issues a card with the address at which partners reach the site, and starts listening if necessary.
 func (s *Daemon) setAddress(ctx context.Context, by, address, listen string) error {
 	s.joinMu.Lock()
 	defer s.joinMu.Unlock()
@@ -98,7 +98,7 @@ func (s *Daemon) setAddress(ctx context.Context, by, address, listen string) err
 	return err
 }
 
-// partnerAddress completes a typed address: https is the default scheme.
+// partnerAddress completes an address entered by a person; https is the default scheme.
 func partnerAddress(text string) (string, error) {
 	text = strings.TrimRight(strings.TrimSpace(text), "/")
 	if !strings.Contains(text, "://") {
@@ -123,7 +123,7 @@ func listenAt(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// makeCard makes a card with the address.
+// makeCard issues a card with the address.
 func (s *Daemon) makeCard(ctx context.Context, by, address string) error {
 	k, id, err := s.o.OpenKeystore()
 	if err != nil {
@@ -149,8 +149,8 @@ func (s *Daemon) makeCard(ctx context.Context, by, address string) error {
 	return err
 }
 
-// nameCard puts the site's title on its card, so that partners see it, and uses the card at once. A site that cannot make a new card keeps
-// its present one, and Health reports this.
+// nameCard puts the site's title on its card, so that partners see it, and immediately uses the card. A site that cannot issue a new card
+// keeps its current one, and Health reports this.
 func (s *Daemon) nameCard(ctx context.Context, unnamed bool, by ...string) {
 	s.joinMu.Lock()
 	defer s.joinMu.Unlock()
@@ -168,7 +168,7 @@ func (s *Daemon) nameCard(ctx context.Context, unnamed bool, by ...string) {
 	}
 }
 
-// answerFrom answers partners at l from now on, and also after the next start.
+// answerFrom answers partners on l from now on, and also after the next start.
 func (s *Daemon) answerFrom(ctx context.Context, l net.Listener, listen string) error {
 	p, err := partners.NewServer(ctx, s.o, s.partnerOptions())
 	if err != nil {
@@ -186,7 +186,7 @@ func (s *Daemon) answerFrom(ctx context.Context, l net.Listener, listen string) 
 	return nil
 }
 
-// partnersRunner returns a function that begins to answer partners within g.
+// partnersRunner returns a function that starts answering partners within g.
 func (s *Daemon) partnersRunner(ctx context.Context, g *errgroup.Group) func(*partners.Server, net.Listener) {
 	return func(p *partners.Server, l net.Listener) {
 		p.Run(ctx, g, l, func(ctx context.Context, f func(context.Context) error) error {
@@ -240,7 +240,7 @@ func (s *Daemon) revokePartner(ctx context.Context, by string, site concordat.Si
 	return err
 }
 
-// reachPartner tries the address that a partner announces.
+// reachPartner tests the address that a partner announces.
 func (s *Daemon) reachPartner(ctx context.Context, site concordat.SiteID) error {
 	p, err := s.o.Store.Partners.Partner(ctx, site)
 	if err != nil {

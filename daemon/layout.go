@@ -65,7 +65,7 @@ func markOf(b extract.Box) web.Mark {
 	return web.Mark{X: float64(b.Left), Y: float64(b.Top), Width: float64(b.Right - b.Left), Height: float64(b.Bottom - b.Top)}
 }
 
-// placed returns where spans of a text are on the pages of its file. It returns nothing for spans that are not found with certainty.
+// placed returns the positions of spans of a text on the pages of its file. It omits spans that are not found with certainty.
 func (o *originals) placed(ctx context.Context, file site.Part, text string, spans []concordat.Span) ([][]extract.PageSpan, error) {
 	key := "spans " + spansDigest(text, spans) + " " + keyOf(file)
 	if v, ok := o.get(key); ok {
@@ -99,21 +99,21 @@ func (o *originals) placed(ctx context.Context, file site.Part, text string, spa
 	return out, nil
 }
 
-// spansDigest returns a digest that names spans of a text.
+// spansDigest returns a digest that identifies spans of a text.
 func spansDigest(text string, spans []concordat.Span) string {
 	h := sha256.New()
-	_, _ = h.Write([]byte(text)) // a hash takes everything
+	_, _ = h.Write([]byte(text)) // a hash accepts everything
 	for _, s := range spans {
 		_ = binary.Write(h, binary.BigEndian, [2]int64{int64(s.Start), int64(s.End)})
 	}
 	return string(h.Sum(nil))
 }
 
-// smallGap is the largest number of letters between two parts of a passage that are marked together with them, for example a word that is
-// read differently on the page.
+// smallGap is the maximum number of letters in a gap that is marked together with the parts of a passage around it, for example a word
+// that is read differently on the page.
 const smallGap = 40
 
-// filled joins the stretches of a page that only a small gap separates.
+// filled joins stretches of a page separated only by a small gap.
 func filled(at []extract.PageSpan) []extract.PageSpan {
 	out := at[:1:1]
 	for _, s := range at[1:] {

@@ -11,23 +11,23 @@ import (
 	"concordat/site/retain"
 )
 
-// Any node claims checks, deliveries and submissions from platforms one by one. Work for the site as a whole is a leader task:
-// one node at a time, its leader, does it, and another node takes over when the leader is gone.
+// Any node can claim checks, deliveries and submissions from platforms, one at a time. Work for the site as a whole is a leader task: one
+// node at a time, its leader, does it, and another node takes over if the leader fails.
 
 // Names of the leader tasks in the store.
 const (
-	TaskBatches     = "batches" // runs batches and repeated checks
-	TaskMaintenance = "keeper"  // deletes, applies retention, keeps the fingerprint sets of partners, delivers notices
+	TaskBatches     = "batches" // runs batches and rechecks
+	TaskMaintenance = "keeper"  // deletes, applies retention, maintains the fingerprint sets for partners, delivers notices
 )
 
 const (
-	// leaderTime is how long a leader stays the leader without renewing its lease. It renews the lease four times in that period, and the
-	// others try to take over every leaderPoll.
+	// leaderTime is how long a leader remains the leader without renewing its lease. It renews the lease four times in that period, and
+	// the others try to take over at intervals of leaderPoll.
 	leaderTime = 20 * time.Second
 	leaderPoll = 2 * time.Second
 )
 
-// asLeader runs f until ctx ends, while this process leads the task; a site of one machine always does.
+// asLeader runs f while this process leads the task, until ctx ends; on a site of one machine the process always leads.
 func (s *Daemon) asLeader(ctx context.Context, task string, f func(context.Context) error) error {
 	if !s.o.Clustered() {
 		return f(ctx)
@@ -75,7 +75,7 @@ func (s *Daemon) whileHeld(ctx context.Context, task, worker string, f func(cont
 			switch {
 			case err == nil && held:
 				last = began
-			case err == nil, time.Since(last) > leaderTime*3/4: // before others may take it
+			case err == nil, time.Since(last) > leaderTime*3/4: // before others can take it
 				if own.Err() == nil {
 					s.log.Warn("leader task lost", "task", task, "error", err)
 				}
@@ -93,7 +93,7 @@ func (s *Daemon) whileHeld(ctx context.Context, task, worker string, f func(cont
 	return err
 }
 
-// resign gives up the tasks that this process leads, so that others can take them over at once.
+// resign gives up the tasks that this process leads, so that others can take them over immediately.
 func (s *Daemon) resign() error {
 	if !s.o.Clustered() {
 		return nil
@@ -103,8 +103,8 @@ func (s *Daemon) resign() error {
 	return s.o.Store.LeaveLeaderTasks(ctx, s.o.Worker())
 }
 
-// watchNodes gives a node's unfinished work to the others as soon as the coordinator reports it gone. The report need not be right: a node
-// that is alive after all finds its claims lost and drops the work.
+// watchNodes gives a node's unfinished work to the others as soon as the coordinator reports that the node has failed. The report can be
+// wrong: a node that is still alive finds that its claims are lost, and drops the work.
 func (s *Daemon) watchNodes(ctx context.Context) error {
 	if s.o.Node == nil {
 		return nil
@@ -136,14 +136,14 @@ func (s *Daemon) watchNodes(ctx context.Context) error {
 	}
 }
 
-// keepSite carries out deletions until ctx ends. No other process of the site does so.
+// keepSite performs deletions until ctx ends. No other process of the site does so.
 func (s *Daemon) keepSite(ctx context.Context) error {
 	s.o.Deleting.Store(true)
 	defer s.o.Deleting.Store(false)
 	return s.sweep(ctx, s.eraser)
 }
 
-// tidy removes copies that only this machine has, because the leader of the housekeeping task cannot reach them.
+// tidy removes copies that only this machine has, because the leader of the maintenance task cannot reach them.
 func (s *Daemon) tidy(ctx context.Context, e *retain.Eraser) error {
 	if !s.o.Clustered() {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"concordat/instance"
 )
 
-// logHandler writes the log in the form of log.format.
+// logHandler writes the log in the format log.format.
 func logHandler(w io.Writer, format string, level slog.Leveler) slog.Handler {
 	o := &slog.HandlerOptions{Level: level}
 	if format == "json" {

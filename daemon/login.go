@@ -6,7 +6,7 @@ import (
 	"concordat/web"
 )
 
-// loginOptions returns how people sign in, according to the configuration.
+// loginOptions returns the configured sign-in options.
 func loginOptions(c *config.Config) web.Login {
 	l := web.Login{AdministratorsOnly: c.Login.Password == config.PasswordAdministrators}
 	for _, p := range c.Login.OIDC {

@@ -5,7 +5,7 @@ import (
 	"concordat/web/platforms"
 )
 
-// ltiOptions returns how learning platforms use the site.
+// ltiOptions returns the configured options for learning platforms.
 func ltiOptions(o *instance.Instance) (platforms.Options, error) {
 	keys, err := instance.LTIKeys(o.Dir)
 	return platforms.Options{Keys: keys, Private: o.Config.LTI.Private, Learners: o.Config.LTI.Learners,

@@ -22,22 +22,21 @@ import (
 	"concordat/web/pages/settings"
 )
 
-// meaningControl builds the index by meaning and installs the encoder in the background, when an administrator
-// requests that.
+// meaningControl builds the index by meaning and installs the encoder in the background, at an administrator's request.
 type meaningControl struct {
 	s           *Daemon
-	make, fetch chan struct{} // wake up two loops of run
-	file        chan struct{} // wakes up the third, which gives documents the encoder's vectors
+	make, fetch chan struct{} // wake two loops of run
+	file        chan struct{} // wakes the third loop, which adds the encoder's vectors to documents
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	making    bool
 	done, all int    // numbers of documents
-	unmade    string // why the index was not made; empty: it was made, or was not requested
+	unmade    string // why the index was not built; empty if it was built or not requested
 	vectors   settings.MeaningVectors
 	step      settings.EncoderState
-	into      string // folder of what is being fetched
+	into      string // folder of the current download
 	problem   settings.EncoderProblem
-	detail    string // of problem
+	detail    string // details of problem
 }
 
 var _ settings.MeaningControl = (*meaningControl)(nil)
@@ -47,10 +46,10 @@ func newMeaningControl(s *Daemon) *meaningControl {
 		file: make(chan struct{}, 1)}
 }
 
-// makingSetting is set while the index by meaning is being made, so that the next start continues.
+// makingSetting is set while the index by meaning is being built, so that the next start continues the work.
 const makingSetting = "meaning_making"
 
-// run makes the index and installs the encoder when woken up, until ctx ends.
+// run builds the index and installs the encoder whenever it is woken, until ctx ends.
 func (m *meaningControl) run(ctx context.Context) error {
 	switch value, err := m.s.o.Store.Setting(ctx, makingSetting); {
 	case err == nil && value != "" && m.s.o.Profiler.Meaning():
@@ -87,7 +86,7 @@ func (m *meaningControl) run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// wake wakes a loop, either now or when it has finished its work.
+// wake wakes a loop: immediately or, if it is working, when it has finished.
 func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -95,7 +94,7 @@ func wake(c chan struct{}) {
 	}
 }
 
-// makeIndex gives all documents cells of meaning, at low priority.
+// makeIndex adds meaning cells to all documents, at low priority.
 func (m *meaningControl) makeIndex(ctx context.Context) error {
 	set := func(making bool, unmade string) {
 		m.mu.Lock()
@@ -127,7 +126,7 @@ func (m *meaningControl) makeIndex(ctx context.Context) error {
 	}
 	set(false, "")
 	if !m.s.o.Profiler.Meaning() {
-		return nil // it was switched off before the end
+		return nil // it was switched off in the meantime
 	}
 	m.mu.Lock()
 	done := m.done
@@ -136,13 +135,13 @@ func (m *meaningControl) makeIndex(ctx context.Context) error {
 	return nil
 }
 
-// Pauses of the work on vectors.
+// Pauses in the work on vectors.
 const (
 	fileAgain  = 10 * time.Second // between two rounds, so that many additions share one
-	fileFailed = 5 * time.Minute  // after a failure, as for an encoder that does not answer
+	fileFailed = 5 * time.Minute  // after a failure, for example of an encoder that does not answer
 )
 
-// fileVectors gives documents the encoder's vectors, at low priority.
+// fileVectors adds the encoder's vectors to documents, at low priority.
 func (m *meaningControl) fileVectors(ctx context.Context) error {
 	set := func(making bool, problem string) {
 		m.mu.Lock()
@@ -176,7 +175,7 @@ func (m *meaningControl) fileVectors(ctx context.Context) error {
 	return nil
 }
 
-// install fetches the encoder, unless it is installed or a command is configured, and starts it.
+// install downloads the encoder, unless it is installed or a command is configured, and starts it.
 func (m *meaningControl) install(ctx context.Context) error {
 	problem, err := m.installed(ctx)
 	m.mu.Lock()
@@ -267,7 +266,7 @@ func (m *meaningControl) Meaning(ctx context.Context) (settings.Meaning, error) 
 	return out, nil
 }
 
-// encoder describes the encoder. mu is held.
+// encoder describes the encoder. The caller holds mu.
 func (m *meaningControl) encoder(c config.Encoder) settings.MeaningEncoder {
 	e := m.s.o.Encoder()
 	switch own, ok := e.(*managed.Encoder); {
@@ -285,7 +284,7 @@ func (m *meaningControl) encoder(c config.Encoder) settings.MeaningEncoder {
 	return settings.MeaningEncoder{State: settings.EncoderNone, Size: managed.WheelBytes}
 }
 
-// ownEncoder describes an encoder that the site runs, by the configured command if there is one.
+// ownEncoder describes an encoder run by the site, with the configured command if there is one.
 func ownEncoder(e *managed.Encoder, command string) settings.MeaningEncoder {
 	out := settings.MeaningEncoder{State: settings.EncoderStarting, Model: e.Name()}
 	switch s := e.Status(); s.Phase {
@@ -300,7 +299,7 @@ func ownEncoder(e *managed.Encoder, command string) settings.MeaningEncoder {
 	return out
 }
 
-// sizeOf returns the total size of the files below a folder, in bytes; unreadable files count as empty.
+// sizeOf returns the total size of the files in a folder and its subfolders, in bytes; unreadable files count as empty.
 func sizeOf(dir string) (n int64) {
 	if dir == "" {
 		return 0
@@ -347,7 +346,7 @@ func (m *meaningControl) ChangeMeaning(ctx context.Context, c settings.MeaningCh
 	if err != nil {
 		return err
 	}
-	if c.Index != nil && *c.Index && now.Indexed() { // otherwise turning it on has started the work
+	if c.Index != nil && *c.Index && now.Indexed() { // otherwise turning it on has already started the work
 		wake(m.make)
 	}
 	if c.Encoder != nil && *c.Encoder && now.Encoder.URL == "" {
@@ -389,7 +388,7 @@ func (m *meaningControl) take(was, now config.Meaning) {
 	}
 }
 
-// start starts the encoder, if the site runs one, so that the first check need not wait for it.
+// start starts the encoder if the site runs one, so that the first check does not have to wait for it.
 func (m *meaningControl) start() {
 	e := m.s.o.Encoder()
 	if own, ok := e.(*managed.Encoder); ok {

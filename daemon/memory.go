@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// heapShare is the part of the process's memory limit that Go's heap may use. The rest is for the children that read files, for SQLite, and
-// for growth between two collections.
+// heapShare is the share of the process's memory limit that Go's heap may use. The rest is for the child processes that read files, for
+// SQLite, and for growth between two collections.
 const heapShare = 0.75
 
-// boundMemory sets Go's soft memory limit (GOMEMLIMIT) to a share of what the system grants the process, for example MemoryMax of systemd
-// or the memory limit of a container, so that the collector works harder before the system ends the process. A limit set in the environment
-// is kept.
+// boundMemory sets Go's soft memory limit (GOMEMLIMIT) to a share of the memory that the system grants the process, for example systemd's
+// MemoryMax or a container's memory limit, so that the collector works harder before the system kills the process. It keeps a limit set
+// in the environment.
 func boundMemory(log *slog.Logger) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -32,14 +32,14 @@ func boundMemory(log *slog.Logger) {
 	log.Info("memory", "granted", granted, "limit", limit)
 }
 
-// Files in which Linux describes control groups.
+// The files in which Linux describes control groups.
 const (
 	ownGroups  = "proc/self/cgroup"
 	groupsRoot = "sys/fs/cgroup"
 )
 
-// grantedMemory returns how many bytes the control groups of the process (version 2 or 1) allow it. ok is false if there is no limit or it
-// is unknown. root is the root of the file system.
+// grantedMemory returns the number of bytes that the process's control groups (version 2 or 1) allow. ok is false if there is no limit or
+// it is unknown. root is the root of the file system.
 func grantedMemory(root fs.FS) (bytes int64, ok bool) {
 	b, err := fs.ReadFile(root, ownGroups)
 	if err != nil {
@@ -63,8 +63,8 @@ func grantedMemory(root fs.FS) (bytes int64, ok bool) {
 	return least, least < 1<<60
 }
 
-// leastLimit returns the smallest limit of a group and those above it, up to the root. In a container, the path may be the one on the host,
-// which does not exist there; the root, which is the container's own group, then applies.
+// leastLimit returns the smallest limit of a group and its ancestors up to the root. In a container, the path can be the host's, which
+// does not exist there; then the root applies, which is the container's own group.
 func leastLimit(root fs.FS, at, group, file string) int64 {
 	least := int64(math.MaxInt64)
 	for group = path.Clean("/" + group); ; group = path.Dir(group) {

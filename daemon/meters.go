@@ -17,9 +17,9 @@ import (
 	"concordat/site"
 )
 
-// Meters count what happens in a serving process, for Prometheus. Their labels have few values: routes are patterns, partners
-// are those that the administrator created, and nothing names a person or a document. All methods accept nil, and then count
-// nothing; they are safe for concurrent use.
+// Meters counts events in a serving process, for Prometheus. Their labels have few values: routes are patterns, partners are those that
+// the administrator has created, and nothing identifies a person or a document. All methods accept nil and then count nothing; they are
+// safe for concurrent use.
 type Meters struct {
 	requests, extracted, federated, asks, logged *prometheus.CounterVec
 	took, stages, federatedTook, asksTook        *prometheus.HistogramVec
@@ -27,15 +27,15 @@ type Meters struct {
 	children                                     prometheus.Gauge
 	panicked                                     prometheus.Counter
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	at    map[concordat.TaskID]stageAt
 	begin map[concordat.TaskID]time.Time
-	// panics counts the panics of all work since the start; panicAt is the time of the latest.
+	// panics is the number of all panics since the start; panicAt is the time of the latest.
 	panics  int
 	panicAt time.Time
 }
 
-// stageAt is the current stage of a running task, with the time at which it began.
+// stageAt is the current stage of a running task and the time when it began.
 type stageAt struct {
 	stage string
 	since time.Time
@@ -76,15 +76,15 @@ func NewMeters(r prometheus.Registerer) *Meters {
 			Help: "Requests, checks, intakes of documents, batches, fingerprint sets and other work that met a panic, which ended that alone."}),
 	}
 	r.MustRegister(m.wait, m.checks, m.children, m.panicked)
-	for _, level := range []slog.Level{slog.LevelWarn, slog.LevelError} { // so that the first one is an increase
+	for _, level := range []slog.Level{slog.LevelWarn, slog.LevelError} { // so that the first event is visible as an increase
 		m.logged.WithLabelValues(levelName(level))
 	}
 	return m
 }
 
-// counted counts the requests that pages answers, and logs each with a number. The number is also in the answer, so that people can quote
-// it when they report an error. Failures of the site are logged as warnings, all other requests for debugging. Paths, addresses and people
-// are not logged: a path may hold the secret of a link.
+// counted counts the requests answered by pages, and logs each with a number. The answer contains the number too, so that people can
+// quote it when they report an error. Failures of the site are logged as warnings, and all other requests as debug messages. Paths,
+// addresses and people are not logged because a path can contain the secret of a link.
 func (m *Meters) counted(pages http.Handler, log *slog.Logger) http.Handler {
 	router, ok := pages.(interface{ Route(*http.Request) string })
 	if m == nil || !ok {
@@ -99,7 +99,7 @@ func (m *Meters) counted(pages http.Handler, log *slog.Logger) http.Handler {
 		id := rand.Text()[:16]
 		w.Header().Set("X-Request-Id", id)
 		c := &codeWriter{ResponseWriter: w, code: http.StatusOK}
-		defer func() { // a panic that cuts off the answer is counted too
+		defer func() { // count an answer broken off by a panic too
 			m.requests.WithLabelValues(route, codeClass(c.code)).Inc()
 			m.took.WithLabelValues(route).Observe(time.Since(began).Seconds())
 			level := slog.LevelDebug
@@ -112,12 +112,12 @@ func (m *Meters) counted(pages http.Handler, log *slog.Logger) http.Handler {
 	})
 }
 
-// codeClass returns the class of a status, one of five.
+// codeClass returns one of the five classes of a status.
 func codeClass(code int) string {
 	return string(rune('0'+min(max(code/100, 1), 5))) + "xx"
 }
 
-// codeWriter remembers the status. http.ResponseController finds the writer below it.
+// codeWriter records the status. http.ResponseController finds the writer below it.
 type codeWriter struct {
 	http.ResponseWriter
 	code  int
@@ -132,10 +132,10 @@ func (c *codeWriter) WriteHeader(code int) {
 	c.ResponseWriter.WriteHeader(code)
 }
 
-// Unwrap lets http.ResponseController reach the writer below.
+// Unwrap lets http.ResponseController find the writer below.
 func (c *codeWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-// panic counts a request, or other work of the site, that ended in a panic.
+// panic counts a panic in a request or in other work of the site.
 func (m *Meters) panic() {
 	if m == nil {
 		return
@@ -163,7 +163,8 @@ func (m *Meters) begun(wait time.Duration) {
 	}
 }
 
-// stage measures the duration of a stage, which ends when the next one begins. Questions to partners overlap, and are measured separately.
+// stage measures the duration of a stage, which ends when the next stage begins. Questions to partners overlap and are measured
+// separately.
 func (m *Meters) stage(e site.Event) {
 	if m == nil {
 		return
@@ -191,7 +192,7 @@ func (m *Meters) stage(e site.Event) {
 	delete(m.begin, e.Task)
 }
 
-// reading counts a file that is being read. The function that it returns counts the outcome.
+// reading counts a file that is being read. The returned function counts the outcome.
 func (m *Meters) reading() func([]site.Item, error) {
 	if m == nil {
 		return func([]site.Item, error) {}
@@ -219,7 +220,7 @@ func extractOutcome(err error) string {
 	return "failed"
 }
 
-// Answered counts a partner's question, with its outcome.
+// Answered counts a partner's question with its outcome.
 func (m *Meters) Answered(partner concordat.SiteID, o federation.Outcome, took time.Duration) {
 	if m == nil {
 		return
@@ -231,7 +232,7 @@ func (m *Meters) Answered(partner concordat.SiteID, o federation.Outcome, took t
 	m.federatedTook.WithLabelValues(string(partner)).Observe(took.Seconds())
 }
 
-// Asked counts a question to a partner, with its outcome.
+// Asked counts a question to a partner with its outcome.
 func (m *Meters) Asked(partner concordat.SiteID, o federation.Outcome, took time.Duration) {
 	if m == nil {
 		return
@@ -240,7 +241,7 @@ func (m *Meters) Asked(partner concordat.SiteID, o federation.Outcome, took time
 	m.asksTook.WithLabelValues(string(partner)).Observe(took.Seconds())
 }
 
-// log counts the records that h receives.
+// log returns a handler that counts the records and passes them to h.
 func (m *Meters) log(h slog.Handler) slog.Handler { return countingHandler{h, m} }
 
 type countingHandler struct {
@@ -266,7 +267,7 @@ func (c countingHandler) WithGroup(name string) slog.Handler {
 	return countingHandler{c.Handler.WithGroup(name), c.m}
 }
 
-// levelName returns the name of a level, one of four.
+// levelName returns one of the four names of levels.
 func levelName(l slog.Level) string {
 	switch {
 	case l >= slog.LevelError:

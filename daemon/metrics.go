@@ -17,7 +17,7 @@ import (
 	"concordat/store"
 )
 
-// metrics answers Prometheus and the process supervisor at a separate address, which is not public and requires no sign-in.
+// metrics returns the handler for Prometheus and the process supervisor. Its separate address is not public and requires no sign-in.
 func (s *Daemon) metrics(q *site.Queue) http.Handler {
 	r := s.registry
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -29,7 +29,7 @@ func (s *Daemon) metrics(q *site.Queue) http.Handler {
 	return m
 }
 
-// siteCollector reads the numbers of a site on request. It names no library, person or text.
+// siteCollector reads the metrics of a site on request. The metrics do not identify libraries, people or texts.
 type siteCollector struct {
 	s     *Daemon
 	queue *site.Queue
@@ -67,10 +67,10 @@ var (
 	metricUp        = metric("store_up", "1 while the store answers.")
 )
 
-// Describe describes what Collect yields.
+// Describe describes the metrics that Collect sends.
 func (c *siteCollector) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, out) }
 
-// Collect reads the numbers; those that cannot be read are left out.
+// Collect reads the metrics and omits those that cannot be read.
 func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), instance.StatusTime)
 	defer cancel()
@@ -114,7 +114,7 @@ func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
 	c.collectCluster(gauge, out)
 }
 
-// collectStore reads numbers from the store.
+// collectStore reads metrics from the store.
 func (c *siteCollector) collectStore(ctx context.Context, gauge func(*prometheus.Desc, float64, ...string)) {
 	if deliveries, err := c.s.o.Store.Webhooks.DeliveryCounts(ctx); err == nil {
 		for _, state := range []store.DeliveryState{store.DeliveryPending, store.DeliveryDelivered, store.DeliveryDead} {

@@ -10,8 +10,8 @@ import (
 	"concordat/instance"
 )
 
-// Metrics of a node of a site of several machines. Nodes and shards are as this node sees them, so every instance reports all of them;
-// metrics of logs concern its own copies.
+// These are the metrics of a node of a site of several machines. Nodes and shards are reported as this node sees them, so every node
+// reports all of them; log metrics concern only its own copies.
 var (
 	metricOnline   = metric("cluster_coordinator_up", "1 while the coordinator has confirmed the node's session within its timeout.")
 	metricSessions = metric("cluster_sessions_total",
@@ -30,7 +30,7 @@ var (
 	metricAuthority   = metric("cluster_authority_expires_seconds", "When the cluster's authority ends, in seconds since 1970.")
 )
 
-// collectCluster reports the cluster, if there is one.
+// collectCluster reports the metrics of the cluster, if there is one.
 func (c *siteCollector) collectCluster(gauge func(*prometheus.Desc, float64, ...string), out chan<- prometheus.Metric) {
 	n := c.s.o.Node
 	if n == nil {

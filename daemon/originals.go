@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	// pageWidth is the width of a page's picture in pixels: that of a screen, twice as sharp as its text needs.
+	// pageWidth is the width of a page's image in pixels: that of a screen, twice as sharp as its text needs.
 	pageWidth = 1200
-	// maxPageBytes bounds the cached pictures and letters of pages.
+	// maxPageBytes bounds the cached images and letters of pages.
 	maxPageBytes = 64 << 20
-	// maxPageReaders bounds the children that draw pages at a time; others wait.
+	// maxPageReaders bounds the child processes that render pages at a time; others wait.
 	maxPageReaders = 2
 )
 
-// originals draws pages of submitted files, in children of the reader. It is safe for concurrent use.
+// originals renders pages of submitted files in child processes of the reader. It is safe for concurrent use.
 type originals struct {
 	files  *store.Files
 	reader *instance.Reader
 	office sandbox.OfficeOptions
-	turn   chan struct{} // one element for each child at work
+	turn   chan struct{} // one element for each working child
 	making chan struct{} // held while LibreOffice works
 	unmade unmade
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	kept  map[string]any
 	order []string // keys of kept, least recently used first
 	bytes int
@@ -42,7 +42,7 @@ type originals struct {
 
 var _ web.Originals = (*originals)(nil)
 
-// newOriginals returns the originals of a site. LibreOffice works within the limits of extraction.
+// newOriginals returns the originals of a site. The limits of extraction also apply to LibreOffice.
 func newOriginals(files *store.Files, r *instance.Reader, limits sandbox.Options) *originals {
 	office := sandbox.OfficeOptions{Wall: longestMaking, CPU: limits.CPU, Memory: limits.Memory, MaxOutput: limits.Extract.MaxInput}
 	if limits.Wall > 0 {
@@ -61,7 +61,7 @@ func (o *originals) Find(ctx context.Context, file site.Part, text string, span 
 	at := extract.Locate(pages, extract.Fold(span.In(text)), float64(span.Start)/float64(max(len(text), 1)))
 	out := web.Found{Sure: at.Sure()}
 	if len(at.Spans) > 0 {
-		out.Page = at.Spans[0].Page // unsure: show the best page known, without a mark
+		out.Page = at.Spans[0].Page // uncertain: show the best known page without a mark
 	}
 	for _, s := range at.Spans {
 		if s.Page != n || !out.Sure {
@@ -138,8 +138,8 @@ func lookUp[T any](ctx context.Context, o *originals, key string, size func(T) i
 	return v, nil
 }
 
-// ofFile turns an error of a file into an error that pages understand: concordat.ErrNotFound if it has no such page, concordat.ErrInvalid
-// if it cannot be read, with context.DeadlineExceeded if that took too long.
+// ofFile converts an error of a file to an error that pages understand: concordat.ErrNotFound if the file has no such page, and
+// concordat.ErrInvalid if it cannot be read, with context.DeadlineExceeded if reading took too long.
 func ofFile(err error) error {
 	var bad *extract.Error
 	switch {
@@ -163,7 +163,7 @@ func (o *originals) get(key string) (any, bool) {
 	return v, ok
 }
 
-// touch makes key the most recently used. o.mu is held.
+// touch makes key the most recently used. The caller holds o.mu.
 func (o *originals) touch(key string) {
 	for i, k := range o.order {
 		if k == key {

@@ -18,11 +18,11 @@ import (
 const (
 	// longestMaking bounds how long LibreOffice works on one file, since someone is waiting for the page.
 	longestMaking = 45 * time.Second
-	// deletedPoll is how often to check whether a file whose pages are being made still exists: its deletion ends the work.
+	// deletedPoll is the interval for checking whether a file still exists while its pages are being rendered; deleting it ends the work.
 	deletedPoll = 200 * time.Millisecond
 )
 
-// keyOf returns a cache key for the pages of a file. It includes the format, on which LibreOffice's output depends.
+// keyOf returns a cache key for the pages of a file. It includes the format, which determines LibreOffice's output.
 func keyOf(p site.Part) string { return p.File + strings.ToLower(filepath.Ext(p.Name)) }
 
 // Paged implements web.Originals.
@@ -49,7 +49,7 @@ func (o *originals) Paged(ctx context.Context, p site.Part) web.Pages {
 	return web.PagesUnconfined
 }
 
-// pdf returns where the pages of a file are: in the file itself, or in a PDF made from it at the first call.
+// pdf returns the location of a file's pages: the file itself, or a PDF that is created from it at the first call.
 func (o *originals) pdf(ctx context.Context, p site.Part) (string, error) {
 	path, err := o.files.Fetch(ctx, p.File)
 	if err != nil {
@@ -63,7 +63,7 @@ func (o *originals) pdf(ctx context.Context, p site.Part) (string, error) {
 	}
 	office, err := sandbox.FindOffice(o.office)
 	if err != nil {
-		return "", errors.Join(concordat.ErrNotFound, err) // it was there a moment ago
+		return "", errors.Join(concordat.ErrNotFound, err) // the file existed a moment ago
 	}
 	key := keyOf(p) + " " + office.Version()
 	if err := o.unmade.get(key, time.Now()); err != nil {
@@ -75,10 +75,10 @@ func (o *originals) pdf(ctx context.Context, p site.Part) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	if made, err := o.files.Made(p.File); err == nil { // another call made it while this one waited
+	if made, err := o.files.Made(p.File); err == nil { // another call created it while this one waited
 		return made, nil
 	}
-	if err := o.unmade.get(key, time.Now()); err != nil { // or failed to
+	if err := o.unmade.get(key, time.Now()); err != nil { // another call failed to create it
 		return "", err
 	}
 	made, err := o.makePDF(ctx, office, p, path)
@@ -89,7 +89,7 @@ func (o *originals) pdf(ctx context.Context, p site.Part) (string, error) {
 	return made, err
 }
 
-// makePDF has LibreOffice make a PDF from the file at path, and keeps it next to that file.
+// makePDF creates a PDF from the file at path with LibreOffice, and stores it next to that file.
 func (o *originals) makePDF(ctx context.Context, office *sandbox.Office, p site.Part, path string) (made string, err error) {
 	dir, remove, err := o.files.Workplace()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"concordat/report/pdf"
 )
 
-// maxPDFs bounds how many PDF reports are made at a time, since a long one takes about 100 MB.
+// maxPDFs bounds the number of PDF reports created at a time, since a long report takes about 100 MB.
 const maxPDFs = 2
 
 // pdfWriter returns the function that writes a report for a browser.

@@ -13,7 +13,7 @@ import (
 	"concordat/web"
 )
 
-// policyOf returns what people may do on the pages, and how much.
+// policyOf returns the configured policy for people on the pages.
 func policyOf(c *config.Config) web.Policy {
 	p := c.People
 	quota := func(q config.Quota) people.Quota {
@@ -26,16 +26,16 @@ func policyOf(c *config.Config) web.Policy {
 }
 
 const (
-	// sweepEvery is how often the rules of the site are applied.
+	// sweepEvery is the interval at which the site's retention rules are applied.
 	sweepEvery = time.Hour
-	// erasurePoll is how often to look for deletions that other processes requested.
+	// erasurePoll is the interval for checking whether other processes have requested deletions.
 	erasurePoll = time.Second
-	// erasureRetry is how long to wait before retrying a deletion that failed, or that has bytes on the disk of a machine that is away.
+	// erasureRetry is the wait before retrying a deletion that failed or has bytes on the disk of an absent machine.
 	erasureRetry = 15 * time.Second
 )
 
-// sweep applies the rules of the site in the background, and carries out deletions that other processes of the site requested,
-// until ctx ends.
+// sweep applies the site's retention rules in the background and performs deletions requested by other processes of the site, until ctx
+// ends.
 func (s *Daemon) sweep(ctx context.Context, e *retain.Eraser) error {
 	tick := time.NewTicker(erasurePoll)
 	defer tick.Stop()
@@ -57,7 +57,7 @@ func (s *Daemon) sweep(ctx context.Context, e *retain.Eraser) error {
 			if !s.guarded(ctx, "deletion", func() error { _, err := e.Resume(ctx); return err }) {
 				failed = now
 			}
-		} else if now.Sub(refused) >= erasureRetry { // new deletions do not wait for old ones
+		} else if now.Sub(refused) >= erasureRetry { // so that new deletions do not wait for old ones
 			if !s.guarded(ctx, "deletion", func() error { return e.Advance(ctx) }) {
 				refused = now
 			}
@@ -70,7 +70,7 @@ func (s *Daemon) sweep(ctx context.Context, e *retain.Eraser) error {
 	}
 }
 
-// guarded runs work in the background, logs failures and panics, and reports whether it succeeded.
+// guarded runs background work, logs failures and panics, and reports whether the work succeeded.
 func (s *Daemon) guarded(ctx context.Context, work string, f func() error) bool {
 	err := compare.Guard(f)
 	if !s.o.Site.NotePanic(err, "work", work) && err != nil && ctx.Err() == nil {
@@ -79,7 +79,7 @@ func (s *Daemon) guarded(ctx context.Context, work string, f func() error) bool 
 	return err == nil
 }
 
-// tellSwept logs the deletions made under the rules of the site, if there were any.
+// tellSwept logs the deletions made under the site's rules, if any.
 func (s *Daemon) tellSwept(did *retain.Swept) {
 	if did == nil || did.Resumed+did.Reports+did.Texts+did.Originals+did.Documents+did.Cases+did.Files+did.Accounts == 0 {
 		return
@@ -88,8 +88,7 @@ func (s *Daemon) tellSwept(did *retain.Swept) {
 		"documents", did.Documents, "cases", did.Cases, "files", did.Files, "accounts", did.Accounts)
 }
 
-// refreshKeys renews the card of a site that does not listen for partners; if it does, the server for partners
-// renews it.
+// refreshKeys renews the card of a site that does not listen for partners; otherwise, the server for partners renews it.
 func (s *Daemon) refreshKeys(ctx context.Context) {
 	if s.Partners.Load() != nil {
 		return
@@ -99,7 +98,7 @@ func (s *Daemon) refreshKeys(ctx context.Context) {
 	}
 }
 
-// sweepNow sweeps at the request of a command.
+// sweepNow sweeps at a command's request.
 func (s *Daemon) sweepNow(w http.ResponseWriter, r *http.Request) {
 	did, err := s.eraser.Sweep(r.Context(), instance.Retention(s.o.Config), false)
 	if err != nil {

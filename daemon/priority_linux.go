@@ -2,5 +2,5 @@ package daemon
 
 import "golang.org/x/sys/unix"
 
-// lowPriority lets everything else on the machine run before this thread.
-func lowPriority() { _ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), 19) } // it need not succeed
+// lowPriority gives the current thread the lowest priority on the machine.
+func lowPriority() { _ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), 19) } // failure is harmless

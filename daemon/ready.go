@@ -8,7 +8,7 @@ import (
 	"concordat/instance"
 )
 
-// readiness is the answer of /readyz. It says for each part that it is ok, or what is wrong.
+// readiness is the answer of /readyz. For each part, it states ok or a description of the fault.
 type readiness struct {
 	Status string            `json:"status"` // ready, or not ready
 	Parts  map[string]string `json:"parts"`  // serving, store, index, disk
@@ -17,8 +17,8 @@ type readiness struct {
 // errStopping means that the process is starting or stopping.
 var errStopping = errors.New("starting or stopping")
 
-// readyz answers 200 while checks are accepted and can be done, otherwise 503, so that a proxy sends requests elsewhere.
-// /healthz is for a supervisor that restarts a process that hangs; a full disk does not justify that.
+// readyz answers 200 while checks are accepted and can be performed, and otherwise 503, so that a proxy sends requests elsewhere.
+// /healthz is for a supervisor that restarts a hanging process, which a full disk does not justify.
 func (s *Daemon) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), instance.StatusTime)
 	defer cancel()

@@ -8,7 +8,7 @@ import (
 	"concordat/partners"
 )
 
-// partnerTime is how long a partner may take to answer a person who waits for a page.
+// partnerTime is the time limit for a partner's answer while a person waits for a page.
 const partnerTime = time.Minute
 
 // partnerOf returns a connection to a partner for the pages, and a function that closes it.

@@ -14,11 +14,11 @@ import (
 	"concordat/web/pages/settings"
 )
 
-// Settings that an operator makes for all nodes of a site reach each node through ZooKeeper. A node keeps the newest version that it
-// accepted, for its commands and for a start while ZooKeeper is away.
+// Settings made by an operator for all nodes of a site reach each node through ZooKeeper. A node keeps the newest version that it
+// accepted, for its commands and for starting while ZooKeeper is unavailable.
 
-// use makes next the configuration in force, except for keys that need a restart, and returns those keys. A new title goes onto the site's
-// card.
+// use makes next the current configuration, except for keys that require a restart, and returns those keys. It puts a new title on the
+// site's card.
 func (s *Daemon) use(ctx context.Context, next *config.Config, by ...string) {
 	was := s.o.Now().Site.Title
 	before := s.o.Now().Meaning
@@ -71,7 +71,7 @@ func (s *Daemon) watchSettings(ctx context.Context) error {
 	}
 }
 
-// siteSettings shows and changes the settings of this process for the pages.
+// siteSettings provides the settings of this process to the pages.
 type siteSettings struct{ s *Daemon }
 
 // Settings implements settings.Control.
@@ -82,7 +82,7 @@ func (c siteSettings) Set(ctx context.Context, values []settings.Setting, notes 
 	return c.s.set(ctx, values, notes...)
 }
 
-// set changes settings that need no restart, in the configuration file and in this process.
+// set changes settings that require no restart, in the configuration file and in this process.
 func (s *Daemon) set(ctx context.Context, values []settings.Setting, notes ...store.AuditNote) error {
 	var to []instance.Setting
 	for _, v := range values {
@@ -106,7 +106,7 @@ func (s *Daemon) set(ctx context.Context, values []settings.Setting, notes ...st
 	return nil
 }
 
-// problems returns the faults of a configuration without line numbers, since the reader has not seen the file.
+// problems returns the faults in a configuration without line numbers, since the reader has not seen the file.
 func problems(faults config.Faults) error {
 	var all []string
 	for _, f := range faults {

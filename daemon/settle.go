@@ -9,7 +9,7 @@ import (
 	"concordat/site"
 )
 
-// The process that opens the index reconciles it with the catalogue before answering.
+// The process that opens the index reconciles it with the catalogue before answering requests.
 
 // settleOld completes the work of processes that no longer run.
 func (s *Daemon) settleOld(ctx context.Context) {
@@ -18,7 +18,7 @@ func (s *Daemon) settleOld(ctx context.Context) {
 	s.settleMirrors(ctx)
 }
 
-// settleMirrors removes from the indexes of mirrors what interrupted syncs left.
+// settleMirrors removes the remains of interrupted syncs from the indexes of mirrors.
 func (s *Daemon) settleMirrors(ctx context.Context) {
 	err := partners.SettleMirrors(ctx, s.o, func(folder string, documents int) {
 		s.log.Info("leftovers of an interrupted sync", "folder", folder, "documents", documents)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// snapshot answers a command that makes a backup while the site is served. The backup's folder is on this machine, and this process must be
-// allowed to write to it.
+// snapshot answers a command that creates a backup while the site is being served. The backup's folder is on this machine, and this
+// process must have permission to write to it.
 func (s *Daemon) snapshot(w http.ResponseWriter, r *http.Request) {
 	var ask struct{ Folder string }
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&ask)

@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// maxUnmade bounds the failures that are remembered; the oldest goes first.
+	// maxUnmade bounds the number of remembered failures; the oldest is forgotten first.
 	maxUnmade = 256
-	// lateAgain is how long a timeout is remembered; after it, LibreOffice is tried again, since the machine may have been busy.
+	// lateAgain is how long a timeout is remembered. LibreOffice is then tried again, since the machine may have been busy.
 	lateAgain = time.Hour
 )
 
 // unmade remembers files that LibreOffice failed to convert, so that no one waits for the same failure again. The zero value is empty. It
 // is safe for concurrent use.
 type unmade struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	why   map[string]failedMaking
 	order []string // keys of why, oldest first
 }
 
-// failedMaking is why a file could not be converted, and how long that is remembered; zero means for good.
+// failedMaking is the reason why a file could not be converted, and the time until which it is remembered; zero means forever.
 type failedMaking struct {
 	err   error
 	until time.Time

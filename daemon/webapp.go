@@ -31,7 +31,7 @@ import (
 	"concordat/web/platforms"
 )
 
-// WebApp is the web application: the pages, and the queue of checks behind them.
+// WebApp is the web application: the pages and the queue of checks.
 type WebApp struct {
 	Pages   *web.Web
 	tool    *platforms.Tool
@@ -41,7 +41,7 @@ type WebApp struct {
 	reader  *instance.Reader
 }
 
-// checksAtATime returns the number of checks that run at a time: one for every two processors, since a comparison uses several, but at most
+// checksAtATime returns the number of checks that run at a time: one per two processors, since a comparison uses several, but at most
 // four, since a long text needs much memory.
 func checksAtATime() int { return max(1, min(4, runtime.GOMAXPROCS(0)/2)) }
 
@@ -68,7 +68,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Discard: s.eraser.Discard,
 		Begun:   s.meters.begun,
 		Told:    s.meters.stage,
-		// A panic in a check counts like one in a request: metrics and doctor show it.
+		// Metrics and the command doctor count a panic in a check like one in a request.
 		Panicked: s.meters.panic,
 		Read: func(ctx context.Context, j site.Job) ([]site.Item, error) {
 			path, err := files.Fetch(ctx, j.File)
@@ -138,7 +138,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 	return d, nil
 }
 
-// Close ends the children that read files.
+// Close ends the child processes that read files.
 func (d *WebApp) Close() error { return d.reader.Close() }
 
 // run runs the checks and the batches until ctx ends.
@@ -177,7 +177,7 @@ func (s *Daemon) jobOptions(ctx context.Context, j site.Job) (site.CheckOptions,
 	return out, done, err
 }
 
-// partnerChoices returns the active partners with what they last announced about their libraries.
+// partnerChoices returns the active partners with the libraries that they last announced.
 func partnerChoices(ctx context.Context, o *instance.Instance) ([]web.Partner, error) {
 	ps, err := o.Store.Partners.Partners(ctx)
 	if err != nil {
@@ -206,7 +206,7 @@ func partnerChoices(ctx context.Context, o *instance.Instance) ([]web.Partner, e
 	return out, nil
 }
 
-// read extracts an original under the name by which it was submitted.
+// read extracts text from an original under the name by which it was submitted.
 func (d *WebApp) read(ctx context.Context, path, name string) ([]site.Item, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 	"concordat/harvest/xmltree"
 )
 
-// errTooManyMeta is recorded if metadata is left out.
+// errTooManyMeta is recorded if some metadata is not read.
 var errTooManyMeta = fmt.Errorf("not read: at most %d descriptions of a work are read", maxSets)
 
-// describedBy reads the metadata of the work that a page or a list names (describedby), reading each address once. Links to formats other
-// than XML are left out, since repositories offer several formats.
+// describedBy reads the metadata to which a page or a list links (describedby), reading each address once. Links to formats other than
+// XML are ignored, since repositories offer several formats.
 func (g *gathering) describedBy(ctx context.Context, links []landing.Link) error {
 	var read []string
 	for _, l := range links {
@@ -43,8 +43,8 @@ func isXML(media string) bool {
 	return (strings.HasSuffix(media, "/xml") || strings.HasSuffix(media, "+xml")) && media != "application/xhtml+xml"
 }
 
-// described reads metadata in any of the formats of OAI-PMH. It takes only values that the record itself lacks. While metadata may still
-// arrive, the text is held back, since the metadata may state an embargo.
+// described reads metadata in any OAI-PMH format. It uses only values that the record itself lacks. While metadata may still arrive, the
+// text is not accepted, since the metadata may state an embargo.
 func (g *gathering) described(ctx context.Context, l landing.Link) error {
 	passing, closed, broken := g.passing, g.closed, g.broken
 	g.passing = false
@@ -58,7 +58,7 @@ func (g *gathering) described(ctx context.Context, l landing.Link) error {
 		return nil
 	}
 	if !isXML(r.Type) {
-		if isXML(l.Type) { // a page to sign in, for example
+		if isXML(l.Type) { // for example a sign-in page instead
 			g.fault(l.URL, fmt.Errorf("metadata: %s is not XML", cmp.Or(r.Type, "the answer")))
 		}
 		return r.Body.Close()
@@ -69,7 +69,7 @@ func (g *gathering) described(ctx context.Context, l landing.Link) error {
 		return ctx.Err()
 	}
 	switch {
-	case err != nil && !errors.Is(err, fetch.ErrLarge): // the connection broke
+	case err != nil && !errors.Is(err, fetch.ErrLarge): // the connection was interrupted
 		g.held, g.passing = true, true
 	case err == nil && len(b) > maxMeta:
 		err = fmt.Errorf("more than %d bytes", maxMeta)
@@ -87,7 +87,7 @@ func (g *gathering) described(ctx context.Context, l landing.Link) error {
 	return nil
 }
 
-// cited takes the identifiers and the licence that a page states in links (Signposting).
+// cited records the identifiers and the licence to which a page links (Signposting).
 func (g *gathering) cited(found landing.Found) {
 	var w concordat.Work
 	for _, l := range found.Cite {
@@ -101,7 +101,7 @@ func (g *gathering) cited(found landing.Found) {
 	g.work = filled(g.work, w)
 }
 
-// filled returns the work with missing values taken from another description of it.
+// filled returns work w with missing values taken from another description of it.
 func filled(w, more concordat.Work) concordat.Work {
 	w.Title, w.Date, w.License = cmp.Or(w.Title, more.Title), cmp.Or(w.Date, more.Date), cmp.Or(w.License, more.License)
 	w.Embargo = cmp.Or(w.Embargo, more.Embargo)

@@ -1,10 +1,9 @@
-// Package harvest fills libraries from places that already have documents: repositories that support OAI-PMH or ResourceSync, and folders.
-// Open run.go: a Runner takes one source through a run, which lists what is new and what is gone, fetches texts, and adds them to the
-// library.
+// Package harvest fills libraries from existing collections of documents: repositories that support OAI-PMH or ResourceSync, and folders.
+// Open run.go: a Runner performs a run of one source, which lists new and removed records, fetches texts, and adds them to the library.
 //
-// A run can end at any moment. What it has read is stored before it continues, records and resumption token in one transaction, and a text
-// is recorded as kept once the library has it. The next run therefore continues where this one stopped and handles each record once.
-// Nothing is fetched from networks that are not allowed, nor more than the options permit.
+// A run can be interrupted at any time. It stores what it has read before it continues: records and resumption token in one transaction,
+// and a text as soon as the library has it. The next run therefore continues at that point and handles each record once. Nothing is
+// fetched from forbidden networks, and no more than the options permit.
 //
-// It does not schedule: the serving process asks Due. The caller provides extraction and the library, behind Intake.
+// The package does not schedule runs: the serving process calls Due. The caller provides text extraction and the library through Intake.
 package harvest

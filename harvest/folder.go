@@ -16,8 +16,7 @@ import (
 	"concordat/store"
 )
 
-// listFolder lists the files of a folder and its subfolders. Hidden files and folders, links and devices are skipped and
-// counted.
+// listFolder lists the files of a folder and its subfolders. It skips and counts hidden files and folders, links and devices.
 func (x *run) listFolder(ctx context.Context) error {
 	u, err := url.Parse(x.source.URL)
 	if err != nil {
@@ -51,7 +50,7 @@ func (x *run) listFolder(ctx context.Context) error {
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return err // a folder that cannot be read is not an empty one
+			return err // an unreadable folder is not an empty one
 		case name != "." && strings.HasPrefix(d.Name(), "."):
 			x.state.Skipped++
 			if d.IsDir() {

@@ -22,17 +22,17 @@ const (
 	maxRestarts = 5  // restarts of a list whose resumption tokens expire
 	maxAttempts = 5  // attempts at one page
 	maxAlone    = 20 // records of a page that are requested individually
-	// overlap is how long before the end of the previous list a list begins, because repositories show a record some time after its date.
+	// overlap is the overlap of a list with the previous one: repositories show a record some time after its date.
 	overlap = time.Hour
 )
 
-// interfaces are the paths below a repository's public address at which OAI-PMH is usually found.
+// interfaces are the usual paths of the OAI-PMH interface below a repository's public address.
 var interfaces = []string{"", "/oai/request", "/server/oai/request", "/oai", "/cgi/oai2", "/oai2d", "/oai/oai.php", "/index.php/index/oai"}
 
-// formats are the formats of metadata that say where texts are, best first.
+// formats are the metadata formats that state the location of texts, best first.
 var formats = []string{"oai_jats", "jats", "xoai", "mets", "rioxx", "oai_datacite", "oai_dc"}
 
-// listOAI reads the list of a repository, page by page. Each page is stored with the token of the next one.
+// listOAI reads a repository's list page by page. It stores each page together with the token of the next page.
 func (x *run) listOAI(ctx context.Context) error {
 	c, err := x.identify(ctx)
 	if err != nil {
@@ -81,9 +81,9 @@ func (x *run) listOAI(ctx context.Context) error {
 	}
 }
 
-// readAlone requests individually the records of a page that cannot be read there: in lists, repositories truncate records or mix their
-// encodings. A record that cannot be read individually either keeps both reasons. An error means that no more requests may be sent to the
-// repository for now.
+// readAlone requests the records of a page that could not be read there individually, since repositories truncate records or mix their
+// encodings in lists. A record that cannot be read individually either keeps both reasons. An error means that no more requests may be
+// sent to the repository at present.
 func (x *run) readAlone(ctx context.Context, c *oai.Client, records []oai.Record) error {
 	asked := 0
 	for i, r := range records {
@@ -110,7 +110,7 @@ func (x *run) readAlone(ctx context.Context, c *oai.Client, records []oai.Record
 	return nil
 }
 
-// identify finds the interface of the repository, and describes it.
+// identify finds the repository's interface and reads its description.
 func (x *run) identify(ctx context.Context) (*oai.Client, error) {
 	var first error
 	tries := interfaces
@@ -153,7 +153,7 @@ func clip(s string) string {
 	return string(r[:min(len(r), 200)])
 }
 
-// format returns the format of metadata to request.
+// format returns the metadata format to request.
 func (x *run) format(ctx context.Context, c *oai.Client) (string, error) {
 	if x.source.Format != "" {
 		return x.source.Format, nil
@@ -168,10 +168,10 @@ func (x *run) format(ctx context.Context, c *oai.Client) (string, error) {
 			return f, nil
 		}
 	}
-	return "oai_dc", nil // which every repository has (section 2.5)
+	return "oai_dc", nil // every repository has this format (section 2.5)
 }
 
-// from returns the date from which the run lists, in the repository's format.
+// from returns the beginning of the period that the run lists, in the repository's date format.
 func (x *run) from() string {
 	if x.state.From == "" {
 		return ""
@@ -179,7 +179,7 @@ func (x *run) from() string {
 	at, err := time.Parse(time.RFC3339Nano, x.state.From)
 	if err != nil {
 		if at, err = time.Parse(time.DateOnly, x.state.From); err != nil {
-			return "" // the repository's clock cannot be read: list everything
+			return "" // the repository's clock cannot be read, so list everything
 		}
 	}
 	at = at.Add(-overlap).UTC()
@@ -189,7 +189,7 @@ func (x *run) from() string {
 	return at.Format("2006-01-02T15:04:05Z")
 }
 
-// persist repeats f while the repository is busy or fails, for as long as a run may wait.
+// persist repeats f while the repository is busy or fails, for as long as a run is allowed to wait.
 func (x *run) persist(ctx context.Context, f func() error) error {
 	waited := time.Duration(0)
 	for attempt := 1; ; attempt++ {
@@ -210,7 +210,7 @@ func (x *run) persist(ctx context.Context, f func() error) error {
 	}
 }
 
-// pauseAfter returns how long to wait after an error, and whether trying again can help.
+// pauseAfter returns the pause after an error, and whether a retry can help.
 func pauseAfter(err error, attempt int) (time.Duration, bool) {
 	pause := time.Second << min(2*attempt-2, 6) // 1, 4, 16, 64 s
 	status, refused := (*fetch.StatusError)(nil), (*oai.Error)(nil)
@@ -226,10 +226,10 @@ func pauseAfter(err error, attempt int) (time.Duration, bool) {
 		errors.Is(err, fetch.ErrRobots), errors.Is(err, fetch.ErrLarge):
 		return 0, false
 	}
-	return pause, true // the network, or a truncated answer
+	return pause, true // a network failure or a truncated answer
 }
 
-// merge returns the records of a page in the form to be stored. Known, unchanged records are only marked as seen.
+// merge converts the records of a page to the form in which they are stored. It only marks known, unchanged records as seen.
 func (x *run) merge(ctx context.Context, listed []oai.Record, base string) ([]store.HarvestRecord, error) {
 	ids := make([]string, len(listed))
 	for i := range listed {
@@ -262,7 +262,7 @@ func (x *run) merge(ctx context.Context, listed []oai.Record, base string) ([]st
 	return out, nil
 }
 
-// cleanID returns an identifier without characters that names of documents cannot have.
+// cleanID removes characters that document names cannot contain from an identifier.
 func cleanID(id string) string {
 	id = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {
@@ -278,10 +278,10 @@ type seenRecord struct {
 	ID, Stamp, Digest string
 	Deleted           bool
 	Err               error
-	Description       func() oai.Description // of one that is neither deleted nor faulty
+	Description       func() oai.Description // set if the record is neither deleted nor faulty
 }
 
-// mergeOne returns a record in the form to be stored, based on the known one if there is one.
+// mergeOne converts a record to the stored form, based on the known record if there is one.
 func (x *run) mergeOne(old store.HarvestRecord, known bool, seen seenRecord) store.HarvestRecord {
 	leaving := old.State == store.RecordWithdrawn || old.State == store.RecordWithdrawing
 	if known && old.Stamp == seen.Stamp && old.Digest == seen.Digest && leaving == seen.Deleted {
@@ -292,7 +292,7 @@ func (x *run) mergeOne(old store.HarvestRecord, known bool, seen seenRecord) sto
 		Run:     x.state.Run,
 		Changed: x.o.Now()}
 	switch {
-	case seen.Err != nil: // what is in the library stays
+	case seen.Err != nil: // what is in the library remains
 		n.State, n.Detail = store.RecordFailed, "the record cannot be read: "+seen.Err.Error()
 	case seen.Deleted:
 		n.State = store.RecordWithdrawn
@@ -315,7 +315,8 @@ func (x *run) mergeOne(old store.HarvestRecord, known bool, seen seenRecord) sto
 	return n
 }
 
-// closedBy returns the state of a record whose text may not be read: why and, if the repository says so, until when.
+// closedBy returns the state of a record whose text may not be read: the reason and, if the repository states it, the end of the
+// restriction.
 func closedBy(access oai.Access, embargo concordat.Date) (store.HarvestRecordState, string, time.Time) {
 	switch {
 	case access == oai.Closed:
@@ -326,8 +327,7 @@ func closedBy(access oai.Access, embargo concordat.Date) (store.HarvestRecordSta
 	return store.RecordEmbargoed, "", dayOf(embargo)
 }
 
-// dayOf returns the first instant at which a date has begun everywhere or, for a year or a month, the instant at which it is over
-// everywhere.
+// dayOf returns the first instant at which a date has begun everywhere or, for a year or a month, at which it has ended everywhere.
 func dayOf(d concordat.Date) time.Time {
 	for i, form := range []string{"2006", "2006-01", time.DateOnly} {
 		at, err := time.Parse(form, string(d))
@@ -340,7 +340,7 @@ func dayOf(d concordat.Date) time.Time {
 		case 1:
 			at = at.AddDate(0, 1, 0)
 		}
-		return at.Add(12 * time.Hour) // the day begins last twelve hours behind UTC
+		return at.Add(12 * time.Hour) // a day begins last in the zone twelve hours behind UTC
 	}
 	return time.Time{}
 }

@@ -19,10 +19,10 @@ import (
 
 // Intake reads files and adds documents to libraries.
 type Intake interface {
-	// Spool returns an empty file that is removed when it is closed.
+	// Spool returns an empty file that is removed when closed.
 	Spool() (*os.File, error)
-	// Read returns the text of a file with a known name, or the texts of an archive. Each has the ID that the intake gives to documents
-	// from a file with that identity.
+	// Read returns the text of the named file, or the texts of an archive. Each has the ID that the intake assigns to documents from the
+	// file with this ID.
 	Read(ctx context.Context, id concordat.DocumentID, name string, f *os.File, size int64) ([]site.Incoming, error)
 	// Put adds documents to a library; they are durable when it returns.
 	Put(ctx context.Context, lib concordat.LibraryID, docs []site.Incoming) error
@@ -30,18 +30,18 @@ type Intake interface {
 	Remove(ctx context.Context, source string, lib concordat.LibraryID, ids []concordat.DocumentID, reason string) error
 }
 
-// Options configure a Runner. Store, Intake and Fetch are required.
+// Options configures a Runner. Store, Intake and Fetch are required.
 type Options struct {
 	Store   *store.DB
 	Intake  Intake
 	Fetch   *fetch.Client
-	MaxFile int64            // maximum size of a file in bytes; 0: 256 MiB
-	Logger  *slog.Logger     // nil: nothing is logged
-	Now     func() time.Time // nil: time.Now
+	MaxFile int64            // maximum size of a file in bytes; the default is 256 MiB
+	Logger  *slog.Logger     // if nil, nothing is logged
+	Now     func() time.Time // the default is time.Now
 	Sleep   func(ctx context.Context, d time.Duration) error
 }
 
-// Runner carries out the runs of sources. It is safe for concurrent use.
+// Runner performs the runs of sources. It is safe for concurrent use.
 type Runner struct {
 	o      Options
 	worker string
@@ -49,10 +49,10 @@ type Runner struct {
 
 const (
 	leaseTime = 30 * time.Second
-	// longestWait is how long a run waits for a repository that asks for it; if it must wait longer, the run continues later.
+	// longestWait is how long a run waits when a repository asks it to; after a request for a longer wait, the run continues later.
 	longestWait = 2 * time.Minute
-	wholeEvery  = 7 * 24 * time.Hour // how often a repository that does not report deleted records is listed completely
-	errorPause  = time.Hour          // before an interrupted run is tried again
+	wholeEvery  = 7 * 24 * time.Hour // interval between complete lists of a repository that does not report deleted records
+	errorPause  = time.Hour          // before an interrupted run is retried
 )
 
 // New returns a Runner.
@@ -72,7 +72,7 @@ func New(o Options) *Runner {
 	return &Runner{o: o, worker: strings.ToLower(rand.Text())}
 }
 
-// Due returns the sources that are due now.
+// Due returns the sources that are due.
 func (r *Runner) Due(ctx context.Context) (out []store.HarvestSource, err error) {
 	all, err := r.o.Store.Harvest.Sources(ctx)
 	for _, h := range all {
@@ -83,7 +83,7 @@ func (r *Runner) Due(ctx context.Context) (out []store.HarvestSource, err error)
 	return out, err
 }
 
-// later is the error that ends a run that will continue at another time.
+// later is the error that ends a run to be continued later.
 type later struct {
 	after time.Duration
 	why   error
@@ -97,15 +97,15 @@ func (l *later) Error() string {
 // Unwrap returns the reason.
 func (l *later) Unwrap() error { return l.why }
 
-// run is one run of a source.
+// run is a run of a source.
 type run struct {
 	*Runner
 	source store.HarvestSource
 	state  store.HarvestState
 }
 
-// Run carries out a run of a source, or continues an open one. It fails with store.ErrLease while another process runs
-// the source. An error is stored as the cause in the state, and returned.
+// Run performs a run of a source, or continues an open one. It fails with store.ErrLease while another process runs the source. It stores
+// any error as the cause in the source's state, and returns it.
 func (r *Runner) Run(ctx context.Context, id string) error {
 	if err := r.o.Store.Harvest.ClaimSource(ctx, id, r.worker, leaseTime); err != nil {
 		return err
@@ -118,14 +118,14 @@ func (r *Runner) Run(ctx context.Context, id string) error {
 	err = x.held(ctx, x.steps)
 	next := x.ended(ctx, err)
 	if errors.Is(err, store.ErrLease) {
-		return err // it belongs to another process
+		return err // another process is running the source
 	}
 	release := r.o.Store.Harvest.ReleaseSource(context.WithoutCancel(ctx), id, r.worker, x.state, next)
 	r.o.Logger.Info("harvest", "source", id, "listed", x.state.Listed, "phase", x.state.Phase, "error", err)
 	return errors.Join(err, release)
 }
 
-// held runs f and keeps renewing the claim on the source; f is cancelled if the claim is lost.
+// held runs f and keeps renewing the claim on the source; it cancels f if the claim is lost.
 func (x *run) held(ctx context.Context, f func(context.Context) error) error {
 	own, stop := context.WithCancelCause(ctx)
 	var renewing sync.WaitGroup
@@ -152,12 +152,12 @@ func (x *run) held(ctx context.Context, f func(context.Context) error) error {
 	return err
 }
 
-// steps lists and fetches.
+// steps performs the listing and fetching steps.
 func (x *run) steps(ctx context.Context) error {
-	if x.state.Phase == "" || x.state.Ask == AskWhole { // an open run that was not requested would withdraw less
+	if x.state.Phase == "" || x.state.Ask == AskWhole { // continuing the open run would withdraw less
 		x.begin()
 	}
-	x.state.Cause = "" // of the previous attempt
+	x.state.Cause = "" // from the previous attempt
 	if x.state.Phase == phaseListing {
 		var err error
 		switch x.source.Kind {
@@ -204,12 +204,12 @@ func (x *run) begin() {
 // AskWhole requests a run that lists everything and withdraws everything that is no longer listed.
 const AskWhole = "whole"
 
-// keep stores the progress of the run, with the changes.
+// keep stores the progress of the run together with the changed records.
 func (x *run) keep(ctx context.Context, records ...store.HarvestRecord) error {
 	return x.o.Store.Harvest.KeepHarvest(ctx, x.source.ID, x.worker, x.state, records...)
 }
 
-// ended records how a run ended and returns when the source is due again.
+// ended records how a run ended, and returns when the source is due again.
 func (x *run) ended(ctx context.Context, err error) time.Time {
 	now := x.o.Now()
 	wait := (*later)(nil)
@@ -228,7 +228,7 @@ func (x *run) ended(ctx context.Context, err error) time.Time {
 		}
 		return next
 	case ctx.Err() != nil:
-		return now // the process ends, and the next one continues
+		return now // the process is ending; the next one continues
 	case errors.As(err, &wait):
 		x.state.Cause = err.Error()
 		return now.Add(wait.after)
@@ -240,8 +240,8 @@ func (x *run) ended(ctx context.Context, err error) time.Time {
 	return now.Add(min(errorPause, x.source.Every))
 }
 
-// vanished withdraws what a complete list no longer has. A list that has lost everything, or more than 20 records and more than half, is
-// not believed, since a share may not be mounted or a repository may be rebuilding its index.
+// vanished withdraws records that a complete list no longer contains. It distrusts a list that has lost everything, or more than 20
+// records and more than half, since a share may not be mounted or a repository may be rebuilding its index.
 func (x *run) vanished(ctx context.Context) error {
 	x.state.Unlisted = 0
 	if !x.state.Whole {

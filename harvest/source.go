@@ -22,14 +22,14 @@ const (
 
 // Spec describes a source that an administrator wants harvested.
 type Spec struct {
-	ID        string // empty: made from the address
+	ID        string // if empty, derived from the address
 	URL       string // of a repository or its interface, or of a folder: file:///srv/theses
-	Kind      string // empty: determined by the address
+	Kind      string // if empty, determined from the address
 	Library   concordat.LibraryID
 	Set       string
 	Format    string
-	Every     time.Duration // 0: only on request
-	Withdrawn string        // empty: store.HarvestDelete
+	Every     time.Duration // 0 for only on request
+	Withdrawn string        // the default is store.HarvestDelete
 }
 
 const (
@@ -41,12 +41,12 @@ const (
 var (
 	sourceID = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,63}$`)
 	notID    = regexp.MustCompile(`[^a-z0-9.-]+`)
-	// word is a set or a format (OAI-PMH 2.0, sections 2.6 and 3.4).
+	// word matches a set or a format (OAI-PMH 2.0, sections 2.6 and 3.4).
 	word = regexp.MustCompile(`^[A-Za-z0-9\-_.!~*'():]{0,300}$`)
 )
 
-// NewSource returns the source that a Spec describes, due at once if it is scheduled, or an error that wraps
-// concordat.ErrInvalid. Folders are only for administrators of the machine, so they are refused unless allowed.
+// NewSource returns the source described by a Spec, due immediately if it is scheduled, or an error that wraps concordat.ErrInvalid. It
+// rejects folders unless folders is set, since they are only for administrators of the machine.
 func NewSource(s Spec, c *fetch.Client, folders bool, now time.Time) (store.HarvestSource, error) {
 	h := store.HarvestSource{ID: s.ID, URL: strings.TrimSpace(s.URL), Kind: s.Kind, Library: s.Library, Set: s.Set, Format: s.Format,
 		Every: s.Every, Withdrawn: s.Withdrawn, Made: now}
@@ -111,7 +111,7 @@ func looksLikeSync(u *url.URL) bool {
 	return false
 }
 
-// idOf derives a name from an address.
+// idOf derives an ID from an address.
 func idOf(u *url.URL) string {
 	name := u.Host
 	if u.Scheme == "file" {

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// maxLists bounds the lists of a ResourceSync source. More lists are an error, since the resources in an unread list would count as
-	// gone.
+	// maxLists is the maximum number of lists of a ResourceSync source. More lists are an error because the resources in an unread list
+	// would count as removed.
 	maxLists = 2000
-	// maxChanges bounds the changes that are held in memory; beyond that, all resources are listed.
+	// maxChanges is the maximum number of changes kept in memory; if there are more, all resources are listed.
 	maxChanges = 500_000
 )
 
@@ -34,8 +34,7 @@ type syncLists struct {
 	resources, changes []string // addresses of lists
 }
 
-// listSync reads a source by ResourceSync: its change lists if they reach back to the last run, otherwise all
-// resources.
+// listSync reads a source by ResourceSync: its change lists if they reach back to the last run, and otherwise all resources.
 func (x *run) listSync(ctx context.Context) error {
 	x.state.Listed = 0
 	var lists syncLists
@@ -56,7 +55,7 @@ func (x *run) listSync(ctx context.Context) error {
 	if len(lists.resources) == 0 {
 		return errors.New("the source has no resource list")
 	}
-	x.state.Whole = true // otherwise resources that are gone would remain
+	x.state.Whole = true // otherwise removed resources would remain
 	for _, at := range lists.resources {
 		if err := x.eachList(ctx, at, func(l *sitemap.List) error { return x.keepEntries(ctx, l.Entries) }); err != nil {
 			return err
@@ -66,8 +65,7 @@ func (x *run) listSync(ctx context.Context) error {
 	return nil
 }
 
-// discoverSync finds the lists for an address: a site (by its well-known address), a description, a capability list, or a list
-// itself.
+// discoverSync finds the lists for the address of a site (with its well-known address), a description, a capability list, or a list.
 func (x *run) discoverSync(ctx context.Context, at string, lists *syncLists, seen map[string]bool) error {
 	if seen[at] {
 		return nil
@@ -127,7 +125,7 @@ func (x *run) sitemap(ctx context.Context, at string) (l *sitemap.List, err erro
 	return l, err
 }
 
-// eachList calls f for the list at an address or, if it is an index, for the lists in it.
+// eachList calls f for the list at an address or, if it is an index, for each list in it.
 func (x *run) eachList(ctx context.Context, at string, f func(*sitemap.List) error) error {
 	l, err := x.sitemap(ctx, at)
 	if err != nil {
@@ -154,7 +152,7 @@ func (x *run) eachList(ctx context.Context, at string, f func(*sitemap.List) err
 	return nil
 }
 
-// readChanges applies the changes since the last run, and reports whether the lists reach back to it.
+// readChanges applies the changes since the last run, and reports whether the lists reach back to that run.
 func (x *run) readChanges(ctx context.Context, at []string) (reached bool, err error) {
 	var all []sitemap.Entry
 	for _, one := range at {
@@ -180,7 +178,7 @@ func (x *run) readChanges(ctx context.Context, at []string) (reached bool, err e
 	if !reached {
 		return false, nil
 	}
-	// If a resource has several changes, the last one counts.
+	// If a resource has several changes, the last one applies.
 	slices.SortStableFunc(all, func(a, b sitemap.Entry) int { return strings.Compare(a.Modified, b.Modified) })
 	return true, x.keepEntries(ctx, all)
 }
@@ -222,7 +220,7 @@ func idOfEntry(e sitemap.Entry) string {
 	return cleanID(e.URL)
 }
 
-// describeEntry makes a description of a resource, which is a text or a page that may lead to one.
+// describeEntry returns a description of a resource, which is a text or a page that may lead to one.
 func describeEntry(e sitemap.Entry) oai.Description {
 	d := oai.Description{Work: concordat.Work{Page: e.URL}}
 	u, err := url.Parse(e.URL)

@@ -28,8 +28,8 @@ import (
 )
 
 const (
-	together  = 32              // maximum number of records that are fetched before their texts are added
-	gathered  = 5 * time.Second // maximum time until then: fetched texts are lost if the process ends before they are added
+	together  = 32              // maximum number of records fetched before their texts are added
+	gathered  = 5 * time.Second // maximum time until texts are added: fetched texts are lost if the process ends before
 	atOnce    = 4               // records fetched at once
 	maxText   = 64 << 20        // maximum size of their texts in bytes
 	maxTexts  = 10              // maximum number of files in one record
@@ -40,7 +40,7 @@ const (
 	maxDetail = 500
 )
 
-// fetchTexts goes through the records that are due, a few at a time.
+// fetchTexts processes the records that are due, a few at a time.
 func (x *run) fetchTexts(ctx context.Context) error {
 	for {
 		due, err := x.o.Store.Harvest.DueRecords(ctx, x.source.ID, x.o.Now(), together)
@@ -60,8 +60,8 @@ func (x *run) fetchTexts(ctx context.Context) error {
 	}
 }
 
-// obtainAll fetches the texts of records, in order, a few at a time, since reading a file takes longer than fetching it. It starts no more
-// fetches once it has much text, some time has passed, or no more requests may be sent to the source; in the last case it returns the
+// obtainAll fetches the texts of records in order, a few at a time, since reading a file takes longer than fetching it. It starts no more
+// fetches once it has much text, some time has passed, or no more requests may be sent to the source. In the last case it returns the
 // reason.
 func (x *run) obtainAll(ctx context.Context, due []store.HarvestRecord) (done []fetched, stopped error) {
 	began := x.o.Now()
@@ -96,7 +96,7 @@ func (x *run) obtainAll(ctx context.Context, due []store.HarvestRecord) (done []
 			return nil
 		})
 	}
-	stopped = errors.Join(stopped, g.Wait()) // only a panic: the functions record their errors
+	stopped = errors.Join(stopped, g.Wait()) // only a panic, since the functions record their errors
 	for _, f := range got {
 		if f != nil {
 			done = append(done, *f)
@@ -105,14 +105,14 @@ func (x *run) obtainAll(ctx context.Context, due []store.HarvestRecord) (done []
 	return done, stopped
 }
 
-// fetched is a record with its texts, or with its state if there are none.
+// fetched is a record with its texts or, if there are none, its state.
 type fetched struct {
 	record store.HarvestRecord
 	docs   []site.Incoming
 }
 
-// take adds texts to the library, and removes what was withdrawn. The documents are first noted in the record, so that each document in the
-// library belongs to a record, however the process ends.
+// take adds texts to the library and removes withdrawn ones. It first records the documents in the record, so that each document in the
+// library belongs to a record however the process ends.
 func (x *run) take(ctx context.Context, done []fetched) error {
 	if len(done) == 0 {
 		return nil
@@ -185,8 +185,8 @@ func (x *run) take(ctx context.Context, done []fetched) error {
 	return x.keep(ctx, after...)
 }
 
-// obtain fetches the texts of a record. An error means that no more requests may be sent to the source for now. Problems that concern only
-// this record are stored in the record.
+// obtain fetches the texts of a record. An error means that no more requests may be sent to the source at present. Problems that concern
+// only this record are stored in the record.
 func (x *run) obtain(ctx context.Context, r store.HarvestRecord) (fetched, error) {
 	f := fetched{record: r}
 	f.record.Due, f.record.Changed = time.Time{}, x.o.Now()
@@ -218,15 +218,15 @@ func (x *run) obtain(ctx context.Context, r store.HarvestRecord) (fetched, error
 		}
 	}
 	if g.held {
-		g.docs = nil // drops even texts that arrived before
+		g.docs = nil // drop even texts that were read before
 	}
 	f.docs = g.docs
 	f.record.Work = filled(r.Work, g.work)
 	if g.access != oai.Open {
-		f.docs = nil // drops texts that came before the metadata
+		f.docs = nil // drop texts that were read before the metadata
 		f.record.State, f.record.Detail, f.record.Due = closedBy(g.access, g.work.Embargo)
 		if len(f.record.Documents) > 0 {
-			f.record.State = store.RecordWithdrawing // they leave the library
+			f.record.State = store.RecordWithdrawing // remove them from the library
 		}
 		return f, nil
 	}
@@ -252,7 +252,7 @@ func (x *run) obtain(ctx context.Context, r store.HarvestRecord) (fetched, error
 	return f, nil
 }
 
-// describe copies what the source says about its work into a document.
+// describe copies the source's description of a work to a document.
 func (x *run) describe(d *site.Incoming, w concordat.Work, several bool) {
 	if w.Title != "" {
 		own := d.Title
@@ -266,7 +266,7 @@ func (x *run) describe(d *site.Incoming, w concordat.Work, several bool) {
 	}
 }
 
-// gathering collects the texts of one record.
+// gathering collects the texts of a record.
 type gathering struct {
 	*run
 	id      concordat.DocumentID
@@ -275,13 +275,13 @@ type gathering struct {
 	access  oai.Access     // as stated in that metadata
 	names   []string       // names of accepted files
 	faults  []string
-	closed  bool // the source refuses
-	passing bool // trying again may help
-	broken  bool // a text arrived that cannot be read
-	held    bool // metadata did not arrive but may arrive later; until then, no text is taken
+	closed  bool // the source refuses access
+	passing bool // a retry can help
+	broken  bool // a text was fetched but cannot be read
+	held    bool // metadata did not arrive but may arrive later; until then, no text is accepted
 }
 
-// closedOrHeld reports whether no more texts are to be read.
+// closedOrHeld reports whether no more texts should be read.
 func (g *gathering) closedOrHeld() bool { return g.access != oai.Open || g.held }
 
 func (g *gathering) detail() string {
@@ -296,13 +296,13 @@ func (g *gathering) fault(at string, err error) {
 	g.faults = append(g.faults, fmt.Sprintf("%s: %v", at, err))
 }
 
-// errTooMany is recorded if files are left out.
+// errTooMany is recorded if some files are not read.
 var errTooMany = fmt.Errorf("not read: a record has at most %d texts", maxTexts)
 
-// errTooManySets is recorded if link sets are left out.
+// errTooManySets is recorded if some link sets are not read.
 var errTooManySets = fmt.Errorf("not read: at most %d link sets of a page are read", maxSets)
 
-// file accepts a text, or looks for it on a page.
+// file accepts a text, or searches a page for it.
 func (g *gathering) file(ctx context.Context, at store.HarvestFile) error {
 	switch {
 	case at.Text != nil:
@@ -335,7 +335,7 @@ func isPage(r *fetch.Response) bool {
 	return r.Type == "text/html" || r.Type == "application/xhtml+xml"
 }
 
-// open opens an address. If it returns nil without an error, the reason is recorded with the record.
+// open opens an address. If it returns nil without an error, the reason has been added to the record.
 func (g *gathering) open(ctx context.Context, at, accept string) (*fetch.Response, error) {
 	var r *fetch.Response
 	err := g.persist(ctx, func() (err error) {
@@ -349,7 +349,7 @@ func (g *gathering) open(ctx context.Context, at, accept string) (*fetch.Respons
 		return nil, ctx.Err()
 	}
 	if wait := (*later)(nil); errors.As(err, &wait) && g.home(at) {
-		return nil, err // the repository asks not to be contacted
+		return nil, err // the repository asks the client to stop
 	}
 	g.fault(at, err)
 	status := (*fetch.StatusError)(nil)
@@ -367,7 +367,7 @@ func (g *gathering) open(ctx context.Context, at, accept string) (*fetch.Respons
 	return nil, nil
 }
 
-// home reports whether an address is at the host of the source itself.
+// home reports whether an address is on the source's own host.
 func (g *gathering) home(at string) bool {
 	a, err1 := url.Parse(at)
 	b, err2 := url.Parse(g.source.URL)
@@ -393,7 +393,7 @@ func TextLinks(found landing.Found) []landing.Link {
 	return items
 }
 
-// page looks for the text on a page of the repository.
+// page searches a repository's page for the text.
 func (g *gathering) page(ctx context.Context, r *fetch.Response) error {
 	found := landing.Page(r.URL, r.Header.Values("Link"), io.LimitReader(r.Body, maxHTML))
 	if err := r.Body.Close(); err != nil {
@@ -438,7 +438,7 @@ func (g *gathering) page(ctx context.Context, r *fetch.Response) error {
 		}
 		if isPage(t) {
 			g.fault(l.URL, errors.New("a web page was returned instead of the text"))
-			g.closed = true // for example one that asks for a sign-in
+			g.closed = true // for example a page that asks for a sign-in
 			if err := t.Body.Close(); err != nil {
 				g.fault(l.URL, err)
 			}
@@ -457,7 +457,7 @@ func (g *gathering) read(ctx context.Context, name, media string, content io.Rea
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // nothing of it is kept
+	defer func() { _ = f.Close() }() // the spooled file is removed
 	w := &diskWriter{w: f}
 	size, err := io.Copy(w, content)
 	switch {
@@ -495,7 +495,7 @@ func (g *gathering) read(ctx context.Context, name, media string, content io.Rea
 	return nil
 }
 
-// diskWriter separates errors of writing from those of reading.
+// diskWriter distinguishes write errors from read errors.
 type diskWriter struct {
 	w   io.Writer
 	err error
@@ -510,7 +510,7 @@ func (d *diskWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// WithEnding adds the extension for the media type to a name that has none.
+// WithEnding adds the extension for the media type to a name without an extension.
 func WithEnding(name, media string) string {
 	if name == "" || name == "." || name == "/" {
 		name = "text"

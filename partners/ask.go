@@ -19,8 +19,8 @@ import (
 	"concordat/store"
 )
 
-// Wanted is a partner that a check should query, with the libraries to query. Without libraries, the query covers everything open to this
-// site.
+// Wanted is a partner that a check should query, with the libraries to query. If Libraries is empty, the query covers everything open to
+// this site.
 type Wanted struct {
 	Partner   store.Partner
 	Libraries []concordat.LibraryID

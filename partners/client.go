@@ -30,7 +30,7 @@ type Client struct {
 	observe func(concordat.SiteID, federation.Outcome, time.Duration)
 	tell    func(format string, args ...any)
 
-	mu        sync.Mutex // protects the fields below
+	mu        sync.Mutex // guards the fields below
 	profilers map[string]*profile.Profiler
 	seen      fs.FileInfo // the most recently read keystore; nil if none was read
 	renewed   time.Time   // when the card's age was last checked

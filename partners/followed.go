@@ -16,7 +16,7 @@ import (
 type followed struct {
 	path string
 
-	mu sync.Mutex // protects the fields below
+	mu sync.Mutex // guards the fields below
 	at map[concordat.LibraryID]int64
 }
 

@@ -68,7 +68,7 @@ func NewMirrorStore(o *instance.Instance, tell func(format string, args ...any))
 }
 
 // change opens the index of an epoch's mirrors for writing. If the index is lost, damaged or has an earlier recipe, change drops all
-// mirrors that the store records for it. A sync would otherwise resume where they ended.
+// mirrors that the store records for it. Otherwise, a sync would resume where they ended.
 func (ms *MirrorStore) change(ctx context.Context, e concordat.Epoch, scheme concordat.Scheme) (*index.Shard, error) {
 	s, err := OpenMirrors(ms.o, e, scheme, true)
 	if errors.Is(err, concordat.ErrCorrupt) || errors.Is(err, concordat.ErrScheme) {
@@ -239,7 +239,7 @@ type mirrorSet struct {
 	in     []site.MirroredLibrary
 	states []store.Mirror // the state of each mirror
 	shards map[concordat.Epoch]*index.Shard
-	// busy means that some are omitted only because another process is changing them.
+	// busy means that some mirrors are omitted only because another process is changing them.
 	busy bool
 }
 
@@ -304,7 +304,7 @@ func (m *mirrorSet) close() error {
 	return errors.Join(errs...)
 }
 
-// without returns the libraries of a partner that no mirror covers completely, and prints that the partner is not queried about the
+// without returns the libraries of a partner that no mirror covers completely. It prints that the partner is not queried about the
 // others. If a mirror lacks documents, its owner is queried instead, because the owner has all of them.
 func (m *mirrorSet) without(tell func(string, ...any), partner concordat.SiteID, libraries []concordat.LibraryID,
 	standing bool) []concordat.LibraryID {

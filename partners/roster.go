@@ -29,7 +29,7 @@ type Roster struct {
 	now  func() time.Time
 	self atomic.Pointer[self]
 
-	mu    sync.Mutex // protects the fields below
+	mu    sync.Mutex // guards the fields below
 	cards map[concordat.SiteID]*crypto.Card
 	head  wire.Head // signed last
 	heads map[crypto.SiteID]*heads
@@ -37,11 +37,11 @@ type Roster struct {
 	refused map[concordat.SiteID]refused
 }
 
-// heads records the growth of each partner's audit since this process started.
+// heads records how each partner's audit has grown since this process started.
 type heads struct {
 	last    uint64    // number of the last entry
 	since   time.Time // when it was first received
-	again   int       // how often it was received since
+	again   int       // number of times it was received since
 	alarmed time.Time
 }
 
@@ -355,7 +355,7 @@ func (r *Roster) stopped(ctx context.Context, h *crypto.Head) string {
 			r.log.Error("witness", "site", instance.PartnerName(h.Site), "error", err)
 		}
 		if len(before) == 0 {
-			return "" // it has never sent one
+			return "" // the partner has never sent one
 		}
 		told = false
 	}

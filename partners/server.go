@@ -43,7 +43,7 @@ const (
 	inboxSetting = "notices taken in"
 )
 
-// Server answers partners and maintains the data needed for that.
+// Server answers partners and maintains the data that this requires.
 type Server struct {
 	client  *Client
 	log     *slog.Logger
@@ -55,7 +55,7 @@ type Server struct {
 
 	maintains atomic.Bool // this process does the work reserved for a single process of the site
 
-	mu     sync.Mutex // protects the fields below
+	mu     sync.Mutex // guards the fields below
 	shards map[concordat.Epoch]*index.Shard
 	in     []string // the sets in use, to detect changes
 	served map[concordat.Epoch]concordat.Scheme
@@ -308,7 +308,7 @@ type answeredEpoch struct {
 	others   []concordat.SiteID // its members other than this site
 }
 
-// set opens the set of one epoch.
+// set opens the set of an epoch.
 func (p *Server) set(x answeredEpoch) (*answer.EpochSet, error) {
 	epoch, e, pr := x.name, x.keys, x.profiler
 	shard := p.shards[epoch]

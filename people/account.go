@@ -9,12 +9,12 @@ import (
 	"concordat/store"
 )
 
-// Roles are the roles that an account may have, in the order in which they are offered.
+// Roles are the roles that an account can have, in display order.
 var Roles = []store.Role{store.RoleOfficer, store.RoleSubmitter, store.RoleAuditor, store.RoleAdministrator}
 
-// Add creates an account without a password, and a link with which the person chooses one. It uses the Name, Title and Role of a, and
-// returns the account as stored. It fails with a *RuleError, with concordat.ErrInvalid for a role that does not exist, and with
-// concordat.ErrExists if the name is taken.
+// Add creates an account without a password, and a link with which the person sets one. It uses the Name, Title and Role of a, and
+// returns the stored account. It fails with a *RuleError if a rule is broken, with concordat.ErrInvalid if the role does not exist, and
+// with concordat.ErrExists if the name is taken.
 func (r *Registry) Add(ctx context.Context, by string, a store.Account) (store.Account, Link, error) {
 	a = store.Account{Name: a.Name, Title: a.Title, Role: a.Role, Created: r.o.Now()}
 	var err error
@@ -34,17 +34,17 @@ func (r *Registry) Add(ctx context.Context, by string, a store.Account) (store.A
 	return a, link, err
 }
 
-// Change holds the new values of an account; a nil field stays unchanged.
+// Change contains the new values of an account; a nil field leaves its value unchanged.
 type Change struct {
 	Disabled *bool
-	// Role is the new role; a public account that receives one is no longer public.
+	// Role is the new role; a public account that receives a role is no longer public.
 	Role *store.Role
 }
 
-// Change changes an account and returns it. A new role, or disabling the account, ends its sessions and tokens. An account that already has
-// the new values stays unchanged, but an entry is added to the audit even then. Change fails with a *RuleError if by changes their own
-// account, with concordat.ErrInvalid if the role does not exist or nothing is to be changed, and with concordat.ErrNotFound if there is no
-// such account.
+// Change changes an account and returns it. Changing the role or disabling the account ends its sessions and tokens. An account that
+// already has the new values is not changed, but the audit entry is added anyway. Change fails with a *RuleError if by is the account
+// itself, with concordat.ErrInvalid if the role does not exist or no change is requested, and with concordat.ErrNotFound if the account
+// does not exist.
 func (r *Registry) Change(ctx context.Context, by, account string, c Change) (a store.Account, err error) {
 	if c.Disabled == nil && c.Role == nil {
 		return a, fmt.Errorf("change account %s: %w: neither a role nor whether it is disabled", account, concordat.ErrInvalid)

@@ -11,7 +11,7 @@ import (
 
 // Person is a person identified by a provider.
 type Person struct {
-	Provider        string // as configured
+	Provider        string // configured name of the provider
 	Issuer, Subject string // together always identify this person (OpenID Connect Core 1.0, section 5.7)
 	Title           string // the person's name
 	Role            store.Role
@@ -21,7 +21,7 @@ func (p Person) detail(account string) map[string]any {
 	return map[string]any{"account": account, "provider": p.Provider, "subject": p.Subject}
 }
 
-// Recognize returns the account to which a person is linked, and records the visit. If update is set, the account is first given the
+// Recognize returns the account to which a person is linked, and records the sign-in. If update is set, it first gives the account the
 // person's role. It fails with concordat.ErrRefused if the account is disabled, or if update is set and the person has no role.
 func (r *Registry) Recognize(ctx context.Context, p Person, account string, update bool) (a store.Account, err error) {
 	err = r.o.Store.Atomic(ctx, func(tx *store.DB) error {
@@ -48,9 +48,9 @@ func (r *Registry) Recognize(ctx context.Context, p Person, account string, upda
 	return a, err
 }
 
-// Connect links a person to the account with a name that the provider vouches for, or fails with concordat.ErrNotFound. An administrator is
-// linked only by hand, and no one can take over an account linked to another subject of the issuer: in these cases Connect fails with
-// concordat.ErrRefused.
+// Connect links a person to the account that has a name vouched for by the provider, or fails with concordat.ErrNotFound. It fails with
+// concordat.ErrRefused for administrators, who can be linked only by hand, and for an account that is linked to another subject of the
+// issuer, so that no one can take it over.
 func (r *Registry) Connect(ctx context.Context, p Person, account string) (a store.Account, err error) {
 	err = r.change(ctx, account, "account_linked", p.detail(account), func(tx *store.DB) error {
 		if a, err = tx.People.Account(ctx, account); err != nil {
@@ -70,7 +70,7 @@ func (r *Registry) Connect(ctx context.Context, p Person, account string) (a sto
 	return a, err
 }
 
-// AddPerson creates an account for a person. It fails with concordat.ErrExists if the name is taken or the person has an account.
+// AddPerson creates an account for a person. It fails with concordat.ErrExists if the name is taken or the person already has an account.
 func (r *Registry) AddPerson(ctx context.Context, p Person, account string) (store.Account, error) {
 	now := r.o.Now()
 	a := store.Account{Name: account, Title: p.Title, Role: p.Role, Created: now}

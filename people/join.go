@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// JoinTime is how long a link for choosing a password works.
+	// JoinTime is the period of validity of a link for setting a password.
 	JoinTime = 72 * time.Hour
-	// FirstTime is how long the link for the first administrator works.
+	// FirstTime is the period of validity of the link for the first administrator.
 	FirstTime = 24 * time.Hour
 )
 
-// Link works once. Its Key is a secret.
+// Link is a link that works once. Its Key is a secret.
 type Link struct {
 	Key           string
 	Made, Expires time.Time
@@ -32,8 +32,7 @@ func (l Link) put(ctx context.Context, tx *store.DB, p store.Purpose, account st
 	return tx.People.PutToken(ctx, l.Key, store.Token{Purpose: p, Account: account, Made: l.Made, Expires: l.Expires})
 }
 
-// NewLink returns an account and a new link with which the person chooses a password, or fails with
-// concordat.ErrNotFound.
+// NewLink returns an account and a new link for setting its password, or fails with concordat.ErrNotFound.
 func (r *Registry) NewLink(ctx context.Context, by, account string) (a store.Account, link Link, err error) {
 	link = r.link(JoinTime)
 	err = r.change(ctx, by, "account_link", map[string]any{"account": account}, func(tx *store.DB) error {
@@ -45,7 +44,7 @@ func (r *Registry) NewLink(ctx context.Context, by, account string) (a store.Acc
 	return a, link, err
 }
 
-// FirstLink returns the link for the first administrator; its Key is empty if there already is an account.
+// FirstLink returns the link for the first administrator; its Key is empty if an account already exists.
 func (r *Registry) FirstLink(ctx context.Context) (Link, error) {
 	accounts, err := r.o.Store.People.Accounts(ctx)
 	if err != nil || len(accounts) > 0 {
@@ -55,8 +54,8 @@ func (r *Registry) FirstLink(ctx context.Context) (Link, error) {
 	return link, link.put(ctx, r.o.Store, store.PurposeFirst, "")
 }
 
-// First uses up the link for the first administrator and creates that account, using the Name, Title and Password of a. It fails as Add and
-// store.People.FirstAccount do, and returns the account.
+// First uses the link for the first administrator, creates the account with the Name, Title and Password of a, and returns it. It fails
+// under the same conditions as Add and store.People.FirstAccount.
 func (r *Registry) First(ctx context.Context, key string, a store.Account) (store.Account, error) {
 	a = store.Account{Name: a.Name, Title: a.Title, Password: a.Password, Role: store.RoleAdministrator, Created: r.o.Now()}
 	var err error
@@ -69,8 +68,8 @@ func (r *Registry) First(ctx context.Context, key string, a store.Account) (stor
 	return a, r.change(ctx, a.Name, "first_administrator", nil, func(tx *store.DB) error { return tx.People.FirstAccount(ctx, key, a) })
 }
 
-// Join uses up a link and sets the password of its account, which it returns; password is a hash. It
-// fails with concordat.ErrNotFound if the link was used or has expired.
+// Join uses a link, sets its account's password, given as a hash, and returns the account. It fails with concordat.ErrNotFound if the
+// link was used or has expired.
 func (r *Registry) Join(ctx context.Context, key, password string) (a store.Account, err error) {
 	err = r.o.Store.Atomic(ctx, func(tx *store.DB) error {
 		if a, err = tx.People.JoinAccount(ctx, key, password); err != nil {
@@ -81,12 +80,12 @@ func (r *Registry) Join(ctx context.Context, key, password string) (a store.Acco
 	return a, err
 }
 
-// ErrFull is returned for a public account beyond Policy.PublicAccounts.
+// ErrFull is returned when Policy.PublicAccounts would be exceeded.
 var ErrFull = fmt.Errorf("%w: no more public accounts", concordat.ErrUnavailable)
 
-// Register creates a public account for someone at an address, and the link for choosing its password, which works for at most the given
-// time. It fails with concordat.ErrExists if the name is taken, with ErrFull if there are too many public accounts, and with a
-// *store.QuotaUsed beyond Policy.Registrations.
+// Register creates a public account for a person at an address, and a link for setting its password. The link is valid for at most the
+// given time. It fails with concordat.ErrExists if the name is taken, with ErrFull if there are too many public accounts, and with a
+// *store.QuotaUsed if Policy.Registrations is exceeded.
 func (r *Registry) Register(ctx context.Context, account, address string, lasts time.Duration) (Link, error) {
 	n, err := r.o.Store.People.PublicAccounts(ctx)
 	if err == nil && n >= r.o.Policy.PublicAccounts {
@@ -109,6 +108,6 @@ func (r *Registry) Register(ctx context.Context, account, address string, lasts 
 	})
 }
 
-// PublicMark begins the names of accounts that people create themselves, so that no one can choose a name that looks like a staff member's
-// or one from another way to sign in.
+// PublicMark is the prefix of the names of accounts that people create themselves, so that no one can choose a name that looks like one
+// of a staff member or of another sign-in method.
 const PublicMark = "~"

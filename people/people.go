@@ -13,27 +13,27 @@ import (
 	"concordat/store"
 )
 
-// Options of a Registry. Store and Now are required.
+// Options configures a Registry. Store and Now are required.
 type Options struct {
 	Store  *store.DB
 	Now    func() time.Time
 	Policy Policy
 }
 
-// Policy limits how much may be submitted, and how many people may create accounts themselves. The zero value has no quotas, and the
+// Policy limits how much can be submitted and how many people can create accounts themselves. The zero value sets no quotas and the
 // default limits for public accounts.
 type Policy struct {
 	Quota       Quota // of every account
-	PublicQuota Quota // of accounts that people created themselves, and of all such accounts from one address
-	// PublicQueue bounds the open checks of all public accounts, PublicAccounts their number, and Registrations the accounts created from
-	// one address in 24 hours. The value 0 stands for 20, 1000 and 3, respectively.
+	PublicQuota Quota // of each account created by its owner, and of all such accounts from one address together
+	// PublicQueue bounds the open checks of all public accounts, PublicAccounts bounds the number of such accounts, and Registrations
+	// bounds the accounts created from one address within 24 hours. The defaults are 20, 1000 and 3.
 	PublicQueue, PublicAccounts, Registrations int
 }
 
 // Registry manages the accounts of a site. It is safe for concurrent use.
 type Registry struct {
 	o       Options
-	handing sync.Mutex // held while the checks of an account with a quota enter the queue
+	handing sync.Mutex // held while checks of an account with a quota enter the queue
 }
 
 // New returns a Registry of the accounts in a store.
@@ -46,12 +46,12 @@ func New(o Options) *Registry {
 
 // Bounds on text that people enter.
 const (
-	MaxName      = 100 // characters of an account's name
+	MaxName      = 100 // characters of an account name
 	MaxTitle     = 500 // bytes of a person's name, or of other text shown to people
-	MaxTokenName = 200 // characters
+	MaxTokenName = 200 // in characters
 )
 
-// Rule names a rule of this package that a request can break.
+// Rule is a rule of this package that a request can break.
 type Rule string
 
 // The rules.
@@ -64,7 +64,7 @@ const (
 	RuleOrigins Rule = "origins" // a token has 1 to MaxOrigins web addresses as origins if it has ScopeInbox, and otherwise none
 )
 
-// RuleError is the error of a request that breaks a rule. It wraps concordat.ErrInvalid.
+// RuleError is the error for a request that breaks a rule. It wraps concordat.ErrInvalid.
 type RuleError struct{ Rule Rule }
 
 func (e *RuleError) Error() string {
@@ -86,7 +86,7 @@ func (e *RuleError) Error() string {
 // Unwrap returns concordat.ErrInvalid.
 func (e *RuleError) Unwrap() error { return concordat.ErrInvalid }
 
-// Title returns a title as stored: without white space around it. It fails with a *RuleError for RuleTitle.
+// Title returns a title without surrounding white space, as it is stored. It fails with a *RuleError for RuleTitle.
 func Title(s string) (string, error) {
 	if s = strings.TrimSpace(s); len(s) > MaxTitle {
 		return "", &RuleError{RuleTitle}
@@ -94,7 +94,7 @@ func Title(s string) (string, error) {
 	return s, nil
 }
 
-// name returns an account name as stored.
+// name returns an account name as it is stored.
 func name(s string) (string, error) {
 	if s = strings.TrimSpace(s); s == "" || utf8.RuneCountInString(s) > MaxName {
 		return "", &RuleError{RuleName}
@@ -102,7 +102,7 @@ func name(s string) (string, error) {
 	return s, nil
 }
 
-// change makes a change together with its audit entry, or neither. by is the person who makes it.
+// change makes a change together with its audit entry, or neither. by is the person making the change.
 func (r *Registry) change(ctx context.Context, by, action string, detail map[string]any, f func(tx *store.DB) error) error {
 	return r.o.Store.Atomic(ctx, func(tx *store.DB) error {
 		if err := f(tx); err != nil {

@@ -10,17 +10,17 @@ import (
 	"concordat/store"
 )
 
-// Quota limits the documents and bytes submitted within Window and, with Open, the checks that wait or run at
-// the same time; 0 means no limit.
+// Quota limits the documents and bytes submitted within Window; Open limits the checks that are waiting or running at a time. 0 means no
+// limit.
 type Quota struct {
 	Documents, Characters, Open int
 	Bytes                       int64
 }
 
-// Window is the period over which quotas count.
+// Window is the period covered by quotas.
 const Window = 24 * time.Hour
 
-// Kinds of things that quotas count.
+// The kinds of quotas.
 const (
 	KindDocuments  = "documents"
 	KindBytes      = "bytes"
@@ -53,12 +53,12 @@ func (r *Registry) charges(a store.Account, address string, documents, bytes int
 		add(who, KindBytes, bytes, q.Bytes)
 	}
 	if q.Characters > 0 {
-		add(whose[0], KindCharacters, 0, int64(q.Characters)) // the text is not read yet: check only that some is left
+		add(whose[0], KindCharacters, 0, int64(q.Characters)) // the text is still unread, so only check that the quota is not exhausted
 	}
 	return out
 }
 
-// MayUpload refuses an account whose quota is used up, before anything is read. The error is a *store.QuotaUsed or a *TooManyOpen.
+// MayUpload rejects an account whose quota is exhausted before anything is read. The error is a *store.QuotaUsed or a *TooManyOpen.
 func (r *Registry) MayUpload(ctx context.Context, a store.Account, address string) error {
 	if err := r.o.Store.People.Charge(ctx, r.charges(a, address, 0, 0)...); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (r *Registry) MayUpload(ctx context.Context, a store.Account, address strin
 	return r.room(ctx, a, 1)
 }
 
-// Lose charges an account for bytes that were read but not used, since they stay on the disk until they are cleaned up.
+// Lose charges an account for bytes that were read but not used, since they occupy the disk until they are removed.
 func (r *Registry) Lose(ctx context.Context, a store.Account, address string, bytes int64) error {
 	var out []store.Charge
 	for _, c := range r.charges(a, address, 0, bytes) {
@@ -78,10 +78,10 @@ func (r *Registry) Lose(ctx context.Context, a store.Account, address string, by
 	return r.o.Store.People.Charge(ctx, out...)
 }
 
-// TooManyOpen is the error for checks beyond those that may be open at the same time. It wraps concordat.ErrRefused.
+// TooManyOpen is the error for checks that exceed the number of open checks allowed. It wraps concordat.ErrRefused.
 type TooManyOpen struct {
-	Public bool          // the public accounts together have too many; otherwise this account has
-	Retry  time.Duration // time after which to try again, when an open check may have ended
+	Public bool          // all public accounts together have too many open checks; otherwise this account does
+	Retry  time.Duration // how long to wait until an open check may have ended
 }
 
 func (e *TooManyOpen) Error() string {
@@ -94,7 +94,7 @@ func (e *TooManyOpen) Error() string {
 // Unwrap returns concordat.ErrRefused.
 func (e *TooManyOpen) Unwrap() error { return concordat.ErrRefused }
 
-// room returns an error if n more open checks would be too many for an account.
+// room returns an error if n more open checks are too many for an account.
 func (r *Registry) room(ctx context.Context, a store.Account, n int) error {
 	q := r.Quota(a)
 	if q.Open <= 0 && !a.Public {
@@ -112,12 +112,12 @@ func (r *Registry) room(ctx context.Context, a store.Account, n int) error {
 	return nil
 }
 
-// Spend charges an account for documents about to be submitted, and checks that the queue has room for
-// them. done is called once they are in it. It fails as MayUpload does.
+// Spend charges an account for documents that it is submitting, and ensures that the queue has room for them. The caller must call done
+// when they are queued. It fails under the same conditions as MayUpload.
 func (r *Registry) Spend(ctx context.Context, a store.Account, address string, documents int, bytes int64) (done func(), err error) {
 	done = func() {}
 	if r.Quota(a).Open > 0 || a.Public {
-		r.handing.Lock() // two requests of one account must not both get the last free place
+		r.handing.Lock() // so that two requests of one account cannot both take the last free place
 		done = r.handing.Unlock
 		if err := r.room(ctx, a, documents); err != nil {
 			done()
@@ -131,8 +131,8 @@ func (r *Registry) Spend(ctx context.Context, a store.Account, address string, d
 	return done, nil
 }
 
-// Admit charges the owner of a task for the content that was read: the characters of a text, and the documents of an archive beyond the
-// one charged when it was submitted. A task whose owner has no account comes from the command line, which has no quota. It fails with
+// Admit charges the owner of a task for the content that was read: the characters of a text, and the documents of an archive other than
+// the one charged on submission. A task whose owner has no account comes from the command line, which has no quota. It fails with
 // concordat.ErrRefused, as a *store.QuotaUsed if a quota is exceeded.
 func (r *Registry) Admit(ctx context.Context, owner string, documents int, characters int64) error {
 	a, err := r.o.Store.People.Account(ctx, owner)

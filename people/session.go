@@ -11,14 +11,14 @@ import (
 	"concordat/store"
 )
 
-// SessionTime is how long a browser stays signed in.
+// SessionTime is how long a browser remains signed in.
 const SessionTime = 12 * time.Hour
 
-// maxAgent bounds, in bytes, the part of a browser's self-description that is stored.
+// maxAgent is the maximum number of bytes stored of a browser's User-Agent.
 const maxAgent = 200
 
-// Begin begins a session of an account and returns its secret, which is always new, so that no one else can have planted it. former
-// is the browser's previous secret, whose session ends, or empty. The notes go into the audit with the session.
+// Begin begins a session of an account and returns its secret, which is always new, so that no one else can have planted it. former is
+// the browser's previous secret, whose session ends, or empty. The notes are added to the audit in the same transaction.
 func (r *Registry) Begin(ctx context.Context, account, former, agent string, notes ...store.AuditNote) (secret string, err error) {
 	agent = strings.ToValidUTF8(agent, "\ufffd")
 	agent = strings.ToValidUTF8(agent[:min(len(agent), maxAgent)], "")
@@ -39,16 +39,16 @@ func (r *Registry) Begin(ctx context.Context, account, former, agent string, not
 	})
 }
 
-// End ends the session with the secret, if there is one.
+// End ends the session with the given secret, if it exists.
 func (r *Registry) End(ctx context.Context, secret string) error {
 	return r.o.Store.People.DeleteToken(ctx, secret)
 }
 
-// Others, as the id of a session, means all sessions except the caller's.
+// Others, used as a session ID, means all sessions except the caller's.
 const Others store.TokenID = "others"
 
-// EndSessions signs out one browser of an account or, for Others, all but the one with the session here. It fails with concordat.ErrInvalid
-// if which cannot be an id.
+// EndSessions signs out one browser of an account or, for Others, all of them except the one with session here. It fails with
+// concordat.ErrInvalid if which is not a valid ID.
 func (r *Registry) EndSessions(ctx context.Context, account string, which, here store.TokenID) error {
 	if which != Others && len(which) != 32 {
 		return fmt.Errorf("session %q: %w", which, concordat.ErrInvalid)
@@ -61,8 +61,8 @@ func (r *Registry) EndSessions(ctx context.Context, account string, which, here 
 	})
 }
 
-// SetPassword sets the password of an account, given as a hash, and ends the account's sessions and links, and with revoke also its tokens.
-// It fails with concordat.ErrNotFound if there is no such account or it is disabled.
+// SetPassword sets the password of an account, given as a hash, and ends the account's sessions and links. If revoke is set, it also
+// revokes the account's tokens. It fails with concordat.ErrNotFound if the account does not exist or is disabled.
 func (r *Registry) SetPassword(ctx context.Context, account, password string, revoke bool) error {
 	return r.change(ctx, account, "password_changed", nil, func(tx *store.DB) error {
 		if err := tx.People.SetPassword(ctx, account, password); err != nil || !revoke {

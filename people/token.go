@@ -16,50 +16,50 @@ import (
 
 // Scopes that a token can have.
 const (
-	ScopeRead      = "read"      // checks, reports, libraries, partners and templates that the account may see
+	ScopeRead      = "read"      // checks, reports, libraries, partners and templates visible to the account
 	ScopeCheck     = "check"     // submits and cancels
-	ScopeReview    = "review"    // rules, comments, verdicts, sign-offs
-	ScopeDocuments = "documents" // lists and adds documents of libraries
-	ScopePeople    = "people"    // accounts
-	ScopeTokens    = "tokens"    // its account's tokens
-	ScopeHooks     = "hooks"     // webhooks
+	ScopeReview    = "review"    // changes rules, comments, verdicts and sign-offs
+	ScopeDocuments = "documents" // lists and adds library documents
+	ScopePeople    = "people"    // manages accounts
+	ScopeTokens    = "tokens"    // manages the account's tokens
+	ScopeHooks     = "hooks"     // manages webhooks
 	ScopeErase     = "erase"     // deletes permanently
-	ScopePlatforms = "platforms" // learning platforms
+	ScopePlatforms = "platforms" // manages learning platforms
 	ScopeInbox     = "inbox"     // sends notifications from its origins, and reads its own
 	ScopeSettings  = "settings"  // changes how the site works
 )
 
-// Scopes are all scopes, in the order in which they are offered.
+// Scopes are all scopes in display order.
 var Scopes = []string{ScopeRead, ScopeCheck, ScopeReview, ScopeDocuments, ScopePeople, ScopeTokens, ScopeHooks, ScopeErase, ScopePlatforms,
 	ScopeInbox, ScopeSettings}
 
 const (
-	// TokenTime is the longest validity of a token.
+	// TokenTime is the maximum validity of a token.
 	TokenTime = 365 * 24 * time.Hour
 	// TokenPrefix makes a leaked token recognisable.
 	TokenPrefix = "concordat_"
-	// MaxOrigins bounds the origins of a token.
+	// MaxOrigins is the maximum number of origins of a token.
 	MaxOrigins = 20
-	maxOrigin  = 500 // bytes of one origin
+	maxOrigin  = 500 // bytes of an origin
 )
 
 // NewToken is a request for a token.
 type NewToken struct {
-	Name   string   // what the token is for
-	Scopes []string // what the token may do; duplicates count once
+	Name   string   // purpose of the token
+	Scopes []string // scopes of the token; duplicates count once
 	Lasts  time.Duration
-	// Origins are the web addresses below which ScopeInbox accepts notifications: at least one and at most MaxOrigins. No other scope has
-	// origins.
+	// Origins are the web addresses below which ScopeInbox accepts notifications: at least one and at most MaxOrigins. Other scopes have
+	// no origins.
 	Origins []string
-	// WithinOrigins are the origins of the token that asks for another.
+	// WithinOrigins are the origins of the token that requests the new one.
 	WithinOrigins []string
-	// Within are the scopes of the token that asks for another; nil means that the person asks.
+	// Within are the scopes of the token that requests the new one; nil means that a person requests it.
 	Within []string
 }
 
 // MakeToken creates a token for an account and returns its secret, which is not stored. It is valid for at most TokenTime. MakeToken
-// fails with a *RuleError, with concordat.ErrRefused for anything beyond Within, and with concordat.ErrChanged if the account already
-// has store.MaxTokens tokens.
+// fails with a *RuleError if a rule is broken, with concordat.ErrRefused for scopes or origins beyond Within and WithinOrigins, and with
+// concordat.ErrChanged if the account already has store.MaxTokens tokens.
 func (r *Registry) MakeToken(ctx context.Context, account string, n NewToken) (secret string, t store.Token, err error) {
 	n.Name = strings.TrimSpace(n.Name)
 	if n.Name == "" || utf8.RuneCountInString(n.Name) > MaxTokenName || len(n.Scopes) == 0 {
@@ -94,7 +94,7 @@ func (r *Registry) MakeToken(ctx context.Context, account string, n NewToken) (s
 	return secret, t, err
 }
 
-// originsOf returns the origins of a new token as the token lists them.
+// originsOf returns the origins of a new token in canonical form.
 func originsOf(n NewToken, inbox bool) (out []string, err error) {
 	for _, address := range n.Origins {
 		u, err := url.Parse(strings.TrimSpace(address))

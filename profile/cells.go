@@ -7,10 +7,10 @@ import (
 	"concordat/meaning"
 )
 
-// Meaning reports whether ForIndex adds cells of meaning.
+// Meaning reports whether ForIndex adds meaning cells.
 func (p *Profiler) Meaning() bool { return p.cells.Load() != nil }
 
-// SetMeaning sets whether ForIndex adds cells of meaning, from the next call on.
+// SetMeaning sets whether subsequent calls of ForIndex add meaning cells.
 func (p *Profiler) SetMeaning(on bool) error {
 	if on == p.Meaning() {
 		return nil
@@ -26,7 +26,7 @@ func (p *Profiler) SetMeaning(on bool) error {
 	return nil
 }
 
-// CellsDigest returns the digest of the cells that the profiler makes, or "" if it makes none.
+// CellsDigest returns the digest of the table from which the profiler computes cells, or "" if it computes none.
 func (p *Profiler) CellsDigest() string {
 	c := p.cells.Load()
 	if c == nil {
@@ -35,7 +35,7 @@ func (p *Profiler) CellsDigest() string {
 	return c.table.Digest()
 }
 
-// cells makes the cells of meaning of texts.
+// cells computes the meaning cells of texts.
 type cells struct {
 	table    *meaning.Cells
 	encoders sync.Pool // of *meaning.Encoder

@@ -11,12 +11,12 @@ import (
 // prfName is part of the digest of keyed schemes.
 const prfName = "features siphash-2-4/1"
 
-// prf replaces each feature by a pseudo-random function of it: SipHash-2-4 (Aumasson and Bernstein 2012) with 128 bits derived from the
-// scheme's key. The secrecy of keyed fingerprints depends on it alone: the hash functions of a sketch are designed for speed, and their
-// seeds could be computed from fingerprints of known text.
+// prf replaces each feature with its image under a pseudo-random function: SipHash-2-4 (Aumasson and Bernstein 2012) with 128 bits
+// derived from the scheme's key. The secrecy of keyed fingerprints depends on it alone. The hash functions of a sketch are designed for
+// speed, and their seeds could be computed from fingerprints of known text.
 type prf struct{ k0, k1 uint64 }
 
-// newPRF returns the function of a key, or nil for the empty key.
+// newPRF returns the function for a key, or nil for the empty key.
 func newPRF(key []byte) *prf {
 	if len(key) == 0 {
 		return nil
@@ -27,7 +27,7 @@ func newPRF(key []byte) *prf {
 	return &prf{binary.LittleEndian.Uint64(sum), binary.LittleEndian.Uint64(sum[8:])}
 }
 
-// apply changes features in place; equal ones stay equal.
+// apply changes features in place; equal features remain equal.
 func (p *prf) apply(features []uint64) {
 	if p == nil {
 		return

@@ -20,8 +20,8 @@ import (
 const (
 	Natural        = "natural"         // natural blocks, b-bit minwise with b = 4
 	Packed         = "packed"          // blocks packed to about 150 characters, b = 4
-	NaturalB1      = "natural-b1"      // b = 1 × 100 hashes, the base paper's parameter, for comparison
-	NaturalB2      = "natural-b2"      // b = 2 × 50 hashes, for comparison
+	NaturalB1      = "natural-b1"      // 100 hashes with b = 1, the base paper's parameters, for comparison
+	NaturalB2      = "natural-b2"      // 50 hashes with b = 2, for comparison
 	NaturalSimhash = "natural-simhash" // natural blocks, simhash by term frequency
 	PackedSimhash  = "packed-simhash"  // packed blocks, simhash
 )
@@ -31,49 +31,50 @@ func Names() []string {
 	return []string{Natural, Packed, NaturalB1, NaturalB2, NaturalSimhash, PackedSimhash}
 }
 
-// leastFeatures is the number of distinct features below which a block is not fingerprinted: with fewer, unrelated blocks coincide too
-// often for a match to mean anything.
+// leastFeatures is the minimum number of distinct features of a fingerprinted block: with fewer, unrelated blocks coincide too often for
+// a match to be meaningful.
 const leastFeatures = 3
 
-// Nomination thresholds in bits, inclusive: at most one unrelated pair in 100,000 is that close.
+// Nomination thresholds in bits, inclusive: at most one unrelated pair in 100,000 is within the threshold.
 const (
 	gateWords   = 26
 	gateChinese = 22
 )
 
-// The same in differing hashes, for recipes with four bits per hash. The number of bits in which two unequal hashes differ is random, so a
-// threshold in hashes separates related sentences from others better: with the same number of unrelated ones, it nominates a third of the
-// document pairs that a threshold in bits misses (doc/evaluation/align.md).
+// The same thresholds in differing hashes, for recipes with four bits per hash. Unequal hashes differ in a random number of bits, so a
+// threshold in hashes separates related sentences from others better: with the same number of unrelated pairs, it nominates a third of
+// the document pairs that a threshold in bits misses (doc/evaluation/align.md).
 const (
 	gateHashes        = 14
 	gateHashesChinese = 13
 )
 
-// MaxGate is the largest gate of any sentence, in bits: the distance to ask an index for. Each sentence's own gate is applied afterwards.
+// MaxGate is the largest gate of any sentence, in bits. Queries to an index use this distance. Each sentence's own gate is applied
+// afterwards.
 const MaxGate = gateWords
 
-// Options of a Profiler.
+// Options configures a Profiler.
 type Options struct {
-	// Recipe is the name of a built-in recipe; empty means Natural.
+	// Recipe is the name of a built-in recipe; the default is Natural.
 	Recipe string
-	// Key makes the fingerprints depend on a secret: without it no one can tell whether a site has a given sentence, or what a fingerprint
-	// stands for. Sites in one federation epoch share a key of 32 random bytes. An empty key is the public one, which everybody has.
+	// Key makes the fingerprints depend on a secret. Without it, no one can determine whether a site has a given sentence or what a
+	// fingerprint represents. Sites in one federation epoch share a key of 32 random bytes. An empty key makes the fingerprints public.
 	Key []byte
-	// Meaning makes ForIndex add the cells of sentences to the terms, so that a check also finds documents that
-	// say the same in other words or in another language.
+	// Meaning makes ForIndex add the cells of sentences to the terms, so that a check also finds documents that say the same in other
+	// words or in another language.
 	Meaning bool
 }
 
-// Profiler makes profiles. It is safe for concurrent use.
+// Profiler computes profiles. It is safe for concurrent use.
 type Profiler struct {
 	scheme   concordat.Scheme
 	packing  segment.Packing
 	sketcher concordat.Sketcher
-	prf      *prf // nil: features go to the sketcher unchanged
+	prf      *prf // if nil, features are passed to the sketcher unchanged
 	simhash  bool
-	hashes   bool                  // the sketch has four bits per hash, and sketches are compared by hash
+	hashes   bool                  // the sketch has four bits per hash, and distances are counted in hashes
 	scratch  sync.Pool             // of *scratch
-	cells    atomic.Pointer[cells] // nil: no cells are made
+	cells    atomic.Pointer[cells] // nil if no cells are computed
 }
 
 type scratch struct {
@@ -83,7 +84,7 @@ type scratch struct {
 	sorted   []uint32 // memory for sorting them
 }
 
-// New returns the Profiler of the given recipe, or concordat.ErrInvalid for an unknown name.
+// New returns a Profiler for the given recipe, or concordat.ErrInvalid if the name is unknown.
 func New(o Options) (*Profiler, error) {
 	if o.Recipe == "" {
 		o.Recipe = Natural
@@ -118,7 +119,7 @@ func New(o Options) (*Profiler, error) {
 	return p, p.SetMeaning(o.Meaning)
 }
 
-// schemeOf returns the name of a recipe with the digest of everything that its fingerprints depend on.
+// schemeOf returns the name of a recipe with the digest of everything on which its fingerprints depend.
 func schemeOf(recipe string, packing segment.Packing, key []byte) concordat.Scheme {
 	h := sha256.New()
 	keyed := sha256.Sum256(append([]byte("concordat/scheme-key\x00"), key...))
@@ -133,21 +134,21 @@ func schemeOf(recipe string, packing segment.Packing, key []byte) concordat.Sche
 // Scheme returns the recipe's name and digest.
 func (p *Profiler) Scheme() concordat.Scheme { return p.scheme }
 
-// Profile fingerprints a document for a check, with both its indexed and its asked sentences, and the windows for queries by words.
-// template finds its sections and may leave some out; if it is nil, there are no sections. Profile fails only if the text is larger than
+// Profile fingerprints a document for a check, with both its indexed and its asked sentences, and the windows for text queries. template
+// finds the document's sections and can exclude some; if it is nil, there are no sections. Profile fails only if the text is larger than
 // segment.MaxBytes or the Chinese dictionaries cannot be loaded.
 func (p *Profiler) Profile(d concordat.Document, template *segment.Template) (*concordat.Profile, error) {
 	return p.profile(d, template, true)
 }
 
-// ForIndex does the same as Profile without sections, asked sentences and windows but with the terms of the text: everything that an
-// index needs, with less work.
+// ForIndex is like Profile, but with the terms of the text and without sections, asked sentences and windows: it computes only what an
+// index needs.
 func (p *Profiler) ForIndex(d concordat.Document) (*concordat.Profile, error) {
 	return p.ForLibrary(d, true)
 }
 
-// ForLibrary does the same as ForIndex for a library that may or may not be indexed by meaning; if it is not, its
-// documents are recorded as having no cells.
+// ForLibrary is like ForIndex for a library that may be excluded from indexing by meaning. In that case, its documents are recorded as
+// having no cells.
 func (p *Profiler) ForLibrary(d concordat.Document, meant bool) (*concordat.Profile, error) {
 	out, err := p.profile(d, nil, false)
 	c := p.cells.Load()
@@ -207,8 +208,9 @@ func (p *Profiler) profile(d concordat.Document, template *segment.Template, ask
 	return out, nil
 }
 
-// Asked returns, in order, the spans of the sentences that a check of the text asks about and for which want returns true. They are the
-// spans of the Questions of its Profile, found with much less work because nothing is fingerprinted. It fails as Profile does.
+// Asked returns the spans of the sentences that a check of the text asks about and that want accepts, in text order. They are the spans
+// of the Questions of its Profile, found with much less work because nothing is fingerprinted. It fails under the same conditions as
+// Profile.
 func (p *Profiler) Asked(text string, want func(concordat.Span) bool) ([]concordat.Span, error) {
 	s := p.scratch.Get().(*scratch)
 	defer p.scratch.Put(s)
@@ -232,7 +234,7 @@ func (p *Profiler) Asked(text string, want func(concordat.Span) bool) ([]concord
 	return out, nil
 }
 
-// ask fingerprints the asked blocks, reusing the fingerprints of those that are also indexed.
+// ask fingerprints the asked blocks and reuses the fingerprints of blocks that are also indexed.
 func (p *Profiler) ask(s *scratch, asked []segment.Block, indexed []concordat.Sentence, sections []concordat.Section,
 	excluded []bool) []concordat.Sentence {
 	out := make([]concordat.Sentence, 0, len(asked))
@@ -252,7 +254,7 @@ func (p *Profiler) ask(s *scratch, asked []segment.Block, indexed []concordat.Se
 	return out
 }
 
-// sentence fingerprints one block, or returns the reason for skipping it.
+// sentence fingerprints a block, or returns the reason for skipping it.
 func (p *Profiler) sentence(s *scratch, b segment.Block, sections []concordat.Section,
 	excluded []bool) (concordat.Sentence, concordat.SkipReason) {
 	out := concordat.Sentence{Span: concordat.Span(b.Span), Section: -1, Gate: gateWords}
@@ -278,7 +280,7 @@ func (p *Profiler) sentence(s *scratch, b segment.Block, sections []concordat.Se
 	return out, ""
 }
 
-// distinct reports whether at least n of the features differ.
+// distinct reports whether the features include at least n distinct ones.
 func distinct(features []uint64, n int) bool {
 	seen := make([]uint64, 0, 8)
 	for _, f := range features {
@@ -291,8 +293,8 @@ func distinct(features []uint64, n int) bool {
 	return false
 }
 
-// MaxHashes returns the largest number of differing hashes with which a sentence may nominate, for use as concordat.Query.MaxHashes. It is
-// 0 for recipes that do not have four bits per hash; they use MaxGate.
+// MaxHashes returns the maximum number of differing hashes at which a sentence can nominate, for use as concordat.Query.MaxHashes. It
+// returns 0 for recipes without four bits per hash, which use MaxGate.
 func (p *Profiler) MaxHashes() int {
 	if p.hashes {
 		return gateHashes
@@ -300,15 +302,16 @@ func (p *Profiler) MaxHashes() int {
 	return 0
 }
 
-// Nearness returns how far within the gate of an asked sentence a match is: 1 means the same fingerprint, and at 0 or less the
-// match is outside and nominates nothing. It uses m.Hashes if the recipe has four bits per hash, otherwise m.Distance.
+// Nearness returns how close a match is to an asked sentence relative to the sentence's gate: 1 means the same fingerprint, and a match
+// at 0 or less is outside the gate and nominates nothing. It uses m.Hashes if the recipe has four bits per hash, and otherwise
+// m.Distance.
 func (p *Profiler) Nearness(asked concordat.Sentence, m concordat.Match) float64 {
 	differ, gate := p.differ(asked, m)
 	return float64(gate+1-differ) / float64(gate+1)
 }
 
-// differ returns by how much a match differs from an asked sentence and how much its gate allows, both in hashes if the recipe has four
-// bits per hash, otherwise in bits.
+// differ returns the difference between a match and an asked sentence, and the difference that the sentence's gate allows. Both are in
+// hashes if the recipe has four bits per hash, and otherwise in bits.
 func (p *Profiler) differ(asked concordat.Sentence, m concordat.Match) (differ, gate int) {
 	switch {
 	case !p.hashes:
@@ -319,8 +322,8 @@ func (p *Profiler) differ(asked concordat.Sentence, m concordat.Match) (differ, 
 	return m.Hashes, gateHashes
 }
 
-// Margin returns by how many hashes a match is within the gate of an asked sentence: 0 is at the gate, and a negative number is
-// outside. For recipes without four-bit hashes, two bits count as a hash.
+// Margin returns the number of hashes by which a match is within the gate of an asked sentence: 0 is at the gate, and a negative number
+// is outside. For recipes without four-bit hashes, two bits count as one hash.
 func (p *Profiler) Margin(asked concordat.Sentence, m concordat.Match) int {
 	differ, gate := p.differ(asked, m)
 	if !p.hashes {
@@ -329,13 +332,13 @@ func (p *Profiler) Margin(asked concordat.Sentence, m concordat.Match) int {
 	return gate - differ
 }
 
-// Gated reports whether a profile can give this gate, in bits, to a sentence.
+// Gated reports whether gate, in bits, is a gate that profiles assign to sentences.
 func Gated(gate int) bool { return gate == gateWords || gate == gateChinese }
 
 // WritesHan reports whether a sentence with this gate is written in Chinese characters or in another script without spaces.
 func WritesHan(gate int) bool { return gate == gateChinese }
 
-// NearMargin returns the least Margin of a near match, for the gate of an asked sentence.
+// NearMargin returns the minimum Margin of a near match, for the gate of an asked sentence.
 func (p *Profiler) NearMargin(asked concordat.Sentence) int {
 	_, gate := p.differ(asked, concordat.Match{})
 	n := int(math.Ceil(nearStep*float64(gate+1))) - 1
@@ -345,10 +348,10 @@ func (p *Profiler) NearMargin(asked concordat.Sentence) int {
 	return n
 }
 
-// nearStep is the Nearness from which a match is near: at most 10 of 25 hashes differ, or 9 for Chinese.
+// nearStep is the minimum Nearness of a near match: at most 10 of 25 hashes differ, or 9 for Chinese.
 const nearStep = 0.3
 
-// Closeness returns how near a match is to an asked sentence, and whether it is within the sentence's gate.
+// Closeness returns the closeness of a match to an asked sentence, and whether the match is within the sentence's gate.
 func (p *Profiler) Closeness(asked concordat.Sentence, m concordat.Match) (c concordat.Closeness, within bool) {
 	switch near := p.Nearness(asked, m); {
 	case m.Distance == 0:
@@ -360,9 +363,9 @@ func (p *Profiler) Closeness(asked concordat.Sentence, m concordat.Match) (c con
 	}
 }
 
-// Similarity returns the estimated similarity, 0 to 1, of two sentences at the given distance in bits: resemblance for minwise sketches (Li
-// and König 2010), cosine for simhash (Charikar 2002). The estimate for one sentence has a standard deviation of 0.05 to 0.09; show it in
-// steps.
+// Similarity returns the estimated similarity, 0 to 1, of two sentences at the given distance in bits: resemblance for minwise sketches
+// (Li and König 2010), cosine for simhash (Charikar 2002). The estimate for a single sentence has a standard deviation of 0.05 to 0.09;
+// show it in steps.
 func (p *Profiler) Similarity(distance int) float64 {
 	if p.simhash {
 		return simhash.Cosine(distance)
@@ -370,8 +373,8 @@ func (p *Profiler) Similarity(distance int) float64 {
 	return minhash.Resemblance(distance)
 }
 
-// Resemblance returns the exact Jaccard resemblance, 0 to 1, of the features of two sentences, which their fingerprints estimate. Sentences
-// with different kinds of features have none in common.
+// Resemblance returns the exact Jaccard resemblance, 0 to 1, of the features of two sentences; their fingerprints estimate it. Sentences
+// with different kinds of features have a resemblance of 0.
 func (p *Profiler) Resemblance(a, b string) (float64, error) {
 	s := p.scratch.Get().(*scratch)
 	defer p.scratch.Put(s)
@@ -402,8 +405,8 @@ func (p *Profiler) Resemblance(a, b string) (float64, error) {
 	return float64(common) / float64(len(fa)+len(fb)-common), nil
 }
 
-// Size returns the number of letters and digits of a sentence, one Han character counting as three, and the number of its distinct
-// features. An alignment of fingerprints needs both.
+// Size returns the number of letters and digits in a sentence, with a Han character counting as three, and the number of its distinct
+// features. Aligning fingerprints requires both.
 func (p *Profiler) Size(sentence string) (chars, features int, err error) {
 	s := p.scratch.Get().(*scratch)
 	defer p.scratch.Put(s)
@@ -418,7 +421,7 @@ func (p *Profiler) Size(sentence string) (chars, features int, err error) {
 	return chars, len(set), err
 }
 
-// set appends the distinct features of a text, taken as one block, in order.
+// set appends the distinct features of a text in order, treating the text as one block.
 func (s *scratch) set(text string, dst []uint64) ([]uint64, error) {
 	if err := s.text.Split(text); err != nil {
 		return nil, err

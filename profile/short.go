@@ -9,23 +9,22 @@ import (
 	"concordat"
 )
 
-// Short pieces are compared on request by their grams.
+// Short pieces are compared by their grams, on request.
 const (
-	// shortBelow is the number of folded characters below which a paragraph is a short piece: the least length of a block in the natural
-	// packing. A paragraph of at least segment.Natural.Short characters also has a fingerprint.
+	// shortBelow is the number of folded characters below which a paragraph is a short piece: the minimum length of a block in the
+	// natural packing. A paragraph of at least segment.Natural.Short characters also has a fingerprint.
 	shortBelow = 40
-	// longestTitle is the largest length, in folded characters, of a title that is a short piece.
+	// longestTitle is the maximum length, in folded characters, of a title that is a short piece.
 	longestTitle = 200
-	// leastLetters is the least number of characters, and leastWords the least number of letters among them, of a piece distinctive enough
-	// to compare: dates and page numbers have no letters.
+	// leastLetters is the minimum number of characters, and leastWords the minimum number of letters among them, of a piece distinctive
+	// enough to compare: dates and page numbers have no letters.
 	leastLetters = 4
 	leastWords   = 3
 	// maxShort bounds the short pieces of a document: a list of words is not a list of headings.
 	maxShort = 2000
 )
 
-// short returns the short pieces of the split text, without those in excluded sections: its short paragraphs or, if it is a list, its
-// lines.
+// short returns the short pieces of the split text outside excluded sections: its short paragraphs or, if the text is a list, its lines.
 func (s *scratch) short(sections []concordat.Section, excluded []bool) []concordat.ShortPiece {
 	if lines := s.list(); lines != nil {
 		return slices.DeleteFunc(lines, func(p concordat.ShortPiece) bool { return left(p.Span.Start, sections, excluded) })
@@ -52,8 +51,8 @@ func (s *scratch) short(sections []concordat.Section, excluded []bool) []concord
 	return out
 }
 
-// list returns the lines of a text of two or more lines that are all short, for example a list of titles, or nil if the text is not a list.
-// A paragraph of running text is seldom broken into lines of fewer than 40 characters.
+// list returns the lines of a text of two or more lines that are all short, for example a list of titles. It returns nil if the text is
+// not a list. A paragraph of running text is seldom broken into lines of fewer than 40 characters.
 func (s *scratch) list() []concordat.ShortPiece {
 	t := &s.text
 	out, lines, word := []concordat.ShortPiece{}, 0, 0
@@ -85,7 +84,7 @@ func (s *scratch) list() []concordat.ShortPiece {
 	return out
 }
 
-// title returns the title as a short piece, if it can be one. It splits the title, and so discards the text that was split before.
+// title returns the title as a short piece, if it qualifies. It splits the title and discards the text that was split before.
 func (s *scratch) title(title string) ([]concordat.ShortPiece, error) {
 	if title == "" || len(title) > 8*longestTitle {
 		return nil, nil
@@ -131,7 +130,7 @@ func telling(letters string) bool {
 	return false
 }
 
-// left reports whether a place is in an excluded section.
+// left reports whether a position is in an excluded section.
 func left(at int, sections []concordat.Section, excluded []bool) bool {
 	for i := range sections {
 		if sections[i].Span.Start <= at && at < sections[i].Span.End {

@@ -6,9 +6,9 @@ import (
 	"concordat"
 )
 
-// The windows of a check are stretches of 450 letters, which are three to four sentences, and one begins every 300 letters
-// (doc/evaluation/retrieval.md: longer windows cost recall, and shorter ones bring more candidates). A Chinese character counts as three
-// letters. A text with more than maxWindows such steps is given longer steps, so that the cost of a check stays bounded.
+// The windows of a check are stretches of 450 letters, which are three to four sentences, beginning every 300 letters
+// (doc/evaluation/retrieval.md: longer windows cost recall, and shorter windows yield more candidates). A Chinese character counts as
+// three letters. A text with more than maxWindows such steps gets longer steps, so that the cost of a check remains bounded.
 const (
 	windowLetters = 450
 	windowStep    = 300
@@ -45,11 +45,11 @@ func (s *scratch) counted(ts []uint32) []concordat.TermCount {
 	return out
 }
 
-// radixLeast is the number of terms from which counting their bytes is faster than comparing them.
+// radixLeast is the minimum number of terms for which radix sort is faster than comparison sort.
 const radixLeast = 64
 
-// sortTerms sorts ts by bytes, the lowest first (Knuth, TAOCP 3, 5.2.5, algorithm R), using room as memory, which it returns, enlarged if
-// necessary.
+// sortTerms sorts ts by bytes, least significant first (Knuth, TAOCP 3, 5.2.5, algorithm R). It uses room as memory and returns it,
+// enlarged if necessary.
 func sortTerms(ts, room []uint32) []uint32 {
 	if len(ts) < radixLeast {
 		slices.Sort(ts)
@@ -90,7 +90,7 @@ func (s *scratch) windows(sections []concordat.Section, excluded []bool) [][]con
 	unit := max(unitLetters, letters/maxWindows*unitLetters/windowStep)
 	language := s.text.Language()
 	s.found = s.found[:0]
-	starts := []int{0} // of the units in s.found
+	starts := []int{0} // offsets in s.found at which units begin
 	length, section := 0, 0
 	for i := range words {
 		for section < len(sections) && sections[section].Span.End <= int(words[i].Start) {

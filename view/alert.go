@@ -33,14 +33,13 @@ type Alert struct {
 	Passages  []string             `json:"passages,omitempty" doc:"In the checked document, or in this site's document that a partner was told about; only when one alert is read"`
 }
 
-// Mark records who marked an alert, and when.
+// Mark records when and by whom an alert was marked.
 type Mark struct {
 	By string    `json:"by"`
 	At time.Time `json:"at"`
 }
 
-// OfAlert returns an alert without its passages. Names are those of partners; for a partner without a name, the identity of its site is
-// used.
+// OfAlert returns an alert without its passages. names contains the names of partners; a partner without a name is shown by its site ID.
 func OfAlert(a store.Alert, names map[concordat.SiteID]string) Alert {
 	partner := a.Partner
 	if a.Side != store.AlertTold && a.Level != "" {

@@ -17,7 +17,7 @@ type AuditEntry struct {
 	Hash   string    `json:"hash"`
 }
 
-// OfAuditEntry returns an entry in the form that programs get.
+// OfAuditEntry converts an entry to the form for programs.
 func OfAuditEntry(e store.AuditEntry) AuditEntry {
 	return AuditEntry{e.Seq, e.At, e.Actor, e.Action, e.Detail, e.Prev, e.Hash}
 }

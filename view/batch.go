@@ -10,7 +10,7 @@ import (
 	"concordat/store"
 )
 
-// Batch is a batch with its progress. Its documents, pairs and leads are lines of package batch.
+// Batch is a batch with its progress. Its documents, pairs and leads are types of package batch.
 type Batch struct {
 	ID       string          `json:"id"`
 	State    concordat.State `json:"state" enum:"queued,running,done,partial,failed"`
@@ -23,11 +23,11 @@ type Batch struct {
 	Round    int             `json:"round" doc:"How often it was compared with the libraries"`
 	Made     time.Time       `json:"made"`
 	Finished time.Time       `json:"finished,omitzero"`
-	// LeftOut is set once the archives have been read.
+	// LeftOut is set when the archives have been read.
 	LeftOut *concordat.LeftOut `json:"left_out,omitempty" doc:"Lock and system files of its archives that were not read, such as .DS_Store; absent: none, or the archives have not been read yet"`
 }
 
-// OfBatch returns a batch in the form that programs get.
+// OfBatch converts a batch to the form for programs.
 func OfBatch(b store.Batch) Batch {
 	out := Batch{b.ID, b.State, b.Title, b.Cause.String(), b.Owner, b.Stage, b.Done, b.Total, b.Round, b.Made, b.Finished, nil}
 	var j batch.Job
@@ -37,7 +37,7 @@ func OfBatch(b store.Batch) Batch {
 	return out
 }
 
-// Recheck is a check or a batch that is repeated.
+// Recheck is a repeated check or batch.
 type Recheck struct {
 	Kind   string              `json:"kind" enum:"check,batch"`
 	Target string              `json:"target" doc:"The check or the batch"`
@@ -49,7 +49,7 @@ type Recheck struct {
 	New    []batch.FreshSource `json:"new" doc:"Sources that only the latest run found"`
 }
 
-// OfRecheck returns a recheck with the sources that are shown.
+// OfRecheck returns a recheck with its visible sources.
 func OfRecheck(r store.Recheck, title string, fresh []batch.FreshSource) Recheck {
 	if fresh == nil {
 		fresh = []batch.FreshSource{}
@@ -67,7 +67,7 @@ func Fresh(r store.Recheck) (fresh []batch.FreshSource, err error) {
 	return fresh, nil
 }
 
-// leftOut returns the files left out, or nil if there are none.
+// leftOut returns the skipped files, or nil if there are none.
 func leftOut(l concordat.LeftOut) *concordat.LeftOut {
 	if l.IsZero() {
 		return nil

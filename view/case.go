@@ -8,7 +8,7 @@ import (
 	"concordat/store"
 )
 
-// Case is a case that this site shares with a partner.
+// Case is a case shared with a partner.
 type Case struct {
 	ID        string               `json:"id" doc:"The same at both sites"`
 	Side      store.AlertSide      `json:"side" enum:"found,told" doc:"Found: a check of this site matches a document of the partner. Told: the other way round"`
@@ -27,7 +27,7 @@ type Case struct {
 	Shown     []CaseShown          `json:"shown" nullable:"false" doc:"What each site has shown the other, oldest first"`
 }
 
-// CasePosition is the view of one side of a case.
+// CasePosition is one side's view of a case.
 type CasePosition struct {
 	State    concordat.CaseState    `json:"state" enum:"open,confirmed,cleared"`
 	Words    string                 `json:"words,omitempty"`
@@ -39,7 +39,7 @@ type CasePosition struct {
 	Due      time.Time              `json:"due,omitzero" doc:"When this site's document is deleted; absent: it is, or will not be"`
 }
 
-// CaseShown describes something that one site has shown to the other.
+// CaseShown describes something that one site has shown the other.
 type CaseShown struct {
 	By        string         `json:"by" enum:"own,partner"`
 	What      string         `json:"what" enum:"question,alert,passages"`
@@ -50,7 +50,7 @@ type CaseShown struct {
 	At        time.Time      `json:"at,omitzero"`
 }
 
-// OfCase returns a case with the requests for passages of its document.
+// OfCase returns a case, with the requests for passages of its document.
 func OfCase(x store.SharedCase, requests []store.Disclosure, names map[concordat.SiteID]string) Case {
 	owner, asker := "partner", "own"
 	if x.Side == store.AlertTold {

@@ -25,12 +25,12 @@ type Check struct {
 	Coverage *float64         `json:"coverage,omitempty" doc:"Share that counts by the rules in force; absent: there is no report, nothing was compared, it is not computed yet, or not shown to this account"`
 	Flags    int              `json:"flags,omitempty" doc:"Kinds of flags that may hide something from a check or from a reader, such as white text; absent: none, or not shown to this account"`
 	Leads    int              `json:"leads,omitempty" doc:"Passages that may say in other words what a source says; absent: none, not looked for, or not shown to this account"`
-	// LeftOut is set once the archive has been read.
+	// LeftOut is set when the archive has been read.
 	LeftOut *concordat.LeftOut `json:"left_out,omitempty" doc:"Lock and system files of the archive that were not read, such as .DS_Store; absent: none, or the archive has not been read yet"`
 }
 
-// OfCheck returns a check with its place in the queue and the path of its report, but without its coverage, flags and leads, which depend
-// on the caller. File is the name of the submitted file.
+// OfCheck returns a check with its place in the queue and the path of its report. It omits coverage, flags and leads, which depend on the
+// caller. file is the name of the submitted file.
 func OfCheck(ctx context.Context, db *store.DB, t store.Task, file string) (Check, error) {
 	out := Check{ID: t.ID, State: t.State, Title: t.Title, File: file, Cause: t.Cause.String(), Owner: t.Owner, Batch: t.Batch, Made: t.Made,
 		Finished: t.Finished, LeftOut: leftOut(LeftOutOf(t))}
@@ -48,7 +48,7 @@ func OfCheck(ctx context.Context, db *store.DB, t store.Task, file string) (Chec
 	return out, nil
 }
 
-// LeftOutOf returns the files left out of the archives submitted for a task.
+// LeftOutOf returns the files skipped in the archives submitted for a task.
 func LeftOutOf(t store.Task) concordat.LeftOut {
 	var j struct {
 		LeftOut concordat.LeftOut `json:"left_out"`

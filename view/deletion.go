@@ -17,7 +17,7 @@ type Deletion struct {
 	Receipt json.RawMessage    `json:"receipt,omitempty"`
 }
 
-// OfDeletion returns a deletion in the form that programs get.
+// OfDeletion converts a deletion to the form for programs.
 func OfDeletion(e store.Erasure) Deletion {
 	return Deletion{e.ID, e.Made, e.State, e.Actor, e.Reason, e.Receipt}
 }

@@ -9,7 +9,7 @@ import (
 	"concordat/store"
 )
 
-// Harvest is a source from which documents are taken.
+// Harvest is a source from which documents are harvested.
 type Harvest struct {
 	ID         string              `json:"id"`
 	Kind       string              `json:"kind" enum:"oai,resourcesync,folder"`
@@ -31,7 +31,7 @@ type Harvest struct {
 	Records    map[string]int      `json:"records" doc:"Number of records in each state"`
 }
 
-// OfHarvest returns a source with the counts of its records.
+// OfHarvest returns a source with the numbers of its records.
 func OfHarvest(h store.HarvestSource, counts map[store.HarvestRecordState]int) Harvest {
 	out := Harvest{ID: h.ID, Kind: h.Kind, URL: h.URL, Library: h.Library, Set: h.Set, Format: h.Format, Withdrawn: h.Withdrawn,
 		Next:    h.Next,
@@ -46,7 +46,7 @@ func OfHarvest(h store.HarvestSource, counts map[store.HarvestRecordState]int) H
 	return out
 }
 
-// causeOf describes why the run could not continue, and which records it left out.
+// causeOf describes why the run could not continue and which records it skipped.
 func causeOf(h store.HarvestSource) string {
 	var parts []string
 	if h.State.Cause != "" {
@@ -62,7 +62,7 @@ func causeOf(h store.HarvestSource) string {
 	return strings.Join(parts, "; ")
 }
 
-// HarvestRecord is one record of a source.
+// HarvestRecord is a record of a source.
 type HarvestRecord struct {
 	ID        string                   `json:"id"`
 	State     store.HarvestRecordState `json:"state" enum:"waiting,kept,embargoed,closed,textless,failed,withdrawing,withdrawn"`
@@ -73,7 +73,7 @@ type HarvestRecord struct {
 	Work      concordat.Work           `json:"work"`
 }
 
-// OfHarvestRecord returns a record.
+// OfHarvestRecord converts a record to the form for programs.
 func OfHarvestRecord(r store.HarvestRecord) HarvestRecord {
 	return HarvestRecord{r.ID, r.State, r.Detail, r.Due, r.Changed, append([]concordat.DocumentID{}, r.Documents...), r.Work}
 }

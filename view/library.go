@@ -22,7 +22,7 @@ type Library struct {
 	Central   int64               `json:"central,omitempty" doc:"Version of the cluster's settings that contains these; absent: they are changed on this machine"`
 }
 
-// OfLibrary returns a library in the form that programs get.
+// OfLibrary converts a library to the form for programs.
 func OfLibrary(l store.Library) Library {
 	p := l.Policy
 	return Library{l.ID, l.Title, l.Documents, l.Created, p.Embargo, p.Expires, p.Forward, p.Template, p.Meaning, p.KeepDays, p.Central}

@@ -56,7 +56,7 @@ func OfNotification(n store.Notification, answers []store.NotificationAnswer) No
 	return out
 }
 
-// Dead reports whether an answer was given up.
+// Dead reports whether an answer was abandoned.
 func (n Notification) Dead() bool {
 	for _, a := range n.Answers {
 		if a.State == store.DeliveryDead {

@@ -7,7 +7,7 @@ import (
 	"concordat/store"
 )
 
-// Partner is a site that may ask this site and be asked by it.
+// Partner is a site that can ask this site and be asked by it.
 type Partner struct {
 	Site      concordat.SiteID   `json:"site"`
 	Name      string             `json:"name" doc:"The name that it gives itself, or has here"`
@@ -21,7 +21,7 @@ type Partner struct {
 	Asked     int                `json:"asked" doc:"Sentences of submissions that it was asked about"`
 }
 
-// OfPartner returns a partner under the name that people see.
+// OfPartner returns a partner under its display name.
 func OfPartner(p store.Partner, name string, asked int) Partner {
 	return Partner{p.Site, name, p.Name, p.State, p.Invited, p.Words, p.Made, p.Confirmed, p.Revoked, asked}
 }

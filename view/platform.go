@@ -22,7 +22,7 @@ type Platform struct {
 	Made          time.Time `json:"made,omitzero" readOnly:"true"`
 }
 
-// OfPlatform returns a platform in the form that programs get.
+// OfPlatform converts a platform to the form for programs.
 func OfPlatform(p store.LTIPlatform) Platform {
 	return Platform{p.ID, p.Name, p.Issuer, p.Client, p.AuthURL, p.TokenURL, p.TokenAudience, p.KeysURL, p.Deployments, p.Hosts,
 		p.Disabled, p.Made}

@@ -10,7 +10,7 @@ import (
 	"concordat/store"
 )
 
-// Request is a request for passages, from a partner or to one.
+// Request is a request for passages, from or to a partner.
 type Request struct {
 	ID        string               `json:"id"`
 	Direction string               `json:"direction" enum:"in,out" doc:"in: a partner asks this site"`
@@ -33,19 +33,19 @@ type Request struct {
 	Passages  []string             `json:"passages,omitempty" doc:"Of this site's document; of one request only"`
 }
 
-// OfRequest returns a request without its passages. The arguments are the partner's name, the title of this site's document, the purpose of
-// the partner's check, and the check for which this site asks.
+// OfRequest returns a request without its passages. The other arguments are the partner's name, the title of this site's document, the
+// purpose of the partner's check, and the check for which this site asks.
 func OfRequest(d store.Disclosure, name, title, purpose string, check concordat.TaskID) Request {
 	return Request{d.ID, d.Direction, d.Partner, name, d.Library, d.Document, title, check, purpose, d.Spans, d.Reason, d.Contact, d.State,
 		d.Words, d.Actor, d.Asked, d.Decided, d.Until, nil}
 }
 
-// ReadRequest is OfRequest with the store's data about the request. Names are those of partners.
+// ReadRequest is like OfRequest but reads the other data from the store. names contains the names of partners.
 func ReadRequest(ctx context.Context, db *store.DB, d store.Disclosure, names map[concordat.SiteID]string) (Request, error) {
 	name := cmp.Or(names[d.Partner], string(d.Partner))
 	known := func(err error) error {
 		if errors.Is(err, concordat.ErrNotFound) {
-			return nil // deleted since
+			return nil // deleted in the meantime
 		}
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"concordat/store"
 )
 
-// ShareRule says what a partner may ask of a library and what it is shown.
+// ShareRule states what a partner may ask of a library and what the partner is shown.
 type ShareRule struct {
 	Level          concordat.Show `json:"level" enum:"nothing,exists,counts,metadata,overlap,passage" doc:"The most that is shown"`
 	Outline        string         `json:"outline,omitempty" enum:"words,fingerprints,none" doc:"Form in which matching documents are shown for alignment; absent: words"`
@@ -35,7 +35,7 @@ type ShareRule struct {
 	Contact        string         `json:"contact,omitempty" maxLength:"1000" doc:"Contact for the partner's people"`
 }
 
-// Rule returns the rule in the store's form.
+// Rule converts the rule to the store's form.
 func (b ShareRule) Rule() store.ShareRule {
 	r := store.ShareRule{Level: b.Level, Outline: b.Outline, NoEdges: b.NoEdges, Purposes: b.Purposes, Closeness: b.Closeness,
 		Matches: b.Matches,
@@ -54,7 +54,7 @@ func (b ShareRule) Rule() store.ShareRule {
 	return r
 }
 
-// OfShareRule returns a rule with the defaults filled in.
+// OfShareRule returns a rule including defaults.
 func OfShareRule(r store.ShareRule) ShareRule {
 	outline := r.Outline
 	if outline == "" {
@@ -67,7 +67,7 @@ func OfShareRule(r store.ShareRule) ShareRule {
 		r.Embargo, r.Expires, r.Ship, r.Standing, r.ExcludeAuthors, int(r.Approval / (24 * time.Hour)), r.Contact}
 }
 
-// Share is a library that a partner may ask.
+// Share is a library shared with a partner.
 type Share struct {
 	Library concordat.LibraryID `json:"library"`
 	Partner concordat.SiteID    `json:"partner"`
@@ -76,12 +76,12 @@ type Share struct {
 	Rule    ShareRule           `json:"rule"`
 }
 
-// OfShare returns a share with the defaults of its rule filled in.
+// OfShare returns a share with its rule including defaults.
 func OfShare(x store.Share) Share {
 	return Share{x.Library, x.Partner, x.Version, x.Changed, OfShareRule(x.Rule)}
 }
 
-// Grant is the share of one library that an invitation gives.
+// Grant is the access to one library that an invitation grants.
 type Grant struct {
 	Library concordat.LibraryID `json:"library"`
 	Rule    ShareRule           `json:"rule"`

@@ -15,17 +15,17 @@ import (
 	"concordat/webhook/outbound"
 )
 
-// plainKey marks a context whose request is sent over plain http.
+// plainKey marks the context of a request sent over plain http.
 type plainKey struct{}
 
 var errPrivate = errors.New("the address is not public")
 
-// maxURL bounds an address, in bytes.
+// maxURL is the maximum length of an address in bytes.
 const maxURL = 2000
 
-// CheckURL returns the parsed address of a webhook, or an error that wraps concordat.ErrInvalid. The address must use https, or http if the
-// host is an address in allow or a name that may resolve to one. It must have no user, no fragment, and at most 2000 bytes. The address
-// that a name resolves to is checked on each connection.
+// CheckURL returns the parsed address of a webhook, or an error that wraps concordat.ErrInvalid. The address must use https, or http if
+// the host is an address in allow or a name that can resolve to one. It must have no user and no fragment, and at most 2000 bytes. The
+// address to which a name resolves is checked for each connection.
 func CheckURL(raw string, allow []netip.Prefix) (*url.URL, error) {
 	bad := func(why string) (*url.URL, error) {
 		return nil, fmt.Errorf("address: %w: %s", concordat.ErrInvalid, why)
@@ -48,10 +48,10 @@ func CheckURL(raw string, allow []netip.Prefix) (*url.URL, error) {
 	return u, nil
 }
 
-// newClient returns a client that connects only to addresses allowed for webhooks and follows no redirections.
+// newClient returns a client that connects only to addresses allowed for webhooks and does not follow redirections.
 func newClient(o Options) *http.Client {
 	d := &net.Dialer{Timeout: o.Timeout, Resolver: o.Resolver,
-		// The address checked is the one dialled, so a name cannot resolve to another address in between.
+		// The checked address is the dialled one, so a name cannot resolve to another address in between.
 		ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
 			at, err := netip.ParseAddrPort(address)
 			if err != nil {
@@ -70,7 +70,7 @@ func newClient(o Options) *http.Client {
 	}
 }
 
-// reachable reports whether a webhook may go to an address.
+// reachable reports whether an address may receive webhook requests.
 func reachable(ip netip.Addr, plain bool, allow []netip.Prefix) bool {
 	ip = ip.Unmap().WithZone("")
 	for _, p := range allow {

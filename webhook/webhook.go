@@ -32,32 +32,32 @@ type Store interface {
 	ForgetDeliveries(ctx context.Context, before time.Time, keep int) (int64, error)
 }
 
-// Options configure a Sender. Store is required.
+// Options configures a Sender. Store is required.
 type Options struct {
 	Store Store
 	// Allow lists private networks that may receive events, even over plain http.
 	Allow   []netip.Prefix
-	Timeout time.Duration // for one attempt, from the look-up of the name to the answer; 0: 15 s
-	Workers int           // attempts at a time, for all webhooks together; 0: 16
-	// Retention is how long ended deliveries are kept; 0: 30 days. Keep is how many are kept for each webhook; 0: 1000.
+	Timeout time.Duration // for one attempt, from name resolution to the answer; the default is 15 s
+	Workers int           // simultaneous attempts for all webhooks together; the default is 16
+	// Retention is how long ended deliveries are kept; the default is 30 days. Keep is the number kept per webhook; the default is 1000.
 	Retention time.Duration
 	Keep      int
-	Logger    *slog.Logger     // nil: nothing is logged
-	Panicked  func()           // called after each attempt that ended in a panic, which is logged; nil: no call
-	Now       func() time.Time // nil: time.Now
-	// Random returns numbers from 0 up to but excluding 1, which are used to spread deliveries that failed together; nil: math/rand.
+	Logger    *slog.Logger     // if nil, nothing is logged
+	Panicked  func()           // if not nil, called after each attempt that ended in a panic, which is also logged
+	Now       func() time.Time // the default is time.Now
+	// Random returns numbers in [0, 1), which are used to spread deliveries that failed together; the default is math/rand.
 	Random func() float64
-	// Resolver looks up names; nil: the system's resolver.
+	// Resolver resolves names; the default is the system's resolver.
 	Resolver *net.Resolver
 }
 
-// Sender sends the deliveries that are due. Its methods are safe for concurrent use.
+// Sender sends due deliveries. Its methods are safe for concurrent use.
 type Sender struct {
 	o      Options
 	client *http.Client
 
 	mu   sync.Mutex
-	busy map[store.HookID]int // attempts under way; guarded by mu
+	busy map[store.HookID]int // attempts in progress; guarded by mu
 }
 
 const (
@@ -65,9 +65,9 @@ const (
 	maxBusy = 2
 	// pollTime is the interval between polls of the store for due deliveries.
 	pollTime = time.Second
-	// forgetTime is the interval at which old deliveries are dropped.
+	// forgetTime is the interval at which old deliveries are deleted.
 	forgetTime = time.Hour
-	// maxAnswer is the number of bytes read from an answer so that the connection can be reused; the answer is not kept.
+	// maxAnswer is the number of bytes read from an answer so that the connection can be reused; the answer is discarded.
 	maxAnswer = 4 << 10
 )
 
@@ -89,7 +89,7 @@ func New(o Options) *Sender {
 	return &Sender{o: o, client: newClient(o), busy: map[store.HookID]int{}}
 }
 
-// Run sends due deliveries until ctx ends, which also ends attempts under way.
+// Run sends due deliveries until ctx ends, which also ends attempts in progress.
 func (s *Sender) Run(ctx context.Context) error {
 	poll := time.NewTicker(pollTime)
 	defer poll.Stop()
@@ -110,12 +110,12 @@ func (s *Sender) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-poll.C:
-		case <-ended: // there is room for another
+		case <-ended: // a worker is free again
 		}
 	}
 }
 
-// start begins one attempt if one is due and a worker is free, and reports whether it did.
+// start begins an attempt if one is due and a worker is free, and reports whether it did.
 func (s *Sender) start(ctx context.Context, wg *sync.WaitGroup, free, ended chan struct{}) bool {
 	select {
 	case free <- struct{}{}:
@@ -140,7 +140,7 @@ func (s *Sender) start(ctx context.Context, wg *sync.WaitGroup, free, ended chan
 	return true
 }
 
-// Step makes one attempt at each delivery that is due, one after another, and returns how many it made.
+// Step makes one attempt at each due delivery, one after another, and returns the number of attempts.
 func (s *Sender) Step(ctx context.Context) int {
 	for n := 0; ; n++ {
 		d, h, ok := s.claim(ctx)
@@ -160,7 +160,7 @@ func (s *Sender) claim(ctx context.Context) (store.Delivery, store.Hook, bool) {
 			busy = append(busy, id)
 		}
 	}
-	// The lease is longer than an attempt can take, so no other process begins one for the same delivery.
+	// The lease is longer than any attempt, so no other process attempts the same delivery at the same time.
 	d, h, err := s.o.Store.ClaimDelivery(ctx, 2*s.o.Timeout+time.Minute, busy...)
 	if err != nil {
 		if !errors.Is(err, concordat.ErrNotFound) && ctx.Err() == nil {
@@ -181,7 +181,7 @@ func (s *Sender) attempt(ctx context.Context, d store.Delivery, h store.Hook) {
 			delete(s.busy, h.ID)
 		}
 	}()
-	defer func() { // the next attempt is made once the lease of this one has ended
+	defer func() { // the next attempt follows when the lease of this one has expired
 		if p := recover(); p != nil {
 			s.o.Logger.Error("panic", "webhook", h.ID, "delivery", d.Seq, "cause", fmt.Sprint(p), "stack", string(debug.Stack()))
 			if s.o.Panicked != nil {
@@ -192,7 +192,7 @@ func (s *Sender) attempt(ctx context.Context, d store.Delivery, h store.Hook) {
 	began := s.o.Now()
 	status, after, cause := s.send(ctx, d, h, began)
 	if ctx.Err() != nil && status == 0 {
-		return // the process is ending; once the lease has ended, another process makes the next attempt
+		return // the process is ending; another process makes the next attempt when the lease has expired
 	}
 	a := store.Attempt{At: began, Took: s.o.Now().Sub(began), Status: status, Cause: cause}
 	state, due := s.next(d, status, after)
@@ -209,7 +209,7 @@ func (s *Sender) attempt(ctx context.Context, d store.Delivery, h store.Hook) {
 	s.o.Logger.Debug("delivery", "webhook", h.ID, "delivery", d.Seq, "state", state, "status", status, "took", a.Took)
 }
 
-// next returns the state of a delivery after an attempt and when it is due again.
+// next returns the state of a delivery after an attempt, and when the next attempt is due.
 func (s *Sender) next(d store.Delivery, status int, after time.Duration) (store.DeliveryState, time.Time) {
 	if status >= 200 && status < 300 {
 		return store.DeliveryDelivered, time.Time{}
@@ -226,8 +226,8 @@ const (
 	maxWait   = 6 * time.Hour
 )
 
-// Backoff returns how long to wait after the given number of attempts, which is at least 1. The wait is tripled with each attempt, from 5 s
-// to 6 h. It is reduced by up to half, depending on random (0 to 1), so that deliveries that failed together are not retried together.
+// Backoff returns the pause after the given number of attempts, which is at least 1. The pause triples with each attempt, from 5 s to 6
+// h. It is shortened by up to half, depending on random (0 to 1), so that deliveries that failed together are not retried together.
 func Backoff(attempts int, random float64) time.Duration {
 	wait := firstWait
 	for range attempts - 1 {
@@ -239,8 +239,8 @@ func Backoff(attempts int, random float64) time.Duration {
 	return wait - time.Duration(random*float64(wait)/2)
 }
 
-// send makes the request. It returns the status (0 if there was no answer), the pause that the receiver asks for, and a description of a
-// network failure, without anything that the receiver wrote.
+// send makes the request. It returns the status (0 if there was no answer), the pause requested by the receiver, and a description of a
+// network failure without any text from the receiver.
 func (s *Sender) send(ctx context.Context, d store.Delivery, h store.Hook, now time.Time) (status int, after time.Duration, cause string) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
@@ -263,11 +263,11 @@ func (s *Sender) send(ctx context.Context, d store.Delivery, h store.Hook, now t
 		return 0, 0, wordsOf(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // the status suffices
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // the status is enough
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return resp.StatusCode, 0, ""
 	}
-	if n, _ := strconv.Atoi(resp.Header.Get("Retry-After")); n > 0 { // the greatest int if too great, 0 if not a number
+	if n, _ := strconv.Atoi(resp.Header.Get("Retry-After")); n > 0 { // the maximum int if too large, 0 if not a number
 		after = min(time.Duration(min(n, int(maxWait/time.Second)))*time.Second, maxWait)
 	}
 	cause = "answered " + strconv.Itoa(resp.StatusCode)
@@ -277,7 +277,7 @@ func (s *Sender) send(ctx context.Context, d store.Delivery, h store.Hook, now t
 	return resp.StatusCode, after, cause
 }
 
-// wordsOf describes the failure of a request that got no answer.
+// wordsOf describes why a request got no answer.
 func wordsOf(err error) string {
 	var dns *net.DNSError
 	switch {
@@ -300,8 +300,8 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// Signature returns the header that proves who sent body under the id at a given time: one signature for each secret, separated by spaces
-// (Standard Webhooks 1.0.0, Signature scheme, v1).
+// Signature returns the header that authenticates body under the given ID and time. It contains one signature for each secret, separated
+// by spaces (Standard Webhooks 1.0.0, Signature scheme, v1).
 func Signature(secrets [][]byte, id string, at time.Time, body []byte) string {
 	var out []string
 	for _, secret := range secrets {

@@ -1,6 +1,6 @@
-// Package repository is the small repository of the demonstration: four works, served by OAI-PMH as Dublin Core, each with a page
-// whose links lead to its text (Signposting). Open repository.go. It is meant only for the demonstration on one machine: it lists
-// everything on one page, and ignores dates.
+// Package repository implements the small repository of the demonstration. It serves four works by OAI-PMH as Dublin Core, each with a
+// page that links to its text (Signposting). Open repository.go. It is intended only for the demonstration on one machine: it lists
+// everything on one page and ignores dates.
 package repository
 
 import (
@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// work is a record of the repository. Its DOIs have the prefix reserved for tests, so they lead nowhere.
+// work is a record of the repository. Its DOIs have the prefix reserved for tests, so they do not resolve.
 type work struct {
 	ID, Title, Creator, Language string
-	File                         string // of the folder with the texts
-	Embargo                      string // the first day on which it may be read; empty: it is open
+	File                         string // file name in the folder of texts
+	Embargo                      string // first day on which it may be read; empty if it is open
 }
 
 var works = []work{
@@ -31,7 +31,7 @@ var works = []work{
 		"2099-01-01"},
 }
 
-// Main serves the texts of a folder on an address of this machine: demo-repository ADDRESS FOLDER.
+// Main serves the texts of a folder at an address on this machine: demo-repository ADDRESS FOLDER.
 func Main() {
 	if len(os.Args) != 3 {
 		fmt.Fprintln(os.Stderr, "usage: demo-repository ADDRESS FOLDER")
@@ -80,7 +80,7 @@ func Handler(at, folder string) http.Handler {
 	return m
 }
 
-// answer answers a request of OAI-PMH 2.0.
+// answer returns the answer to an OAI-PMH 2.0 request.
 func answer(at, verb string) string {
 	switch verb {
 	case "Identify":
@@ -121,7 +121,7 @@ func record(at string, w work) string {
 
 func escaped(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder takes everything
+	_ = xml.EscapeText(&b, []byte(s)) // a Builder accepts everything
 	return b.String()
 }
 

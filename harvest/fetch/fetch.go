@@ -21,18 +21,17 @@ import (
 	"concordat/webhook/outbound"
 )
 
-// Options configure a Client.
+// Options configures a Client.
 type Options struct {
-	// Allow are private networks that may be read from.
+	// Allow lists the private networks from which the client may read.
 	Allow []netip.Prefix
-	// Pause is the minimum time between the end of one request to a host and the beginning of the next; robots.txt can make it
-	// longer.
+	// Pause is the minimum time between the end of a request to a host and the beginning of the next; robots.txt can make it longer.
 	Pause time.Duration
-	// Agent names the client to hosts; its first word is its name in robots.txt.
+	// Agent is the client's User-Agent; its first word is the client's name in robots.txt.
 	Agent string
-	// Time bounds one request with its body; 0: ten minutes.
+	// Time bounds one request, including its body; the default is ten minutes.
 	Time time.Duration
-	// Now and Sleep are the clock; nil: the machine's.
+	// Now and Sleep are the clock; the default is the system clock.
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
 }
@@ -46,25 +45,25 @@ type Client struct {
 	hosts map[string]*host // guarded by mu
 }
 
-// host is one scheme with host and port.
+// host is a scheme with host and port.
 type host struct {
-	mu     sync.Mutex // held while a request starts, so that there is one at a time
+	mu     sync.Mutex // held while a request starts, so that requests start one at a time
 	free   time.Time  // when the next request may begin
-	robots *robots    // nil: not read yet
+	robots *robots    // nil if not read yet
 	read   time.Time  // when robots was read
 }
 
-// Errors of Open, besides those of the network.
+// Errors of Open, in addition to network errors.
 var (
 	ErrRobots  = errors.New("robots.txt asks programs to stay away from it")
 	ErrPrivate = errors.New("the address is not public; an administrator can allow its network with harvest.allow")
 	ErrLarge   = errors.New("larger than the site accepts")
 )
 
-// StatusError is an answer other than the expected one.
+// StatusError is an answer with an unexpected status.
 type StatusError struct {
 	Code  int
-	After time.Duration // how long the host asks to wait; 0: it does not say
+	After time.Duration // how long the host asks the client to wait; 0 if it does not say
 }
 
 // Error returns the status.
@@ -72,7 +71,7 @@ func (e *StatusError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("the answer was %d %s", e.Code, http.StatusText(e.Code)))
 }
 
-// Busy reports whether the host asks to come again later.
+// Busy reports whether the host asks the client to retry later.
 func (e *StatusError) Busy() bool {
 	return e.Code == http.StatusServiceUnavailable || e.Code == http.StatusTooManyRequests
 }
@@ -99,7 +98,7 @@ func New(o Options) *Client {
 	}
 	c := &Client{o: o, hosts: map[string]*host{}}
 	d := &net.Dialer{Timeout: headerTime, ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
-		// The address that is checked is the address that is dialled, so a name cannot resolve to another one in between.
+		// The checked address is the dialled one, so a name cannot resolve to another address in between.
 		if at, err := netip.ParseAddrPort(address); err != nil || !c.reachable(at.Addr()) {
 			return ErrPrivate
 		}
@@ -161,23 +160,23 @@ func (c *Client) Check(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// Response is an answer. Body ends with ErrLarge if it is longer than requested.
+// Response is an answer. Body ends with ErrLarge if it is longer than allowed.
 type Response struct {
 	URL    *url.URL // address of the answer, after redirections
 	Header http.Header
 	Type   string // media type without parameters, in lower case
-	Name   string // file name from the host; otherwise from the address
+	Name   string // file name from the host, or else from the address
 	Body   io.ReadCloser
 }
 
-// Want is the request.
+// Want describes a request.
 type Want struct {
 	Accept   string
 	Protocol bool  // an interface for programs, to which robots.txt does not apply
 	Most     int64 // maximum size of the body in bytes
 }
 
-// Open requests an address and follows redirections. An answer other than 200 is a *StatusError.
+// Open requests an address and follows redirections. A status other than 200 is a *StatusError.
 func (c *Client) Open(ctx context.Context, address string, w Want) (*Response, error) {
 	u, err := c.Check(address)
 	if err != nil {
@@ -221,7 +220,7 @@ func (c *Client) Open(ctx context.Context, address string, w Want) (*Response, e
 	return nil, err
 }
 
-// one sends one request as soon as the host may be asked.
+// one sends one request as soon as the host's limits permit.
 func (c *Client) one(ctx context.Context, u *url.URL, w Want) (*http.Response, error) {
 	h := c.hostOf(u)
 	h.mu.Lock()
@@ -248,7 +247,7 @@ func (c *Client) get(ctx context.Context, h *host, u *url.URL, accept string) (*
 	return c.send(h, r)
 }
 
-// send sends a request to a host that the caller has locked, after the pause due to the host.
+// send sends a request to a host, which the caller has locked, after the required pause.
 func (c *Client) send(h *host, r *http.Request) (*http.Response, error) {
 	if wait := h.free.Sub(c.o.Now()); wait > 0 {
 		if err := c.o.Sleep(r.Context(), wait); err != nil {
@@ -264,7 +263,7 @@ func (c *Client) send(h *host, r *http.Request) (*http.Response, error) {
 	h.free = c.o.Now().Add(pause)
 	var failed *url.Error
 	if errors.As(err, &failed) {
-		err = failed.Err // without the address, since the caller adds it
+		err = failed.Err // without the address, which the caller adds
 	}
 	return out, err
 }
@@ -274,7 +273,7 @@ func (c *Client) hostOf(u *url.URL) *host {
 	defer c.mu.Unlock()
 	key := u.Scheme + "://" + u.Host
 	if c.hosts[key] == nil {
-		if len(c.hosts) > 1000 { // a repository can name any number of hosts
+		if len(c.hosts) > 1000 { // a repository can refer to any number of hosts
 			clear(c.hosts)
 		}
 		c.hosts[key] = &host{}
@@ -282,7 +281,7 @@ func (c *Client) hostOf(u *url.URL) *host {
 	return c.hosts[key]
 }
 
-// readRobots reads the host's robots.txt once a day. A missing one allows everything; while the host fails, nothing is allowed
+// readRobots reads the host's robots.txt once a day. If there is none, everything is allowed; while the host fails, nothing is allowed
 // (RFC 9309, section 2.3.1).
 func (c *Client) readRobots(ctx context.Context, h *host, u *url.URL) error {
 	if h.robots != nil && c.o.Now().Sub(h.read) < robotsAge {
@@ -321,7 +320,7 @@ func (c *Client) readRobots(ctx context.Context, h *host, u *url.URL) error {
 	return nil
 }
 
-// retryAfter returns how long a host asks to wait (RFC 9110, section 10.2.3); 0 if it does not ask.
+// retryAfter returns how long a host asks the client to wait (RFC 9110, section 10.2.3), or 0 if it does not ask.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseInt(text, 10, 32); err == nil && n >= 0 {

@@ -10,11 +10,11 @@ import (
 
 const (
 	postTime  = time.Minute
-	maxAnswer = 64 << 10 // bytes of an answer to Post that are read
+	maxAnswer = 64 << 10 // maximum number of bytes read of an answer to Post
 )
 
-// Post sends a body to an address, once the host may be asked, and returns the status of the answer. Redirections are not followed. An
-// answer other than 2xx is a *StatusError.
+// Post sends a body to an address as soon as the host's limits permit, and returns the status of the answer. It does not follow
+// redirections. A status other than 2xx is a *StatusError.
 func (c *Client) Post(ctx context.Context, address, media string, body []byte) (status int, err error) {
 	u, err := c.Check(address)
 	if err != nil {
@@ -35,7 +35,7 @@ func (c *Client) Post(ctx context.Context, address, media string, body []byte) (
 		return 0, err
 	}
 	defer func() { _ = out.Body.Close() }()                         // its content is not needed
-	_, _ = io.Copy(io.Discard, io.LimitReader(out.Body, maxAnswer)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(out.Body, maxAnswer)) // so that the connection can be reused
 	if out.StatusCode < 200 || out.StatusCode > 299 {
 		return out.StatusCode, &StatusError{out.StatusCode, retryAfter(out.Header, c.o.Now())}
 	}

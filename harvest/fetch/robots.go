@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// robots are the rules of a host for this client (RFC 9309).
+// robots are a host's rules for this client (RFC 9309).
 type robots struct {
 	rules []robotsRule
 	delay time.Duration // between two requests, at most longestDelay
@@ -20,18 +20,18 @@ type robotsRule struct {
 	allow bool
 }
 
-// maxRules bounds the rules that are read.
+// maxRules is the maximum number of rules read.
 const maxRules = 10_000
 
-// parseRobots reads the rules for a client of that name: those of the groups that name it, or, if none does, those of
-// the groups for everyone.
+// parseRobots reads the rules for the client with the given name: those of the groups with that name or, if there are none, those of the
+// groups for all clients.
 func parseRobots(text []byte, name string) *robots {
 	var own, all robots
 	named := false
-	var into []*robots // rules of the group that is being read
+	var into []*robots // rules of the current group
 	inRules := true
 	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, maxRobots+1) // an overlong line would end the reading, and allow what later rules forbid
+	lines.Buffer(nil, maxRobots+1) // an overlong line would end the reading and thus allow what later rules forbid
 	for lines.Scan() {
 		line, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "\ufeff"), "#")
 		key, value, ok := strings.Cut(line, ":")
@@ -81,8 +81,7 @@ func (r *robots) add(key, value string) {
 	r.rules = append(r.rules, robotsRule{value, key == "allow"})
 }
 
-// allows reports whether an address may be read: the longest matching rule decides, and if two are equally long, the one that allows
-// access.
+// allows reports whether an address may be read. The longest matching rule decides; if two are equally long, the one that allows access.
 func (r *robots) allows(u *url.URL) bool {
 	target := u.Path
 	if target == "" {
@@ -104,8 +103,7 @@ func (r *robots) allows(u *url.URL) bool {
 	return allow
 }
 
-// fits reports whether a pattern matches the beginning of a path, in time at most proportional to the product of
-// their lengths.
+// fits reports whether a pattern matches a prefix of a path. Its time is at most proportional to the product of their lengths.
 func fits(pattern, target string) bool {
 	pattern, whole := strings.CutSuffix(pattern, "$")
 	parts := strings.Split(pattern, "*")

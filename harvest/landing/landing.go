@@ -17,14 +17,14 @@ import (
 type Link struct {
 	URL    string // absolute
 	Rel    string // one relation
-	Type   string // media type; empty: unknown
-	Anchor string // the subject of the link, absolute; empty: the page
+	Type   string // media type; empty if unknown
+	Anchor string // the subject of the link, absolute; empty for the page
 }
 
-// maxLinks bounds the links of a page or a link set.
+// maxLinks is the maximum number of links in a page or a link set.
 const maxLinks = 1000
 
-// Found contains the places where, according to a page, the text of its work is.
+// Found contains the links on a page that lead to the text of its work.
 type Found struct {
 	Texts   []Link // items and citation_pdf_url, best first
 	Sets    []Link // link sets that may contain more links
@@ -33,7 +33,7 @@ type Found struct {
 	License []Link
 }
 
-// Page reads a page with its Link headers. Base is its address.
+// Page reads a page and its Link headers. base is the page's address.
 func Page(base *url.URL, headers []string, body io.Reader) Found {
 	var f Found
 	for _, h := range headers {
@@ -99,7 +99,7 @@ func absolute(base *url.URL, ref string) string {
 	return u.String()
 }
 
-// ParseHeader reads a Link header (RFC 8288, section 3), or a link set in the same form. It leaves out what it cannot read.
+// ParseHeader parses a Link header (RFC 8288, section 3), or a link set in the same form. It skips parts that it cannot parse.
 func ParseHeader(base *url.URL, h string) (out []Link) {
 	for len(out) < maxLinks {
 		start := strings.IndexByte(h, '<')
@@ -128,8 +128,8 @@ func ParseHeader(base *url.URL, h string) (out []Link) {
 	return out
 }
 
-// parameters reads what follows the address of a link, up to the comma before the next, and returns the rest. The first of two
-// parameters with the same name counts.
+// parameters parses the text after a link's address, up to the comma before the next link, and returns the rest. If two parameters have
+// the same name, the first is used.
 func parameters(h string) (map[string]string, string) {
 	out := map[string]string{}
 	for {
@@ -179,11 +179,11 @@ func parameterValue(h string) (value, rest string) {
 	return b.String(), ""
 }
 
-// maxSet bounds a link set, in bytes.
+// maxSet is the maximum length of a link set in bytes.
 const maxSet = 4 << 20
 
-// Set reads a link set (RFC 9264), in JSON or in the form of a header. Base is the address of the set. Only the links of page are returned,
-// since a set can contain links of other pages.
+// Set parses a link set (RFC 9264), in JSON or in header form. base is the address of the set. It returns only the links of page, since a
+// set can also contain links of other pages.
 func Set(base *url.URL, media string, body io.Reader, page string) (Found, error) {
 	b, err := io.ReadAll(io.LimitReader(body, maxSet))
 	if err != nil {
@@ -208,7 +208,7 @@ func sameAddress(a, b string) bool {
 	return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
 }
 
-// parseJSON reads RFC 9264, section 4.2.
+// parseJSON parses the JSON form (RFC 9264, section 4.2).
 func parseJSON(base *url.URL, b []byte) (out []Link, err error) {
 	var set struct {
 		Linkset []map[string]json.RawMessage `json:"linkset"`
@@ -221,7 +221,7 @@ func parseJSON(base *url.URL, b []byte) (out []Link, err error) {
 		if raw, ok := context["anchor"]; ok && json.Unmarshal(raw, &anchor) == nil {
 			anchor = absolute(base, anchor)
 		}
-		for _, rel := range []string{"item", "linkset", "describedby", "cite-as", "license"} { // in this order, not that of the map
+		for _, rel := range []string{"item", "linkset", "describedby", "cite-as", "license"} { // in this order instead of the map's
 			var targets []struct {
 				Href string `json:"href"`
 				Type string `json:"type"`

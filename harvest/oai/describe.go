@@ -14,17 +14,17 @@ import (
 	"concordat/store"
 )
 
-// Access says who may read the text of a work, according to its repository.
+// Access is who may read the text of a work according to its repository.
 type Access int
 
 // The kinds of access.
 const (
 	Open      Access = iota // no restriction is stated
-	Embargoed               // until Work.Embargo; empty: until an unknown day
+	Embargoed               // until Work.Embargo or, if that is empty, until an unknown day
 	Closed
 )
 
-// Description holds the parts of a record that the site uses.
+// Description contains the parts of a record that the site uses.
 type Description struct {
 	Work   concordat.Work
 	Access Access
@@ -37,7 +37,7 @@ const (
 	maxWords    = 2000 // bytes of a title or a licence
 )
 
-// Describe reads the metadata of a record. Base is the address of the interface. Embargoes are judged as of the day today.
+// Describe reads the metadata of a record. base is the address of the interface. today determines whether an embargo has ended.
 func Describe(r Record, base string, today time.Time) Description {
 	b := &builder{today: concordat.Date(today.Format(time.DateOnly)), ids: map[concordat.WorkID]bool{}, urls: map[string]bool{}}
 	if u, err := url.Parse(base); err == nil {
@@ -49,13 +49,13 @@ func Describe(r Record, base string, today time.Time) Description {
 	return b.done()
 }
 
-// builder collects a description.
+// builder accumulates a description.
 type builder struct {
 	host  string
 	today concordat.Date
 	d     Description
 	ids   map[concordat.WorkID]bool
-	urls  map[string]bool // addresses of files and pages that were found
+	urls  map[string]bool // known addresses of files and pages
 	pages []string
 	words []string // statements about rights
 }
@@ -83,13 +83,13 @@ func (b *builder) read(r Record) {
 	}
 }
 
-// done decides on access and orders the places of the text.
+// done decides on access and sorts the locations of the text.
 func (b *builder) done() Description {
 	w := &b.d.Work
 	for _, words := range b.words {
 		b.rights(words)
 	}
-	if w.Embargo != "" && w.Embargo <= b.today { // it is over
+	if w.Embargo != "" && w.Embargo <= b.today { // the embargo has ended
 		w.Embargo = ""
 		if b.d.Access == Embargoed {
 			b.d.Access = Open
@@ -98,7 +98,7 @@ func (b *builder) done() Description {
 	if w.Embargo != "" && b.d.Access == Open {
 		b.d.Access = Embargoed
 	}
-	// The repository's own page comes before the addresses of resolvers, which only lead to it.
+	// The repository's own page comes before the addresses of resolvers, which only redirect to it.
 	slices.SortStableFunc(b.pages, func(x, y string) int { return b.rank(x) - b.rank(y) })
 	if len(b.pages) > 0 {
 		w.Page = b.pages[0]
@@ -118,7 +118,7 @@ func (b *builder) done() Description {
 	return b.d
 }
 
-// rank orders pages: those of the repository's host first.
+// rank orders pages, those of the repository's host first.
 func (b *builder) rank(page string) int {
 	u, err := url.Parse(page)
 	switch {
@@ -167,7 +167,7 @@ func (b *builder) creator(name string, ids ...string) {
 	*all = append(*all, c)
 }
 
-// date records the date of the work: the first value that is a date.
+// date records the date of the work: the first value that can be parsed as a date.
 func (b *builder) date(text string) {
 	if end, ok := strings.CutPrefix(text, "info:eu-repo/date/embargoEnd/"); ok {
 		b.embargo(end)
@@ -179,7 +179,7 @@ func (b *builder) date(text string) {
 	b.d.Work.Date = dateOf(text)
 }
 
-// dateOf reads a date, with or without a time; it returns an empty date if the text is not one.
+// dateOf parses a date, with or without a time. It returns an empty date for other texts.
 func dateOf(text string) concordat.Date {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "T")
 	if d, err := concordat.ParseDate(text); err == nil {
@@ -188,21 +188,21 @@ func dateOf(text string) concordat.Date {
 	return ""
 }
 
-// embargo records the first day on which the text may be read. The latest one counts.
+// embargo records the first day on which the text may be read. The latest of several days counts.
 func (b *builder) embargo(text string) {
 	if d := dateOf(text); d > b.d.Work.Embargo {
 		b.d.Work.Embargo = d
 	}
 }
 
-// available does the same as embargo for a date that is often in the past, or only a year: only a day in the future counts.
+// available is like embargo for a date that is often in the past or only a year; it uses only days in the future.
 func (b *builder) available(text string) {
 	if d := dateOf(text); len(d) == len(time.DateOnly) && d > b.today {
 		b.embargo(string(d))
 	}
 }
 
-// rights reads a statement of rights: who may read the text (info:eu-repo and COAR Access Rights 1.0), and the licence.
+// rights reads a rights statement: who may read the text (info:eu-repo and COAR Access Rights 1.0), and the licence.
 func (b *builder) rights(words string) {
 	lower := strings.ToLower(words)
 	is := func(all ...string) bool {
@@ -220,7 +220,7 @@ func (b *builder) rights(words string) {
 	}
 }
 
-// textForms are the extensions of text files, with their media types.
+// textForms maps the extensions of text files to media types.
 var textForms = map[string]string{".pdf": "application/pdf",
 	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 	".doc":  "application/msword", ".odt": "application/vnd.oasis.opendocument.text", ".rtf": "application/rtf",
@@ -228,8 +228,8 @@ var textForms = map[string]string{".pdf": "application/pdf",
 	".txt": "text/plain", ".epub": "application/epub+zip", ".ps": "application/postscript", ".xml": "application/xml",
 	".md": "text/markdown"}
 
-// IsText reports whether a media type or, without one, the extension of a name belongs to a format in which works are published. Web pages
-// do not count, since they only lead to texts.
+// IsText reports whether a media type or, without one, a file name's extension belongs to a format in which works are published. Web
+// pages do not count because they only lead to texts.
 func IsText(media, name string) bool {
 	media = strings.ToLower(media)
 	if media == "" || media == "application/octet-stream" || media == "application/download" {
@@ -264,7 +264,7 @@ func (b *builder) identifier(text, media string) {
 	}
 }
 
-// address returns a web address; nil if it is not one.
+// address parses a web address; it returns nil for other texts.
 func address(text string) *url.URL {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.ContainsAny(text, " \n\t") ||
@@ -274,7 +274,7 @@ func address(text string) *url.URL {
 	return u
 }
 
-// file records where a text is.
+// file records the location of a text.
 func (b *builder) file(at, media, name string) {
 	if address(at) == nil || b.urls[at] || len(b.d.Files) >= maxFiles {
 		return
@@ -283,7 +283,7 @@ func (b *builder) file(at, media, name string) {
 	b.d.Files = append(b.d.Files, store.HarvestFile{URL: at, Type: media, Name: name})
 }
 
-// plain reads elements of Dublin Core, and of vocabularies that use the same names.
+// plain reads elements of Dublin Core, and of vocabularies with the same element names.
 func (b *builder) plain(n *xmltree.Node) {
 	if n == nil {
 		return
@@ -426,7 +426,7 @@ func (b *builder) marc(n *xmltree.Node) {
 	}
 }
 
-// dspace reads a record in DSpace's own form (xoai), in which the names of nested elements together form the name of a field.
+// dspace reads a record in DSpace's own format (xoai), in which the names of nested elements together form a field name.
 func (b *builder) dspace(n *xmltree.Node) {
 	var walk func(n *xmltree.Node, name string)
 	walk = func(n *xmltree.Node, name string) {
@@ -444,7 +444,7 @@ func (b *builder) dspace(n *xmltree.Node) {
 	walk(n, "")
 }
 
-// dspaceField reads a field; its name may be followed by a language.
+// dspaceField reads a field; a language can follow its name.
 func (b *builder) dspaceField(name, text string) {
 	is := func(prefix string) bool { return name == prefix || strings.HasPrefix(name, prefix+".") }
 	switch {
@@ -489,7 +489,7 @@ func (b *builder) bundles(n *xmltree.Node) {
 
 // ore reads a resource map, in Atom or RDF.
 func (b *builder) ore(n *xmltree.Node) {
-	group := map[string]string{} // of DSpace: the bundle of a file
+	group := map[string]string{} // in DSpace: the bundle of a file
 	for _, d := range n.Find("Description") {
 		if text := d.First("description").Words(); text != "" {
 			group[d.Attr("about")] = text
@@ -523,7 +523,7 @@ func (b *builder) ore(n *xmltree.Node) {
 
 var articleTag = regexp.MustCompile(`<(?:[A-Za-z_][\w.-]*:)?article[\s>]`)
 
-// jats reads an article (NISO Z39.96), whose text may be in the record itself.
+// jats reads an article (NISO Z39.96). The record itself can contain its text.
 func (b *builder) jats(n *xmltree.Node, raw []byte) {
 	meta := n.First("article-meta")
 	b.title(meta.First("article-title").Words())

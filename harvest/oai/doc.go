@@ -1,8 +1,8 @@
 // Package oai reads repositories by the Open Archives Initiative Protocol for Metadata Harvesting, version 2.0
-// (https://www.openarchives.org/OAI/2.0/openarchivesprotocol.htm), and their descriptions of works. Start from Client.List,
-// which reads one page of a list; describe.go makes a work, and the places of its text, from a record in Dublin Core, DataCite,
-// METS with MODS, ORE, JATS, MARC or the form of DSpace.
+// (https://www.openarchives.org/OAI/2.0/openarchivesprotocol.htm), and their descriptions of works. Start from Client.List, which reads
+// one page of a list. describe.go extracts a work and the locations of its text from a record in Dublin Core, DataCite, METS with MODS,
+// ORE, JATS, MARC or DSpace's own format.
 //
-// It tolerates faulty repositories: a record that cannot be read is returned with its name and the reason, and does not affect the others
-// on its page. The package keeps no state: the caller keeps resumption tokens.
+// The package tolerates faulty repositories: an unreadable record is returned with its name and the reason, and does not affect the other
+// records on its page. It has no state: the caller stores resumption tokens.
 package oai

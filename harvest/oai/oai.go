@@ -16,7 +16,7 @@ import (
 	"concordat/harvest/xmltree"
 )
 
-// Client reads one repository. It is safe for concurrent use.
+// Client reads a repository. It is safe for concurrent use.
 type Client struct {
 	Fetch *fetch.Client
 	Base  string // address of the interface
@@ -28,7 +28,7 @@ const (
 	maxToken  = 16 << 10
 )
 
-// Error is a condition that the repository reports, identified by the protocol's code, for example badResumptionToken.
+// Error is a condition reported by the repository, identified by the protocol's code, for example badResumptionToken.
 type Error struct{ Code, Words string }
 
 // Error returns the condition.
@@ -39,23 +39,23 @@ func (e *Error) Error() string {
 	return "the repository says " + e.Code + ": " + e.Words
 }
 
-// The codes that callers act on.
+// The codes on which callers act.
 const (
 	BadToken = "badResumptionToken"
 	NoMatch  = "noRecordsMatch"
 )
 
-// ErrProtocol is an answer that does not follow the protocol.
+// ErrProtocol means that an answer does not follow the protocol.
 var ErrProtocol = errors.New("the answer is not that of an OAI-PMH interface")
 
-// Repository holds a repository's own description.
+// Repository is a repository's description of itself.
 type Repository struct {
 	Name    string
-	Deleted string // whether it reports deleted records: persistent, transient or no
-	Day     bool   // its dates are days; otherwise seconds
+	Deleted string // support for deleted records: persistent, transient or no
+	Day     bool   // dates have a granularity of days, otherwise of seconds
 }
 
-// Identify asks the repository for its description.
+// Identify requests the repository's description of itself.
 func (c *Client) Identify(ctx context.Context) (Repository, error) {
 	b, err := c.ask(ctx, url.Values{"verb": {"Identify"}})
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *Client) Identify(ctx context.Context) (Repository, error) {
 		Deleted: n.First("deletedRecord").Words(), Day: !strings.Contains(n.First("granularity").Words(), "T")}, nil
 }
 
-// Formats returns the prefixes of the formats of metadata that the repository has.
+// Formats returns the prefixes of the repository's metadata formats.
 func (c *Client) Formats(ctx context.Context) ([]string, error) {
 	b, err := c.ask(ctx, url.Values{"verb": {"ListMetadataFormats"}})
 	if err != nil {
@@ -89,28 +89,28 @@ func (c *Client) Formats(ctx context.Context) ([]string, error) {
 	return tree.Texts("metadataPrefix"), nil
 }
 
-// Query selects what is listed. If Token is set, the other fields are not sent.
+// Query selects the records to list. If Token is set, the other fields are not sent.
 type Query struct{ Format, Set, From, Token string }
 
-// Page is one answer of a list.
+// Page is one page of a list.
 type Page struct {
 	Records []Record
-	Token   string // where the list continues; empty: it has ended
-	Size    int    // size of the list, as stated by the repository; 0: unknown
-	Date    string // time of the answer, according to the repository's clock
+	Token   string // where the list continues; empty at the end
+	Size    int    // size of the list according to the repository; 0 if unknown
+	Date    string // time of the answer by the repository's clock
 }
 
-// Record is one record of a repository.
+// Record is a record of a repository.
 type Record struct {
 	ID      string
 	Stamp   string
 	Deleted bool
-	Raw     []byte        // all of it
-	Meta    *xmltree.Node // the metadata; nil: there is none
-	Err     error         // why it cannot be read
+	Raw     []byte        // the whole record
+	Meta    *xmltree.Node // the metadata; nil for none
+	Err     error         // why the record cannot be read
 }
 
-// List reads one page. A list in which nothing matches is an empty page.
+// List reads one page. If nothing matches, the page is empty.
 func (c *Client) List(ctx context.Context, q Query) (*Page, error) {
 	v := url.Values{"verb": {"ListRecords"}}
 	if q.Token != "" {
@@ -153,13 +153,13 @@ func (c *Client) Get(ctx context.Context, id, format string) (Record, error) {
 	return p.Records[0], nil
 }
 
-// ask sends a request and returns the answer, cleaned. A condition that the repository reports is returned as the error.
+// ask sends a request and returns the cleaned answer. It returns a condition reported by the repository as the error.
 func (c *Client) ask(ctx context.Context, q url.Values) ([]byte, error) {
 	u, err := url.Parse(c.Base)
 	if err != nil {
 		return nil, err
 	}
-	all := u.Query() // an interface may have parameters of its own in its address
+	all := u.Query() // an interface's address can contain parameters
 	for key, value := range q {
 		all[key] = value
 	}
@@ -193,7 +193,7 @@ var (
 	names      = regexp.MustCompile(`<(?:[A-Za-z_][\w.-]*:)?identifier[^>]*>\s*([^<]{1,1000}?)\s*<`)
 )
 
-// conditionIn returns the condition that an answer reports, ErrProtocol if it is not an answer, or nil.
+// conditionIn returns the condition that an answer reports, ErrProtocol if b is not a valid answer, or nil.
 func conditionIn(b []byte) error {
 	if !rootTag.Match(b) {
 		return ErrProtocol
@@ -208,7 +208,7 @@ func conditionIn(b []byte) error {
 	return nil
 }
 
-// tokenIn returns where the list continues, and its length.
+// tokenIn returns the resumption token and the size of the list.
 func tokenIn(b []byte) (token string, size int) {
 	all := tokens.FindAllSubmatch(b, -1)
 	if len(all) == 0 {
@@ -228,8 +228,7 @@ func dateIn(b []byte) string {
 	return ""
 }
 
-// Read splits one answer of ListRecords into records: a faulty one leaves the others intact. It fails if the answer was cut
-// off.
+// Read splits a ListRecords answer into records; a faulty record does not affect the others. It fails if the answer is truncated.
 func Read(b []byte) (*Page, error) {
 	starts := recordTag.FindAllIndex(b, -1)
 	tail := b
@@ -254,8 +253,8 @@ func Read(b []byte) (*Page, error) {
 	return p, nil
 }
 
-// lastOf returns where the last record of a page ends: at the token after it, or at the end of the list. It does not search within the
-// record, where the protocol's keywords may occur as text.
+// lastOf returns the end of a page's last record: the position of the token after it, or the end of the list. It does not search within
+// the record, where the protocol's keywords can occur as text.
 func lastOf(ends [][]int, b []byte) int {
 	last := ends[len(ends)-1]
 	if i := len(ends) - 2; i >= 0 && bytes.HasPrefix(b[last[0]:], []byte("</")) && !bytes.HasPrefix(b[ends[i][0]:], []byte("</")) {

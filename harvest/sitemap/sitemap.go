@@ -10,15 +10,15 @@ import (
 	"concordat/harvest/xmltree"
 )
 
-// List is one document of a source.
+// List is a document of a source.
 type List struct {
-	Capability string // description, capabilitylist, resourcelist, changelist and others; empty: a sitemap without ResourceSync
+	Capability string // description, capabilitylist, resourcelist, changelist and others; empty for a sitemap without ResourceSync
 	Index      bool   // its entries are lists of the same kind
 	From       string // time at which a change list begins
 	Entries    []Entry
 }
 
-// Entry is a resource, or another list.
+// Entry is a resource or another list.
 type Entry struct {
 	URL        string
 	Modified   string
@@ -26,26 +26,26 @@ type Entry struct {
 	Capability string
 	Type       string // media type
 	Hash       string // hash of the content, for example sha-256:…
-	Canonical  string // address that names the resource
-	Describes  string // the resource that this one is metadata of
+	Canonical  string // address that identifies the resource
+	Describes  string // the resource that this metadata describes
 	Meta       []Link // metadata of the resource (describedby), at most maxMeta
 }
 
 // Link leads to another resource.
 type Link struct {
 	URL  string
-	Type string // media type without parameters, in lower case; empty: unknown
+	Type string // media type without parameters, in lower case; empty if unknown
 }
 
 // maxEntries is the maximum number of entries in a sitemap.
 const maxEntries = 50_000
 
-// maxMeta bounds the links of an entry to metadata.
+// maxMeta is the maximum number of an entry's links to metadata.
 const maxMeta = 50
 
 var errNone = errors.New("it is not a sitemap")
 
-// Read reads a list, cleaned by xmltree.Clean. Base is its address. Entries without an address are left out.
+// Read parses a list, which must have been cleaned by xmltree.Clean. base is the list's address. Read skips entries without an address.
 func Read(base *url.URL, b []byte) (*List, error) {
 	n, err := xmltree.Parse(b)
 	if err != nil {
@@ -107,8 +107,8 @@ func absolute(base *url.URL, ref string) string {
 	return u.String()
 }
 
-// After reports whether an entry is later than a time, in RFC 3339 or as a day. An entry without a date may be
-// later, so it counts as such.
+// After reports whether an entry is not earlier than a time, given in RFC 3339 or as a day. An entry without a date can be later and
+// therefore counts as later.
 func (e Entry) After(at string) bool {
 	a, ok := timeOf(e.Modified)
 	b, known := timeOf(at)

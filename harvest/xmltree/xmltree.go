@@ -15,10 +15,10 @@ import (
 
 // Node is an element.
 type Node struct {
-	Name  string // local
-	Space string // address of the namespace; its prefix if undeclared
+	Name  string // local name
+	Space string // address of the namespace, or its prefix if undeclared
 	Attrs []xml.Attr
-	Text  string // text of the element itself, without that of its children
+	Text  string // text of the element, excluding its children
 	Kids  []*Node
 }
 
@@ -29,10 +29,10 @@ const (
 
 var errBounds = errors.New("nested too deeply, or too many elements")
 
-// Parse reads one element with its content. Clean prepares the bytes.
+// Parse parses one element and its content. Pass bytes through Clean first.
 func Parse(b []byte) (*Node, error) {
 	d := xml.NewDecoder(bytes.NewReader(b))
-	d.Strict = false // attributes without quotes, unknown entities
+	d.Strict = false // accept attributes without quotes and unknown entities
 	d.Entity = xml.HTMLEntity
 	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // Clean has decoded it
 	// Comments and children split the text of an element into pieces, which are joined at its end in linear time.
@@ -78,15 +78,15 @@ func Parse(b []byte) (*Node, error) {
 
 var declared = regexp.MustCompile(`^\s*<\?xml[^>]*encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']`)
 
-// Clean returns text in UTF-8 without characters that XML forbids. Encoding is the one that the media type states; if it is empty, the
-// encoding that the text declares applies.
+// Clean converts text to UTF-8 and removes characters that XML forbids. encoding is the encoding stated by the media type; if it is
+// empty, the encoding that the text declares applies.
 func Clean(b []byte, encoding string) []byte {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	if m := declared.FindSubmatch(b[:min(len(b), 300)]); m != nil {
 		encoding = string(m[1])
 	}
 	wide := len(b) > 1 && (b[0] == 0xff && b[1] == 0xfe || b[0] == 0xfe && b[1] == 0xff)
-	if !utf8.Valid(b) || wide { // valid UTF-8 is read as UTF-8, whatever is declared
+	if !utf8.Valid(b) || wide { // valid UTF-8 is read as UTF-8, whatever the declared encoding
 		if wide {
 			encoding = "utf-16"
 		}
@@ -104,7 +104,8 @@ func Clean(b []byte, encoding string) []byte {
 	}, bytes.ToValidUTF8(b, []byte("\ufffd")))
 }
 
-// Find returns the elements with a local name, in order, including n itself. It does not look inside the elements that it finds.
+// Find returns the elements with a local name, in order; n itself can be among them. It does not search inside the elements that it
+// finds.
 func (n *Node) Find(name string) (out []*Node) {
 	if n == nil {
 		return nil
@@ -162,7 +163,7 @@ func (n *Node) words(b *strings.Builder) {
 	}
 }
 
-// Texts returns the words of all elements with a local name, except for elements without words.
+// Texts returns the words of all elements with a local name, omitting elements without words.
 func (n *Node) Texts(name string) (out []string) {
 	for _, f := range n.Find(name) {
 		if t := f.Words(); t != "" {
