@@ -61,8 +61,8 @@ type Options struct {
 	LeastVerbatim int
 	// DifferWords is the maximum number of differing words between two equal runs of a passage. Default 3.
 	DifferWords int
-	// If a pair has a long equal run, VerbatimReplaces reports only its equal runs, as PAN's measure expects: it allows one kind of
-	// disguise per pair. Reports for people show both kinds.
+	// If a pair has a long equal run, VerbatimReplaces reports only its equal runs, as PAN's measure expects, because it allows one kind
+	// of disguise per pair. Reports for people show both kinds.
 	VerbatimReplaces bool
 	// Bridged keeps units between the seeds in passages of sketches and fingerprints, as PAN's measure expects. For people, such passages
 	// are cut at units without a counterpart.

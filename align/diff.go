@@ -48,7 +48,7 @@ func diff(a, b []token) []run {
 	return out
 }
 
-// phrase is the number of words in an anchor: in long texts, few words occur only once, but most phrases do.
+// phrase is the number of words in an anchor; in long texts, few words occur only once, but most phrases do.
 const phrase = 4
 
 // box is a pair of word ranges: A's [a0, a1) and B's [b0, b1).
@@ -68,8 +68,8 @@ func between(a, b []token, s box, n int32, f func(s box, anchored bool)) {
 	f(box{i, s.a1, j, s.b1}, false)
 }
 
-// anchors returns the phrases of n words that occur once in a and once in b, and in the same order: the longest such chain (patience
-// diff, Cohen).
+// anchors returns the longest chain of phrases of n words that occur once in a and once in b, and in the same order (patience diff,
+// Cohen).
 func anchors(a, b []token, n int32) []run {
 	if int32(min(len(a), len(b))) < n {
 		return nil

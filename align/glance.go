@@ -33,8 +33,8 @@ const (
 
 	// glanceLetters is the length of a block. Any passage of that length fits in two adjacent blocks of each text.
 	glanceLetters = 180
-	// glanceBlocks is the maximum number of blocks that can contain a word for it to count: a ubiquitous word does not help to find a
-	// place.
+	// glanceBlocks is the maximum number of blocks that can contain a word for it to count, because a ubiquitous word does not help to
+	// find a place.
 	glanceBlocks = 8
 	// glancePrefix is the number of leading bytes that distinguish words, roughly the stem.
 	glancePrefix = 6

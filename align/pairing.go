@@ -75,8 +75,8 @@ func charsOf(units []unit) int32 {
 	return n
 }
 
-// withSummaries returns plain with each passage that is only part of one condensed from a much longer source replaced by that one. plain
-// must be in order of A without overlaps there.
+// withSummaries returns plain, in which each passage that is only part of a summary of a much longer source is replaced by that summary.
+// plain must be in order of A without overlaps there.
 func (p *pairing) withSummaries(seeds []cell, plain []cluster) []found {
 	larger := func(a, b float64) float64 { return max(a, b) }
 	cs := p.accepted(seeds, [2]int32{int32(p.o.Gap), int32(p.o.SummaryGap)}, larger, p.o.SummaryAccept)

@@ -21,7 +21,7 @@ type Print struct {
 // printHashes is the number of hashes in a fingerprint under a scheme with b = 4, the only kind supported here.
 const printHashes = concordat.Nibbles
 
-// maxPrintCells is the maximum number of comparisons of fingerprints, which have no inverted lists: beyond it, only sentences near equal
+// maxPrintCells is the maximum number of comparisons of fingerprints, which have no inverted lists; beyond it, only sentences near equal
 // bands are compared.
 const maxPrintCells = 1 << 24
 

@@ -13,9 +13,9 @@ const (
 	// bareLetters is the maximum number of consecutive letters without a counterpart on either side: two short sentences or one long one,
 	// about maxBare words.
 	bareLetters = 150
-	// leastLike is the minimum similarity of two units that are counterparts: less similar units only appear related because of the units
-	// around them. leastLikePrints is the same for fingerprints: six of 25 hashes are equal by chance once in 270 pairs, seven once in
-	// 1,500.
+	// leastLike is the minimum similarity of two units that are counterparts; less similar units appear related only because of the units
+	// around them. leastLikePrints is the same for fingerprints, where six of 25 hashes are equal by chance once in 270 pairs, and seven
+	// once in 1,500.
 	leastLike, leastLikePrints = 0.2, 0.35
 	// aloneLike is the similarity at which a single unit is a passage; alonePrints is the same for fingerprints.
 	aloneLike, alonePrints = 0.55, 0.7
@@ -57,7 +57,7 @@ func (p *pairing) pieces(f found) []found {
 	return out
 }
 
-// alike returns the cells of a passage whose units are counterparts: neither unit is twice as similar to another one.
+// alike returns the cells of a passage whose units are counterparts; neither unit is twice as similar to another one.
 func (p *pairing) alike(f found) []cell {
 	least := float32(leastLike)
 	if p.prints {

@@ -15,7 +15,7 @@ type cell struct {
 
 // Limits that keep the cost of a pair linear, whatever the texts contain. Normal pairs do not reach them.
 const (
-	// workPerUnit is the maximum number of products per unit of a pair: the most expensive stems are left out until the rest are below
+	// workPerUnit is the maximum number of products per unit of a pair; the most expensive stems are left out until the rest are below
 	// the limit. These stems occur in the most units and so weigh the least.
 	workPerUnit = 2000
 	// maxCells is the number of cells kept per row or column, the most similar ones.

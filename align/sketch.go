@@ -229,8 +229,8 @@ func Literal(a, b *Text, o Options) []Passage {
 	return newPairing(a, b, &o).literal(func(c cell) bool { return c.sim >= surelyEqual })
 }
 
-// surelyEqual is the minimum similarity of at least one unit in a literal copy: a site that can produce units this similar to those of a
-// text has its words.
+// surelyEqual is the minimum similarity of at least one unit in a literal copy, because a site that can produce units this similar to
+// those of a text has its words.
 const surelyEqual = 0.9
 
 // literal returns the stretches in which all units are similar and at least one is almost certainly identical.
@@ -313,8 +313,8 @@ func (t *Text) Check(key []byte, span concordat.Span) int {
 }
 
 // Copies returns the literal copies in two orders with the same key, by the same rule and in the same form as [Pair] with
-// VerbatimReplaces: none unless at least one is long enough. The spans of a can have any length. It fails with concordat.ErrInvalid if an
-// order's lengths differ.
+// VerbatimReplaces. It returns none unless at least one is long enough. The spans of a can have any length. It fails with
+// concordat.ErrInvalid if an order's lengths differ.
 func Copies(a, b Order, o Options) ([]Passage, error) {
 	o = o.filled()
 	ta, err := a.tokens()

@@ -69,9 +69,9 @@ type entry struct{ term, count int32 }
 // Limits on the size of a unit (doc/evaluation/align.md has the underlying measurements; Sanchez-Perez, Gelbukh and Sidorov 2014 join
 // short sentences in the same way).
 const (
-	// leastWords is the minimum size: a shorter unit is too weak on its own and is joined to the next.
+	// leastWords is the minimum size, because a shorter unit is too weak on its own and is joined to the next.
 	leastWords = 6
-	// maxChars is the maximum size: passages start and end at units, so long ones blur the edges.
+	// maxChars is the maximum size, because passages start and end at units, so long ones blur the edges.
 	maxChars = 125
 )
 

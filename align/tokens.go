@@ -24,8 +24,8 @@ const (
 	hanWord                 // Chinese characters
 )
 
-// How many letters of an alphabet one character is worth: Chinese needs about a third as many characters as English, a syllabary half as
-// many, and all lengths here are in Latin letters.
+// Number of Latin letters that one character counts as: Chinese needs about a third as many characters as English, and a syllabary half
+// as many.
 const (
 	hanWeight      = 3
 	syllableWeight = 2
@@ -62,7 +62,7 @@ func (s *scratch) tokens(text string) (words []token, sentences []sentence, fold
 				}
 				words, norms = s.appendWord(w, language, words, norms)
 			}
-			// Even an intentional line end does not end a sentence here: copies are rarely wrapped like their source.
+			// Even an intentional line end does not end a sentence here, because copies are rarely wrapped like their source.
 			if of.Span.End > int(t.Words[of.Last-1].End) {
 				end()
 			}

@@ -109,8 +109,8 @@ func equal(a, b []token) int32 {
 	return int32(n)
 }
 
-// letters returns the number of letters in words, with a Han character counting as two: 40 letters agree by chance about as rarely as 20
-// Han characters do, although the latter say more.
+// letters returns the number of letters in words, with a Han character counting as two, because 40 letters agree by chance about as
+// rarely as 20 Han characters do, although the latter say more.
 func letters(words []token) int32 {
 	n := int32(0)
 	for i := range words {

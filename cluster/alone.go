@@ -44,7 +44,7 @@ func openAlone(ctx context.Context, dir string, o CopyOptions) (*Alone, error) {
 	if o.Index.ReadOnly {
 		return nil, fmt.Errorf("%s: a log cannot be replayed without writing: %w", dir, concordat.ErrInvalid)
 	}
-	// The index is opened first: it locks the folder, and only a folder with an index is allowed to contain other files.
+	// The index is opened first, because it locks the folder, and only a folder with an index is allowed to contain other files.
 	o.Node, o.Restored = aloneNode, true
 	c, err := newCopy(dir, o)
 	if err != nil {

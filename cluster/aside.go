@@ -18,14 +18,14 @@ import (
 	"concordat/index"
 )
 
-// A copy that is damaged, or has records that its master lacks, is never replaced in place: its folder is renamed and kept until an
+// A copy that is damaged, or has records that its master lacks, is never replaced in place; its folder is renamed and kept until an
 // operator has examined it.
 
 const (
 	asideInfix = ".aside-"    // NN.aside-1, NN.aside-2 and so on
 	asideName  = "aside.json" // file in such a folder
 	maxAside   = 64 << 10
-	// mostAsides is the maximum number of such folders per shard: a disk that keeps damaging copies must not fill up with them.
+	// mostAsides is the maximum number of such folders per shard, so that a disk that keeps damaging copies does not fill up with them.
 	mostAsides = 8
 )
 

@@ -177,7 +177,7 @@ func (c *Copy) catchUp(ctx context.Context, low uint64) bool {
 	if st.Role == replica.Master {
 		end = st.Applied // it has applied everything it acknowledged
 	}
-	// A master has all existing records: if it lacks any up to low, they were abandoned when it was forced to lead.
+	// A master has all existing records; if it lacks any up to low, they were abandoned when it was forced to lead.
 	there := func(s replica.Status) bool {
 		return s.Applied >= min(end, s.End) && (s.Applied >= low || s.Role == replica.Master && s.Applied >= s.End)
 	}

@@ -279,7 +279,7 @@ func (c *Copy) stepLocked(e replica.Event) {
 	c.changed.Broadcast()
 }
 
-// fail ends the copy: it no longer takes part until it is reopened. mu must be held.
+// fail ends the copy; it no longer takes part until it is reopened. mu must be held.
 func (c *Copy) fail(err error) {
 	if c.failed != nil {
 		return
@@ -298,7 +298,7 @@ func (c *Copy) end(err error) {
 	c.changed.Broadcast()
 }
 
-// act performs one action. If it returns an event, the log differs from what the replica believes: nothing else can be done to the log
+// act performs one action. If it returns an event, the log differs from what the replica believes; nothing else can be done to the log
 // before the replica knows. mu must be held.
 func (c *Copy) act(a replica.Action) replica.Event {
 	switch a := a.(type) {

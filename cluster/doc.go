@@ -5,5 +5,5 @@
 //
 // Start from [OpenNode] or [OpenAlone], from [Handler] for a process that serves its indexes, or from [Dial], which gives another process
 // of the same site a concordat.Index over them. Both ends of a socket must run the same build; otherwise, calls fail with
-// concordat.ErrUnavailable, and the error says so. The connection is trusted: only the site's own user can open the socket.
+// concordat.ErrUnavailable, and the error says so. The connection is trusted, because only the site's own user can open the socket.
 package cluster

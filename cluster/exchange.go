@@ -62,7 +62,7 @@ func (c *Copy) Fetch(ctx context.Context, f replica.Fetch) (replica.Reply, error
 	me := c.o.Coordinator.Confirmed()
 	c.mu.Lock()
 	c.stepLocked(replica.Contact{Me: me}) // the reply can grant a lease
-	c.fetches[key] = answer               // a fetch of an earlier incarnation with the same number has no waiting caller any more
+	c.fetches[key] = answer               // a fetch of an earlier incarnation with the same number no longer has a waiting caller
 	c.stepLocked(f)
 	c.mu.Unlock()
 	defer func() {

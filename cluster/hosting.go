@@ -64,7 +64,7 @@ func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Co
 	o.Ready = func(i coord.Incarnation) { n.readyFor(id, i) }
 	o.Replica.FirstFetch = n.opened.Add(1) << fetchBits
 	dir := n.copyDir(id)
-	// If a member of ISR has an empty copy, it must have lost its records: empty copies are legitimate only in epoch 0.
+	// If a member of ISR has an empty copy, it must have lost its records; empty copies are legitimate only in epoch 0.
 	mine := slices.Contains(s.ISR, n.o.Node.ID) && s.Epoch > 0
 	o.Lost = mine && !exists(dir)
 	others := slices.ContainsFunc(s.ISR, func(m coord.NodeID) bool { return m != n.o.Node.ID })

@@ -25,8 +25,9 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Joining: a token, created on the node with the authority's key, admits one node once. It contains the address of the admitting node,
-// the hash of the authority's certificate and a secret. Anyone who obtains the token before the intended node uses it can join.
+// To join, a node uses a token created on the node with the authority's key, which admits one node once. It contains the address of the
+// admitting node, the hash of the authority's certificate and a secret. Anyone who obtains the token before the intended node uses it can
+// join.
 
 const (
 	joinPath   = "/cluster/join/1"
@@ -235,7 +236,7 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 		return nil, err
 	}
 	conf := &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}, InsecureSkipVerify: true}
-	// The secret goes only to the cluster: the server's certificate must be signed by the authority named in the token. The server also
+	// The secret goes only to the cluster; the server's certificate must be signed by the authority named in the token. The server also
 	// sends the authority's certificate.
 	conf.VerifyConnection = func(cs tls.ConnectionState) error {
 		shown := cs.PeerCertificates

@@ -29,7 +29,7 @@ type storedMeta struct {
 	replica.Meta
 }
 
-// readMeta returns what the copy in dir remembers; for a new copy, that is nothing.
+// readMeta returns the stored state of the copy in dir, which is zero for a new copy.
 func readMeta(dir string) (replica.Meta, error) {
 	path := filepath.Join(dir, metaName)
 	b, err := os.ReadFile(path)
@@ -49,8 +49,8 @@ func readMeta(dir string) (replica.Meta, error) {
 	return m.Meta, nil
 }
 
-// openMeta returns what the copy in dir remembers, after ensuring that it is on disk: writes of a dead process may exist only in memory,
-// and the copy relies on them from now on.
+// openMeta returns the stored state of the copy in dir after ensuring that it is on disk. Writes of a dead process may exist only in
+// memory, and the copy relies on them from now on.
 func openMeta(dir string) (replica.Meta, error) {
 	m, err := readMeta(dir)
 	if err != nil || m == (replica.Meta{}) {
@@ -59,7 +59,7 @@ func openMeta(dir string) (replica.Meta, error) {
 	return m, syncDir(dir)
 }
 
-// writeMeta durably replaces what the copy in dir remembers.
+// writeMeta durably replaces the stored state of the copy in dir.
 func writeMeta(dir string, m replica.Meta) error {
 	b, err := json.Marshal(storedMeta{metaFormat, m})
 	if err != nil {

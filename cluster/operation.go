@@ -11,7 +11,7 @@ import (
 )
 
 // An operation is one write to be performed by a master, possibly sent in several messages. The master performs it only once in its
-// epoch, even if messages are duplicated or late (following the client sessions of Ongaro 2014, section 6.3): the sender numbers its
+// epoch, even if messages are duplicated or late (following the client sessions of Ongaro 2014, section 6.3). The sender numbers its
 // operations, and each message states which of them are over.
 type operation struct {
 	Sender string // drawn at random at each start of the sending node

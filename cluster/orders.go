@@ -31,7 +31,7 @@ func (n *Node) serveOrder(do func(*Copy, context.Context) error) http.HandlerFun
 	return func(w http.ResponseWriter, r *http.Request) {
 		id := concordat.ShardID(r.PathValue("shard"))
 		c, ok := n.Copy(id)
-		// The node is about to open its copy, or gave it away: the caller asks again, as if the node were away.
+		// The node is about to open its copy, or gave it away; the caller asks again, as if the node were away.
 		err := fmt.Errorf("shard %s: no copy here: %w", id, concordat.ErrUnavailable)
 		if ok {
 			err = do(c, r.Context())

@@ -16,7 +16,7 @@ import (
 	"concordat/cluster/wal"
 )
 
-// Nodes of one site exchange messages over HTTP. They trust each other: the listener and the client ensure that nobody else is at either
+// Nodes of one site exchange messages over HTTP. They trust each other: the listener and the client ensure that no one else is at either
 // end (mutual TLS, or a separate network).
 
 const (

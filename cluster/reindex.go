@@ -13,8 +13,8 @@ import (
 	"concordat/index"
 )
 
-// Changing the scheme: every copy is rebuilt in place from the texts in its own index, while no node is running. The log does not change;
-// records not yet in the index are profiled again when they are applied.
+// To change the scheme, every copy is rebuilt in place from the texts in its own index, while no node is running. The log does not
+// change; records not yet in the index are profiled again when they are applied.
 
 const (
 	reindexSuffix = ".reindex"

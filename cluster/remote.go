@@ -235,8 +235,8 @@ func (r *Remote) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	return r.call(ctx, callPut, &packed, &done)
 }
 
-// packProfiles encodes profiles in the form used in a log: gob would not distinguish a document without cells from one with unknown
-// cells.
+// packProfiles encodes profiles in the form used in a log, because gob would not distinguish a document without cells from one with
+// unknown cells.
 func packProfiles(ps []*concordat.Profile) ([]byte, error) {
 	changes := make([]index.Change, len(ps))
 	for i, p := range ps {

@@ -16,7 +16,7 @@ import (
 	"concordat/index"
 )
 
-// Keeping the scheme: documents get new profiles of their texts, one by one, while the site is being served. A shard's master examines
+// If the scheme is kept, documents get new profiles of their texts, one by one, while the site is being served. A shard's master examines
 // each document before writing it, so that neither a deletion nor a newer text is undone. The other copies follow through the log.
 
 // Renewer is an index whose documents can be given new profiles of the same text.
@@ -77,8 +77,8 @@ func (c *Copy) replaceFew(ctx context.Context, op operation, changes []index.Cha
 	return seq, left, err
 }
 
-// replaceLocked appends the changes whose documents are unchanged. The gate must be locked: between examination and append, only another
-// master can append anything. Records in the log whose writer did not wait for them are applied first.
+// replaceLocked appends the changes whose documents are unchanged. The gate must be locked, because between examination and append, only
+// another master can append anything. Records in the log whose writer did not wait for them are applied first.
 func (c *Copy) replaceLocked(ctx context.Context, op operation, changes []index.Change) (w *write, left []int, err error) {
 	var st replica.Status
 	err = c.Await(ctx, func(s replica.Status) bool {

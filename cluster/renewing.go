@@ -17,8 +17,8 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Renewing: a node with a certificate that is still valid gets a newer one for the same key from a node that has the authority's key. The
-// file is replaced atomically, and the serving process uses the new certificate immediately.
+// To renew a certificate that is still valid, a node gets a newer one for the same key from a node that has the authority's key. The file
+// is replaced atomically, and the serving process uses the new certificate immediately.
 
 const renewPath = "/cluster/renew/1"
 

@@ -158,7 +158,7 @@ func repeatable(err error) bool {
 		errors.Is(err, context.DeadlineExceeded)
 }
 
-// sendWrite sends one message, and gives up as soon as the shard has a new epoch: a hung master would keep the caller waiting.
+// sendWrite sends one message, and gives up as soon as the shard has a new epoch, because a hung master would keep the caller waiting.
 func (n *Node) sendWrite(ctx context.Context, to coord.Node, id concordat.ShardID, call string, op operation,
 	changes []index.Change) (uint64, error) {
 	ctx, cancel := context.WithCancel(ctx)

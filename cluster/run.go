@@ -131,7 +131,7 @@ func (c *Copy) runSync() {
 				c.stepLocked(e)
 			}
 		default:
-			// Sync and Truncate exclude each other: if the log had been cut since, gen would differ.
+			// Sync and Truncate exclude each other; if the log had been cut since, gen would differ.
 			c.stepLocked(replica.Durable{Gen: gen, Seq: durable})
 		}
 		c.mu.Unlock()

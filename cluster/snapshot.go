@@ -23,7 +23,7 @@ import (
 	"concordat/index"
 )
 
-// A snapshot is the index of a copy in transit to another node, file by file, unchanged: the sender needs no second copy on disk.
+// A snapshot is the index of a copy in transit to another node, file by file, unchanged, so the sender needs no second copy on disk.
 // Integers are little-endian.
 //
 //	"concsnap" and the version, 1        8, 1

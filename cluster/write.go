@@ -31,9 +31,9 @@ func (c *Copy) Write(ctx context.Context, changes []index.Change) (uint64, error
 // anyEpoch allows writeIn to write whenever the copy is master.
 const anyEpoch = 0
 
-// writeIn is like Write, but fails if the copy is not master in the operation's epoch: a message that was long in transit must have no
-// effect in a later one. The changes have consecutive revisions starting with op.Rev; 0 means the newest. If it fails with a lateError,
-// the changes not listed in the error are acknowledged.
+// writeIn is like Write, but fails if the copy is not master in the operation's epoch, because a message that was long in transit must
+// have no effect in a later one. The changes have consecutive revisions starting with op.Rev; 0 means the newest. If it fails with a
+// lateError, the changes not listed in the error are acknowledged.
 func (c *Copy) writeIn(ctx context.Context, op operation, changes []index.Change) (uint64, error) {
 	if len(changes) == 0 {
 		return 0, nil
@@ -116,7 +116,7 @@ func (c *Copy) records(changes []index.Change) (records []wal.Record, size int, 
 	return records, size, err
 }
 
-// room returns an error for records that the log would refuse: a master that cannot log an accepted write must step down.
+// room returns an error for records that the log would refuse, because a master that cannot log an accepted write must step down.
 func (c *Copy) room(size int) error {
 	c.mu.Lock()
 	log := c.wal

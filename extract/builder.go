@@ -15,7 +15,7 @@ type builder struct {
 	opt     Options
 	lim     *budget
 	out     strings.Builder
-	para    []byte // the paragraph being written
+	para    []byte // paragraph being written
 	label   string // label of the place to record with the next paragraph
 	full    bool   // MaxText was reached
 	counts  map[string]int

@@ -48,7 +48,7 @@ type setting struct {
 }
 
 // parseStyles reads style sheets. It leaves out rules for print or speech or only for some windows, and selectors that depend on
-// neighbours or user actions: what these hide is sometimes visible.
+// neighbours or user actions, because the text that these hide is sometimes visible.
 func parseStyles(text string) *styleSheet {
 	s := &styleSheet{byKey: map[string][]*styleRule{}}
 	p := css.NewParser(parse.NewInputString(text[:min(len(text), maxStyleBytes)]), false)

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// readJSON reads the strings in JSON, either a single value or several in succession. Each string becomes a paragraph: values, and keys
-// of several words. It leaves out pictures and other packed data, which are strings without blanks.
+// readJSON reads the strings in JSON, either a single value or several in succession. Values, and keys of several words, become one
+// paragraph each. It leaves out pictures and other packed data, which are strings without blanks.
 func readJSON(b *builder, data []byte) error {
 	s, err := b.decodeText(data)
 	if err != nil {
@@ -26,7 +26,7 @@ func readJSON(b *builder, data []byte) error {
 			return nil
 		}
 		if err != nil && !b.any() {
-			b.plainParagraphs(s) // only its name suggests that it is JSON
+			b.plainParagraphs(s) // only the name suggests that it is JSON
 			return nil
 		}
 		if err != nil {

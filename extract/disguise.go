@@ -175,7 +175,7 @@ func (d *disguises) word(from, to int) (edit, bool) {
 	return e, e.code != "" || e.text != w
 }
 
-// lettersApart reports whether every letter of w is followed by a blank: such words are matched as they are (package segment/spaced).
+// lettersApart reports whether every letter of w is followed by a blank; such words are matched unchanged (package segment/spaced).
 func lettersApart(w string) bool {
 	letters := 0
 	for _, r := range w {
@@ -295,7 +295,7 @@ func (d *disguises) composed(base, mark rune) rune {
 	return c
 }
 
-// sung are the letters that can carry tone and stress.
+// sung lists the letters that can carry tone and stress.
 const sung = "aeiouyæøœəɛɔɪʊɨɯʌɑɒmnŋrlаеёиоуыэюяіїєαεηιουω"
 
 // maxPairs is the maximum number of pairs of letter and mark that are remembered.
@@ -332,7 +332,7 @@ func thinBlank(r rune) bool {
 	return false
 }
 
-// smallCapitals are the small capitals in alphabetical order, except those used in phonetic transcription.
+// smallCapitals maps small capitals to their letters, except those used in phonetic transcription.
 var smallCapitals = func() map[rune]rune {
 	m := map[rune]rune{}
 	plain := []rune("abcdefghijklmnopqrstuvwyz")

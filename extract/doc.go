@@ -11,5 +11,5 @@
 // than an empty success.
 //
 // The package is pure: it reads no files and starts no goroutines of its own. Even so, do not run it on hostile files in a process that
-// matters: package extract/sandbox runs it in a child process.
+// matters; package extract/sandbox runs it in a child process.
 package extract

@@ -101,7 +101,7 @@ func (f *docxFields) unclosed() string {
 // symbolGreek lists the characters of the Symbol font for codes from 0x41 (Adobe, Symbol encoding).
 const symbolGreek = "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_ αβχδεφγηιϕκλμνοπθρστυϖωξψζ"
 
-// symbolRune returns the character displayed for a code of a font, or "" for a picture. Codes from U+F000 belong to the font's own table:
+// symbolRune returns the character displayed for a code of a font, or "" for a picture. Codes from U+F000 belong to the font's own table;
 // in a text font, they are its 8-bit characters.
 func symbolRune(font string, code rune) string {
 	if code >= 0xf000 && code <= 0xf0ff {

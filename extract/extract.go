@@ -86,7 +86,7 @@ type Result struct {
 	// Date is the document's date according to the metadata of its file, unverified: YYYY, YYYY-MM or
 	// YYYY-MM-DD. It is empty if the file does not state one.
 	Date string `json:"date,omitempty"`
-	// Time is when that was, if the metadata gives the time of day with its zone: 2019-03-14T15:09:26+01:00.
+	// Time is the date with its time of day, if the metadata gives the time with its zone: 2019-03-14T15:09:26+01:00.
 	Time    string  `json:"time,omitempty"`
 	Places  []Place `json:"places,omitempty"` // in order of Offset
 	Flags   []Flag  `json:"flags,omitempty"`

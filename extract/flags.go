@@ -1,6 +1,6 @@
 package extract
 
-// Codes of Flag. The codes of Error are also used, for parts that could not be read.
+// Codes of Flag. For parts that could not be read, the codes of Error are used as well.
 const (
 	FlagTextLimit   = "text_limit"    // the text was cut off at MaxText
 	FlagPageLimit   = "page_limit"    // pages beyond MaxPages were not read
@@ -24,7 +24,8 @@ const (
 	FlagTracked     = "tracked_changes" // deleted text of tracked changes was left out
 	FlagNumbers     = "numbers"         // numbers in tables and charts were left out
 	FlagMetadata    = "metadata"        // text that describes the document was left out
-	// FlagAlternatives: alternative text for programs that cannot display the main text was left out. Its words differ.
+	// FlagAlternatives means that alternative text for programs that cannot display the main text was left out. The words of the two
+	// texts differ.
 	FlagAlternatives = "alternatives"
 	FlagMacro        = "macro"      // the file contains a macro program
 	FlagOCR          = "ocr"        // text from character recognition rather than the file

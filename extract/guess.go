@@ -70,7 +70,7 @@ func multiByte(data []byte) (charset, bool) {
 //go:embed letters.txt
 var lettersFile string
 
-// language is the frequencies of one language's letter pairs.
+// language contains the frequencies of one language's letter pairs.
 type language struct {
 	name  string
 	pairs map[[2]rune]float64 // bits of surprise

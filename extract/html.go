@@ -11,8 +11,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// readHTML returns everything that a browser would display, without filtering boilerplate: text left out would be text not checked. Text
-// hidden by markup is kept and flagged.
+// readHTML returns everything that a browser would display, without filtering boilerplate, because text that is left out would not be
+// checked. Text hidden by markup is kept and flagged.
 func readHTML(b *builder, data []byte) error {
 	s, err := b.decodeText(data)
 	if err != nil {

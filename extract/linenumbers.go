@@ -152,7 +152,7 @@ func (n *numberedLines) counts(run []lineNumber) bool {
 	if len(run) < leastLineNumbers || last.line-first.line+1 < leastNumbered {
 		return false
 	}
-	if step := run[1].value - run[0].value; step > 1 { // for example every fifth line: nothing else is numbered like that
+	if step := run[1].value - run[0].value; step > 1 { // for example every fifth line; nothing else is numbered like that
 		return !slices.ContainsFunc(run[2:], func(x lineNumber) bool { return (x.value-run[0].value)%step != 0 })
 	}
 	var texts []string
@@ -205,7 +205,7 @@ func runOn(lines []string) bool {
 	return float64(on) >= runsOnShare*float64(len(lines)-1)
 }
 
-// openingWord is the first word of a line, or its first character in scripts without blanks.
+// openingWord returns the first word of a line, or its first character in scripts without blanks.
 func openingWord(s string) string {
 	for i, r := range s {
 		switch {

@@ -19,8 +19,8 @@ type Located struct {
 	Share float64    // 0 to 1: share of the passage's letters found there
 }
 
-// SureShare is the share at which a passage counts as found: letters can differ because of extraction, for example a page header within
-// the passage.
+// SureShare is the share at which a passage counts as found; letters can differ because of extraction, for example if a page header is
+// within the passage.
 const SureShare = 0.8
 
 // Sure reports whether the location is certain enough to be displayed.
@@ -41,7 +41,7 @@ const (
 type anchor struct{ here, there, n int }
 
 // Locate finds a passage, folded by Fold, among the letters of pages. near, 0 to 1, is the position of the passage in the whole text; it
-// decides between equally good matches. It skips letters that occur only on the pages or only in the passage: the result is the chain of
+// decides between equally good matches. It skips letters that occur only on the pages or only in the passage. The result is the chain of
 // common runs, in the same order on both sides, that covers most of the passage. The cost is linear in the pages.
 func Locate(pages []string, passage string, near float64) Located {
 	p := joined(pages)

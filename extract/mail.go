@@ -145,8 +145,8 @@ func multiParts(kind, boundary string, body io.Reader, o Options, lim *budget, d
 	return all, nil
 }
 
-// preferred marks which of two alternatives is not displayed. Of those that can be read, the later one is displayed, which is the richer
-// one according to RFC 2046.
+// preferred marks which of two alternatives is not displayed. The later of those that can be read is displayed; according to RFC 2046, it
+// is the richer one.
 func preferred(old, next []mailPart) []mailPart {
 	if len(old) == 0 {
 		return next

@@ -142,7 +142,7 @@ func (b *builder) frontMatter(s string) string {
 	for _, l := range strings.Split(head, "\n") {
 		k, v, ok := strings.Cut(l, ":")
 		if !ok && strings.TrimSpace(l) != "" && !strings.HasPrefix(l, " ") && !strings.HasPrefix(l, "-") {
-			return s // not metadata: keep everything
+			return s // this is not metadata, so keep everything
 		}
 		v = strings.Trim(strings.TrimSpace(v), `"'`)
 		switch strings.ToLower(k) {

@@ -125,7 +125,7 @@ func (w *walker) walk(path, name string, data []byte, depth int) {
 }
 
 // MayHoldPDF reports whether an archive or message appears to contain a PDF, judging by the names in a zip or by the signature of PDF,
-// plain or in base64. Even if it returns false, a PDF is possible.
+// plain or in base64. A file for which it returns false can still contain a PDF.
 func MayHoldPDF(data []byte) bool {
 	if !bytes.HasPrefix(data, []byte("PK")) {
 		return bytes.Contains(data, []byte("%PDF-")) || bytes.Contains(data, []byte("JVBERi0"))

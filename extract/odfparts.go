@@ -116,7 +116,7 @@ func (r *odfReader) control(a attrs) {
 // object records an object of the document to be read after the paragraph.
 func (r *odfReader) object(href string) {
 	switch name := strings.TrimPrefix(path.Clean("/"+strings.TrimPrefix(href, "./")), "/"); {
-	case href == "" || r.parts == nil: // it is inside
+	case href == "" || r.parts == nil: // the object is inline
 	case !r.parts.has(name) && !r.parts.has(name+"/content.xml"):
 		r.b.partial(FlagPart, "a linked object is not in the file")
 	case r.depth == 0:

@@ -122,7 +122,7 @@ func (p *parts) graphic(kind, name string) {
 	case "diagramData", "chartUserShapes":
 		b.place("diagram")
 		_ = p.part(name, false, func(d []byte) error { return walkSlide(b, d, slideSize{}) })
-	case "diagramDrawing": // the diagram as last drawn, whether with the same words or others
+	case "diagramDrawing": // the last drawing of the diagram, whose words can differ
 		_ = p.part(name, false, func(d []byte) error {
 			probe := newBuilder(DOCX, b.opt, b.lim)
 			err := walkSlide(probe, d, slideSize{})
@@ -360,8 +360,8 @@ func neverText(name string) bool {
 		strings.HasPrefix(name, "_xmlsignatures/") || strings.HasPrefix(name, "meta-inf/")
 }
 
-// lettersOf counts the letters, marks and digits of a part that a reader could see, which are those of plain text or of the character
-// data in XML and HTML. It returns 0 if none of them is a letter. For a separate document, it returns the size in bytes instead.
+// lettersOf counts the letters, marks and digits of a part that a reader could see, in plain text or in the character data of XML and
+// HTML. It returns 0 if none of them is a letter. For a separate document, it returns the size in bytes instead.
 func lettersOf(name string, data []byte) (letters, bytesOf int) {
 	s, err := decodeXML(data)
 	if err != nil || !strings.HasPrefix(strings.TrimLeft(s, "\ufeff \t\r\n"), "<") {
@@ -427,7 +427,7 @@ func contentFormat(f *zip.File) (Format, bool) {
 	return "", false
 }
 
-// countPictures flags pictures below dir: they can contain text that is not read.
+// countPictures flags pictures below dir, because they can contain text that is not read.
 func (p *parts) countPictures(dir string) {
 	if n, bytes := p.countBelow(dir); n > 0 {
 		p.b.pictures(n, bytes)

@@ -417,7 +417,8 @@ const (
 	maxAnnotations = 2000
 )
 
-// annotations reads the text of free-text annotations and the values of form fields: both are visible on the page but in no text layer.
+// annotations reads the text of free-text annotations and the values of form fields, because both are visible on the page but in no text
+// layer.
 func (f *pdfium) annotations(page uint64, p *pdfPage) {
 	n := min(f.integer("FPDFPage_GetAnnotCount", page), maxAnnotations)
 	for i := range max(n, 0) {
@@ -434,7 +435,7 @@ func (f *pdfium) annotations(page uint64, p *pdfPage) {
 		case attachFileAnnotation:
 			p.files = true
 		}
-		if key != "" && f.integer("FPDFAnnot_GetFlags", a)&2 == 0 { // 2: hidden
+		if key != "" && f.integer("FPDFAnnot_GetFlags", a)&2 == 0 { // 2 means hidden
 			if s := strings.TrimSpace(f.wideText(key, func(k, at uint64, n uint64) int {
 				return f.integer("FPDFAnnot_GetStringValue", a, k, at, n)
 			})); s != "" {

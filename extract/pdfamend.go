@@ -21,7 +21,7 @@ type pdfEnd struct {
 	dictionary []byte // dictionary of the trailer
 	place      int    // position of the table
 	isTable    bool   // the table is a plain one rather than a stream
-	size       int    // size over all tables: every object number is smaller. 0 if there is no table that an update could build on
+	size       int    // size over all tables; every object number is smaller. 0 if there is no table that an update could build on
 }
 
 // fromHeader returns the file starting with its header, where offsets are counted from.

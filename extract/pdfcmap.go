@@ -9,7 +9,7 @@ import (
 	"unicode/utf16"
 )
 
-// maxCodes is the maximum number of codes in a ToUnicode table: codes have two bytes.
+// maxCodes is the maximum number of codes in a ToUnicode table, since codes have two bytes.
 const maxCodes = 1 << 16
 
 // toUnicode is a font's ToUnicode table (ISO 32000-1, section 9.10.3): the meaning of each code.

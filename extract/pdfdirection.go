@@ -27,7 +27,7 @@ func mostlyRightToLeft(chars []pdfChar) bool {
 }
 
 // rightToLeft puts the pieces of a line into reading order. PDFium returns each stretch of letters with one direction in its own order,
-// but can misjudge the line's direction: a full stop at the left end then comes first.
+// but can misjudge the line's direction; a full stop at the left end then comes first.
 func rightToLeft(chars []pdfChar) []pdfChar {
 	if !mostlyRightToLeft(chars) {
 		return chars

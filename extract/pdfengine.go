@@ -17,8 +17,8 @@ import (
 )
 
 // packedWasm is PDFium compiled to WebAssembly, as distributed with go-pdfium, compressed: 2 MB instead of 5 (data/README.md).
-// go-pdfium's own wrapper looks up every function by name and allocates four times for one character's box, too slow for geometry by
-// character; so this package calls the module directly, and uses only its bytes from go-pdfium.
+// go-pdfium's own wrapper looks up every function by name and allocates four times for one character's box, which is too slow for
+// geometry by character. This package therefore takes only the bytes from go-pdfium and calls the module directly.
 //
 //go:embed data/pdfium.wasm.zst
 var packedWasm []byte

@@ -222,7 +222,7 @@ func (f *fontLetters) readCFF(d []byte) error {
 
 // cffCharset calls set with the name or CID of every glyph but the first.
 func cffCharset(d []byte, at, glyphs int, set func(glyph, id int)) {
-	if at <= 2 { // predefined: the ISO Adobe charset follows the order of the standard strings
+	if at <= 2 { // the predefined ISO Adobe charset follows the order of the standard strings
 		for g := 1; at == 0 && g < min(glyphs, 229); g++ {
 			set(g, g)
 		}
@@ -335,7 +335,7 @@ func nameLetter(name string) rune {
 			return rune(n)
 		}
 	}
-	if number, ok := strings.CutPrefix(name, "afii"); ok { // Cyrillic: io comes after the sixth letter
+	if number, ok := strings.CutPrefix(name, "afii"); ok { // in Cyrillic, io comes after the sixth letter
 		n, _ := strconv.Atoi(number)
 		for _, run := range []struct{ first, letter int }{{10017, 'А'}, {10065, 'а'}} {
 			switch i := n - run.first; {

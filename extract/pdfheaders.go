@@ -34,8 +34,8 @@ func (d *pdfDoc) dropHeaders() {
 			same[k] = append(same[k], edgeLine{i, j})
 		}
 	}
-	// Left and right pages of a book differ, and titles change with chapters: a quarter of the pages suffices, but never fewer than
-	// three, so short documents lose nothing.
+	// Left and right pages of a book differ, and titles change with chapters, so a quarter of the pages suffices. At least three pages
+	// are required, so that short documents lose nothing.
 	least := max(3, (len(d.pages)+3)/4)
 	dropped := 0
 	for _, lines := range same {

@@ -144,7 +144,7 @@ func (p *pdfObjects) corrected(encoding *regexp.Regexp, correct func(said toUnic
 func (p *pdfObjects) fontHolders() []int {
 	var out []int
 	for at := range p.tables() {
-		start := bytes.LastIndex(p.data[:at], []byte("obj")) // there is one
+		start := bytes.LastIndex(p.data[:at], []byte("obj")) // every table has one
 		if n := objectNumber(p.data[:start]); n >= 0 && p.place(n) == start+len("obj") {
 			out = append(out, n)
 		}
@@ -237,8 +237,8 @@ func (t toUnicode) correct(shown func(code int) []rune, glyphs int) bool {
 	return true
 }
 
-// against returns how many letters a table gives a meaning other than the letter shown, and how many it gives that letter.
-// Similar-looking letters and compatibility forms count as the same.
+// against returns the number of codes of letters to which a table gives another meaning, and the number to which it gives the letter
+// shown. Similar-looking letters and compatibility forms count as the same.
 func (t toUnicode) against(shown func(code int) []rune) (wrong, right int) {
 	for code, meaning := range t {
 		switch letters := shown(code); {

@@ -125,7 +125,7 @@ func (o *pageOrder) inMargin(numbers []int, side int) bool {
 		}
 		first, end := &o.words[r[0]], &o.words[r[len(r)-1]]
 		for _, i := range numbers {
-			n := &o.words[i] // numbers copied with the lines are where the words began, and have shifted the words
+			n := &o.words[i] // copied numbers occupy the place where the words began, and have shifted the words
 			if play := copiedNumber * (n.right - n.left); side < 0 && n.right-play > first.left || side > 0 && n.left+play < end.right {
 				return false
 			}

@@ -2,7 +2,7 @@ package extract
 
 import "sort"
 
-// pdfWord is the characters on a page that the file draws between two blanks.
+// pdfWord contains the characters on a page that the file draws between two blanks.
 type pdfWord struct {
 	from, to               int // range of the page's characters
 	left, right, low, high float64
@@ -12,14 +12,14 @@ type pdfWord struct {
 
 func (w *pdfWord) size() float64 { return w.high - w.low }
 
-// pdfRow is the words at one height, from left to right.
+// pdfRow contains the words at one height, from left to right.
 type pdfRow struct {
 	words     []int
 	low, high float64
 }
 
 // Maximum shares of the steps from word to word, and from line to line, that contradict a page's layout before the layout determines the
-// order: programs draw figures and tables in any order, but lines of text in sequence.
+// order. Programs draw figures and tables in any order, but lines of text in sequence.
 const (
 	oddSteps  = 0.2
 	oddLines  = 0.3

@@ -63,7 +63,7 @@ func usualPitch(pitches []float64) float64 {
 // near is the number of lines before and after that are examined to find a column's edges.
 const near = 60
 
-// column returns the right and left edges of the lines around line i in the same column: they overlap line i and begin at about the same
+// column returns the right and left edges of the column of line i, from the lines around it that overlap it and begin at about the same
 // position.
 func (y *layout) column(i int) (right, left float64) {
 	l := &y.lines[i]
@@ -114,9 +114,9 @@ func (y *layout) continues(i int) bool {
 	drop := (a.low - b.low) / size
 	switch {
 	case math.Abs(drop) < 0.3 && !a.hyphen:
-		return false // beside line a: cells of a table
+		return false // beside line a, as in the cells of a table
 	case drop < -1 || !y.sameColumn(j, i):
-		// The next column, or adjacent text: the paragraph continues only if the words show that.
+		// The next column, or adjacent text; the paragraph continues only if the words show that.
 		return goesOn(a, b) && a.right-a.left > 0.6*(y.edge[j]-y.start[j]) || drop < -1 && runsOn(a, b)
 	}
 	pitch, known := y.pitch[sizeClass(b.size())]
@@ -152,8 +152,8 @@ func (y *layout) continues(i int) bool {
 	return goesOn(a, b) && !isUnspaced(last) && a.right-a.left > 0.5*width
 }
 
-// uniform reports whether the lines before a or after b are as far apart as a and b: that is then the distance within their paragraph,
-// wider than elsewhere on the page.
+// uniform reports whether the lines before a or after b are as far apart as a and b. If so, this is the distance between lines of their
+// paragraph, which is wider than elsewhere on the page.
 func (y *layout) uniform(a, b int, drop float64) bool {
 	same := func(i, j int) bool {
 		if i < 0 || j >= len(y.lines) || y.lines[i].solid == 0 || y.lines[j].size() <= 0 || !y.sameColumn(i, j) {
@@ -165,8 +165,8 @@ func (y *layout) uniform(a, b int, drop float64) bool {
 	return drop < 2.5 && (same(a-1, a) || same(b, b+1))
 }
 
-// firstWidth returns the approximate width of the first word of l: had it fitted on the previous line, it would be there. Scripts without
-// spaces break anywhere except before closing marks.
+// firstWidth returns the approximate width of the first word of l; if it had fitted on the previous line, it would be there. Scripts
+// without spaces break anywhere except before closing marks.
 func firstWidth(l *pdfLine) float64 {
 	all := utf8.RuneCountInString(l.text)
 	word := strings.TrimLeft(l.text, " ")

@@ -109,7 +109,7 @@ func folded(chars []pdfChar) string {
 	return out.String()
 }
 
-// Fonts with an encoding defined by the format need no ToUnicode; one that gives their letters other meanings is false.
+// Fonts with an encoding defined by the format need no ToUnicode; a table that gives their letters other meanings is false.
 var (
 	pdfToUnicode   = regexp.MustCompile(`/ToUnicode\s+(\d+)\s+\d+\s+R`)
 	pdfEncoding    = regexp.MustCompile(`/(WinAnsi|MacRoman|Standard)Encoding\b`)

@@ -58,7 +58,7 @@ func (f *pdfium) widen(depth, n int, object func(i uint64) uint64) []thinObject 
 			f.call("FPDFTextObj_SetTextRenderMode", o, renderStroke)
 			f.call("FPDFPageObj_SetStrokeWidth", o, uint64(math.Float32bits(1)))
 			one, none := math.Float64bits(1), math.Float64bits(0)
-			f.call("FPDFPageObj_Transform", o, one, none, none, one, none, none) // by nothing, but this recomputes the box
+			f.call("FPDFPageObj_Transform", o, one, none, none, one, none, none) // this changes nothing but recomputes the box
 			out = append(out, thin)
 		}
 	}

@@ -87,7 +87,7 @@ func (f *pdfium) box(o uint64, kind int, g geometry) (pdfBox, bool) {
 	return b, true
 }
 
-// isRectangle reports whether a path is a single rectangle: only that fills its bounds.
+// isRectangle reports whether a path is a single rectangle, the only path that fills its bounds.
 func (f *pdfium) isRectangle(o uint64) bool {
 	n := f.integer("FPDFPath_CountSegments", o)
 	return n == 4 || n == 5

@@ -63,7 +63,7 @@ func (b *builder) rewrite(edits []edit) {
 	for i := range b.res.Flags {
 		if f := &b.res.Flags[i]; f.End > 0 {
 			f.Start, f.End = moved(f.Start, false), moved(f.End, true)
-			if f.Start >= f.End { // nothing remains of the text it concerned
+			if f.Start >= f.End { // none of the flagged text remains
 				f.Start, f.End = 0, 0
 			}
 		}

@@ -52,7 +52,7 @@ const (
 	rtfObject // an object, which displays only its result
 	rtfLabel  // label of a list
 	rtfCode   // code of a field
-	rtfTwice  // text in two forms, of which the second, in Unicode, is displayed
+	rtfTwice  // text in two forms; the second, in Unicode, is displayed
 )
 
 type rtfReader struct {

@@ -8,7 +8,7 @@ import (
 )
 
 // scanText searches the finished text for ways to deceive a comparison: look-alike letters, invisible characters, spaced-out letters,
-// rare quotation marks. It changes nothing: matching normalises the text, and the flags are evidence for people.
+// rare quotation marks. It changes nothing; matching normalises the text, and the flags are evidence for people.
 func scanText(b *builder) {
 	s := b.res.Text
 	if !isASCII([]byte(s)) {
@@ -182,8 +182,8 @@ func scanWords(b *builder, s string) {
 	}
 }
 
-// leastGreek is the minimum number of different words with Greek letters in place of Latin ones: one or two can be formulas that lost
-// their spaces.
+// leastGreek is the minimum number of different words with Greek letters in place of Latin ones, because one or two can be formulas that
+// lost their spaces.
 const leastGreek = 5
 
 // maxSuspects is the maximum number of suspect words recorded.
@@ -290,7 +290,7 @@ func mixedWord(w *word, main, other script, text string) bool {
 	return false
 }
 
-// twins are the Latin letters that have look-alikes in each script.
+// twins contains the Latin letters that have look-alikes in each script.
 var twins = func() map[script]map[rune]bool {
 	m := map[script]map[rune]bool{cyrillic: {}, greek: {}, armenian: {}, rare: {}, latin: {}}
 	for k, v := range lookAlikes {

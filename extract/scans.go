@@ -28,7 +28,7 @@ func (b *builder) keepScan(page int, img image.Image) {
 	}
 	var buf bytes.Buffer
 	if err := png.Encode(&buf, img); err != nil {
-		return // one image less to recognise, but the page is still named as lacking text
+		return // the image is not recognised, but the page is still named as lacking text
 	}
 	total := buf.Len()
 	for _, s := range b.scans {

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// zipPages are the code pages that programs use for names in zip files, each with a handicap in bits: Windows itself uses the DOS code
+// zipPages lists the code pages that programs use for names in zip files, each with a handicap in bits: Windows itself uses the DOS code
 // page, and other programs the Windows one.
 var zipPages = []struct {
 	enc  encoding.Encoding

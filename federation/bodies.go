@@ -142,7 +142,7 @@ func (x *body) read(w http.ResponseWriter, r *http.Request, most int, longest ti
 		if err == nil {
 			_ = c.SetReadDeadline(time.Time{}) // without an HTTP connection, this fails harmlessly
 		} else {
-			endReading(w)() // nobody is waiting for the rest
+			endReading(w)() // no one is waiting for the rest
 		}
 	}()
 	began := time.Now()

@@ -8,5 +8,5 @@
 // partner is identified by its site card, never by its address; a [Roster] lists the partners.
 //
 // Anything a partner sees about a document is padded and shuffled (package wire). If a partner is down, is slow or sends nonsense, only
-// its own answer is lost: see [Gather].
+// its own answer is lost; see [Gather].
 package federation

@@ -24,7 +24,7 @@ import (
 // A request is on disk before it runs, but a reply is on disk only once the operating system has written it. If a crash loses the reply,
 // its request is refused rather than run again.
 //
-// The processes of one site share the claim on a request (ServerOptions.Claim): commit makes the claim before the request is written, so
+// The processes of one site share the claim on a request (ServerOptions.Claim); commit makes the claim before the request is written, so
 // that only one of them runs it. Replies remain in the file of the process that made them.
 type Replays struct {
 	path  string

@@ -40,14 +40,14 @@ type Roster interface {
 	Renew(ctx context.Context, c *crypto.Card) error
 }
 
-// A Registrar manages invitations and accepts whoever redeems one. Its methods are safe for concurrent use.
+// A Registrar manages invitations and accepts the sites that redeem them. Its methods are safe for concurrent use.
 type Registrar interface {
 	// Inviting reports whether an invitation is open; only then can strangers reach the site at all.
 	Inviting() bool
 	// Invitation returns when the open invitation with this hash expires, or concordat.ErrNotFound.
 	Invitation(ctx context.Context, tokenHash [32]byte) (expiry time.Time, err error)
-	// Enrol uses up the invitation and records the card's site as pending. Repeating the same enrolment (Digest) is not an error: its
-	// receipt may have been lost.
+	// Enrol uses up the invitation and records the card's site as pending. Repeating the same enrolment (Digest) is not an error, because
+	// its receipt may have been lost.
 	Enrol(ctx context.Context, e *crypto.Enrolment) error
 }
 
@@ -100,7 +100,7 @@ var kinds = map[crypto.MessageType]string{
 // kindError is the kind of a statement that is a refusal.
 const kindError = "error"
 
-// policy returns the suites and kinds of messages accepted by this version: nothing is negotiated.
+// policy returns the suites and kinds of messages accepted by this version; nothing is negotiated.
 var policy = func() crypto.Policy {
 	p := crypto.Policy{Suites: []crypto.Suite{crypto.SuiteXWing}}
 	for t := range kinds {

@@ -167,7 +167,7 @@ func (s *Server) peer(r *http.Request) (Member, bool) {
 }
 
 // card sends the site's card to partners, to guests, and, while an invitation is open, to strangers, so that they can compare the card
-// with the invitation. TLS admits nobody else.
+// with the invitation. TLS admits no one else.
 func (s *Server) card(w http.ResponseWriter, r *http.Request) {
 	inviting := s.o.Registrar != nil && s.o.Registrar.Inviting()
 	if _, ok := s.peer(r); !ok && !inviting && !guest(s.roster, r.TLS) {
@@ -199,7 +199,7 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.o.Log.Info("message not taken", "site", m.Site.Short(), "err", err)
 		s.o.Observe(s.certain(peer, v, m), OutcomeRejected, time.Since(began))
-		w.Header().Set("Connection", "close") // nobody is waiting for the rest of the message
+		w.Header().Set("Connection", "close") // no one is waiting for the rest of the message
 		reject(w)
 		return
 	}
@@ -208,7 +208,7 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 	s.o.Observe(concordat.SiteID(m.Site.String()), outcome, time.Since(began))
 	s.beat(r.Context(), came)
 	if err != nil {
-		// The asker has gone, so nobody would receive an answer, or this site cannot seal one.
+		// The asker has gone, so no one would receive an answer, or this site cannot seal one.
 		s.o.Log.Warn("message not answered", "site", m.Site.Short(), "err", err)
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "unavailable", http.StatusServiceUnavailable)
@@ -368,8 +368,8 @@ func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Mem
 	return reply, err
 }
 
-// run answers a request. It runs to completion even if the asker hangs up: a request that ran is charged, and the asker will fetch the
-// answer by sending the same bytes.
+// run answers a request. It runs to completion even if the asker hangs up, because a request that ran is charged, and the asker will
+// fetch the answer by sending the same bytes.
 func (s *Server) run(ctx context.Context, o *crypto.Opened, m Member, payload []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.Timeout)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"concordat/crypto"
 )
 
-// errPin means that the other end presented a key that is on no card.
+// errPin means that the other end presented a key that its card does not name.
 var errPin = errors.New("TLS key is not one that the site's card names")
 
 // groups lists the supported key exchanges: only hybrid ones, so that traffic recorded today remains unreadable for a future quantum
@@ -56,7 +56,7 @@ func pinOf(cs *tls.ConnectionState) (crypto.Pin, error) {
 }
 
 // clientTLS returns the configuration for one partner; pinned decides whether to accept the partner's key. In TLS 1.3, the site's own
-// certificate is sent only after that, so nobody else sees it.
+// certificate is sent only after that, so no one else sees it.
 func clientTLS(roster Roster, now func() time.Time, pinned func(crypto.Pin) bool) *tls.Config {
 	c := pinnedTLS(pinned)
 	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate(roster, now) }
@@ -78,7 +78,7 @@ func guestTLS(to crypto.SiteID, now func() time.Time, pinned func(crypto.Pin) bo
 
 func pinnedTLS(pinned func(crypto.Pin) bool) *tls.Config {
 	c := baseTLS()
-	c.InsecureSkipVerify = true // host names prove nothing here: VerifyConnection compares keys
+	c.InsecureSkipVerify = true // host names prove nothing here; VerifyConnection compares keys
 	c.VerifyConnection = func(cs tls.ConnectionState) error {
 		p, err := pinOf(&cs)
 		if err != nil {

@@ -306,7 +306,7 @@ func contentsPages(ls []line) []Apart {
 }
 
 // runningHeads returns short lines that are not sentences and recur with no change except in their numbers. Lines that recur together
-// with their surroundings belong to the author: the document contains that text twice.
+// with their surroundings belong to the author, because the document contains that text twice.
 func runningHeads(ls []line) []Apart {
 	at := map[string][]int{}
 	for i, l := range ls {

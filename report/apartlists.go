@@ -87,7 +87,7 @@ func after(number, last []int) bool {
 }
 
 // thanks returns the acknowledgements of a document: the text below their heading, or after it on the same line, while at least half of
-// the sentences thank someone, up to maxThanks words. A copied page under such a heading thanks nobody and is not returned.
+// the sentences thank someone, up to maxThanks words. A copied page under such a heading contains no thanks and is not returned.
 func thanks(text string, ps []concordat.Span) []Apart {
 	var out []Apart
 	for i := 0; i < len(ps); i++ {

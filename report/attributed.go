@@ -125,8 +125,8 @@ var (
 // maxLaw is the number of bytes on either side of a provision's number that are searched for the name of the law.
 const maxLaw = 200
 
-// provision returns the paragraph, up to maxProvision bytes, if it begins with a provision and its law. A number alone identifies no law:
-// authors number their own rules too.
+// provision returns the paragraph, up to maxProvision bytes, if it begins with a provision and its law. A number alone identifies no law,
+// because authors number their own rules too.
 func provision(text string, p concordat.Span) (concordat.Span, bool) {
 	in := p.In(text)
 	begin := in[:min(len(in), maxLaw+longestLine)]
@@ -242,7 +242,7 @@ var (
 
 const (
 	leastSigned  = 12 // minimum words in a signed paragraph
-	mostSigned   = 60 // a date does not explain a longer paragraph: letters and applications end with one too
+	mostSigned   = 60 // a date does not explain a longer paragraph; letters and applications end with one too
 	maxSignature = 14 // maximum words in the line under it
 )
 

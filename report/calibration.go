@@ -23,10 +23,10 @@ type Rate struct {
 // Calibration returns how the document score performed on documents known to reuse, or not to reuse, text from the library. Classes
 // without reuse: clean documents share no long run of words with the library; near ones are clean documents on the library's subjects and
 // from the same kind of page, the hard cases; forms legitimately share forms, declarations, statutes, quotations and reference lists. In
-// classes with reuse, at least a tenth of each document is reused: reworded documents were copied, edited, translated there and back, or
-// reworded by programs or people; copied forms also share forms; condensed documents summarise a source (a tenth to three tenths of it);
-// machine documents were rewritten by a language model. doc/evaluation/score.md names the corpora and the command; a test compares it
-// with this table.
+// classes with reuse, at least a tenth of each document is reused: reworded documents were copied, edited, back-translated, or reworded
+// by programs or people; copied forms also share forms; condensed documents summarise a source (a tenth to three tenths of it); machine
+// documents were rewritten by a language model. doc/evaluation/score.md names the corpora and the command; a test compares it with this
+// table.
 func Calibration() []Rate {
 	return []Rate{
 		{false, "en", "clean", 1492, 5, 2},

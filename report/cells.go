@@ -59,7 +59,7 @@ const (
 	formulaStarts = "=+-@＝＋－＠"
 	// cellEnds are characters at which a spreadsheet program might start another cell within a field: the separators of some locales and
 	// settings, and the line break, since a program with a different separator does not see that the field is quoted. Commas are
-	// excluded: a program that splits at commas respects the quotes.
+	// excluded, because a program that splits at commas respects the quotes.
 	cellEnds = ";|\t\n\u2028\u2029"
 	// cellSpace is the white space that some programs strip before checking for a formula, and the quote that begins a cell.
 	cellSpace = " \n\t\u00a0\u3000\ufeff\""

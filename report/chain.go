@@ -155,7 +155,7 @@ func coveredBy(chains []*chain) spans {
 }
 
 // evidence groups overlapping chains, whatever their sources. For each Evidence it also returns the indices of its chains. A counting
-// passage contains only text that counts: see cut. Chains of excluded sources are left out, so their passages go to the next source.
+// passage contains only text that counts; see cut. Chains of excluded sources are left out, so their passages go to the next source.
 func (b *builder) evidence(chains []*chain) ([]concordat.Evidence, [][]int) {
 	cut, from := b.cut(chains)
 	order := make([]int, len(cut))
@@ -339,7 +339,7 @@ func mostly(byKind map[concordat.Kind]int) concordat.Kind {
 	})
 }
 
-// claimsOf returns all passages of chains, in order of their beginning. The strongest kind that holds a byte decides.
+// claimsOf returns all passages of chains, in order of their start. Each byte belongs to the strongest kind that covers it.
 func claimsOf(chains []*chain) []claim {
 	var out []claim
 	for _, c := range chains {
@@ -351,10 +351,10 @@ func claimsOf(chains []*chain) []claim {
 	return out
 }
 
-// byStrength ranks a passage by its kind.
+// byStrength returns the rank of a passage, given by its kind.
 func byStrength(p concordat.Passage) float64 { return -float64(strength(p.Kind)) }
 
-// most returns the first of kinds, or otherwise if there is none.
+// most returns the first of kinds, or otherwise if kinds is empty.
 func most(kinds []concordat.KindCount, otherwise concordat.Kind) concordat.Kind {
 	if len(kinds) == 0 {
 		return otherwise
@@ -362,8 +362,8 @@ func most(kinds []concordat.KindCount, otherwise concordat.Kind) concordat.Kind 
 	return kinds[0].Kind
 }
 
-// divided returns how the characters of s, which claims hold, are divided among the kinds, those with most of them first. Claims are in
-// order of their beginning.
+// divided returns how many characters of s belong to each kind, most characters first; the claims must cover s. Claims must be in order
+// of their start.
 func (b *builder) divided(claims []claim, s spans) []concordat.KindCount {
 	of := map[concordat.Kind]spans{}
 	sweep(claims, func(at concordat.Span, best claim) { of[best.kind] = append(of[best.kind], at) })

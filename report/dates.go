@@ -21,8 +21,8 @@ type aged struct {
 	age *concordat.Age
 }
 
-// markOldest marks, among the sources of one passage, every source that no other certainly predates. A lone dated document is not marked:
-// there is nothing to compare it with.
+// markOldest marks, among the sources of one passage, every source that no other certainly predates. A lone dated document is not marked,
+// because there is nothing to compare it with.
 func markOldest(all []aged) {
 	known := map[concordat.Ref]bool{}
 	for _, d := range all {

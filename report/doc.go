@@ -5,5 +5,5 @@
 // a rule changes, Build runs again without a new search. The package is pure: the same findings and rules give the same report,
 // regardless of the order in which passages were found.
 //
-// A report claims only what was compared: alongside its findings, it lists what was not compared.
+// A report claims only what was compared; alongside its findings, it lists what was not compared.
 package report

@@ -19,7 +19,7 @@ type Later struct {
 	Handled   LaterMark
 }
 
-// LaterMark records who has read or handled an alert, and when. The zero value means that nobody has.
+// LaterMark records who has read or handled an alert, and when. The zero value means that no one has.
 type LaterMark struct {
 	By string
 	At time.Time

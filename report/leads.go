@@ -385,7 +385,7 @@ func (l Lead) Likely() *float64 {
 	return &x
 }
 
-// MostLikely is the maximum stated likelihood: the measured texts do not support a higher one.
+// MostLikely is the maximum stated likelihood; the measured texts do not support a higher one.
 const MostLikely = 20
 
 // LikelihoodWords states the likelihood of a lead, or returns "" if it was not measured. [LikelihoodMeaning] explains the wording.

@@ -34,8 +34,8 @@ var (
 // measuredModels lists the names of the model with measured leads.
 var measuredModels = []string{"multilingual-e5-small", "e5-query"}
 
-// LeadsSought returns sentences on how, and in how many documents, leads were sought, and on how many such a search finds in tests for
-// the language of the text. It returns "" if leads were not sought or the search was not recorded.
+// LeadsSought returns sentences on how, and in how many documents, leads were sought, and on how many leads such a search finds in tests
+// for the language of the text. It returns "" if leads were not sought or the search was not recorded.
 func LeadsSought(r *Report) string {
 	s, l := r.LeadSearch, r.Language
 	if s == nil || r.Leads == nil {

@@ -185,7 +185,7 @@ func appendItems(items []Item, path string, o map[string]any) []Item {
 	return items
 }
 
-// objects reports whether v is a list that contains only objects. An empty list counts too: an object added to it is a new item.
+// objects reports whether v is a list that contains only objects. An empty list counts too, because an object added to it is a new item.
 func objects(v []any) bool {
 	return !slices.ContainsFunc(v, func(x any) bool { _, ok := x.(map[string]any); return !ok })
 }

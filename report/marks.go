@@ -20,8 +20,8 @@ const (
 	maxAlone = 60
 	// aloneApart is the number of words between two quotations at which they are no longer consecutive.
 	aloneApart = 15
-	// maxAttributed is the maximum share of a text in attributed quotations that are still legitimately shared: a text composed of
-	// quotations needs human judgement.
+	// maxAttributed is the maximum share of a text in attributed quotations that are still legitimately shared, because a text composed
+	// of quotations needs human judgement.
 	maxAttributed = 0.25
 )
 

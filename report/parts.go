@@ -7,9 +7,9 @@ import (
 )
 
 // partGap is the maximum number of source bytes between two passages displayed as one piece. ownGap is the maximum number of submission
-// bytes between them: anything longer is the author's own text, which must not be part of a piece. If both texts were compared word by
-// word, ownGap also applies to the source: the comparison either skipped the text between the passages, for example the next question on
-// a form, or chose not to join them.
+// bytes between them; anything longer is the author's own text, which must not be part of a piece. If both texts were compared word by
+// word, ownGap also applies to the source, because the comparison either skipped the text between the passages, for example the next
+// question on a form, or chose not to join them.
 const (
 	partGap = 200
 	ownGap  = 24

@@ -22,7 +22,7 @@ var closers = map[rune]string{
 	'〝': "〞〟", '＂': "＂", '❝': "❞", '❛': "❜", '⹂': "“”", '"': "\"", '\'': "'",
 }
 
-// quotations returns the text in quotation marks or block quotations. Quotation marks pair up within a paragraph: a quotation that is not
+// quotations returns the text in quotation marks or block quotations. Quotation marks pair up within a paragraph; a quotation that is not
 // closed there is ignored.
 func quotations(text string) spans {
 	var out []concordat.Span
@@ -160,8 +160,8 @@ func lines(text string) []line {
 	return out
 }
 
-// paragraphs returns the stretches of text between blank lines. If a stretch is longer than maxQuote, each line is a paragraph: such a
-// text puts each paragraph on one line.
+// paragraphs returns the stretches of text between blank lines. If a stretch is longer than maxQuote, each line is a paragraph, because
+// such a text puts each paragraph on one line.
 func paragraphs(text string) []concordat.Span {
 	var out []concordat.Span
 	ls := lines(text)

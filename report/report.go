@@ -23,8 +23,8 @@ type Findings struct {
 	Skipped  []concordat.Skipped `json:"skipped"` // parts that were not fingerprinted, and why
 	// Checked lists the compared parts. Nil means everything except Skipped.
 	Checked []concordat.Span `json:"checked"`
-	// Characters is the number of characters in the whole text as counted by the scheme. Scores do not use it: a report counts letters,
-	// marks and digits of the original in both numerator and denominator.
+	// Characters is the number of characters in the whole text as counted by the scheme. Scores do not use it, because a report counts
+	// letters, marks and digits of the original in both numerator and denominator.
 	Characters int `json:"characters"`
 	// Passages contains every span that the submission shares with any source, in any order; they may overlap freely.
 	Passages []concordat.Passage `json:"passages"`

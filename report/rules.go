@@ -51,8 +51,8 @@ type Rules struct {
 	SetAsideLeads   []LeadRuling      `json:"set_aside_leads" required:"false" maxItems:"1000" doc:"Leads that were set aside"`
 }
 
-// DefaultCommonAbove is the number of documents above which wording is common: in laws and web pages, the few blocks above it produce
-// most duplicate pairs (doc/design.md, detection).
+// DefaultCommonAbove is the number of documents above which wording is common, because in laws and web pages, the few blocks above it
+// produce most duplicate pairs (doc/design.md, detection).
 const DefaultCommonAbove = 20
 
 // Ruling is a decision about a place in the submission, with a reason.

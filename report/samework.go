@@ -66,8 +66,8 @@ func JoinWorks(f *Findings) {
 	for i := range works {
 		group[i], members[i] = i, []int{i}
 	}
-	// joins reports whether two groups have no pair of texts known to be separate works: a text without an author does not join texts of
-	// two authors.
+	// joins reports whether two groups can be one work: none of their texts are known to be separate works. A text without an author does
+	// not join texts of two authors.
 	joins := func(a, b int) bool {
 		return !slices.ContainsFunc(members[a], func(i int) bool {
 			return slices.ContainsFunc(members[b], func(j int) bool { return works[i].isApart(works[j]) })

@@ -61,8 +61,8 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 	return s
 }
 
-// fewestWords is the minimum number of a document's own words at which its share is meaningful: among fewer words, a sentence that anyone
-// could write is a large part.
+// fewestWords is the minimum number of a document's own words at which its share is meaningful, because among fewer words, a sentence
+// that anyone could write is a large part.
 const fewestWords = 60
 
 // TooShort reports whether so little of the document could count that its share is meaningless.
@@ -161,7 +161,7 @@ func (b *builder) claims(chains []*chain, rank func(concordat.Passage) float64) 
 	return out
 }
 
-// sortClaims puts claims in order of their beginning.
+// sortClaims sorts claims by start.
 func sortClaims(cs []claim) {
 	slices.SortFunc(cs, func(x, y claim) int {
 		return cmp.Or(bySpan(x.Span, y.Span), -cmp.Compare(x.rank, y.rank), cmp.Compare(x.kind, y.kind))

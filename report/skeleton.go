@@ -58,7 +58,8 @@ func likeCode(l string) bool {
 }
 
 // skeleton returns the part of a paragraph's code that was handed out: everything up to the line that marks where to continue, or all of
-// a block marked as unchangeable. In a single text, such a mark proves nothing: someone might copy a solution and add the mark above it.
+// a block marked as unchangeable. In a single text, such a mark proves nothing, because someone might copy a solution and add the mark
+// above it.
 func skeleton(text string, p concordat.Span) (concordat.Span, bool) {
 	if p.Len() > 4*maxSkeleton {
 		return concordat.Span{}, false

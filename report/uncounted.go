@@ -8,7 +8,7 @@ import (
 	"concordat"
 )
 
-// Folded reports whether a report collapses a passage or source with this exclusion: it does not count, and nobody needs to decide
+// Folded reports whether a report collapses a passage or source with this exclusion: it does not count, and no one needs to decide
 // whether it does.
 func Folded(e concordat.Exclusion) bool { return e != "" && e != concordat.ExcludedUndecided }
 

@@ -65,7 +65,7 @@ var quotedReasons = map[string]string{
 	string(AsVerse):     "verse with its source",
 }
 
-// publicReasons are the words for wording that two documents may both use without quoting it.
+// publicReasons describes wording that two documents can both use without quoting it.
 var publicReasons = map[string]string{
 	string(AsStatement): "a statement that everyone must make",
 	string(AsSkeleton):  "code that was handed out",
@@ -89,8 +89,8 @@ func quotedAs(e concordat.Evidence) (why string, public bool) {
 	return quotedReasons[e.Why], false
 }
 
-// EvidenceKind returns the kind of a passage in words. For a quotation that others share, and for wording that anyone may use,
-// the words say so.
+// EvidenceKind returns the kind of a passage in words. It also says if the passage is a quotation that others share, or wording that
+// anyone may use.
 func (l Language) EvidenceKind(e concordat.Evidence) string {
 	switch why, public := quotedAs(e); {
 	case public:
@@ -101,7 +101,7 @@ func (l Language) EvidenceKind(e concordat.Evidence) string {
 	return kindsWords(l, e.Kind, e.Kinds)
 }
 
-// kindsWords returns the words for a kind. If the characters are divided among several kinds, the words name each with its number of them.
+// kindsWords describes a kind. If the characters are divided among several kinds, it names each kind with its number of characters.
 func kindsWords(l Language, k concordat.Kind, divided []concordat.KindCount) string {
 	if len(divided) < 2 || divided[0].Kind != k {
 		return l.Kind(k)
@@ -113,7 +113,7 @@ func kindsWords(l Language, k concordat.Kind, divided []concordat.KindCount) str
 	return strings.Join(each, l.Say(", "))
 }
 
-// SourceKind returns the words for the kinds of a source's part of a passage and for how close the wording is.
+// SourceKind describes the kinds of a source's part of a passage and how close the wording is.
 func SourceKind(l Language, s concordat.Source) string {
 	if len(s.Kinds) < 2 || s.Kinds[0].Kind != s.Kind {
 		return l.KindAndCloseness(s.Kind, s.Similarity)

@@ -79,7 +79,7 @@ type counter struct {
 
 type counted struct {
 	documents int
-	missed    int // maximum number of documents that can have contained it before it was last added
+	missed    int // upper bound on the documents that contained it before it was last added
 	text      string
 	example   concordat.DocumentID
 	last      concordat.DocumentID

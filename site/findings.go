@@ -48,7 +48,7 @@ func (s *Site) findingsAt(ctx context.Context, id concordat.TaskID) (*report.Fin
 	return &f, revision, nil
 }
 
-// changes is the number of attempts to change findings: conflicting changes are rare and brief.
+// changes is the number of attempts to change findings; conflicting changes are rare and brief.
 const changes = 8
 
 // ChangeFindings applies a change to a task's findings and stores the result. If another process has changed them in the meantime, it

@@ -62,7 +62,7 @@ func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Se
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	prepared := make(chan *batch, 1)
-	var fault error // from docs: it must stop the reading without interrupting the writing
+	var fault error // error from docs, which must stop the reading without interrupting the writing
 	compare.Go(g, func() (err error) {
 		defer close(prepared)
 		fault, err = s.prepare(ctx, lib, docs, prepared)

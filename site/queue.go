@@ -114,7 +114,7 @@ type QueueOptions struct {
 	Read func(ctx context.Context, j Job) ([]Item, error)
 	// Options returns the options for the job's check; done, if not nil, is called after the check.
 	Options func(ctx context.Context, j Job) (o CheckOptions, done func(), err error)
-	// Hold, if not nil, is called before a task begins: as long as it returns an error, queued tasks wait.
+	// Hold, if not nil, is called before a task begins. As long as it returns an error, queued tasks wait.
 	Hold func() error
 	// Admit, if not nil, is called once the texts of a task are read and before they are compared; an error, for example from a quota,
 	// ends the task and becomes its cause.

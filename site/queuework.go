@@ -136,7 +136,7 @@ type outcome struct {
 }
 
 // await waits for the work of a task. Work that does not stop within the grace period after ctx ended is abandoned until the process
-// ends: its changes fail, since its context has ended and the task no longer belongs to it.
+// ends; its changes fail, since its context has ended and the task no longer belongs to it.
 func (q *Queue) await(ctx context.Context, t store.Task, ended <-chan outcome) outcome {
 	select {
 	case out := <-ended:
@@ -214,7 +214,7 @@ const idleMemory = 256 << 20
 // releaseEvery is the minimum time between two releases; each runs a full garbage collection.
 const releaseEvery = 5 * time.Second
 
-// releaseMemory returns memory to the operating system after a task that used a lot of it: a check of 200 MB of text needs eight times as
+// releaseMemory returns memory to the operating system after a task that used a lot of it. A check of 200 MB of text needs eight times as
 // much for seconds, and then none for hours.
 func (q *Queue) releaseMemory() {
 	held := heapHeld()

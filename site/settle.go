@@ -110,7 +110,7 @@ func (s *Site) forget(ctx context.Context, lib concordat.LibraryID, refs []conco
 	return err
 }
 
-// catalogued removes candidates missing from the catalogue: they are being added, or never were.
+// catalogued removes candidates missing from the catalogue, which are still being added or were never acknowledged.
 func (s *Site) catalogued(ctx context.Context, cs []*compare.Candidate) ([]*compare.Candidate, error) {
 	by := map[concordat.LibraryID][]concordat.DocumentID{}
 	for _, c := range cs {

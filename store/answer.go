@@ -234,9 +234,9 @@ type Counted struct {
 }
 
 // CountQuestions counts, for each sentence of this site, the different questions close to it since a given time, in any epoch, and
-// returns how much of the given questions can be answered. It withholds a question that would reveal a sentence about which most
-// questions were counted, or which another question of the same job revealed. It counts the others; a question counted before keeps its
-// place and costs nothing. Questions beyond the gate count if NearSentence says so, or if a question about the sentence was counted
+// returns how much of the given questions can be answered. It withholds a question that would reveal a sentence with as many counted
+// questions as most allows, or one that another question of the same job revealed. It counts the others; a question counted before keeps
+// its place and costs nothing. Questions beyond the gate count if NearSentence says so, or if a question about the sentence was counted
 // before. Together, concurrent calls never count more than most.
 func (db *Answers) CountQuestions(ctx context.Context, a Asking, since time.Time, most int, questions []Question) (out []Counted,
 	err error) {

@@ -33,8 +33,7 @@ type AuditEntry struct {
 	Hash   string          `json:"hash"`
 }
 
-// AuditHead identifies one entry, and thereby everything before it: whoever keeps the head can later determine whether the audit log was
-// rewritten.
+// AuditHead identifies one entry, and thereby everything before it, so a stored head later shows whether the audit log was rewritten.
 type AuditHead struct {
 	Seq  int64 // 0 for an empty audit log
 	Hash string

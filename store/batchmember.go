@@ -22,7 +22,7 @@ type BatchMember struct {
 	DraftOf  string // name of another member that it is an earlier or later version of
 	Dated    concordat.Date
 	DatedBy  concordat.DateOrigin
-	Timed    concordat.Instant // more exactly than Dated; empty: unknown
+	Timed    concordat.Instant // more exact than Dated; empty if unknown
 	Flags    []concordat.Flag
 	Cause    Cause // why it could not be read; zero if it was read
 	// Characters is the number of normalised characters in its text.

@@ -30,8 +30,8 @@ const (
 	CauseCancelled CauseCode = "cancelled" // no Numbers
 	CauseGivenUp   CauseCode = "given up"  // Numbers: attempts that ended without a result
 	CauseDeleted   CauseCode = "deleted"   // no Numbers
-	// CauseQuota has the kind of the quota as its Detail. Its Numbers: the amount requested, the amount left, the limit, and the time in
-	// Unix seconds when the amount will fit; 0 for never.
+	// CauseQuota has the kind of the quota as its Detail. Its Numbers are the amount requested, the amount left, the limit, and the time
+	// in Unix seconds when the amount will fit, or 0 for never.
 	CauseQuota CauseCode = "quota"
 )
 

@@ -75,7 +75,7 @@ type HarvestRecord struct {
 	Work      concordat.Work
 	Detail    string
 	Tries     int
-	Due       time.Time // when a failed or embargoed record is due; for a record being withdrawn, until when it stays away
+	Due       time.Time // when a failed or embargoed record is due; for a withdrawn record, when its absence ends
 	Run       int64
 	Changed   time.Time
 }

@@ -25,7 +25,7 @@ type eventBody struct {
 	Data      any       `json:"data"`
 }
 
-// checkEvent is the data of an event about a check. It contains neither title nor text: the receiver requests them with a token, subject
+// checkEvent is the data of an event about a check. It contains neither title nor text; the receiver requests them with a token, subject
 // to its rights.
 type checkEvent struct {
 	ID    concordat.TaskID `json:"id"`
@@ -68,7 +68,7 @@ func (db *Webhooks) Announce(ctx context.Context, kind EventKind, owner string, 
 	return db.fail(err, "announce %s", kind)
 }
 
-// announce is Announce within a transaction: the change and its event are stored together.
+// announce is Announce within a transaction, so the change and its event are stored together.
 func (db base) announce(ctx context.Context, c engine.Conn, kind EventKind, owner string, data any) error {
 	ids, err := engine.Collect(ctx, c, func(s engine.Scanner) (id HookID, err error) { return id, s.Scan(&id) },
 		`SELECT id FROM hook WHERE kinds LIKE ? AND (whole = 1 OR (account = ? AND ? <> '')) AND id IN `+ableHooks+` ORDER BY id`,

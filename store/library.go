@@ -32,7 +32,7 @@ type Policy struct {
 	Meaning string `json:"meaning,omitempty"`
 	// Partners get no answer before Embargo; zero for no embargo.
 	Embargo time.Time `json:"embargo,omitzero"`
-	// The library answers nobody from Expires on; zero for no expiry.
+	// From Expires on, the library gives no answers; zero for no expiry.
 	Expires time.Time `json:"expires,omitzero"`
 	// KeepDays is the number of days after which the library's documents are deleted; 0 for never.
 	KeepDays int `json:"keep_days,omitempty"`

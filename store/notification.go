@@ -300,7 +300,7 @@ func (db *Notifications) ReplayReplies(ctx context.Context, id string, until tim
 }
 
 // ForgetNotifications deletes notifications received before the given time, with their answers, and returns their number. It deletes
-// those that have ended, as have all their answers, and all those of disabled accounts, which would never end.
+// notifications that have ended and whose answers have all ended, and all notifications of disabled accounts, which would never end.
 func (db *Notifications) ForgetNotifications(ctx context.Context, before time.Time) (n int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		n, err = c.Exec(ctx, `DELETE FROM notification WHERE made < ? AND (account NOT IN `+ableAccounts+` OR state NOT IN (?, ?)

@@ -20,7 +20,7 @@ const (
 	ReviewComment ReviewKind = "comment" // Text is the comment
 	ReviewVerdict ReviewKind = "verdict" // Data is the verdict, Text the reason
 	ReviewSignOff ReviewKind = "signoff" // another officer agrees with the latest verdict
-	ReviewAssign  ReviewKind = "assign"  // Data is the account assigned from then on; "" for nobody
+	ReviewAssign  ReviewKind = "assign"  // Data is the account assigned from then on; "" for none
 	ReviewDue     ReviewKind = "due"     // Data is the day, YYYY-MM-DD, by which a decision is due; "" for none
 	ReviewEdited  ReviewKind = "edited"  // the comment numbered Data was edited; created only by ChangeComment
 	ReviewRemoved ReviewKind = "removed" // the comment numbered Data was deleted; created only by ChangeComment

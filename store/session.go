@@ -65,8 +65,8 @@ func (db *People) SetPassword(ctx context.Context, account, password string) err
 	return db.fail(err, "password of %s", account)
 }
 
-// DeleteUnjoined deletes public accounts without a password or a link to a provider that were created before the given time, so that
-// nobody can reserve a name by requesting it. It returns the number deleted.
+// DeleteUnjoined deletes public accounts without a password or a link to a provider that were created before the given time, so that no
+// one can reserve a name by requesting it. It returns the number deleted.
 func (db *People) DeleteUnjoined(ctx context.Context, before time.Time) (int, error) {
 	var n int64
 	err := db.write(ctx, func(c engine.Conn) error {

@@ -59,7 +59,7 @@ type CasePosition struct {
 	At       time.Time              `json:"at,omitzero"`
 	Decision concordat.CaseDecision `json:"decision,omitempty"`
 	Receipt  string                 `json:"receipt,omitempty"` // hexadecimal SHA-256 of a receipt
-	Due      time.Time              `json:"due,omitzero"`      // when the decision deletes this site's document; zero: it did, or never
+	Due      time.Time              `json:"due,omitzero"`      // when the decision deletes this site's document; zero if done or never
 }
 
 // plain returns the position with its texts reduced to single lines without control characters, since the partner's texts are also

@@ -12,7 +12,7 @@ import (
 )
 
 // Forms of a showing: which part of a text of this site was sent to a partner. A partner gets at most one of the two sketches of a text,
-// FormFingerprints and FormWords: together they reveal most of its words (doc/federation.md).
+// FormFingerprints and FormWords, because together they reveal most of its words (doc/federation.md).
 const (
 	FormMatches      = "matches"      // which sentences match, and titles
 	FormLeads        = "leads"        // which sentences might say the same, and titles

@@ -33,7 +33,7 @@ type Window struct {
 // Overspent is the error from Spend if a limit would be exceeded. It wraps concordat.ErrRefused.
 type Overspent struct {
 	Kind string
-	Left int // amount left of the limit
+	Left int // remaining amount
 	// Retry is when the amount will fit, if nothing else is spent; zero for never.
 	Retry time.Time
 }

@@ -104,7 +104,7 @@ type Alert struct {
 	Handled   AlertMark
 }
 
-// AlertMark records who has read or handled an alert, and when. The zero value means that nobody has.
+// AlertMark records who has read or handled an alert, and when. The zero value means that no one has.
 type AlertMark struct {
 	By string
 	At time.Time
@@ -114,7 +114,7 @@ type AlertMark struct {
 // question of a partner.
 const MaxAlerts = 1000
 
-// alertEvent is the data of an event about an alert. It names no document: the receiver requests it with a token, subject to its rights.
+// alertEvent is the data of an event about an alert. It names no document; the receiver requests it with a token, subject to its rights.
 type alertEvent struct {
 	Alert   int64               `json:"alert"`
 	Check   concordat.TaskID    `json:"check,omitempty"`

@@ -12,7 +12,7 @@ import (
 	"concordat/store/engine"
 )
 
-// ErrLease means that the task no longer belongs to this worker, and possibly to another one. The worker must drop its work.
+// ErrLease means that the task no longer belongs to this worker; another worker may have it. The worker must drop its work.
 var ErrLease = errors.New("lease lost")
 
 // MaxAttempts is how often a task is started before it is given up, so that a task that kills its worker does not keep doing so.

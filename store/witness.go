@@ -40,7 +40,8 @@ func scanWitness(s engine.Scanner) (Witness, error) {
 
 const witnessColumns = `site, seq, hash, at, heard, head, fork`
 
-// witnessSkew is how far the times of two heads can contradict their numbers: heads are signed in parallel, and clocks are adjusted.
+// witnessSkew is how far the times of two heads can contradict their numbers, because heads are signed in parallel, and clocks are
+// adjusted.
 const witnessSkew = 2 * time.Minute
 
 // AddWitness stores the head of a partner's audit log, whatever it says. The caller must have checked its signature. AddWitness returns a

@@ -10,8 +10,8 @@ import (
 
 // Parameters of the classifier; for the measurements, see doc/design.md (shared wording).
 const (
-	// LongWords is the number of consecutive words at which wording counts or is undecided regardless of how it reads: neither a phrase
-	// nor a number of holders explains a whole paragraph.
+	// LongWords is the number of consecutive words at which wording counts or is undecided regardless of how it reads, because neither a
+	// phrase nor a number of holders explains a whole paragraph.
 	LongWords = 60
 	// lookWords is the maximum length in words of wording that is form wording because it resembles one: two or three lines.
 	lookWords = 40
@@ -27,11 +27,11 @@ const (
 	meanWords   = 30 // maximum mean words per paragraph of a form with two holders
 
 	// A stretch of at least wholeWords words that makes up wholeShare of a text means that the whole text was copied, whatever the number
-	// of holders: no form leaves so little space for answers.
+	// of holders, because no form leaves so little space for answers.
 	wholeWords = 100
 	wholeShare = 0.8
-	// blockHolders is the number of documents at which a separate paragraph in a large library is common if short, and undecided if long:
-	// ten applications can end with the declaration required by their call.
+	// blockHolders is the number of documents at which a separate paragraph in a large library is common if short, and undecided if long,
+	// because ten applications can end with the declaration required by their call.
 	blockHolders = 8
 )
 
@@ -50,7 +50,7 @@ type Class struct {
 type Scope struct {
 	Held *Common // which of them contain each gram
 	Of   int     // number of documents, including the text itself
-	// Quoted holds grams that at least two of them, in one place, attribute to someone else: both quote the passage. Nil means none.
+	// Quoted holds grams in passages that at least two of them quote, attributing them to someone else in one place. Nil means none.
 	Quoted *Common
 	// Alike reports whether two of them are mostly identical, so that they count as one holder. If nil, no two are.
 	Alike func(a, b int) bool
@@ -72,7 +72,7 @@ func (s *Scope) Classify(ctx context.Context, self int, w *Words, r *Reader, wal
 	c.others, c.blocks = blocks(by)
 	c.of = blocksOf(c.blocks, len(c.others))
 	c.classes = make([]Class, len(c.blocks))
-	order := make([]int, len(c.blocks)) // most holders first: a copied block must not be mistaken for part of the form around it
+	order := make([]int, len(c.blocks)) // most holders first, so that a copied block is not mistaken for part of the form around it
 	for i := range order {
 		order[i] = i
 		c.classes[i] = c.class(&c.blocks[i])
@@ -214,9 +214,9 @@ func (c *classifier) isForm(i, holders int) bool {
 	return x.Words < LongWords || 2*holders > c.Of || pieces >= manyPieces && longest <= pieceWords
 }
 
-// pieces returns the number of places where a text has what the holders of a block share, or exactly what they share, and the maximum and
-// mean number of words per paragraph there. A block with fewer than half the holders of another is a copied answer rather than part of
-// their form.
+// pieces returns the number of places where the text contains wording shared by the holders of a block (by no others if exactly is set),
+// and the maximum and mean number of words per paragraph there. A block with fewer than half the holders of another is a copied answer
+// rather than part of their form.
 func (c *classifier) pieces(s *block, exactly bool) piecesOf {
 	key := s.held.key(exactly)
 	out, ok := c.shared[key]
@@ -384,8 +384,8 @@ func (w *Words) endsLine(last int32) bool {
 	return at-last <= maxSlot
 }
 
-// nearLine reports whether a line begins or ends within leastWords words of a position: a few words with fewer holders can have joined a
-// block at its edge.
+// nearLine reports whether a line begins or ends within leastWords words of a position, because a few words with fewer holders can have
+// joined a block at its edge.
 func (w *Words) nearLine(at int32) bool {
 	if at <= leastWords || int32(len(w.hashes))-at <= leastWords {
 		return true

@@ -11,11 +11,11 @@ import (
 	"concordat"
 )
 
-// Absolute is the number of documents above which wording is common, however many were compared: in laws and web pages, the few blocks
-// above it produce most duplicate pairs (doc/design.md, detection).
+// Absolute is the number of documents above which wording is common, however many were compared, because in laws and web pages the few
+// blocks above it produce most duplicate pairs (doc/design.md, detection).
 const Absolute = 20
 
-// fewest is the number of documents below which nothing is common: three copies among four documents are copies.
+// fewest is the number of documents below which nothing is common, because three copies among four documents are copies.
 const fewest = 5
 
 // Least returns the number of documents at which wording is common among the n documents of one call: a fifth of them, at least three,

@@ -127,7 +127,7 @@ func whySentence(s string) Why {
 	return ""
 }
 
-// sentencesOf splits a line at sentence ends by a simple rule: an extra split does no harm here.
+// sentencesOf splits a line at sentence ends by a simple rule; an extra split does no harm here.
 func sentencesOf(text string, line concordat.Span) []concordat.Span {
 	var out []concordat.Span
 	at := line.Start
@@ -165,8 +165,8 @@ const (
 	maxClauses = 0.2
 )
 
-// ClausesAreForms reports whether clauses among the shared stretches can be standard clauses of contracts and statutes: little else of
-// the text is shared.
+// ClausesAreForms reports whether clauses among the shared stretches can be standard clauses of contracts and statutes, which requires
+// that little else of the text is shared.
 func ClausesAreForms(w *Words, shared []Stretch) bool {
 	n := 0
 	for _, s := range shared {
@@ -277,7 +277,7 @@ func (r *Reader) ReadsLikeForm(ctx context.Context, s concordat.Span) (Why, bool
 	return why, err == nil && !whole, err
 }
 
-// ownEdge is the number of characters at which text at the edge of form wording that does not itself resemble a form is not part of it.
+// ownEdge is the length, in characters, from which text that does not resemble a form is excluded from the edges of form wording.
 const ownEdge = 60
 
 // trim removes from a span that resembles a form the edges that do not. Its lines must have been analysed.

@@ -81,7 +81,7 @@ func (c *Common) heldBy(w *Words, self int32, walls []concordat.Span) map[int32]
 	return out
 }
 
-// apart returns the number of separate places that runs fall into. Two places have at least ownBetween words outside walls between them:
+// apart returns the number of separate places that runs fall into. Two places have at least ownBetween words outside walls between them;
 // a question between two answers is not the author's own text.
 func (w *Words) apart(is []interval, walls []concordat.Span) int {
 	n, last := 0, int32(0)
@@ -173,8 +173,8 @@ type block struct {
 	held        textSet
 }
 
-// alikeSets is the share of the union of two sets that must be in both for them to count as the same: one holder in five can have altered
-// a word.
+// alikeSets is the share of the union of two sets that must be in both for them to count as the same, because one holder in five can have
+// altered a word.
 const alikeSets = 0.8
 
 func (s *block) same(t *block) bool {

@@ -6,8 +6,8 @@ import (
 	"concordat"
 )
 
-// Only returns the grams of w inside spans, for a [Counter]: wording that several texts attribute to someone else is recognised by what
-// they all contain within such spans. spans must be in text order without overlaps.
+// Only returns the grams of w inside spans. A [Counter] of such grams recognises wording that several texts attribute to someone else.
+// spans must be in text order without overlaps.
 func (w *Words) Only(spans []concordat.Span) *Words {
 	out := &Words{}
 	for _, g := range w.grams {
@@ -20,7 +20,7 @@ func (w *Words) Only(spans []concordat.Span) *Words {
 	return out
 }
 
-// mostlyHeld is the share of a span's words that must be found for the whole span to count: a slot can be filled in.
+// mostlyHeld is the share of a span's words that must be found for the whole span to count, because a slot can be filled in.
 const mostlyHeld = 0.8
 
 // HeldIn returns the parts of a span of w that consist of grams in c: the whole span if most of it does, otherwise each run of at least

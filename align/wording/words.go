@@ -87,7 +87,7 @@ func (w *Words) lines(text string) {
 	}
 }
 
-// cutParagraphs removes the hashes of grams that span an empty line: the first word of an answer is not part of the question.
+// cutParagraphs removes the hashes of grams that span an empty line, because the first word of an answer is not part of the question.
 func (w *Words) cutParagraphs(text string) {
 	for i := 1; i < len(w.hashes); i++ {
 		if strings.Count(text[w.end[i-1]:w.start[i]], "\n") < 2 {

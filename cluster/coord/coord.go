@@ -1,7 +1,7 @@
 // Package coord defines what the nodes of a site agree on through a coordinator, and what a coordinator must do for them. A coordinator
 // stores no documents: for each shard, a few names and a number determine who can lead.
 //
-// The main types are Coordinator, used by a replica's driver, and Session, held by a node. The safety of the cluster depends only on CAS:
+// The main types are Coordinator, used by a replica's driver, and Session, held by a node. The safety of the cluster depends only on CAS;
 // views can be late, and Online can be wrong for a while.
 package coord
 
@@ -143,7 +143,7 @@ var (
 
 // A Coordinator is the part of a Session that replicas need. It is safe for concurrent use.
 type Coordinator interface {
-	// View returns the channel of views, which is always the same. It buffers one view, the newest not yet received: views arrive in
+	// View returns the channel of views, which is always the same. It buffers one view, the newest not yet received; views arrive in
 	// order, and a slow receiver misses some. The first view arrives soon after the session begins. Close closes the channel. Views can
 	// be arbitrarily late.
 	View() <-chan View
@@ -166,8 +166,8 @@ type Coordinator interface {
 type Session interface {
 	Coordinator
 	// Announce makes the node live under its current incarnation, or changes its description. It fails with ErrSession unless
-	// n.Incarnation is View.Me. It removes entries of the node's older incarnations: the caller's lock on its folder proves that they are
-	// dead.
+	// n.Incarnation is View.Me. It removes entries of the node's older incarnations, because the caller's lock on its folder proves that
+	// they are dead.
 	Announce(ctx context.Context, n Node) error
 	// Create creates the shards with version 0, either all or none. If one of them exists, it fails with concordat.ErrExists.
 	Create(ctx context.Context, shards map[concordat.ShardID]State) error

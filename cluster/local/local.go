@@ -93,7 +93,7 @@ func (h *Hub) save(next disk) error {
 			return err
 		}
 		if err := writeFile(h.path, append(b, '\n')); err != nil {
-			// The rename may have happened: the caller must read the state back, as after any lost reply.
+			// The rename may have happened, so the caller must read the state back, as after any lost reply.
 			return fmt.Errorf("%w: %w", coord.ErrUnknown, err)
 		}
 	}

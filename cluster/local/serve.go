@@ -16,7 +16,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// A served Hub provides a coordinator without ZooKeeper to processes on one machine or in a closed network. It is a single process: no
+// A served Hub provides a coordinator without ZooKeeper to processes on one machine or in a closed network. It is a single process; no
 // node can be elected while it is down. Its state is in the Hub's file.
 
 // DefaultTimeout is how long a served session can be silent.

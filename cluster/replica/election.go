@@ -10,13 +10,13 @@ import (
 // electing is the state of a Follower with a missing or suspected master.
 type electing struct {
 	gone      bool          // the master is missing
-	goneSince time.Duration // since when it is missing
+	goneSince time.Duration // when it went missing
 	suspect   coord.NodeID  // a master whose process is gone although its session is alive
-	suspected coord.NodeID  // last suspect,
-	shortcut  time.Duration // and how long it is not suspected again
+	suspected coord.NodeID  // node that was last suspected
+	shortcut  time.Duration // time until which it is not suspected again
 	forced    bool
-	promised  time.Duration // until when others rely on this copy not being a candidate
-	careful   time.Duration // until when promises of an earlier incarnation could be valid
+	promised  time.Duration // time until which others rely on this copy not being a candidate
+	careful   time.Duration // time until which promises of an earlier incarnation may be valid
 }
 
 // suspicionPause is the minimum time between two elections caused by mere suspicion of the same node, which prevents flapping.

@@ -55,7 +55,7 @@ type (
 	Trimming struct{ Seq uint64 }
 	// Trimmed reports that the records up to Base, with epoch Epoch, were removed from the log.
 	Trimmed struct{ Base, Epoch uint64 }
-	// Unreachable reports that three connections to the node were refused within 150 ms, for the fetch with the given ID: the node's
+	// Unreachable reports that three connections to the node were refused within 150 ms, for the fetch with the given ID. The node's
 	// process is gone even if its session is alive.
 	Unreachable struct {
 		Node coord.NodeID

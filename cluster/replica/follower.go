@@ -33,7 +33,7 @@ type fetch struct {
 	notUntil time.Duration
 }
 
-// follow adopts the master's commit index up to the records on disk: an index ahead of its log cannot be reconciled with it.
+// follow adopts the master's commit index up to the records on disk, because an index ahead of its log cannot be reconciled with it.
 func (r *Replica) follow() {
 	r.commitTo(min(r.heard, r.log.Durable))
 	if r.meta.Damaged && r.healAt > 0 && r.log.Durable >= r.healAt && !r.installing && !r.quarantined {
@@ -45,7 +45,7 @@ func (r *Replica) follow() {
 // fetchNext sends the next fetch if one is due.
 func (r *Replica) fetchNext() {
 	master := r.hint()
-	// A candidate does not fetch: once it stands, the old master must not commit.
+	// A candidate does not fetch, because once it stands, the old master must not commit.
 	if r.role != Follower || master == "" || master == r.cfg.Me || r.installing || r.me == "" {
 		return
 	}
@@ -119,8 +119,8 @@ func (r *Replica) cut(m Reply) {
 		return
 	}
 	if r.meta.Damaged {
-		// It is unknown which of the remaining records were committed: if all nodes were restored, this log can be the only one that has
-		// them.
+		// It is unknown which of the remaining records were committed, because if all nodes were restored, this log can be the only one
+		// that has them.
 		r.quarantine("the master lacks records of this copy, which lost others")
 		return
 	}
@@ -160,8 +160,8 @@ func (r *Replica) take(m Reply) {
 	}
 }
 
-// install requests a snapshot. The copy counts as damaged until it has caught up: a member of the in-sync set that needs a snapshot has
-// lost records it acknowledged.
+// install requests a snapshot. The copy counts as damaged until it has caught up, because a member of the in-sync set that needs a
+// snapshot has lost records it acknowledged.
 func (r *Replica) install(from coord.NodeID) {
 	if r.now < r.fetch.notUntil {
 		return

@@ -34,7 +34,7 @@ type peer struct {
 	end   uint64
 	level time.Duration // when it last had everything the master had at the follower's previous fetch
 	held  *Fetch        // fetch without a reply
-	since time.Duration // since when it is being held
+	since time.Duration // time since which it is held
 	told  uint64        // commit index in the last reply
 	// answered is the last reply to the follower; a fetch that confirms it was sent after it.
 	answered   uint64
@@ -42,7 +42,7 @@ type peer struct {
 	away       bool          // without contact with the coordinator at its newest fetch
 	asked      time.Duration // earliest time at which that fetch was sent
 	vouched    time.Duration // time of a reply it received; it will not be a candidate until silence has passed since then
-	lent       time.Duration // until when it can answer questions
+	lent       time.Duration // time until which it can answer questions
 }
 
 // lead begins the epoch that this copy won.
@@ -256,7 +256,7 @@ func (r *Replica) answerFetches() {
 	}
 }
 
-// peerNames returns the followers in a fixed order: a state machine must not depend on map order.
+// peerNames returns the followers in a fixed order, because a state machine must not depend on map order.
 func (r *Replica) peerNames() []coord.NodeID {
 	names := make([]coord.NodeID, 0, len(r.peers))
 	for n := range r.peers {

@@ -25,8 +25,8 @@ type Config struct {
 	// Wait is how long a master holds a fetch for which it has no records; default 500 ms.
 	Wait time.Duration
 	// FirstFetch is one less than the number of the copy's first fetch; default 0. A node that reopens a copy of the shard within one
-	// session starts above the fetches of its earlier copies: to a master they are all the same follower, whose lower-numbered fetches
-	// are late (R15).
+	// session starts above the fetches of its earlier copies, because to a master they are all the same follower, whose lower-numbered
+	// fetches are late (R15).
 	FirstFetch uint64
 	// Retry is the delay before retrying a failed exchange; default 100 ms.
 	Retry time.Duration
@@ -263,7 +263,7 @@ func (r *Replica) advance() {
 
 func (r *Replica) do(a Action) { r.out = append(r.out, a) }
 
-// tick notices that the process was suspended: timers that kept running say nothing about other nodes.
+// tick notices that the process was suspended, because timers that kept running say nothing about other nodes.
 func (r *Replica) tick() {
 	if gap := r.now - r.lastTick; gap > r.cfg.Lag/2 {
 		for _, p := range r.peers {

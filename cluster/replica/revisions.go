@@ -101,7 +101,7 @@ func (v *Revisions) cut(seq uint64) {
 	}
 }
 
-// restart forgets all records: no current record has a revision above rev or the horizon.
+// restart forgets all records; no current record has a revision above rev or the horizon.
 func (v *Revisions) restart(rev uint64) {
 	v.Raise(rev)
 	v.ring, v.from = nil, 0
@@ -118,7 +118,7 @@ const (
 )
 
 // judge decides what happens to a write; it accepts one without a revision. Two writes with the same revision are the same write if their
-// content is equal: senders draw revisions at random.
+// content is equal, because senders draw revisions at random.
 func (v *Revisions) judge(rec *wal.Record) verdict {
 	rev := rec.Rev
 	if rev == 0 || v.without {

@@ -64,7 +64,7 @@ func Open(dir string, o Options) (*Log, error) {
 }
 
 // finishReset completes an interrupted Reset, or the interrupted creation of the first log: afterwards, there is the old log, the
-// complete new one, or none. Its name is then on disk: a rename by a dead process can exist only in memory.
+// complete new one, or none. Its name is then on disk, because a rename by a dead process can exist only in memory.
 func finishReset(dir string, o Options) error {
 	next, old := dir+newSuffix, dir+oldSuffix
 	_, err := os.Stat(dir)

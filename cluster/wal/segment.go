@@ -139,7 +139,8 @@ func (s *segment) read(seq, last uint64, maxBytes int) ([]Record, error) {
 	return rs, nil
 }
 
-// end returns where record i of the segment ends, including any mark that follows: parsing a record stops at the end given by its length.
+// end returns where record i of the segment ends, including any mark that follows, because parsing a record stops at the end given by its
+// length.
 func (s *segment) end(i uint64) int64 {
 	if i+1 < uint64(len(s.offsets)) {
 		return s.offsets[i+1]

@@ -5,7 +5,7 @@
 // or who can write; doc/cluster.md describes every stored byte.
 //
 // Marks determine the meaning of a bad record. The log never starts a group before the previous one is on disk, and records this with a
-// mark after each group. A bad record not followed by a mark belongs to a group that was never acknowledged: it is a torn write, and is
+// mark after each group. A bad record not followed by a mark belongs to a group that was never acknowledged; it is a torn write, and is
 // cut off silently. A bad record covered by a mark was acknowledged and is damaged. (Alagappan et al. 2018, Protocol-Aware Recovery, make
 // the same distinction.)
 package wal
@@ -172,7 +172,7 @@ func (l *Log) leaves(free, size uint64) error {
 }
 
 // Append adds the records to the current group. They can be read immediately, and are on disk after Sync. The first record of an epoch,
-// 36 bytes long, can use the reserve: otherwise, no copy on a full disk could lead, and so be read. Errors: concordat.ErrDiskFull
+// 36 bytes long, can use the reserve, because otherwise no copy on a full disk could lead and thus be read. Errors: concordat.ErrDiskFull
 // (nothing was added), concordat.ErrInvalid for records that do not follow the last one, ErrFailed.
 func (l *Log) Append(rs ...Record) error {
 	size := uint64(0)
@@ -256,7 +256,7 @@ func (l *Log) writeGroup(group []Record) error {
 		return err
 	}
 	if err := l.o.sync(s.file); err != nil {
-		return err // the disk content is now unknown: never retry (fsync reports an error only once)
+		return err // the disk content is now unknown, so never retry (fsync reports an error only once)
 	}
 	last := group[len(group)-1].Seq
 	m := Record{Seq: last, Epoch: group[len(group)-1].Epoch, Kind: mark}

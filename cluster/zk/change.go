@@ -218,7 +218,7 @@ func (s *Session) Nodes(ctx context.Context) ([]coord.NodeID, error) {
 }
 
 // Forget makes a node's name available to another installation. If the node is live or in the in-sync set of a shard, it fails with
-// concordat.ErrRefused: a new node with its name would be assumed to have every acknowledged write.
+// concordat.ErrRefused, because a new node with its name would be assumed to have every acknowledged write.
 func (s *Session) Forget(ctx context.Context, node coord.NodeID) error {
 	l, err := s.use()
 	if err != nil {

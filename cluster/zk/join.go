@@ -30,8 +30,8 @@ type memory struct {
 
 const memoryFormat = 1
 
-// openMemory reads the file, after making sure that it is on disk: what a dead process wrote may be in
-// memory only, and from now on ZooKeeper and the node rely on it.
+// openMemory reads the file after ensuring that it is on disk. Writes of a dead process may exist only in memory, and ZooKeeper and the
+// node rely on them from now on.
 func openMemory(path string, node coord.NodeID) (memory, error) {
 	m, err := readMemory(path, node)
 	if err != nil || m == (memory{}) {
@@ -141,8 +141,8 @@ func (s *Session) connect(ctx context.Context) (*link, error) {
 	}
 }
 
-// tryLink makes one attempt, which has four session timeouts to establish a session: the library pauses for a second after each round of
-// servers, and a hung server costs a third of a timeout.
+// tryLink makes one attempt. It allows four session timeouts to establish a session, because the library pauses for a second after each
+// round of servers and a hung server costs a third of a timeout.
 func (s *Session) tryLink(ctx context.Context) (*link, error) {
 	l, err := newLink(&s.o)
 	if err != nil {

@@ -35,8 +35,8 @@ const (
 )
 
 // link is one session with ZooKeeper through one client of the library. When a session expires, the library's client automatically begins
-// another, and sends requests meant for the old session in the new one. A link prevents that: once it is dead, its dialer refuses to
-// connect.
+// another, and sends requests meant for the old session in the new one. A link prevents that, because its dialer refuses to connect once
+// it is dead.
 type link struct {
 	conn   *zkclient.Conn
 	me     coord.Incarnation // set once the session is known
@@ -239,8 +239,8 @@ func run1(ctx context.Context, l *link, f func(*zkclient.Conn) error) error {
 	return err
 }
 
-// confirm asks the ensemble's leader whether the session is alive: a Sync passes through the leader. It returns the time when the request
-// was sent.
+// confirm asks the ensemble's leader whether the session is alive, using a Sync, which passes through the leader. It returns the time
+// when the request was sent.
 func (l *link) confirm(ctx context.Context, path string) (time.Time, error) {
 	sent := time.Now()
 	err := run1(ctx, l, func(c *zkclient.Conn) error { _, err := c.Sync(path); return err })
@@ -281,7 +281,7 @@ func (l *link) establish(ctx context.Context, o *Options, root string) error {
 	if err != nil {
 		return err
 	}
-	// The session number alone is insufficient: it could recur if ZooKeeper lost its data.
+	// The session number alone is insufficient, because it could recur if ZooKeeper lost its data.
 	var draw [4]byte
 	_, _ = rand.Read(draw[:]) // this never fails
 	l.me = coord.Incarnation(fmt.Sprintf("%s:%016x.%s", o.Node, uint64(l.conn.SessionID()), hex.EncodeToString(draw[:])))

@@ -142,7 +142,7 @@ func (w *watcher) read(ctx context.Context, p string) (znode, error) {
 	return z, err
 }
 
-// missed records that p changed without a notification: its watch is lost, and has to be set again.
+// missed records that p changed without a notification; its watch is lost, and has to be set again.
 func (w *watcher) missed(p string) {
 	if w.armed[p] {
 		delete(w.armed, p)

@@ -23,7 +23,7 @@ import (
 type Site struct {
 	Terminal
 	Data       string // from --data; if empty, the folder from the environment or the user's default
-	Supervised bool   // serve: a service manager restarts the process
+	Supervised bool   // for serve: a service manager restarts the process
 
 	once    sync.Once // protects signers, which is created on first use
 	signers *signing.Source

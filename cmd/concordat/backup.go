@@ -143,8 +143,8 @@ func (a *app) backup(ctx context.Context, dir string, f backupFlags) error {
 	})
 }
 
-// apart fails if one folder is inside the other: a backup inside the site would itself be backed up, and would be lost together with the
-// site.
+// apart fails if one folder is inside the other, because a backup inside the site would itself be backed up, and would be lost together
+// with the site.
 func apart(site, dir string) error {
 	for _, pair := range [][2]string{{site, dir}, {dir, site}} {
 		if rel, err := filepath.Rel(pair[0], pair[1]); err == nil && filepath.IsLocal(rel) {

@@ -201,7 +201,7 @@ type batchSummary struct {
 	Excused   int     `json:"excused"`
 	Undecided int     `json:"undecided"` // wording that awaits an officer's decision
 	Clusters  int     `json:"clusters"`
-	Leads     *int    `json:"leads"` // null: leads were not requested
+	Leads     *int    `json:"leads"` // null if leads were not requested
 	Many      int     `json:"many"`  // statements that at least three documents make, each in different words
 	// LeftOut lists the files in archives that were not read.
 	LeftOut  *concordat.LeftOut `json:"left_out,omitempty"`

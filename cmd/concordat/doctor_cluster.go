@@ -15,7 +15,7 @@ import (
 	"concordat/instance/config"
 )
 
-// How doctor examines a site with several machines: this machine's membership, and the state of the others.
+// On a site with several machines, doctor examines this machine's membership and the state of the others.
 
 // doctor warns this long before a certificate expires. A node renews its certificate eight months before it expires.
 const (

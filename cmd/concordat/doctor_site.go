@@ -257,7 +257,8 @@ func (d *doctor) backups(ctx context.Context, o *instance.Instance) {
 // clockSkew is the maximum by which the clock may lag behind its own records.
 const clockSkew = 2 * time.Minute
 
-// clock compares the clock with the site's records: a clock that was set back assigns keys to the wrong days and extends sessions.
+// clock compares the clock with the site's records, because a clock that was set back assigns keys to the wrong days and extends
+// sessions.
 func (d *doctor) clock(ctx context.Context, o *instance.Instance) {
 	head, err := o.Store.Audit.AuditHead(ctx)
 	if err != nil || head.Seq == 0 {

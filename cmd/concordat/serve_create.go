@@ -31,7 +31,7 @@ func (a *app) createToServe(ctx context.Context, title string) error {
 		return err
 	}
 	if c, err := instance.LoadConfig(filepath.Join(dir, instance.ConfigName)); err == nil && c.Cluster.Coordinator != "" {
-		// A node never creates a site: it always belongs to an existing one.
+		// A node never creates a site; it always belongs to an existing one.
 		if c.Store.URL == "" {
 			return cli.Usagef("%s is the folder of node %s of site %s, and has no store: %s", dir, c.Cluster.Node, c.Site.ID,
 				clustering.FileStoreAdvice(instance.StoreName))

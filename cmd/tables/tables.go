@@ -130,7 +130,7 @@ func unpack(path string, f io.Reader) (io.Reader, func(), error) {
 // tsvColumns contains the columns of a .tsv file, as defined by its first line. The zero value has not seen a line yet.
 type tsvColumns struct {
 	begun bool
-	named []string // nil: id, text or id, title, text
+	named []string // nil means id, text or id, title, text
 }
 
 // errHeader means that the line is a header row.

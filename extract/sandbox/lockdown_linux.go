@@ -19,7 +19,7 @@ func lockDown(cpuSeconds, memory int64) ([]string, error) {
 	done := []string{"rlimit"}
 	if inNamespaces() {
 		done = append(done, "namespaces")
-		// The process gets an empty root: the directory contains only its file descriptors.
+		// The process gets an empty root: this directory contains only its file descriptors.
 		if unix.Chroot("/proc/self/fdinfo") == nil && unix.Chdir("/") == nil {
 			done = append(done, "chroot")
 		}
@@ -91,8 +91,8 @@ func forbid() error {
 	return nil
 }
 
-// Offsets in struct seccomp_data (linux/seccomp.h) on a little-endian machine. Only the low 32 bits of each argument are examined: the
-// arguments compared here are ints or 32-bit flags for the kernel too.
+// Offsets in struct seccomp_data (linux/seccomp.h) on a little-endian machine. Only the low 32 bits of each argument are examined,
+// because the arguments compared here are ints or 32-bit flags for the kernel too.
 const (
 	dataNumber = 0
 	dataArch   = 4

@@ -189,9 +189,9 @@ func dropRoot() error {
 // about ten.
 const moreThreads = 256
 
-// boundThreads limits how many threads there can be and reports whether it did. The kernel counts only the threads of
-// the child if it has its own user namespace (since Linux 5.14), and otherwise all of the user's: the limit is set
-// above the present number, which is found by trying. Root has no such limit.
+// boundThreads limits how many threads there can be and reports whether it did. The kernel counts only the threads of the child if it has
+// its own user namespace (since Linux 5.14), and otherwise all of the user's. The limit is therefore set above the present number, which
+// is found by trying. Root has no such limit.
 func boundThreads() (bool, error) {
 	var was unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &was); err != nil {

@@ -105,8 +105,8 @@ func paragraphs(s string) string {
 	return strings.Join(out, "\n\n")
 }
 
-// recognise adds the text of the scans to the item they belong to, each page flagged and in its place. Pages that cannot be recognised
-// remain missing, as their flag or error states.
+// recognise adds the text of each scanned page to its item, in the page's place and with a flag. Pages that cannot be recognised remain
+// missing, as their flag or error states.
 func (o OCR) recognise(ctx context.Context, it Item) Item {
 	scans := it.Scans
 	it.Scans = nil

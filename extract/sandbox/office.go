@@ -138,9 +138,9 @@ const officeProfile = `<?xml version="1.0" encoding="UTF-8"?>
 // firstStart is the exit code of a LibreOffice that has set up its profile and needs to be restarted.
 const firstStart = 81
 
-// PDF converts the file at path, which is read according to its extension (see Converts), to PDF and returns the path of the PDF below
-// dir: a folder that the caller provides for this call alone, for everything that LibreOffice writes. If the file is at fault, the error
-// is an *extract.Error; any other error is due to the machine or to ctx.
+// PDF converts the file at path to PDF, reading it according to its extension (see Converts), and returns the path of the PDF below dir.
+// The caller provides dir for this call alone; LibreOffice writes everything there. If the file is at fault, the error is an
+// *extract.Error; any other error is due to the machine or to ctx.
 func (f *Office) PDF(ctx context.Context, path, name, dir string) (string, error) {
 	ext := strings.ToLower(filepath.Ext(name))
 	filter := officeFilters[ext]

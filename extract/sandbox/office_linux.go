@@ -71,11 +71,11 @@ func runWithUs(cmd *exec.Cmd) error {
 
 func officeConfined() bool { return landlockVersion() > 0 }
 
-// The rights that Landlock leaves LibreOffice (landlock(7)).
+// Rights that Landlock leaves to LibreOffice (landlock(7)).
 const (
 	mayRead = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	mayRun  = mayRead | unix.LANDLOCK_ACCESS_FS_EXECUTE
-	// inVersion1 are all rights of the first version.
+	// inVersion1 contains all rights of the first version.
 	inVersion1 = unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1
 	ofAFile    = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE
@@ -157,8 +157,8 @@ func allowPath(rules int, path string, rights uint64) error {
 	return nil
 }
 
-// deniedToOffice are calls unnecessary for converting a file that Landlock allows: those that reach other processes, the kernel's
-// settings and namespaces, ways around a filter, and changes to the rights, owners, attributes and times of files.
+// deniedToOffice lists calls that Landlock allows but the conversion of a file does not need: those that reach other processes, the
+// kernel's settings and namespaces, ways around a filter, and changes to the rights, owners, attributes and times of files.
 var deniedToOffice = []int{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD,
 	unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_IO_URING_SETUP,

@@ -31,7 +31,7 @@ type Options struct {
 	// Extract contains the limits of extraction. Its PDF field is ignored: children have their own.
 	Extract extract.Options
 	// CacheDir is the folder for the compiled PDFium, with which a child starts in about a tenth of a second; without it, every child
-	// spends some seconds on compilation. Its content is executed, so nobody else must be able to write there.
+	// spends some seconds on compilation. Its content is executed, so no one else must be able to write there.
 	CacheDir string
 	// Wall is the time limit for one file; default 2 minutes.
 	Wall time.Duration
@@ -293,7 +293,7 @@ func Head(path string) []byte {
 // IsPDF reports whether a file with this head is a PDF.
 func IsPDF(head []byte) bool { return bytes.Contains(head, []byte("%PDF-")) }
 
-// Stream extracts size bytes read from src under the given name. It reads no more than size, or twice that if src is an io.Seeker: a file
+// Stream extracts size bytes read from src under the given name. It reads no more than size, or twice that if src is an io.Seeker. A file
 // that turns out to contain a PDF is then reread by a child with PDFium. Files from other sources go to such a child immediately.
 func (r *Runner) Stream(ctx context.Context, name string, src io.Reader, size int64) ([]Item, error) {
 	fail := func(e *extract.Error) ([]Item, error) { return []Item{{Path: name, Err: e.WithAdvice()}}, nil }

@@ -156,8 +156,8 @@ func AppendAnswer(b []byte, t *EpochAnswer) ([]byte, error) {
 	return write(b, "tell", func(c *coder) { c.epochAnswer(t) })
 }
 
-// ParseAnswer parses a payload, including earlier versions: reports keep answers as they were signed. Indexes of documents and libraries
-// are within bounds; those of sentences are below MaxAsked.
+// ParseAnswer parses a payload, including earlier versions, because reports keep answers as they were signed. Indexes of documents and
+// libraries are within bounds; those of sentences are below MaxAsked.
 func ParseAnswer(b []byte) (*EpochAnswer, error) {
 	var t EpochAnswer
 	if err := read(b, "tell", func(c *coder) { c.epochAnswer(&t) }); err != nil {

@@ -15,7 +15,7 @@ import (
 // ErrFormat is wrapped by the errors of all Parse functions.
 var ErrFormat = errors.New("bytes do not follow the format")
 
-// coder writes or reads one message: each function that describes a layout names every field once, for both directions. The first error
+// coder writes or reads one message. Each function that describes a layout names every field once, for both directions. The first error
 // is kept, and values read after it are zero. Writing does not modify the message or anything it refers to, so several goroutines can
 // write one message concurrently.
 type coder struct {
@@ -383,7 +383,7 @@ var reasons = []concordat.Reason{
 	concordat.ReasonFault, ReasonKey,
 }
 
-// ReasonKey refuses a message sealed to a key that no longer exists: the message did not run, and the sender must fetch the card and seal
+// ReasonKey refuses a message sealed to a key that no longer exists; the message did not run, and the sender must fetch the card and seal
 // it again. The reason is not passed on beyond the two ends of the transport.
 const ReasonKey concordat.Reason = "key"
 

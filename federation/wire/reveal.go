@@ -58,7 +58,7 @@ func AppendRevealed(b []byte, r *concordat.Revealed) ([]byte, error) {
 	return write(b, "revealed", func(c *coder) { v := *r; c.revealed(&v) })
 }
 
-// ParseRevealed parses a payload, including earlier versions: reports keep answers as they were signed.
+// ParseRevealed parses a payload, including earlier versions, because reports keep answers as they were signed.
 func ParseRevealed(b []byte) (*concordat.Revealed, error) {
 	var r concordat.Revealed
 	if err := read(b, "revealed", func(c *coder) { c.revealed(&r) }); err != nil {

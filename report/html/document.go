@@ -85,7 +85,7 @@ type marker struct {
 	cut, evidence, covered, skip int
 	numbered                     int // passages numbered so far
 	flags                        []flagMark
-	flag, begun                  int // begun: flags with places already written
+	flag, begun                  int // begun counts the flags with places already written
 	leads                        []leadMark
 	lead                         int
 }

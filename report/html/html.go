@@ -2,7 +2,7 @@
 //
 // [Write] is the whole interface for one file. The page makes no requests: style and script are inline, and its Content-Security-Policy
 // allows only those two, by digest. Without the script, it can still be read and printed; the script adds keyboard control, the filter
-// and a comparison panel. All text in a report is escaped: a title or a passage cannot become markup.
+// and a comparison panel. All text in a report is escaped, so a title or a passage cannot become markup.
 package html
 
 import (

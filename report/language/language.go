@@ -29,7 +29,7 @@ const (
 //go:embed *.json
 var files embed.FS
 
-// tables maps every language to a function that returns its texts by key. A file is parsed when one of its texts is first needed: a
+// tables maps every language to a function that returns its texts by key. A file is parsed when one of its texts is first needed, so a
 // command that writes no report parses none. The files are embedded in the program, and a test parses all of them.
 var tables = sync.OnceValue(func() map[Code]func() map[string]string {
 	entries, err := files.ReadDir(".")

@@ -257,7 +257,7 @@ func (q *question) leftOut(g *grant, author string) bool {
 }
 
 // tell adds to t what the rule allows about the matching documents, and returns a function that records it with the job. It also records
-// hits in documents that are not named because too few sentences match: they count once more follow.
+// hits in documents that are not named because too few sentences match, since these hits count once more of them match.
 func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found, i int,
 	t *concordat.SiteAnswer) (keep func() error, err error) {
 	l := &t.Libraries[i]

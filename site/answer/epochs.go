@@ -254,8 +254,8 @@ func (s *Sets) readyOf(ctx context.Context, e *epochSet, lib concordat.LibraryID
 	return r, nil
 }
 
-// share returns the share contained, 0 to 1, rounded down to hundredths: the effect of a single document would reveal the size of the
-// library.
+// share returns the share contained, 0 to 1, rounded down to hundredths, because the effect of a single document would otherwise reveal
+// the library's size.
 func (r readiness) share() float64 {
 	if r.all == 0 {
 		return 1
@@ -313,7 +313,7 @@ func (s *Sets) CatchUp(ctx context.Context) error {
 			continue
 		}
 		if s.o.Shared {
-			e.forgetStanding() // other processes can have received questions
+			e.forgetStanding() // other processes may have received questions
 		}
 		if err := s.keepShared(ctx, e); err != nil {
 			return fmt.Errorf("fingerprint set of %s: %w", e.Epoch, err)

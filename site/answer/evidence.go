@@ -80,7 +80,7 @@ func (q *question) weight(h *hit, of store.DocumentRow) int {
 	return w + holderWeight[min(h.holders, len(holderWeight)-1)]
 }
 
-// lettersOf estimates the number of letters in a sentence from its document's count, since the text is not at hand.
+// lettersOf estimates the number of letters in a sentence from its document's count, because the text is not available.
 func lettersOf(s concordat.Span, row store.DocumentRow, gate int) int {
 	if row.Bytes == 0 {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"concordat/store"
 )
 
-// If several processes serve one site, one of them maintains the fingerprint sets for partners: it decides their content and numbers the
+// If several processes serve one site, one of them maintains the fingerprint sets for partners. It decides their content and numbers the
 // changes in the store. The others apply these changes to their own indexes, so that any process can answer; a process that lags behind
 // reports a smaller set to partners.
 

@@ -37,8 +37,8 @@ func order(t *concordat.SiteAnswer) {
 	})
 }
 
-// leastHolders is the number of documents at which an answer roughly states how many contain a sentence, including documents closed to
-// the asker: the wording is common.
+// leastHolders is the minimum number of documents that must contain a sentence for an answer to state their number roughly, including
+// documents closed to the asker.
 const leastHolders = wording.Absolute + 1
 
 // countHolders sets the number of documents containing each disclosed sentence.

@@ -60,7 +60,7 @@ func (s *Answerer) endStanding(ctx context.Context, from concordat.SiteID, job c
 }
 
 // caseNoticed records a partner's position in a case shared with this site. If the partner has decided about its own document, its
-// question ends: the fingerprints are removed, and package retain issues a receipt. A notice superseded by a later one has no effect. If
+// question ends, the fingerprints are removed, and package retain issues a receipt. A notice superseded by a later one has no effect. If
 // the case does not exist, the alert that opens it may still be on its way, so the partner is asked to resend the notice.
 func (s *Answerer) caseNoticed(ctx context.Context, from concordat.SiteID, n *concordat.Notice) error {
 	was, err := s.o.Store.Cases.Case(ctx, n.Case.ID)

@@ -18,10 +18,10 @@ import (
 // Limits on how much of a document is disclosed around its matches.
 const (
 	// outlineAround is how many units or sentences are disclosed on either side of a match that is evidence. A further match this close
-	// to the disclosed part is disclosed with its own surroundings: more follows if the asker's text keeps matching.
+	// to the disclosed part is disclosed with its own surroundings, so more follows if the asker's text keeps matching.
 	outlineAround = 4
 	edgesAround   = 4  // in units: two for the gaps in a passage, and two more at each end
-	revealAround  = 20 // in units; a person there reads and decides
+	revealAround  = 20 // in units; a person reads the passage and decides
 	// Limits on one question.
 	maxOutlines = 200
 	maxSpans    = 256
@@ -373,8 +373,8 @@ func (k *known) fingerprints(around []store.AnswerHit) (*concordat.Outline, erro
 }
 
 // AnswerEdges answers the edge round: where the asker's words occur in the same order in the requested spans, limited to four units
-// around a matching sentence and to sufficiently long verbatim copies. Every passage is charged, whatever the result: otherwise, someone
-// who knows all of a copy but the next word could try every possible word.
+// around a matching sentence and to sufficiently long verbatim copies. Every passage is charged, whatever the result; otherwise, a
+// requester who knows all of a copy except the next word could try every possible word.
 func (s *Answerer) AnswerEdges(ctx context.Context, from concordat.SiteID, a *concordat.EdgesAsk) (*concordat.Edges, error) {
 	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:]),
 		Form: store.FormEdges}

@@ -11,15 +11,15 @@ import (
 	"concordat/store"
 )
 
-// leastDocuments is the minimum size of a library that answers at level existence or counts: in a smaller library, these levels reveal
-// too much about individual documents.
+// leastDocuments is the minimum size of a library that answers at level existence or counts, because in a smaller library, these levels
+// reveal too much about individual documents.
 const leastDocuments = 20
 
 // few replaces numbers below three at level counts.
 const few = 2
 
-// openGate is the distance in bits within which a sentence must match before any text of its document is disclosed: a more distant match
-// can be chance.
+// openGate is the distance in bits within which a sentence must match before any text of its document is disclosed, because a more
+// distant match can be chance.
 const openGate = 15
 
 // Kinds of charges to partners.
@@ -230,7 +230,7 @@ func all(tx *store.DB, fs []func(tx *store.DB) error) error {
 	return nil
 }
 
-// Unshare closes a library to a partner, with a notice if the partner can have a mirror, all in one transaction, like Share.
+// Unshare closes a library to a partner, with a notice if the partner may have a mirror, all in one transaction, like Share.
 func (s *Shares) Unshare(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID,
 	also ...func(tx *store.DB) error) error {
 	err := s.o.Store.Atomic(ctx, func(tx *store.DB) error {

@@ -43,7 +43,7 @@ type hit struct {
 	holders int  // number of documents in the library that the question came close to
 	weight  int  // weight as evidence
 	paged   bool // many documents contain the sentence, but it is part of a page
-	blurred bool // disclosed as near, and weighing no more than a near hit
+	blurred bool // disclosed as a near hit, and weighing at most as much as one
 }
 
 // name returns a name that identifies an asked sentence.

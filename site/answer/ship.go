@@ -130,7 +130,7 @@ func (s *Answerer) shipOne(ctx context.Context, set *epochSet, g *grant,
 	err = s.o.Store.Asks.Show(ctx, store.Showing{Partner: g.from, Hash: row.Hash, Form: store.FormFingerprints, Library: g.library.ID,
 		Document: c.ID, Epoch: set.Epoch, Sentences: len(p.Indexed)})
 	if errors.Is(err, concordat.ErrRefused) {
-		d.Withheld = true // the mirror can contain an earlier text, and the partner must learn that this one is missing
+		d.Withheld = true // the mirror may contain an earlier text, and the partner must learn that this one is missing
 		return d, row.Hash, nil
 	}
 	if err != nil {

@@ -256,7 +256,7 @@ func (s *Sets) alertOwner(ctx context.Context, x *store.StandingAsk, t *concorda
 		one.Sentences, one.Spans = d.Matches, compare.Joined(one.Spans)
 		if len(one.Spans) > 0 {
 			one.Source.Document, one.Title, one.Author = f.row.ID, f.row.Title, f.row.Author
-		} else { // reported without naming any
+		} else { // reported without naming any document
 			one.Source.Document = concordat.DocumentID(hex.EncodeToString(d.Handle[:]))
 		}
 		if err := s.openCase(ctx, x, one, d.Handle); err != nil {

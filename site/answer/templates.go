@@ -9,10 +9,10 @@ import (
 	"concordat/site/compare"
 )
 
-// A partner gets no answers about wording that a library hands out: everyone who received it has it. The owner recognises it by
+// A partner gets no answers about wording that a library hands out, because everyone who received it has it. The owner recognises it by
 // fingerprinting the sentences of its templates with the epoch's key, since questions come in that form.
 
-// askedTemplates returns the asked sentences that are template wording of the library, or nearly so.
+// askedTemplates returns the asked sentences that are template wording of the library, or almost the same as it.
 func (s *Answerer) askedTemplates(ctx context.Context, q *question, g *grant) (map[int]bool, error) {
 	texts, err := s.templates(ctx, g.library.ID)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 )
 
 // A partner that can ask about any number of slightly different fingerprints can discover the fingerprint of a sentence that it nearly
-// has: each answer shows whether a change brought it closer. Variants of a sentence within one ask are therefore answered only once, only
-// a limited number of different questions is answered about each of this site's sentences per year, and each question learns less than
-// the one before. Misses count too if the partner can notice them.
+// has, because each answer shows whether a change brought it closer. Variants of a sentence within one ask are therefore answered only
+// once, only a limited number of different questions is answered about each of this site's sentences per year, and each question learns
+// less than the one before. Misses count too if the partner can notice them.
 
 const (
 	// maxVariants is the maximum number of different questions about one sentence answered for one partner within a year. The answer to
@@ -60,8 +60,8 @@ type variant struct {
 }
 
 // once counts the questions of an ask, and returns the documents with the hits that can be disclosed: those of answered questions, in the
-// steps still available. A question asked in too many variants goes unanswered for every document: leaving out only some would make
-// wording seem rarer than it is.
+// steps still available. A question asked in too many variants goes unanswered for every document, because leaving out only some would
+// make wording seem rarer than it is.
 func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []concordat.Match, docs []*found) ([]*found, error) {
 	if len(docs) == 0 {
 		return nil, nil
@@ -177,7 +177,7 @@ type place struct {
 const untold = concordat.CloseSame + 1
 
 // blur reduces a hit to what can be disclosed after some number of other questions about the sentence. The step boundaries differ between
-// questions, by a key known only to this site: with a fixed boundary, a crafted question would halve the number of possible words.
+// questions, by a key known only to this site. With a fixed boundary, a crafted question would halve the number of possible words.
 func (q *question) blur(h *hit, f *found, before int) {
 	if h.Closeness == concordat.CloseSame {
 		return
@@ -223,7 +223,7 @@ func (s *Answerer) probing(ctx context.Context, g *grant, refused int) error {
 	return s.audit(ctx, g.from, "probing", auditProbing{g.library.ID})
 }
 
-// maxJobsOfOne is the number of a partner's jobs that can see one document within jobLife before an alarm: either the source is popular,
+// maxJobsOfOne is the number of a partner's jobs that can see one document within jobLife before an alarm. Either the source is popular,
 // or someone is reading it piece by piece, which limits on individual sentences cannot detect.
 const maxJobsOfOne = 200
 

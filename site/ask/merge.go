@@ -81,7 +81,8 @@ func (t tally) documents(h compare.Hit) int {
 	return max(n, h.Documents)
 }
 
-// recount recounts the documents that contain each passage, across all sites: wording is common if it is common in the federation.
+// recount recounts the documents that contain each passage, across all sites, because wording is common if it is common in the
+// federation.
 func recount(own concordat.SiteID, f *report.Findings, local []*compare.Candidate, all []*partnerAnswer) {
 	t := tally{}
 	by := map[concordat.Ref]*compare.Candidate{}

@@ -113,7 +113,7 @@ const (
 	maxCursor             = 64
 	maxShippedSentences   = 1 << 20 // per document
 	maxShippedDocuments   = 1 << 20
-	maxEmptyShipments     = 1000 // in a row; a page of changes can contain nothing to ship
+	maxEmptyShipments     = 1000 // consecutive; a page of changes can contain nothing to ship
 	mirrorBatchDocuments  = 500
 	mirrorBatchOfDeletion = 500
 )

@@ -219,7 +219,8 @@ func (fw *forwarding) near(end, start int) bool {
 
 const nearStep = 0.74
 
-// steps rounds a similarity down to a representative of its step in report.Closeness: sketches determine similarity only to about 0.08.
+// steps rounds a similarity down to a representative of its step in report.Closeness, because sketches determine similarity only to about
+// 0.08.
 func steps(similarity float64) float64 {
 	for _, s := range []float64{1, 0.9, nearStep} {
 		if similarity >= s-1e-9 {

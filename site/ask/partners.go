@@ -53,7 +53,7 @@ type partnerAnswer struct {
 	leads      []report.PartnerLead
 	wording    []report.Wording // shared wording in the partner's documents, in text order
 	failed     bool
-	silent     bool // the failure was a lack of an answer
+	silent     bool // whether it failed because no answer came
 }
 
 // outcome describes how a finished partner answered: refused, silent or failed if no library answered. The reason is the first one given

@@ -88,8 +88,9 @@ const (
 // Run compares the documents of a batch with each other and with the libraries and partners in the options, resuming where an earlier run
 // stopped, and finishes the batch. It does not repeat the work of earlier runs. Memory grows only by a small row per document and pair.
 //
-// Each document is read and fingerprinted once, into the batch's index. Comparison starts once all are there, so the order of submission
-// does not matter. Each pair is compared once, starting from the document whose name sorts first, and both reports show the result.
+// Each document is read and fingerprinted once, into the batch's index. Comparison starts once all of them are, so the order of
+// submission does not matter. Each pair is compared once, starting from the document whose name sorts first, and both reports show the
+// result.
 //
 // A file that cannot be read becomes a member with the reason, and does not stop the batch. When ctx ends, Run returns its error and the
 // batch can be resumed. If the batch was cancelled in the meantime, Run returns store.ErrLease. Any other error marks the batch as

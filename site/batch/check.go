@@ -276,7 +276,7 @@ func measure(m *store.BatchMember, f *report.Findings, rules report.Rules, libra
 		switch {
 		case !ok || s.Library != library:
 		case s.Excluded != "":
-			shares[n] = store.PairShare{} // the report shows the share it would have
+			shares[n] = store.PairShare{} // excluded here, although the report shows its share
 		default:
 			shares[n] = store.PairShare{Share: s.Share, Sections: sectionShares(rep, &s)}
 		}

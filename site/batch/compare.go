@@ -164,7 +164,7 @@ func (x *comparing) with(ctx context.Context, c *compare.Candidate, other *store
 	if err != nil {
 		return p, false, err
 	}
-	// Possibly only one of the two considers the other worth a look.
+	// Possibly only one of the two considers the other worth comparing.
 	worth, err := x.r.inner.Worthwhile(&x.looks, c, source.Text)
 	if err != nil || !worth || !x.r.claim(x.m, other) {
 		return p, false, err
@@ -204,8 +204,8 @@ func (r *batchRun) pair(m, other *store.BatchMember, d, source *concordat.Docume
 	}
 	out := store.BatchPair{A: a.Number, B: b.Number}
 	here, there := r.prepared.of(r.wording, a.Name, d.Text), r.prepared.of(r.wording, b.Name, source.Text)
-	// An alignment starts from the examined text: each of the two members gets the passages that checking it would find. Possibly only
-	// one of them has any: a quotation attributed in one document is evidence against the other, which reworded it.
+	// An alignment starts from the examined text, so each of the two members gets the passages that checking it would find. Possibly only
+	// one of them has any; for example, a quotation attributed in one document is evidence against the other, which reworded it.
 	kept := sidePassages(sideA, r.wording.passages(here, there, [2]string{a.Name, b.Name}, r.ref(b.Name), b.Title))
 	kept = append(kept, sidePassages(sideB, r.wording.passages(there, here, [2]string{b.Name, a.Name}, r.ref(a.Name), a.Title))...)
 	if len(kept) == 0 {

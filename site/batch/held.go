@@ -341,7 +341,7 @@ func CountWording(ctx context.Context, s *site.Site, db *store.DB, id, by string
 	for _, i := range w.Documents() {
 		if m := &v.Members[i]; m.Task != "" {
 			err := countIn(ctx, s, db, v, m, of[i], by, count, w.Kind == concordat.KindUndecided, why, base)
-			if err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted since
+			if err != nil && !errors.Is(err, concordat.ErrNotFound) { // it may be deleted by now
 				return fmt.Errorf("wording %d of %s: %w", number, m.Name, err)
 			}
 		}

@@ -204,7 +204,7 @@ func (r *batchRun) joinLeads(ctx context.Context, members []store.BatchMember) (
 		for _, f := range found {
 			other := by[f.Other]
 			if m == nil || other == nil {
-				continue // deleted since
+				continue // deleted in the meantime
 			}
 			l := joinedLead{compare.SourceLead{Source: r.ref(other.Name), Span: f.Span, Of: f.Source, Score: f.Score, Likelihood: f.Likely,
 				Many: f.Many, By: f.By, Pairs: f.Pairs}, m.Number, other.Number}

@@ -176,7 +176,7 @@ func (r *rulingsOf) of(ctx context.Context, l *ViewedLead) (report.LeadState, re
 		rules, ok := r.by[task]
 		if !ok {
 			var err error
-			if rules, err = site.RulesInForce(ctx, r.db, task, r.base); err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted since
+			if rules, err = site.RulesInForce(ctx, r.db, task, r.base); err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted
 				return state, ruling, err
 			}
 			r.by[task] = rules

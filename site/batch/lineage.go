@@ -15,8 +15,8 @@ type LineageRules struct {
 	// Draft applies if one document is declared to be an earlier or later version of the other, or if both have the same declared author
 	// and title but different dates.
 	Draft bool `json:"draft"`
-	// Metadata also uses the author in the files' own metadata. It is off by default: documents written on one computer, or based on one
-	// form, carry the same name, which does not make shared wording legitimate.
+	// Metadata also uses the author in the files' own metadata. It is off by default, because documents written on one computer, or based
+	// on one form, carry the same name, which does not make shared wording legitimate.
 	Metadata bool `json:"metadata"`
 }
 

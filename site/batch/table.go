@@ -97,9 +97,9 @@ type WordingLine struct {
 	Of        int      `json:"of"`   // number of documents in the batch
 	Words     int      `json:"words"`
 	Counted   bool     `json:"counted"`
-	// Decide means that an officer must decide whether it counts: it could be a form, or copied.
+	// Decide means that an officer must decide whether it counts, because it could be a form or copied.
 	Decide  bool           `json:"decide"`
-	Decided string         `json:"decided,omitempty"` // the reason why the pair does not count
+	Decided string         `json:"decided,omitempty"` // the decision; empty if there is none
 	Kind    concordat.Kind `json:"kind,omitempty"`    // kind of wording if it does not count: form, common or undecided
 	Why     string         `json:"why,omitempty"`     // if it resembles a form, the part it resembles
 	Share   float64        `json:"share,omitempty"`   // largest share of any one document, 0 to 1
@@ -200,7 +200,7 @@ func WriteWording(w io.Writer, lines []WordingLine) error {
 func (v *View) WriteMembers(w io.Writer) error {
 	c := report.NewCSV(w, "document", "title", "author", "group", "draft_of", "date", "cluster", "share", "task", "error", "flags")
 	for _, m := range v.MemberLines() {
-		share := "" // not measured
+		share := "" // empty if not measured
 		if m.Share != nil {
 			share = shareText(*m.Share)
 		}
@@ -211,7 +211,7 @@ func (v *View) WriteMembers(w io.Writer) error {
 }
 
 // WriteMatrix writes a matrix in CSV with the share of each row's document found in each column's document. It includes all documents if
-// there are few, and otherwise those in clusters; a blank is a pair below the threshold whose documents are in different clusters.
+// there are few, and otherwise those in clusters; a blank cell is a pair below the threshold whose documents are in different clusters.
 func (v *View) WriteMatrix(w io.Writer) error {
 	docs := v.Matrix(0)
 	for n := range v.Clusters {

@@ -110,8 +110,8 @@ func Open(ctx context.Context, db *store.DB, id string) (*View, error) {
 	return v, err
 }
 
-// WithoutPairs returns a view for readers who are not allowed to see which documents share wording, nor with which sources: only the
-// documents with their shares. It does not modify v.
+// WithoutPairs returns a view with only the documents and their shares, for readers who are not allowed to see which documents share
+// wording or with which sources. It does not modify v.
 func (v *View) WithoutPairs() *View {
 	out := *v
 	out.Pairs, out.Clusters, out.Shares, out.cluster, out.Wording = nil, nil, nil, nil, nil
@@ -212,8 +212,8 @@ func (v *View) Matrix(n int) []int {
 	return c[:min(len(c), MaxMatrix)]
 }
 
-// Picture returns the contents of a picture of cluster n, from 1: its documents and all pairs among them that reach the threshold; pairs
-// that do not count are marked.
+// Picture returns the contents of a picture of cluster n, from 1, which are its documents and all pairs among them that reach the
+// threshold; pairs that do not count are marked.
 func (v *View) Picture(n int) (nodes []screen.Node, links []screen.Link) {
 	place := map[int]int{}
 	for i, d := range v.Clusters[n-1] {
@@ -320,7 +320,7 @@ func recountPairs(ctx context.Context, s *site.Site, db *store.DB, v *View, rule
 		}
 		now, err := site.RulesInForce(ctx, db, m.Task, base)
 		if errors.Is(err, concordat.ErrNotFound) {
-			continue // deleted since
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return err
@@ -346,7 +346,7 @@ func recountPairs(ctx context.Context, s *site.Site, db *store.DB, v *View, rule
 		}
 		f, err := s.Findings(ctx, m.Task)
 		if errors.Is(err, concordat.ErrNotFound) {
-			continue // deleted since
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return err

@@ -26,7 +26,7 @@ type batchWording struct {
 	first   []string // the documents displayed with templates: the first MaxBeside by name
 }
 
-// maxGrams is the maximum number of grams counted at once, 16 bytes each: larger batches are counted in parts.
+// maxGrams is the maximum number of grams counted at once, 16 bytes each; larger batches are counted in parts.
 const maxGrams = 8 << 20
 
 // learn records which documents contain which wording, before any two are compared, unless that was done before.
@@ -152,7 +152,7 @@ func (m *member) sourceFor(a *member) *align.Text {
 	return s.prepared
 }
 
-// passages returns the passages that a and b share, given b's name and title: evidence and shared wording.
+// passages returns the passages that a and b share, both evidence and shared wording, given b's name and title.
 func (w *batchWording) passages(a, b *member, names [2]string, ref concordat.Ref, title string) []concordat.Passage {
 	out := compare.Passages(a.prepared, b.sourceFor(a), &compare.Candidate{Ref: ref, Title: title},
 		&concordat.Document{Title: title, Text: b.Text})

@@ -146,9 +146,9 @@ func newSketches(held *wording.Common, of int, words func(text int) *wording.Wor
 // alike reports whether two texts are mostly identical.
 func (s *sketches) alike(a, b int) bool { return wording.MostlyAlike(s.of(a), s.of(b)) }
 
-// countExact counts the documents, candidates or not, that contain a sentence of the submission exactly: with very common wording, only
-// some of the documents become candidates. Excluded documents, for example an earlier version of the submission, are indistinguishable in
-// an answer and possibly part of the count, so they are subtracted.
+// countExact counts the documents, candidates or not, that contain a sentence of the submission exactly, because with very common
+// wording, only some of the documents become candidates. Excluded documents, for example an earlier version of the submission, are
+// indistinguishable in an answer and possibly part of the count, so they are subtracted.
 func (m *Comparer) countExact(ctx context.Context, counter *wording.Counter, shared *SharedWording, q *concordat.Query,
 	asked []concordat.Sentence) error {
 	if len(asked) == 0 {

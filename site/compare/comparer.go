@@ -46,7 +46,7 @@ const (
 	// close than within the gate.
 	FairDistance      = 20
 	DefaultCandidates = 200
-	// MatchLimit is the maximum number of matches used for one sentence: beyond it, the wording is common and further sources are of no
+	// MatchLimit is the maximum number of matches used for one sentence. Beyond it, the wording is common and further sources are of no
 	// use to a reader.
 	MatchLimit = 64
 	// contextBytes is the number of bytes of a source kept on either side of a passage.

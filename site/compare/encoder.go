@@ -51,7 +51,7 @@ func NewEncoder(server Embedder, keep Vectors, most int) *Encoder {
 	return &Encoder{server: server, keep: keep, most: most}
 }
 
-// Search lets checks search an index of the encoder's vectors; nil: none.
+// Search lets checks search an index of the encoder's vectors; nil means none.
 func (e *Encoder) Search(in VectorIndex) {
 	if in == nil {
 		e.indexed.Store(nil)
@@ -98,10 +98,10 @@ type question struct {
 	here     string             // text of the submission
 	task     concordat.TaskID   // task of the submission; empty if vectors of its sentences are not stored
 	there    []string           // texts of the sources
-	refs     []concordat.Ref    // of the sources
+	refs     []concordat.Ref    // references to the sources
 	foreign  concordat.Ref      // a partner's document, whose vectors are not stored; zero if there is none
-	sent     int                // sentences that went to the encoder before
-	nearby   [][]meaning.Nearby // of each source, places where vectors of an index stand out
+	sent     int                // number of sentences already sent to the encoder
+	nearby   [][]meaning.Nearby // for each source, places where the vectors of an index stand out
 }
 
 // sentences returns the sentences to encode for the places: the submission's first, then those of each source.

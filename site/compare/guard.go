@@ -42,7 +42,7 @@ func Guard(f func() error) (err error) {
 	return f()
 }
 
-// Go runs f in g under Guard: an unrecovered panic in any goroutine would end the process.
+// Go runs f in g under Guard, because an unrecovered panic in any goroutine would end the process.
 func Go(g *errgroup.Group, f func() error) {
 	g.Go(func() error { return Guard(f) })
 }

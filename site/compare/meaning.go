@@ -24,16 +24,17 @@ type Nominated struct {
 // Nomination limits the number of documents found through the cells of sentences, and the number kept after ranking by vectors.
 type Nomination struct{ Find, Keep Nominated }
 
-// How many documents are nominated by meaning (doc/evaluation/meaning-index.md): an encoder distinguishes documents better than the table
-// does, and so gets more of them.
+// These are the numbers of documents nominated by meaning (doc/evaluation/meaning-index.md). An encoder distinguishes documents better
+// than the table does, so more are nominated for it.
 var (
 	ForTable   = Nomination{Nominated{50, 200}, Nominated{4, 20}}
 	ForEncoder = Nomination{Nominated{200, 1000}, Nominated{50, 200}}
 )
 
-// nominateMeaning returns the documents nearest to stretches of a text, best first for each script, or none if the index has no cells. The
-// cells of sentences find them, and the vectors of their sentences rank them: those of the encoder, if it has an index, and those of the
-// table. missing is the number of documents whose cells are not known, and sent that of sentences that went to the encoder.
+// nominateMeaning returns the documents nearest to stretches of a text, best first for each script, or none if the index has no cells.
+// They are found by the cells of their sentences and ranked by the vectors of their sentences, both those of the encoder, if it has an
+// index, and those of the table. missing is the number of documents with unknown cells, and sent is the number of sentences sent to the
+// encoder.
 func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, text string, q *concordat.Query) (near []*Candidate,
 	missing, sent int, err error) {
 	if !m.Profiler.Meaning() || len(q.Libraries) == 0 {
@@ -63,7 +64,7 @@ func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, text st
 	return out, stats.Documents - stats.Meant, sent, err
 }
 
-// joinNear returns the first candidates and those others that are not among them.
+// joinNear returns the first candidates, followed by those of the others that are not among them.
 func joinNear(first, others []*Candidate) []*Candidate {
 	known := map[concordat.Ref]bool{}
 	for _, c := range first {
@@ -78,8 +79,9 @@ func joinNear(first, others []*Candidate) []*Candidate {
 	return out
 }
 
-// byEncoder returns the documents nearest to stretches of a text by the index of the encoder's vectors, with the places where they are
-// near. It returns nil if there is no such index or the encoder fails: then the table's cells find documents, and verification says why.
+// byEncoder returns the documents nearest to stretches of a text according to the index of the encoder's vectors, with the places where
+// they are near. It returns nil if there is no such index or the encoder fails; then the table's cells find documents, and the
+// verification reports the reason.
 func (m *Comparer) byEncoder(ctx context.Context, t *meaning.Text, text string, q *concordat.Query) (near []*Candidate, sent int,
 	err error) {
 	in := m.Encoder.indexed.Load()
@@ -105,30 +107,30 @@ func (m *Comparer) byEncoder(ctx context.Context, t *meaning.Text, text string, 
 	}
 	space := vectors.Space()
 	if !space.Takes(got[0]) {
-		return nil, sent, nil // the encoder has another model now, and its index is about to be replaced
+		return nil, sent, nil // the encoder has a different model by now, and its index will be replaced
 	}
 	near, _, err = m.byIndex(ctx, t.In(space, got), space.Cells(), q, ForEncoder, vectorIndex{vectors,
 		func(ctx context.Context, c *Candidate) (meaning.Directions, error) {
 			return vectors.Directions(ctx, c.Ref)
 		}, true})
 	if errors.Is(err, concordat.ErrUnavailable) && ctx.Err() == nil {
-		return nil, sent, nil // it was switched off meanwhile
+		return nil, sent, nil // the index was switched off in the meantime
 	}
 	return near, sent, err
 }
 
-// mostAsked bounds the sentences of a text whose vectors are requested to search the index of vectors.
+// mostAsked is the maximum number of sentences of a text for which vectors are requested in order to search the index of vectors.
 const mostAsked = 500
 
-// vectorIndex is an index that finds documents by cells, with the vectors that rank them.
+// vectorIndex is an index that finds documents by cells and ranks them by vectors.
 type vectorIndex struct {
 	concordat.TextSearcher
 	directions func(context.Context, *Candidate) (meaning.Directions, error)
-	places     bool // the places where documents are near are wanted
+	places     bool // whether to return the places where documents are near
 }
 
-// ByMeaning returns the documents of the index nearest to stretches of a text, best first for each script, and how complete the search was.
-// The table's vectors rank them.
+// ByMeaning returns the documents of the index nearest to stretches of a text, best first for each script, and how complete the search
+// was. It ranks them by the table's vectors.
 func (m *Comparer) ByMeaning(ctx context.Context, t *meaning.Text, cells *meaning.Cells, q *concordat.Query,
 	most Nomination) ([]*Candidate, *concordat.TextStats, error) {
 	in, err := m.tableIndex(cells)
@@ -138,7 +140,7 @@ func (m *Comparer) ByMeaning(ctx context.Context, t *meaning.Text, cells *meanin
 	return m.byIndex(ctx, t, cells, q, most, in)
 }
 
-// tableIndex returns the index of documents by the table, whose vectors are made from the text of a document.
+// tableIndex returns the table's index of documents, with vectors computed from their texts.
 func (m *Comparer) tableIndex(cells *meaning.Cells) (vectorIndex, error) {
 	table, err := meaning.Default()
 	if err != nil {

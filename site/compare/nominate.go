@@ -69,8 +69,8 @@ func Nominate(asked []concordat.Sentence, matches []concordat.Match,
 	return out
 }
 
-// Documents returns the lowest number of documents for any matched sentence within span: a passage is as common as its rarest sentence.
-// It is 0 if no whole sentence of the passage matched.
+// Documents returns the lowest number of documents for any matched sentence within span, because a passage is as common as its rarest
+// sentence. It is 0 if no whole sentence of the passage matched.
 func (c *Candidate) Documents(span concordat.Span) int {
 	least := 0
 	for _, h := range c.Hits {

@@ -23,7 +23,7 @@ const (
 type scored struct {
 	document int
 	score    float64
-	at       int // the nearest of its directions, if vectors rank it
+	at       int // index of its nearest direction, if vectors rank it
 }
 
 // ranking ranks documents in one script that are close to sentences of a text.
@@ -122,12 +122,13 @@ func foremostOf(stretches [][]scored, most int) []int {
 	return out
 }
 
-// byVectors ranks the documents that cells find by the vectors of their sentences: it returns those that stand out most, best first.
+// byVectors ranks documents found by cells according to the vectors of their sentences, and returns those that stand out most, best
+// first.
 func (m *Comparer) byVectors(ctx context.Context, r *ranking, most Nomination, in vectorIndex) ([]*Candidate, error) {
 	found := r.stretches(most.Find.Stretch)
 	of := foremostOf(found, most.Find.All)
-	if len(of) > most.Keep.Stretch || in.places { // otherwise all of them have a place, and their nearest places are not needed
-		asked := map[int]map[int]bool{} // of each document, the sentences in whose stretches it was found
+	if len(of) > most.Keep.Stretch || in.places { // otherwise all are kept, and their nearest places are not needed
+		asked := map[int]map[int]bool{} // for each document, the sentences in whose stretches it was found
 		for _, d := range of {
 			asked[d] = map[int]bool{}
 		}
@@ -159,12 +160,12 @@ func (m *Comparer) byVectors(ctx context.Context, r *ranking, most Nomination, i
 	return out, nil
 }
 
-// nearbyEach is how many places of a document are passed to the encoder because vectors of the index stand out there.
+// nearbyEach is the number of places per document that are passed to the encoder because the vectors of the index stand out there.
 const nearbyEach = 3
 
-// nearby sets the places where the documents stand out most, those that stand out more first.
+// nearby sets the places where the documents stand out most, in descending order.
 func (r *ranking) nearby(of []int) {
-	by := map[int][]scored{} // of each document, with the sentence of the text in place of the document
+	by := map[int][]scored{} // by document; each scored has a sentence of the text in place of the document
 	for sentence, row := range r.rows {
 		for _, x := range row {
 			if x.score > 0 {
@@ -181,13 +182,13 @@ func (r *ranking) nearby(of []int) {
 	}
 }
 
-// nearest returns for each sentence how much the requested documents stand out.
+// nearest returns, for each sentence, how much the given documents stand out.
 func (m *Comparer) nearest(ctx context.Context, r *ranking, of []int, asked map[int]map[int]bool, in vectorIndex) ([][]scored, error) {
 	candidates := make([]*Candidate, len(of))
 	for i, d := range of {
 		candidates[i] = r.candidates[d]
 	}
-	near := make([]map[int]scored, len(of)) // of each document, by sentence
+	near := make([]map[int]scored, len(of)) // for each document, by sentence
 	err := m.each(ctx, "meaning", candidates, NoProgress, func(ctx context.Context, i int) error {
 		directions, err := in.directions(ctx, candidates[i])
 		if errors.Is(err, concordat.ErrNotFound) {

@@ -16,8 +16,8 @@ type Shown struct {
 }
 
 // LeadsShown returns the leads that Leads finds to a document disclosed by a partner, compared together with the documents here. Source
-// spans are in bytes of the full text. Their code points count only the places, as in Shown.Document: the number of code points outside
-// them is unknown here.
+// spans are in bytes of the full text. Their code points count only the places, as in Shown.Document, because the number of code points
+// outside them is unknown here.
 func (m *Comparer) LeadsShown(ctx context.Context, text string, q *concordat.Query, taken []concordat.Span, candidates []*Candidate,
 	shown *Shown) ([]report.Lead, error) {
 	found, err := m.leads(ctx, text, q, taken, candidates, shown)

@@ -36,7 +36,7 @@ const (
 	windowDocuments = 2
 	commonShare     = 10 // a term in more than one document in ten is common,
 	fewDocuments    = 5  // but not if it is in only this many
-	// longestList is the maximum number of documents with a term that is looked up: the cost of a check must not grow without limit as
+	// longestList is the maximum number of documents with a term that is looked up. The cost of a check must not grow without limit as
 	// the library grows, and a relevant passage has rarer terms.
 	longestList = 20_000
 	// leastShare is the minimum score for comparing a document, as a share of the window's maximum, reached if every term occurs many

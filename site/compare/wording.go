@@ -29,7 +29,7 @@ type SharedWording struct {
 	Named     []concordat.Span // quotations that name their source
 	// Attributed holds the wording that the text attributes to others. Attribution in another document too is an explanation.
 	Attributed []report.Attributed
-	// References lists the entries of reference lists: texts that cite the same works are compared work by work.
+	// References lists the entries of reference lists, because texts that cite the same works are compared work by work.
 	References []concordat.Span
 	Walls      []concordat.Span // all parts of the text to leave out, in text order without overlaps
 	Held       *wording.Common  // wording also found in at least one compared document; nil if nothing was compared
@@ -100,7 +100,7 @@ func (w *SharedWording) decided(s concordat.Span) bool {
 	return false
 }
 
-// decidedShare is the share of a stretch that decided wording must cover: the edges of a stretch depend on which documents contain it,
+// decidedShare is the share of a stretch that decided wording must cover. The edges of a stretch depend on which documents contain it,
 // and so vary between checks.
 const decidedShare = 0.8
 
@@ -230,9 +230,9 @@ func (w *SharedWording) WallsOf(source string, words *wording.Words, references 
 func (w *SharedWording) Prepare() *align.Text { return align.PrepareWithout(w.Text, w.Walls) }
 
 // Wording shared by two texts in one place, with slots filled in or small changes, belongs to a form if it resembles one and is short and
-// isolated: a copied page contains more. An isolated sentence is not evidence either, whatever its content: people who write about the
-// same subject share that much, as the set phrases of a field show. In a short text, however, it can be a large part, and a mosaic
-// consists of many.
+// isolated, since a copied page contains more. An isolated sentence is not evidence either, whatever its content, because people who
+// write about the same subject share that much, as the set phrases of a field show. In a short text, however, it can be a large part, and
+// many of them form a mosaic.
 const (
 	placeApart    = 40   // maximum words between two passages at one place, ignoring legitimately shared ones
 	maxFormWords  = 60   // maximum words of the passages at a place that resembles a form
@@ -367,7 +367,7 @@ func (p place) copied() bool {
 }
 
 // markCrumbs marks passages of a few words, and in a long text also reworded passages of a line, that have no other passage from the
-// source nearby in both texts: two texts on one subject share that much.
+// source nearby in both texts, because two texts on one subject share that much.
 func (w *SharedWording) markCrumbs(passages []concordat.Passage) {
 	for i := range passages {
 		p := &passages[i]

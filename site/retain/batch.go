@@ -50,7 +50,7 @@ func (e *Eraser) deleteBatch(ctx context.Context, r *Receipt, id string) error {
 	if err := e.step(ctx, r, store.ErasureAsked); err != nil {
 		return err
 	}
-	if e.o.Batches != nil { // files first: while another process is working on the batch, nothing is deleted
+	if e.o.Batches != nil { // files first, so that nothing is deleted while another process is working on the batch
 		n, err := e.o.Batches.RemoveBatch(id)
 		if err != nil {
 			return err

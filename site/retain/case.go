@@ -63,8 +63,9 @@ func (m CaseMove) validate(was store.SharedCase) error {
 }
 
 // MoveCase records this site's position in a case and notifies the partner. A decision deletes the text and fingerprints of this site's
-// document, unless the move keeps them: here at once or after a term, at the case's partner at once, and at other partners when the text
-// here is deleted. It can be called in any process of the site; the process that performs the deletion sends the partner the receipt.
+// document, unless the move keeps them. It does so here at once or after a term, at the case's partner at once, and at other partners
+// when the text here is deleted. It can be called in any process of the site; the process that performs the deletion sends the partner
+// the receipt.
 func MoveCase(ctx context.Context, s *site.Site, db *store.DB, id concordat.CaseID, actor string, m CaseMove) (store.SharedCase, error) {
 	was, err := db.Cases.Case(ctx, id)
 	if err == nil {
@@ -133,7 +134,7 @@ func MoveCase(ctx context.Context, s *site.Site, db *store.DB, id concordat.Case
 	return db.Cases.Case(ctx, id)
 }
 
-// later returns now, or a millisecond after the previous move if that is later: partners order moves by time in milliseconds.
+// later returns now, or a millisecond after the previous move if that is later, because partners order moves by time in milliseconds.
 func later(now, before time.Time) time.Time {
 	if least := before.Add(time.Millisecond); !before.IsZero() && now.Before(least) {
 		return least

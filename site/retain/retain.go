@@ -58,7 +58,7 @@ func (e *Eraser) finish(ctx context.Context, rs ...*Receipt) error {
 		}
 		public := *r
 		public.Reason = "" // free text that the audit would keep forever
-		// The audit comes first: a duplicate entry after a crash is better than none.
+		// The audit comes first, because a duplicate entry after a crash is better than none.
 		if err := e.audit(ctx, r.Actor, "erased", public); err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ type Swept struct {
 
 const (
 	sweepPage = 500
-	// orphanTime is the minimum age of orphaned files: people can take minutes to fill in a form.
+	// orphanTime is the minimum age of orphaned files, because people can take minutes to fill in a form.
 	orphanTime = 24 * time.Hour
 	// UnjoinedTime is how long a name requested at a public site is reserved while no password is set.
 	UnjoinedTime = time.Hour

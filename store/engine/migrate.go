@@ -77,8 +77,8 @@ func (db *DB) pending(ctx context.Context, p *goose.Provider) (int, error) {
 	return n, err
 }
 
-// steps returns the migrations as interpreted by a dialect. Each file is executed as a whole: goose's own SQL reader allocates a buffer
-// of 4 MB per file and direction, which accounted for most of the time to create a store.
+// steps returns the migrations as interpreted by a dialect. Each file is executed as a whole, because goose's own SQL reader allocates a
+// buffer of 4 MB per file and direction, which accounted for most of the time to create a store.
 func (d *dialect) steps() ([]*goose.Migration, error) {
 	files, err := fs.Glob(migrations, migrationFolder+"/*.sql")
 	if err != nil {

@@ -48,8 +48,8 @@ type Stock struct {
 const (
 	gramWords = 3
 	gramHan   = 5 // in Chinese characters
-	rowWords  = 4 // minimum words in adjacent runs,
-	rowHan    = 8 // or minimum Chinese characters
+	rowWords  = 4 // minimum words in adjacent runs
+	rowHan    = 8 // minimum Chinese characters in adjacent runs
 	// leastKnown is the share of a sentence that must be in such runs for it to belong to the stock; in ordinary prose, about a tenth is.
 	leastKnown = 0.5
 	// leastBeside is the corresponding share for a sentence next to others of the stock in its paragraph.
@@ -176,7 +176,7 @@ func marked(s *Stock, all []sentence) []markedSentence {
 }
 
 // known returns the share of tokens in runs of the stock, the share in adjacent runs, and the most frequent kind. A single run means
-// little: "the number of" is in every text.
+// little, because "the number of" is in every text.
 func (s *Stock) known(tokens []token) (part, inRows float64, kind Kind) {
 	if len(tokens) == 0 {
 		return 0, 0, ""

@@ -11,7 +11,7 @@ import (
 // into shards before it answers requests, and then deletes the old index, so that no deleted documents survive in it. An interrupted move
 // resumes at the next start.
 
-// tellFill announces the work that the first serve is going to do.
+// tellFill announces the work that the first serve will do.
 func tellFill(ctx context.Context, o *instance.Instance, a *commands) error {
 	if _, err := os.Stat(o.OneMachine()); err != nil {
 		return nil

@@ -307,7 +307,7 @@ func (r *rolling) restart(ctx context.Context, n coord.Node) error {
 	return nil
 }
 
-// giveBackTries is the number of attempts of giveBack, one per second: a node that has just come back may not have caught up yet.
+// giveBackTries is the number of attempts of giveBack, one per second, because a node that has just come back may not have caught up yet.
 const giveBackTries = 5
 
 // giveBack makes the first wanted node of each shard its leader again where possible. Otherwise the last node to restart would lead

@@ -25,7 +25,7 @@ type planLine struct {
 	Counted     *float64      `json:"candidates_counted"`
 	Query       time.Duration `json:"query_ns"` // expected processor time
 	Bytes       int64         `json:"bytes"`
-	PackedBytes int64         `json:"packed_bytes,omitempty"` // 0: not packed, because prints are longer than 64 bits
+	PackedBytes int64         `json:"packed_bytes,omitempty"` // 0 if not packed, because prints are longer than 64 bits
 	Fits        bool          `json:"fits"`
 	Chosen      bool          `json:"chosen"`
 }

@@ -99,7 +99,7 @@ type screenSummary struct {
 	Resumed    int                 `json:"resumed"`    // documents prepared by an interrupted run
 	Candidates int                 `json:"candidates"` // measured pairs
 	Common     int                 `json:"common"`     // features too common for comparing all their documents with one another
-	Folded     int                 `json:"folded"`     // omitted pairs of copies: each copy is paired only with the first one
+	Folded     int                 `json:"folded"`     // omitted pairs of copies, because each copy is paired only with the first one
 	Pairs      int                 `json:"pairs"`
 	Beyond     int                 `json:"beyond"` // pairs omitted because of --top
 	Clusters   int                 `json:"clusters"`

@@ -74,7 +74,7 @@ type shingleFlags struct {
 
 // shortFlags contains the options of the method short.
 type shortFlags struct {
-	Grams   []int  `json:"grams"` // nil: depends on the script
+	Grams   []int  `json:"grams"` // nil means depending on the script
 	Words   bool   `json:"words,omitempty"`
 	Measure string `json:"measure"`
 	Edits   int    `json:"edits"`
@@ -260,7 +260,7 @@ type screening struct {
 	app      *commands
 	site     *instance.Instance
 	self     bool
-	abroad   *abroad // nil: within this site
+	abroad   *abroad // nil within this site
 	template *segment.Template
 	printer  *PrintMaker
 	work     *work
@@ -273,8 +273,8 @@ type screening struct {
 
 // screenDoc is a document in one of the libraries.
 type screenDoc struct {
-	Side    int                  `json:"side"`           // 0: in --library, 1: in --against or at a partner
-	Site    concordat.SiteID     `json:"site,omitempty"` // empty: this site
+	Side    int                  `json:"side"`           // 0 in --library, 1 in --against or at a partner
+	Site    concordat.SiteID     `json:"site,omitempty"` // empty for this site
 	Library concordat.LibraryID  `json:"library"`
 	ID      concordat.DocumentID `json:"id"`
 	Title   string               `json:"title,omitempty"`
@@ -300,7 +300,7 @@ type foundPair struct {
 	Interval    *[2]float64 `json:"i,omitempty"` // 95 % interval of an estimated resemblance
 	OneSided    bool        `json:"-"`           // the length of B is undisclosed, so Resemblance is the share of A in B
 	Measured    bool        `json:"-"`           // Contained contains shares from checks
-	Found       float64     `json:"-"`           // if Measured: the method's resemblance
+	Found       float64     `json:"-"`           // the method's resemblance, if Measured
 	// Within contains the bounds if Contained is an estimate.
 	Within   *[2]report.Bounds `json:"-"`
 	Sections []screenSections  `json:"s,omitempty"`
