@@ -13,7 +13,7 @@ type GroupShare struct {
 	Group    concordat.Group
 	Passages int     // passages that count, or would if the rules did not exclude their group
 	Share    float64 // share of those passages
-	Percent  int     // Share as displayed: the percentages of counting groups add up to the report's
+	Percent  int     // Share as displayed; the percentages of counting groups add up to the report's
 	Counts   bool    // whether the group's passages count
 	Others   int     // passages in the group that other rules exclude
 	Quotes   int     // quotations among Others

@@ -28,7 +28,7 @@ type Submission struct {
 	Dated   concordat.Date
 	DatedBy concordat.DateOrigin
 	Timed   concordat.Instant   // more exactly than Dated, if known; only batches read it
-	Authors []concordat.Creator // empty: unknown
+	Authors []concordat.Creator // empty if unknown
 	// Sections are the sections made from its files if it has several, in text order; a section template takes precedence.
 	Sections []concordat.Section
 }
@@ -75,7 +75,7 @@ type CheckOptions struct {
 
 // Progress is a progress report of a check.
 type Progress struct {
-	Stage string `json:"stage"` // fingerprint, match, search, verify, align, partner
+	Stage string `json:"stage"` // fingerprint, match, search, verify, align or partner
 	Done  int    `json:"done"`
 	Total int    `json:"total"`
 	// Partner, State and Reason are set in stage partner, and describe the progress of one partner. Done is the number of partners that

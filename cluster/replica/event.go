@@ -97,8 +97,8 @@ type (
 		Commit     uint64
 		End        uint64 // end of the master's log
 		EpochStart uint64 // first record of the epoch
-		To         uint64 // Diverged: last record that both could have,
-		ToEpoch    uint64 // and its epoch in the master's log
+		To         uint64 // for Diverged: last record that both could have
+		ToEpoch    uint64 // epoch of that record in the master's log
 		// Lease is how long the follower can answer questions, from the time when it sent the fetch; 0 means not at all.
 		Lease time.Duration
 		Away  bool // the lease is valid only without contact with the coordinator

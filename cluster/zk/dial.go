@@ -20,7 +20,7 @@ import (
 type hosts struct {
 	mu      sync.Mutex // protects the following fields
 	servers []string
-	at      int // next
+	at      int // index of the next server
 	start   int // where the current round of servers started
 }
 

@@ -22,9 +22,9 @@ import (
 // memory is a node's record of its cluster, stored in Options.Identity.
 type memory struct {
 	Format   int          `json:"format"`
-	Cluster  string       `json:"cluster"`  // of siteRecord
+	Cluster  string       `json:"cluster"`  // as in siteRecord
 	Node     coord.NodeID `json:"node"`     // owner of this folder
-	Instance string       `json:"instance"` // of nodeRecord
+	Instance string       `json:"instance"` // as in nodeRecord
 	Config   int64        `json:"config"`   // highest version of the configuration seen so far
 }
 

@@ -49,7 +49,7 @@ func (w *watcher) refresh(ctx context.Context) error {
 	if !w.l.up.Load() || len(dirty) == 0 && !all {
 		if all || len(dirty) > 0 {
 			w.l.mu.Lock()
-			w.l.all = true // once it is up again
+			w.l.all = true // reread everything once the link is up again
 			w.l.mu.Unlock()
 		}
 		return nil

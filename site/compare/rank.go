@@ -14,9 +14,9 @@ import (
 const (
 	sentenceDocuments = 100 // documents found through cells for one sentence
 	askedTogether     = 64  // sentences per query to the index
-	stretchBest       = 3   // number of sentences per stretch that count, which are those that stand out most
+	stretchBest       = 3   // number of sentences per stretch that count: those that stand out most
 	usualFrom         = 10  // first rank, by closeness to a sentence, of the documents that represent the norm
-	usualTo           = 20  // last such rank
+	usualTo           = 20  // last rank of these documents
 )
 
 // scored is a document, identified by its number in a ranking, and how much it stands out.

@@ -34,8 +34,8 @@ func (c Channel) Check() error {
 const (
 	windowTerms     = 16
 	windowDocuments = 2
-	commonShare     = 10 // a term in more than one document in ten is common,
-	fewDocuments    = 5  // but not if it is in only this many
+	commonShare     = 10 // a term in more than one document in ten is common
+	fewDocuments    = 5  // a term in at most this many documents is not common
 	// longestList is the maximum number of documents with a term that is looked up. The cost of a check must not grow without limit as
 	// the library grows, and a relevant passage has rarer terms.
 	longestList = 20_000

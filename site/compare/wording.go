@@ -19,7 +19,7 @@ import (
 type SharedWording struct {
 	Text  string
 	Words *wording.Words
-	given []string        // templates: wording that was handed out
+	given []string        // templates, that is, wording that was handed out
 	grams *wording.Common // wording shared by others, which is left out of their texts too
 	// Explained lists stretches that the text itself explains, if others contain them: quotations that name their source. They are left
 	// out of comparisons, and count only if an officer decides so. Documents and Of are not set.
@@ -241,12 +241,12 @@ const (
 	aloneShare    = 0.15 // share of the text's words, together with everything else from the source, above which it counts
 	aloneLeast    = 90   // minimum letters for that share
 	aloneMost     = 0.5  // share of the words above which it counts, however few
-	crumbLetters  = 45   // letters below which a passage needs another one nearby,
-	crumbApart    = 15   // within this many words here
-	crumbSource   = 400  // and bytes of the source
-	lineLetters   = 90   // letters below which a reworded passage needs another one,
-	lineApart     = 40   // within this many words here
-	lineSource    = 1000 // and bytes of the source
+	crumbLetters  = 45   // letters below which a passage needs another one nearby
+	crumbApart    = 15   // maximum distance to the other one here, in words
+	crumbSource   = 400  // maximum distance to it in the source, in bytes
+	lineLetters   = 90   // letters below which a reworded passage needs another one nearby
+	lineApart     = 40   // maximum distance to the other one here, in words
+	lineSource    = 1000 // maximum distance to it in the source, in bytes
 	lineText      = 1000 // words of a text in which a line is only a small part
 	mosaicPieces  = 3    // number of isolated copied sentences from one source at which they count
 	pieceLetters  = 60   // minimum letters of such a sentence

@@ -26,7 +26,7 @@ type Copied struct {
 const (
 	copyRows       = 500
 	copyParameters = 30_000  // SQLite accepts 32,766, PostgreSQL 65,535
-	copyBytes      = 1 << 20 // or a single larger row
+	copyBytes      = 1 << 20 // exceeded only by a single larger row
 )
 
 // Copy configures the copying of a store; the zero value copies all of it.

@@ -44,7 +44,7 @@ func (p retrying) QueryContext(ctx context.Context, query string, args ...any) (
 
 func (p retrying) QueryRowContext(ctx context.Context, query string, args ...any) (r *sql.Row) {
 	_ = p.db.retry(ctx, func() error { r = p.db.reader.QueryRowContext(ctx, query, args...); return r.Err() })
-	return r // whose error it contains
+	return r // it contains the error
 }
 
 func (p retrying) PrepareContext(ctx context.Context, query string) (s *sql.Stmt, err error) {
