@@ -22,7 +22,7 @@ func LTIKeys(dir string) (*lti.Keys, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", LTIKeyName, err)
 		}
-		return keys, nil
+		return keys, syncDir(dir) // platforms get them: a process that ended too early can have left the name in memory only
 	case !errors.Is(err, os.ErrNotExist):
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func LTIKeys(dir string) (*lti.Keys, error) {
 	return keys, WriteLTIKeys(path, keys)
 }
 
-// WriteLTIKeys replaces the keys completely or not at all.
+// WriteLTIKeys replaces the keys completely or not at all. They are on disk once it has returned.
 func WriteLTIKeys(path string, keys *lti.Keys) error {
 	b, err := keys.Marshal()
 	if err != nil {
@@ -48,5 +48,8 @@ func WriteLTIKeys(path string, keys *lti.Keys) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
 }

@@ -21,7 +21,7 @@ import (
 
 // Files returns the files that the database stores for all processes that have it open. dir is this process's folder for copies of
 // recently stored or fetched files; it is created with the first file.
-func (db *DB) Files(dir string) *Files { return &Files{dir: dir, db: db} }
+func (db *DB) Files(dir string) *Files { return &Files{dir: filepath.Clean(dir), db: db} }
 
 const (
 	partBytes = 256 << 10 // size of the part of a file in one row
@@ -60,7 +60,7 @@ func (f *Files) Fetch(ctx context.Context, hash string) (string, error) {
 	if err := f.db.fetchFile(ctx, hash, size, tmp); err != nil {
 		return "", f.db.fail(engine.NoSpace(err), "fetch file %s", hash)
 	}
-	return path, tmp.keep(path)
+	return path, f.keep(tmp, path)
 }
 
 // fetchFile writes the content of a file to w.
@@ -257,15 +257,11 @@ func (f *Files) Erase(ctx context.Context, _ concordat.TaskID, originals []strin
 			n++
 		}
 		// Also remove any PDF made from it, in case an earlier call was interrupted in between.
-		if made := os.Remove(path + madeSuffix); made == nil {
-			err = nil
-		} else if !errors.Is(made, fs.ErrNotExist) {
-			return n, made
+		if err := os.Remove(path + madeSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return n, err
 		}
-		if err != nil {
-			continue
-		}
-		if err := syncFolder(filepath.Dir(path)); err != nil {
+		// Even if there was nothing to remove: a call that was interrupted can have removed it only from memory.
+		if err := syncFolder(filepath.Dir(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return n, err
 		}
 	}

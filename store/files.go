@@ -25,7 +25,7 @@ type Files struct {
 }
 
 // OpenFiles returns the files in dir, which is created with the first one.
-func OpenFiles(dir string) *Files { return &Files{dir: dir} }
+func OpenFiles(dir string) *Files { return &Files{dir: filepath.Clean(dir)} }
 
 var fileName = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
@@ -73,9 +73,10 @@ func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (hash string,
 	}
 	if _, err := os.Stat(path); err == nil {
 		now := time.Now() // Tidy must treat it as a file that was just stored
-		return hash, size, os.Chtimes(path, now, now)
+		// Another call can be about to make the name durable, or have been interrupted before.
+		return hash, size, errors.Join(os.Chtimes(path, now, now), f.syncNames(path))
 	}
-	return hash, size, tmp.keep(path)
+	return hash, size, f.keep(tmp, path)
 }
 
 // incomingFile is a file without a name yet.
@@ -96,7 +97,7 @@ func (t incomingFile) discard() {
 }
 
 // keep names the file and makes it durable.
-func (t incomingFile) keep(path string) error {
+func (f *Files) keep(t incomingFile, path string) error {
 	err := errors.Join(t.Sync(), t.Close())
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
@@ -105,12 +106,24 @@ func (t incomingFile) keep(path string) error {
 		err = os.Rename(t.Name(), path)
 	}
 	if err == nil {
-		err = syncFolder(filepath.Dir(path))
+		err = f.syncNames(path)
 	}
 	if err != nil {
 		return fmt.Errorf("keep a file: %w", engine.NoSpace(err))
 	}
 	return nil
+}
+
+// syncNames makes the name of a file durable, and those of the folders that it is in. A folder that exists can have been created by a
+// process that ended before it made its name durable.
+func (f *Files) syncNames(path string) error {
+	for dir := path; dir != f.dir; {
+		dir = filepath.Dir(dir)
+		if err := syncFolder(dir); err != nil {
+			return err
+		}
+	}
+	return syncFolder(filepath.Dir(f.dir))
 }
 
 // Sweep removes files left by Puts interrupted before the given time. It must be called only by a process that knows that no other

@@ -1,0 +1,50 @@
+package instance_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"concordat/instance"
+	"concordat/internal/powertest"
+	"concordat/internal/suite"
+	"concordat/web/lti"
+)
+
+// TestLTIKeysPowerLoss cuts the power at every moment while the keys for learning platforms are created and replaced, with the process
+// dying now and then: platforms were given the keys that a call returned, so these are there, or later ones.
+func TestLTIKeysPowerLoss(t *testing.T) {
+	one, err := lti.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := one.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The versions differ by the name of their key alone, since a new key takes long.
+	name := regexp.MustCompile(`"kid":"[^"]*"`)
+	powertest.Replaces(t, suite.Rounds(6, 60), 8, func(dir string, version int) error {
+		keys, err := lti.ParseKeys(name.ReplaceAll(b, fmt.Appendf(nil, `"kid":"%d"`, version)))
+		if err != nil {
+			return err
+		}
+		return instance.WriteLTIKeys(filepath.Join(dir, instance.LTIKeyName), keys)
+	}, func(dir string) (int, error) {
+		if _, err := os.Stat(filepath.Join(dir, instance.LTIKeyName)); os.IsNotExist(err) {
+			return 0, nil // LTIKeys would create new ones
+		}
+		keys, err := instance.LTIKeys(dir)
+		if err != nil {
+			return 0, err
+		}
+		b, err := keys.Marshal()
+		version := 0
+		if err == nil {
+			_, err = fmt.Sscanf(string(name.Find(b)), `"kid":"%d"`, &version)
+		}
+		return version, err
+	})
+}
