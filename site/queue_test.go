@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -101,6 +102,51 @@ func TestQueue(t *testing.T) {
 	member, err := p.Store.Checks.Task(t.Context(), archive+"-1")
 	if err != nil || member.Batch != string(archive) || member.Owner != "ada" || member.Title != "One" {
 		t.Errorf("got %+v, %v", member, err)
+	}
+}
+
+// TestQueueWithoutStore: a check that failed because the store did not answer starts over and keeps its text, up to three attempts in
+// all; other errors end it at once.
+func TestQueueWithoutStore(t *testing.T) {
+	lost := fmt.Errorf("libraries: %w: connection refused", store.ErrNoAnswer)
+	for _, c := range []struct {
+		name  string
+		fails func(attempt int) error
+		item  bool // whether one text fails, and not the whole file
+		want  concordat.State
+		tries int
+	}{
+		{"once", func(n int) error { return map[int]error{1: lost}[n] }, false, concordat.TaskDone, 2},
+		{"one text, twice", func(n int) error { return map[int]error{1: lost, 2: lost}[n] }, true, concordat.TaskDone, 3},
+		{"for ever", func(int) error { return lost }, false, concordat.TaskFailed, 3},
+		{"another error", func(int) error { return concordat.ErrUnavailable }, false, concordat.TaskFailed, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			calls, discarded := 0, 0
+			p := sitetest.NewSite(t, "a")
+			p.Add(t, "a", site.Incoming{ID: "source", Text: sitetest.Folios})
+			q := p.NewQueue(site.QueueOptions{Store: p.Store, Read: func(_ context.Context, j site.Job) ([]site.Item, error) {
+				calls++
+				if discarded > 0 {
+					return nil, errors.New("the text was discarded")
+				}
+				one := site.Item{Submission: site.Submission{ID: "x", Text: sitetest.Folios}}
+				if c.item {
+					one.Err = c.fails(calls)
+					return []site.Item{one}, nil
+				}
+				return []site.Item{one}, c.fails(calls)
+			}, Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
+				return site.CheckOptions{Libraries: j.Libraries}, nil, nil
+			}, Discard: func(context.Context, concordat.TaskID) error { discarded++; return nil }})
+			stop := sitetest.StartQueue(t, q)
+			id := sitetest.Submit(t, q, site.Job{Name: "x", File: strings.Repeat("0", 64), Libraries: []concordat.LibraryID{"a"}, NoStore: true})
+			state, cause := sitetest.Await(t, p, q, id)
+			stop()
+			if state != c.want || calls != c.tries || (c.want == concordat.TaskFailed) == (cause == "") || discarded != 1 {
+				t.Errorf("got %s, %q after %d attempts, discarded %d times; want %s after %d, 1", state, cause, calls, discarded, c.want, c.tries)
+			}
+		})
 	}
 }
 

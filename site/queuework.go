@@ -155,7 +155,8 @@ func (q *Queue) await(ctx context.Context, t store.Task, ended <-chan outcome) o
 	}
 }
 
-// run runs one task and ends it, or requeues it when ctx ends.
+// run runs one task and ends it, or requeues it when ctx ends. A task that failed because the store did not answer starts over, up to
+// store.MaxAttempts times in all.
 func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	own, stop := context.WithCancel(ctx)
 	defer stop()
@@ -185,10 +186,19 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	q.mu.Unlock()
 
 	last := context.WithoutCancel(ctx)
+	again := false
 	switch {
 	case err != nil && ctx.Err() != nil:
 		state = concordat.TaskQueued
 		err = q.o.Store.Checks.ReleaseTask(last, t)
+	case errors.Is(err, store.ErrNoAnswer) && t.Attempts < store.MaxAttempts:
+		// The claim ends, so that the next worker that reaches the store starts the task over. If the store does not answer even now, the
+		// claim expires by itself.
+		q.o.Logger.Warn("a task starts over: the store did not answer", "task", t.ID, "attempts", t.Attempts, "error", err)
+		state, again = concordat.TaskQueued, true
+		if err = q.o.Store.Checks.RenewTask(last, t, time.Nanosecond); err == nil {
+			q.wakeAll()
+		}
 	case err != nil:
 		state, cause = concordat.TaskFailed, CauseOf(err)
 		err = q.o.Store.Checks.FinishTask(last, t, state, cause)
@@ -202,7 +212,9 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	q.o.Logger.Info("check", "task", t.ID, "state", state, "took", time.Since(began))
 	q.releaseMemory()
 	if ctx.Err() == nil {
-		q.discard(last, t)
+		if !again {
+			q.discard(last, t)
+		}
 		q.tell(Event{Task: t.ID, State: state, Progress: Progress{Stage: StageEnded}})
 	}
 }
@@ -319,6 +331,11 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, store.Ca
 	}
 	if err != nil {
 		return "", store.Cause{}, err
+	}
+	for _, item := range items {
+		if errors.Is(item.Err, store.ErrNoAnswer) {
+			return "", store.Cause{}, item.Err
+		}
 	}
 	if err := q.noteLeftOut(ctx, t, &j, items); err != nil {
 		return "", store.Cause{}, err

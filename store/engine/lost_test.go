@@ -33,6 +33,9 @@ func TestPostgresLost(t *testing.T) {
 		if got := postgresLost(x.err); got != x.want {
 			t.Errorf("%v is lost: %v, want %v", x.err, got, x.want)
 		}
+		if got := errors.Is(postgresSentinel(x.err), ErrNoAnswer); got != x.want && !errors.Is(x.err, context.DeadlineExceeded) {
+			t.Errorf("%v is reported as no answer: %v, want %v", x.err, got, x.want)
+		}
 	}
 }
 

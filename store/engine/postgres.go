@@ -270,6 +270,9 @@ func postgresSentinel(err error) error {
 		}
 		return nil
 	}
+	if postgresLost(err) {
+		return ErrNoAnswer
+	}
 	switch e.Code {
 	case "23505":
 		return concordat.ErrExists
@@ -293,9 +296,6 @@ func postgresSentinel(err error) error {
 		return concordat.ErrRefused
 	case "XX":
 		return concordat.ErrCorrupt
-	}
-	if postgresLost(err) {
-		return concordat.ErrUnavailable
 	}
 	return nil
 }
