@@ -147,6 +147,38 @@ func TestThin(t *testing.T) {
 	}
 }
 
+// TestDiscardWhileRunning: the text of a check that is not stored is kept until the check has ended, even if a worker that lost the check
+// to another is through with it.
+func TestDiscardWhileRunning(t *testing.T) {
+	db := storetest.SQLite(t)
+	e := New(site.New(site.Options{ID: "here", Store: db}), Options{Store: db})
+	request := []byte(`{"name":"a","text":"The harbour froze.","no_store":true}`)
+	task := store.Task{Task: concordat.Task{ID: "t"}, Request: request}
+	if err := db.Checks.CreateTask(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	kept := func(when string, want bool) {
+		t.Helper()
+		if err := e.Discard(t.Context(), "t"); err != nil {
+			t.Fatal(err)
+		}
+		got, err := db.Checks.Task(t.Context(), "t")
+		if err != nil || strings.Contains(string(got.Request), "harbour") != want {
+			t.Errorf("%s: %s, %v; want the text: %v", when, got.Request, err, want)
+		}
+	}
+	kept("queued", true)
+	task, err := db.Checks.ClaimTask(t.Context(), store.LaneChecks, "another", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept("running", true)
+	if err := db.Checks.FinishTask(t.Context(), task, concordat.TaskFailed, store.Cause{Detail: "damaged"}); err != nil {
+		t.Fatal(err)
+	}
+	kept("ended", false)
+}
+
 // TestDiscardOfNothing: removing the text of a nonexistent check is an error.
 func TestDiscardOfNothing(t *testing.T) {
 	db := storetest.SQLite(t)

@@ -331,12 +331,13 @@ func (e *Eraser) thin(ctx context.Context, p Retention, t store.Task, age time.D
 	return nil
 }
 
-// Discard removes the text and the original of a finished check, and keeps its report.
+// Discard removes the text and the original of a finished check, and keeps its report. It does nothing if the check has not ended: another
+// worker can have taken it over.
 func (e *Eraser) Discard(ctx context.Context, id concordat.TaskID) error {
 	e.at.Lock()
 	defer e.at.Unlock()
 	t, err := e.s.Options().Store.Checks.Task(ctx, id)
-	if err != nil {
+	if err != nil || t.State == concordat.TaskQueued || t.State == concordat.TaskRunning {
 		return err
 	}
 	var j site.Job
