@@ -59,6 +59,14 @@ type Lead struct {
 	Number string     `json:"number"` // L1, L2; the same under all rules
 	Source LeadSource `json:"source"`
 	Text   string     `json:"text"` // text of the source; empty if not shown
+	Own    *OwnWork   `json:"own_work"`
+}
+
+// OwnWork is a proposal that a source is earlier work of the submission's author. A person decides.
+type OwnWork struct {
+	By     string `json:"by"` // orcid, or name, which several people can share
+	Author string `json:"author"`
+	ORCID  string `json:"orcid"`
 }
 
 // LeadSource is the source document of a lead.

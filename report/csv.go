@@ -65,8 +65,12 @@ func (r *Report) csvLead(count *Counter, l RuledLead) []string {
 		strconv.FormatFloat(round(similarity), 'f', -1, 64), l.Span.In(r.Submission.Text), l.Text,
 		strconv.Itoa(characters), "", "", "", "", "", "", r.Place(l.Source), "",
 	}
+	own := ""
+	if l.Own != nil {
+		own = l.Own.By
+	}
 	return append(append(row, r.csvReview()...), string(l.State), r.Names.Person(l.Ruling.By), l.Ruling.Comment,
-		"", "", "", "", "", "", "", "", "")
+		"", "", "", "", "", "", own, "", "")
 }
 
 func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat.Source) []string {

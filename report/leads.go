@@ -74,6 +74,7 @@ type RuledLead struct {
 	Number string // L1, L2 and so on; the same under all rules
 	State  LeadState
 	Ruling LeadRuling // zero if the lead is open
+	Own    *OwnWork   // proposal that the source is the author's own earlier work, or nil
 }
 
 // LeadState is the state of the decision about a lead.
@@ -148,14 +149,14 @@ func (b *builder) leads(evidence []concordat.Evidence) []RuledLead {
 
 // ruled returns a lead together with the decision about it. If two people decide at the same time, rejection wins.
 func (b *builder) ruled(l Lead, number string) RuledLead {
+	out := RuledLead{Lead: l, Number: number, State: LeadOpen, Own: b.ownWork(l.Source)}
 	isOf := func(d LeadRuling) bool { return d.Of(l) }
 	if i := slices.IndexFunc(b.r.SetAsideLeads, isOf); i >= 0 {
-		return RuledLead{l, number, LeadSetAside, b.r.SetAsideLeads[i]}
+		out.State, out.Ruling = LeadSetAside, b.r.SetAsideLeads[i]
+	} else if i := slices.IndexFunc(b.r.CountLeads, isOf); i >= 0 {
+		out.State, out.Ruling = LeadCounted, b.r.CountLeads[i]
 	}
-	if i := slices.IndexFunc(b.r.CountLeads, isOf); i >= 0 {
-		return RuledLead{l, number, LeadCounted, b.r.CountLeads[i]}
-	}
-	return RuledLead{Lead: l, Number: number, State: LeadOpen}
+	return out
 }
 
 // leadShare returns the share of counted leads that lie outside the covered text.
@@ -309,6 +310,7 @@ type (
 		Comment    string         `json:"comment,omitempty"`
 		By         string         `json:"by,omitempty"`
 		At         *time.Time     `json:"at,omitempty"`
+		Own        *jsonOwnWork   `json:"own_work,omitempty"`
 	}
 	// jsonLeadFilter records which leads are written, and how many there are in all.
 	jsonLeadFilter struct {
@@ -357,7 +359,7 @@ func (r *Report) jsonLeads(count *Counter, f LeadFilter) []jsonLead {
 			Source:     jsonLeadSource{l.Source.Site, l.Source.Library, l.Source.Document, l.Title},
 			SourceSpan: l.SourcePoints, Kind: l.Kind, Languages: l.Languages, Encoder: l.Encoder,
 			Likelihood: l.Likely(), Pairs: []jsonLeadPair{}, Text: l.Text,
-			State: l.State, Comment: l.Ruling.Comment, By: l.Ruling.By, At: moment(l.Ruling.At)}
+			State: l.State, Comment: l.Ruling.Comment, By: l.Ruling.By, At: moment(l.Ruling.At), Own: l.Own.json()}
 		for _, p := range l.Pairs {
 			x.Pairs = append(x.Pairs, jsonLeadPair{count.Points(p.Span), p.SourcePoints, round(p.Similarity)})
 		}

@@ -324,3 +324,71 @@ func TestChosenLeads(t *testing.T) {
 		}
 	}
 }
+
+// TestLeadToOwnWork: a lead to what may be the author's own earlier work says so in each format, until a person decides; a document that
+// is later than the text, or by somebody else, is not proposed.
+func TestLeadToOwnWork(t *testing.T) {
+	f := withLeads(t)
+	f.Passages = nil
+	source := f.Leads[0].Source
+	f.Authors = concordat.ParseCreators("J. Roe (0000-0002-1825-0097)")
+	f.Works = []report.SourceWork{{Source: source, Authors: concordat.ParseCreators("Roe, Jane (0000-0002-1825-0097)")}}
+	const says = "Probably the author's own earlier work"
+	read := func(r *report.Report) (by string, words int) {
+		t.Helper()
+		if err := check(schema(t), schema(t), parse(t, r), "report"); err != nil {
+			t.Error(err)
+		}
+		b, err := json.Marshal(r)
+		var got struct {
+			Leads []struct {
+				Own *struct{ By string } `json:"own_work"`
+			}
+		}
+		if err == nil {
+			err = json.Unmarshal(b, &got)
+		}
+		var table strings.Builder
+		if err == nil {
+			err = report.WriteCSV(&table, r, report.CSVOptions{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range got.Leads {
+			if l.Own != nil {
+				by += l.Own.By
+			}
+		}
+		rows, err := csv.NewReader(strings.NewReader(table.String())).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := ""
+		for _, row := range rows[1:] {
+			in += row[len(row)-3]
+		}
+		if in != by {
+			t.Errorf("the table says %q, JSON %q", in, by)
+		}
+		text := strings.ReplaceAll(written(t, r), "&#39;", "'")
+		return by, strings.Count(strings.Join(strings.Fields(text), " "), says)
+	}
+	if by, words := read(report.Build(f, report.Rules{})); by != "orcidorcid" || words != 4 {
+		t.Errorf("proposed by %q, %d times", by, words)
+	}
+	if by, words := read(report.Build(f, report.Rules{NotOwnWork: []concordat.Ref{source}})); by != "" || words != 0 {
+		t.Errorf("dismissed: by %q, %d times", by, words)
+	}
+	if r := report.Build(f, report.Rules{OwnWork: []concordat.Ref{source}}); len(r.Leads) != 0 {
+		t.Errorf("marked as own: %d leads", len(r.Leads))
+	}
+	f.Dated, f.Dates = "2020", []report.SourceDate{{Source: source, Date: "2021", By: concordat.DateGiven}}
+	if by, words := read(report.Build(f, report.Rules{})); by != "" || words != 0 {
+		t.Errorf("later: by %q, %d times", by, words)
+	}
+	f.Dates, f.Authors = nil, concordat.ParseCreators("Ann Lee")
+	if by, words := read(report.Build(f, report.Rules{})); by != "" || words != 0 {
+		t.Errorf("by another author: by %q, %d times", by, words)
+	}
+}

@@ -308,6 +308,9 @@ func (t textWriter) leads(r *Report, count *Counter) {
 		if likely := r.LikelihoodWords(l.Lead); likely != "" {
 			t.wrap("    ", likely)
 		}
+		if own := t.OwnWords(l.Own); own != "" {
+			t.wrap("    ", own)
+		}
 		if ruling := r.RulingWords(l); ruling != "" {
 			t.wrap("    ", ruling)
 		}

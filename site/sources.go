@@ -57,7 +57,7 @@ func (s *Site) describeSources(ctx context.Context, f *report.Findings) error {
 	return nil
 }
 
-// datedSources returns the sources of passages and short texts.
+// datedSources returns the sources of passages, short texts and leads.
 func datedSources(f *report.Findings) (out []concordat.Ref) {
 	for _, p := range f.Passages {
 		out = append(out, p.Source)
@@ -67,14 +67,14 @@ func datedSources(f *report.Findings) (out []concordat.Ref) {
 			out = append(out, m.Source)
 		}
 	}
-	return out
-}
-
-// undatedSources returns the sources of leads and of works cited by both texts.
-func undatedSources(f *report.Findings) (out []concordat.Ref) {
 	for _, l := range f.Leads {
 		out = append(out, l.Source)
 	}
+	return out
+}
+
+// undatedSources returns the sources of works cited by both texts.
+func undatedSources(f *report.Findings) (out []concordat.Ref) {
 	for _, w := range f.SharedWorks {
 		out = append(out, w.Source)
 	}

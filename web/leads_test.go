@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/client"
 	"concordat/report"
 	"concordat/store"
 )
@@ -44,6 +45,41 @@ func leadForm(action, why string) url.Values {
 	return url.Values{"action": {action}, "comment": {why}, "at": {"L1"},
 		"start": {strconv.Itoa(l.Span.Start)}, "end": {strconv.Itoa(l.Span.End)}, "source_start": {strconv.Itoa(l.SourcePoints.Start)},
 		"source_end": {strconv.Itoa(l.SourcePoints.End)}}
+}
+
+// TestLeadToOwnWork: the page of a check says that a lead may point to the author's own earlier work, and an officer decides there;
+// programs read the proposal.
+func TestLeadToOwnWork(t *testing.T) {
+	t.Parallel()
+	d := newTestSite(t, true)
+	ada := d.signedIn(t, "ada", store.RoleOfficer)
+	f := led()
+	f.Authors = concordat.ParseCreators("Roe, Jane (0000-0002-1825-0097)")
+	f.Works = []report.SourceWork{{Source: f.Leads[0].Source, Authors: f.Authors}}
+	d.finished(t, "one", "ada", f)
+	shows := func(page string, proposed bool) {
+		t.Helper()
+		if strings.Contains(page, "Probably the author&#39;s own earlier work") != proposed ||
+			strings.Contains(page, `value="dismiss-own-work"`) != proposed {
+			t.Errorf("want a proposal %v:\n%s", proposed, page)
+		}
+	}
+	shows(ada.get("/checks/one", http.StatusOK), true)
+	c := d.client(t, "cleo", store.RoleOfficer, "read")
+	got, err := c.Leads(t.Context(), "one", client.LeadFilter{})
+	if err != nil || len(got.Leads) != 1 || got.Leads[0].Own == nil || *got.Leads[0].Own !=
+		(client.OwnWork{By: "orcid", Author: "Roe, Jane", ORCID: "0000-0002-1825-0097"}) {
+		t.Errorf("the client: %+v, %v", got.Leads, err)
+	}
+	decide := func(action string) string {
+		return ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {action}, "at": {"leads"}, "site": {"here"},
+			"library": {"theses"}, "document": {"river.txt"}})
+	}
+	shows(decide("dismiss-own-work"), false)
+	shows(ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"undo"}}), true)
+	if page := decide("own-work"); strings.Contains(page, "says the same in other words") {
+		t.Errorf("a lead to the author's own work remains:\n%s", page)
+	}
 }
 
 // TestDecideLead: an officer counts a lead or dismisses it, with a reason, without JavaScript; this can be undone, is audited, is

@@ -119,6 +119,11 @@ func (d *doc) lead(i int, l report.RuledLead) {
 		d.text(likely)
 		d.raw("</p>")
 	}
+	if own := d.in.OwnWords(l.Own); own != "" {
+		d.raw(`<p class="proposal note" dir="auto">`)
+		d.text(own)
+		d.raw("</p>")
+	}
 	if ruling := d.r.RulingWords(l); ruling != "" {
 		d.raw(`<p class="ruling" dir="auto">`)
 		d.text(ruling)

@@ -285,6 +285,9 @@ func (d *doc) leads() {
 		if likely := d.r.LikelihoodWords(l.Lead); likely != "" {
 			d.text(likely)
 		}
+		if own := d.in.OwnWords(l.Own); own != "" {
+			d.text(own)
+		}
 		if ruling := d.r.RulingWords(l); ruling != "" {
 			d.para(margin, textWidth, wording([]run{body(ruling)})...)
 		}

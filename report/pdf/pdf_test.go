@@ -289,6 +289,18 @@ func TestScoresSayWhatThereIs(t *testing.T) {
 	}
 }
 
+// TestLeadToOwnWork: the file says of a lead that its source may be the author's own earlier work.
+func TestLeadToOwnWork(t *testing.T) {
+	rep := report.Build(findings(t, "english"), report.Rules{})
+	for _, own := range []*report.OwnWork{nil, {By: report.OwnByName, Author: "Jane Roe"}} {
+		rep.Leads = []report.RuledLead{{Number: "L1", Own: own}}
+		all := strings.Join(pagesOf(t, write(t, rep)), "")
+		if got := strings.Contains(all, solid("Possibly the author's own earlier work")); got != (own != nil) {
+			t.Errorf("%+v: said %v", own, got)
+		}
+	}
+}
+
 // TestSectionsSayWhatCounts: each section has its share, an excluded section is marked, and a section that was not compared has no share.
 func TestSectionsSayWhatCounts(t *testing.T) {
 	rep := report.Build(findings(t, "english"), report.Rules{})

@@ -30,6 +30,25 @@ const (
 		`Кто нарушал клятву, терял мастерскую, а его родственников держали под арестом, пока он не возвращался.`
 )
 
+// TestLeadOfOwnWork: findings have what a report needs to propose the source of a lead as its author's own earlier work, and not to propose
+// a later document.
+func TestLeadOfOwnWork(t *testing.T) {
+	s := sitetest.NewSite(t, "lib")
+	s.Add(t, "lib", site.Incoming{ID: "en", Text: sitetest.Glass, Author: "Roe, Jane", Dated: "2019", DatedBy: concordat.DateGiven},
+		site.Incoming{ID: "rail", Text: sitetest.Railway})
+	for date, own := range map[concordat.Date]bool{"2020": true, "2018": false} {
+		f, err := s.Check(t.Context(), site.Submission{ID: "sub", Text: sitetest.GlassThird, Dated: date, DatedBy: concordat.DateGiven,
+			Authors: concordat.ParseCreators("Jane Roe")},
+			site.CheckOptions{Leads: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if leads := report.Build(f, report.Rules{}).Leads; len(leads) != 1 || (leads[0].Own != nil) != own {
+			t.Errorf("text of %s: leads %+v", date, leads)
+		}
+	}
+}
+
 // TestLanguageOfLeads: English was measured, so a lead in English has a likelihood. A lead in French has none, and the report says that
 // the language was not measured. For a text in a script unknown to the table, the report says that no leads can be found.
 func TestLanguageOfLeads(t *testing.T) {
