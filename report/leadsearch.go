@@ -10,7 +10,9 @@ type LeadSearch struct {
 	Documents int `json:"documents"` // number of documents in the compared libraries
 	Compared  int `json:"compared"`  // documents whose sentences were compared by meaning
 	// Index means that documents that share few words with the text could be found too.
-	Index      bool   `json:"index"`
+	Index bool `json:"index"`
+	// Vectors means that an encoder's vectors found documents too.
+	Vectors    bool   `json:"vectors,omitempty"`
 	NotIndexed int    `json:"not_indexed"` // documents of the site not yet indexed by meaning
 	By         string `json:"by"`          // the comparer: table@ and its digest, or the model of an encoder
 	Language   string `json:"language"`    // language code of the text; empty if unknown
@@ -45,8 +47,10 @@ func LeadsSought(r *Report) string {
 	compared, all := Thousands(s.Compared), Thousands(max(s.Documents, s.Compared))
 	switch { // two documents of a batch are compared with each other, whatever an index says
 	case s.Compared == 0 && s.Documents == 0:
+	case s.Index && s.Vectors:
+		out = append(out, l.Say("%s of %s documents were compared by meaning: those that share most words with the text, and those whose sentences are nearest to it by the encoder and by the embedded table.", compared, all))
 	case s.Index:
-		out = append(out, l.Say("%s of %s documents were compared by meaning: those that share most words with the text, and those whose sentences are nearest to it.", compared, all))
+		out = append(out, l.Say("%s of %s documents were compared by meaning: those that share most words with the text, and those whose sentences are nearest to it by the embedded table.", compared, all))
 		if s.NotIndexed > 0 {
 			out = append(out,
 				l.Say("Of this site's documents %s are not indexed by meaning yet, and were found by shared words alone.", Thousands(s.NotIndexed)))

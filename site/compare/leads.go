@@ -53,8 +53,9 @@ func (m *Comparer) leads(ctx context.Context, text string, q *concordat.Query, t
 		return nil, err
 	}
 	out := &Leads{Leads: []report.Lead{}, Encoded: c.count,
-		Search: report.LeadSearch{Compared: len(c.candidates), Index: m.Profiler.Meaning(), NotIndexed: c.missing, Language: languageOf(text)},
-		Flags:  slices.Concat(notMeant(c.missing), notRead(c.rest), longSources(c.long), c.flags)}
+		Search: report.LeadSearch{Compared: len(c.candidates), Index: m.Profiler.Meaning(), Vectors: c.vectors, NotIndexed: c.missing,
+			Language: languageOf(text)},
+		Flags: slices.Concat(notMeant(c.missing), notRead(c.rest), longSources(c.long), c.flags)}
 	by, err := c.by()
 	if err != nil {
 		return nil, err
@@ -98,6 +99,7 @@ type byMeaning struct {
 	candidates []*Candidate
 	documents  []*concordat.Document // candidates' documents; empty if a document is gone
 	missing    int                   // documents with unknown cells
+	vectors    bool                  // the encoder's vectors nominated candidates too
 	rest       int                   // number of unread sentences in the text
 	long       int                   // number of documents read only in part
 	verified
@@ -119,13 +121,14 @@ func (c *byMeaning) by() (string, error) {
 func (m *Comparer) compareMeaning(ctx context.Context, text *concordat.Document, read ReadText, q *concordat.Query, taken []concordat.Span,
 	candidates []*Candidate, shown *Shown) (*byMeaning, error) {
 	submission := read(text).Without(slices.Concat(taken, report.References(text.Text)))
-	near, missing, sent, err := m.nominateMeaning(ctx, submission, text.Text, q)
+	found, err := m.nominateMeaning(ctx, submission, text.Text, q)
 	if err != nil {
 		return nil, err
 	}
-	out := &byMeaning{candidates: joinCandidates(candidates, near), missing: missing, rest: submission.Rest}
-	if sent > 0 {
-		out.flags = m.Encoder.sentFlag(sent)
+	out := &byMeaning{candidates: joinCandidates(candidates, found.near), missing: found.missing, vectors: found.vectors,
+		rest: submission.Rest}
+	if found.sent > 0 {
+		out.flags = m.Encoder.sentFlag(found.sent)
 	}
 	if shown != nil {
 		out.candidates = append(out.candidates, &Candidate{Ref: shown.Ref, Title: shown.Document.Title})
@@ -156,7 +159,7 @@ func (m *Comparer) compareMeaning(ctx context.Context, text *concordat.Document,
 		}
 	}
 	if err == nil {
-		out.verified, err = m.verified(ctx, meaning.Compare(submission, texts), text.Text, out.documents, out.candidates, shown, sent)
+		out.verified, err = m.verified(ctx, meaning.Compare(submission, texts), text.Text, out.documents, out.candidates, shown, found.sent)
 	}
 	return out, err
 }

@@ -31,37 +31,43 @@ var (
 	ForEncoder = Nomination{Nominated{200, 1000}, Nominated{50, 200}}
 )
 
-// nominateMeaning returns the documents nearest to stretches of a text, best first for each script, or none if the index has no cells.
-// They are found by the cells of their sentences and ranked by the vectors of their sentences, both those of the encoder, if it has an
-// index, and those of the table. missing is the number of documents with unknown cells, and sent is the number of sentences sent to the
-// encoder.
-func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, text string, q *concordat.Query) (near []*Candidate,
-	missing, sent int, err error) {
+// nearTexts are the documents that a search by meaning found.
+type nearTexts struct {
+	near    []*Candidate // best first
+	missing int          // documents whose cells are not known
+	sent    int          // sentences that went to the encoder
+	vectors bool         // the encoder's vectors were searched too
+}
+
+// nominateMeaning returns the documents nearest to stretches of a text, or none if the index has no cells. They are found by the cells of
+// their sentences and ranked by the vectors of their sentences, both those of the encoder, if it has an index, and those of the table.
+func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, text string, q *concordat.Query) (out nearTexts, err error) {
 	if !m.Profiler.Meaning() || len(q.Libraries) == 0 {
-		return nil, 0, 0, nil
+		return out, nil
 	}
 	cells, err := meaning.DefaultCells()
 	if err != nil {
-		return nil, 0, 0, err
+		return out, err
 	}
+	var first []*Candidate
 	most := ForTable
 	if m.Encoder != nil {
-		if near, sent, err = m.byEncoder(ctx, t, text, q); err != nil {
-			return nil, 0, sent, err
+		if first, out.sent, err = m.byEncoder(ctx, t, text, q); err != nil {
+			return out, err
 		}
-		if near == nil {
+		if out.vectors = first != nil; !out.vectors {
 			most = ForEncoder
 		}
 	}
-	out, stats, err := m.ByMeaning(ctx, t, cells, q, most)
-	out = joinNear(near, out)
+	near, stats, err := m.ByMeaning(ctx, t, cells, q, most)
+	near = joinNear(first, near)
 	if err == nil && m.Known != nil {
-		out, err = m.Known(ctx, out)
+		near, err = m.Known(ctx, near)
 	}
-	if stats == nil {
-		return nil, 0, sent, err
+	if stats != nil {
+		out.near, out.missing = near, stats.Documents-stats.Meant
 	}
-	return out, stats.Documents - stats.Meant, sent, err
+	return out, err
 }
 
 // joinNear returns the first candidates, followed by those of the others that are not among them.
@@ -129,8 +135,8 @@ type vectorIndex struct {
 	places     bool // whether to return the places where documents are near
 }
 
-// ByMeaning returns the documents of the index nearest to stretches of a text, best first for each script, and how complete the search
-// was. It ranks them by the table's vectors.
+// ByMeaning returns the documents of the index nearest to stretches of a text, best first, those of each script in turn, and how complete
+// the search was. It ranks them by the table's vectors.
 func (m *Comparer) ByMeaning(ctx context.Context, t *meaning.Text, cells *meaning.Cells, q *concordat.Query,
 	most Nomination) ([]*Candidate, *concordat.TextStats, error) {
 	in, err := m.tableIndex(cells)
@@ -166,8 +172,8 @@ func (m *Comparer) byIndex(ctx context.Context, t *meaning.Text, cells *meaning.
 		return nil, stats, err
 	}
 	questions := t.Questions(cells)
-	var out []*Candidate
-	for _, chinese := range []bool{false, true} {
+	var scripts [2][]*Candidate
+	for i, chinese := range []bool{false, true} {
 		r := newRanking(t, cells)
 		for some := range slices.Chunk(questions, askedTogether) {
 			a, err := in.SearchText(ctx, cellQuery(q, stats, some, chinese, sentenceDocuments))
@@ -183,13 +189,25 @@ func (m *Comparer) byIndex(ctx context.Context, t *meaning.Text, cells *meaning.
 				from = end
 			}
 		}
-		best, err := m.byVectors(ctx, r, most, in)
-		if err != nil {
+		if scripts[i], err = m.byVectors(ctx, r, most, in); err != nil {
 			return nil, nil, err
 		}
-		out = append(out, best...)
 	}
-	return out, stats, nil
+	return inTurn(scripts[0], scripts[1]), stats, nil
+}
+
+// inTurn returns the candidates of two lists in turn: an encoder reads the places of the first ones, and each script has some of these.
+func inTurn(a, b []*Candidate) []*Candidate {
+	out := make([]*Candidate, 0, len(a)+len(b))
+	for i := range max(len(a), len(b)) {
+		if i < len(a) {
+			out = append(out, a[i])
+		}
+		if i < len(b) {
+			out = append(out, b[i])
+		}
+	}
+	return out
 }
 
 // cellQuery returns the query for documents in one script that are close to questions.
@@ -298,18 +316,25 @@ func longSources(documents int) []concordat.Flag {
 		meaning.MaxSentences)}}
 }
 
-// joinCandidates returns up to leadCandidates candidates by words, and further ones by cells.
+// joinCandidates returns up to leadCandidates candidates by words, and further ones by cells. A candidate by both has the places where
+// vectors stand out.
 func joinCandidates(words, cells []*Candidate) []*Candidate {
 	out := slices.DeleteFunc(slices.Clone(words), func(c *Candidate) bool { return !c.Text })
 	out = out[:min(len(out), leadCandidates)]
-	known := map[concordat.Ref]bool{}
-	for _, c := range out {
-		known[c.Ref] = true
+	at := map[concordat.Ref]int{}
+	for i, c := range out {
+		at[c.Ref] = i
 	}
 	for _, c := range cells {
-		if !known[c.Ref] {
-			known[c.Ref] = true // cells of several scripts can nominate it
+		i, known := at[c.Ref]
+		switch {
+		case !known:
+			at[c.Ref] = len(out) // cells of several scripts can nominate it
 			out = append(out, c)
+		case len(out[i].nearby) == 0 && len(c.nearby) > 0:
+			both := *out[i]
+			both.nearby = c.nearby
+			out[i] = &both
 		}
 	}
 	return out

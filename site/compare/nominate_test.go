@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/meaning"
 )
 
 // TestForemost: the document nearest to one stretch is included next to the many documents near another stretch.
@@ -35,11 +36,37 @@ func TestCandidatesOnce(t *testing.T) {
 	}
 	words := []*Candidate{at("words", true), at("fingerprints", false), at("both", true)}
 	cells := []*Candidate{at("both", false), at("latin and han", false), at("latin", false), at("latin and han", false)}
+	cells[0].nearby = []meaning.Nearby{{Here: 3, There: 7}}
 	var got []concordat.DocumentID
+	var nearby []meaning.Nearby
 	for _, c := range joinCandidates(words, cells) {
-		got = append(got, c.Ref.Document)
+		got, nearby = append(got, c.Ref.Document), append(nearby, c.nearby...)
 	}
 	if want := []concordat.DocumentID{"words", "both", "latin and han", "latin"}; !slices.Equal(got, want) {
 		t.Errorf("candidates %q, want %q", got, want)
+	}
+	if !slices.Equal(nearby, cells[0].nearby) || words[2].nearby != nil {
+		t.Errorf("the places where vectors find the document that words find too: %v, want %v; the caller's candidate has %v", nearby,
+			cells[0].nearby, words[2].nearby)
+	}
+}
+
+// TestInTurn: however many documents there are in one script, the best of the other is among the first, whose places an encoder reads.
+func TestInTurn(t *testing.T) {
+	of := func(ids string) (out []*Candidate) {
+		for _, id := range ids {
+			out = append(out, &Candidate{Ref: concordat.Ref{Document: concordat.DocumentID(id)}})
+		}
+		return out
+	}
+	for _, c := range []struct{ a, b, want string }{{"abc", "x", "axbc"}, {"a", "xyz", "axyz"}, {"", "xy", "xy"}, {"ab", "", "ab"},
+		{"", "", ""}} {
+		got := ""
+		for _, x := range inTurn(of(c.a), of(c.b)) {
+			got += string(x.Ref.Document)
+		}
+		if got != c.want {
+			t.Errorf("%q and %q in turn: %q, want %q", c.a, c.b, got, c.want)
+		}
 	}
 }

@@ -115,13 +115,13 @@ func TestAskedInParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &Comparer{Index: in, Profiler: p, Workers: 1}
-	near, missing, _, err := m.nominateMeaning(t.Context(), meaning.NewEncoder(table).Read(text.String()), text.String(),
+	found, err := m.nominateMeaning(t.Context(), meaning.NewEncoder(table).Read(text.String()), text.String(),
 		&concordat.Query{Libraries: []concordat.LibraryID{"l"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(near) != 1 || near[0].Ref.Document != "last" || missing != 3 {
-		t.Errorf("near %v, %d without cells", near, missing)
+	if len(found.near) != 1 || found.near[0].Ref.Document != "last" || found.missing != 3 || found.vectors {
+		t.Errorf("%+v", found)
 	}
 	if want := []int{askedTogether, 1, askedTogether, 1}; !slices.Equal(in.windows, want) {
 		t.Errorf("asked %v at a time, want %v", in.windows, want)
