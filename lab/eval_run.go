@@ -66,6 +66,7 @@ is skipped. It exits with 1 if a figure misses its bounds.`,
 		"way of comparing innocent documents to be measured, such as tmpl, or part of the evaluation of leads: reworded, answers, innocent, academic, partners, batch, batch-cost, beside, reworded-2, sources (repeatable; default all)")
 	c.Flags().IntVar(&o.Every, "every", 1, "of the other texts beside sources, take one in this many, which is faster but easier")
 	c.Flags().StringVar(&encoder.URL, "encoder", "", "address of an encoder that verifies leads, such as http://127.0.0.1:8080/v1")
+	c.Flags().BoolVar(&o.EncoderIndex, "encoder-index", false, "find documents by the encoder's vectors too (see meaning.index: encoder)")
 	c.Flags().StringVar(&encoder.Model, "encoder-model", "", "its model")
 	c.Flags().StringVar(&encoder.Prefix, "encoder-prefix", "", "what the model wants before each text")
 	c.Flags().DurationVar(&encoder.Timeout, "encoder-timeout", 5*time.Minute, "how long a request may take")

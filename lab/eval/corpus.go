@@ -11,10 +11,12 @@ import (
 
 	"concordat"
 	"concordat/index"
+	"concordat/index/encoded"
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
 	"concordat/site/batch"
+	"concordat/site/compare"
 	"concordat/store"
 )
 
@@ -24,6 +26,8 @@ type Bench struct {
 	Index    *index.Shard
 	Store    *store.DB
 	Profiler *profile.Profiler
+	Encoder  *compare.Encoder // verifies the site's leads; nil if none does
+	vectors  *encoded.Index   // of the encoder, or nil
 }
 
 // NewBench makes a site below dir with one library named "library" and the given recipe.
@@ -51,6 +55,11 @@ func newBench(ctx context.Context, dir string, o profile.Options) (*Bench, error
 
 // Close closes the site's parts.
 func (b *Bench) Close() error {
+	if b.vectors != nil {
+		if err := b.vectors.Close(); err != nil {
+			return err
+		}
+	}
 	if err := b.Index.Close(); err != nil {
 		return err
 	}

@@ -67,7 +67,10 @@ func (r *run) leadsBench(library []Doc) (*Bench, error) {
 		o := b.Site.Options()
 		encoder := compare.NewEncoder(r.o.Encoder, nil, 0)
 		o.Encoder = func() *compare.Encoder { return encoder }
-		b.Site = site.New(o)
+		b.Site, b.Encoder = site.New(o), encoder
+		if r.o.EncoderIndex {
+			err = r.indexVectors(b, library)
+		}
 	}
 	return b, err
 }

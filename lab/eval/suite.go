@@ -38,6 +38,8 @@ type Options struct {
 	Every int
 	// Encoder verifies leads; nil if none does.
 	Encoder *remote.Encoder
+	// EncoderIndex lets checks find documents by the encoder's vectors as well.
+	EncoderIndex bool
 }
 
 // Figure is one measured value with its bounds.
