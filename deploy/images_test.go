@@ -42,7 +42,7 @@ func TestImagesCanBePinned(t *testing.T) {
 		case len(f) > 1 && f[0] == "FROM":
 			if name := check("Containerfile", f[1]); name != "" && !slices.Contains(args, name) {
 				t.Errorf("Containerfile: %s is no argument", name)
-			} else if name != "" {
+			} else if name != "" && !slices.Contains(froms, name) {
 				froms = append(froms, name)
 			}
 			if len(f) == 4 {

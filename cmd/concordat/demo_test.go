@@ -70,7 +70,8 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := exec.Command("sh", "../../demo/run.sh", bin, repository)
-	run.Env = append(os.Environ(), "XDG_CACHE_HOME="+scripttest.CacheDir(), "DEMO_SITE="+base, "DEMO_PORT="+strconv.Itoa(ports.Free(t, 5)[0]))
+	run.Env = append(os.Environ(), "XDG_CACHE_HOME="+scripttest.CacheDir(), "DEMO_SITE="+base, "DEMO_ENCODER=off",
+		"DEMO_PORT="+strconv.Itoa(ports.Free(t, 5)[0]))
 	out, err := run.Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -192,7 +193,8 @@ func TestDemoPortTaken(t *testing.T) {
 	defer func() { _ = taken.Close() }()                     // nothing was sent on it
 	_, port, _ := net.SplitHostPort(taken.Addr().String())   // in the form that Listen returned
 	run := exec.Command("sh", "../../demo/run.sh", bin, bin) // it ends before it serves a repository
-	run.Env = append(os.Environ(), "XDG_CACHE_HOME="+scripttest.CacheDir(), "DEMO_SITE="+filepath.Join(t.TempDir(), "site"), "DEMO_PORT="+port)
+	run.Env = append(os.Environ(), "XDG_CACHE_HOME="+scripttest.CacheDir(), "DEMO_SITE="+filepath.Join(t.TempDir(), "site"),
+		"DEMO_ENCODER=off", "DEMO_PORT="+port)
 	out, err := run.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "port "+port+" is taken; set DEMO_PORT to the first of five free ports") {
 		t.Errorf("%v\n%s", err, out)
