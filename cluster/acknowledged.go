@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -36,8 +37,12 @@ type Acknowledged interface {
 	Noted(ctx context.Context, cluster string) (map[concordat.ShardID]Position, error)
 }
 
-// noteTime is the time limit for one call of Acknowledged.
-const noteTime = 10 * time.Second
+// noteTime is the time limit for one call of Acknowledged. noteTries is how often it is called for a write whose caller still waits: the
+// write is done, and writes take turns at the catalogue.
+const (
+	noteTime  = 10 * time.Second
+	noteTries = 3
+)
 
 // notes records positions outside the nodes, combining many writes.
 type notes struct {
@@ -48,8 +53,24 @@ type notes struct {
 
 	mu      sync.Mutex // protects the following fields
 	pending map[concordat.ShardID]Position
-	waiting []chan error
+	waiting []noting
 	running bool
+}
+
+// noting is a caller that waits until its position is recorded.
+type noting struct {
+	gone  <-chan struct{} // closed when it no longer waits
+	done  chan error
+	tries int
+}
+
+func (w *noting) waits() bool {
+	select {
+	case <-w.gone:
+		return false
+	default:
+		return true
+	}
 }
 
 // note returns once it is durably recorded, outside the nodes, that the shard was acknowledged up to at.
@@ -59,13 +80,8 @@ func (s *notes) note(ctx context.Context, id concordat.ShardID, at Position) err
 	}
 	done := make(chan error, 1)
 	s.mu.Lock()
-	if s.pending == nil {
-		s.pending = map[concordat.ShardID]Position{}
-	}
-	if at.Compare(s.pending[id]) > 0 {
-		s.pending[id] = at
-	}
-	s.waiting = append(s.waiting, done)
+	s.addLocked(id, at)
+	s.waiting = append(s.waiting, noting{gone: ctx.Done(), done: done})
 	if !s.running {
 		s.running = true
 		s.wg.Go(s.run)
@@ -76,6 +92,16 @@ func (s *notes) note(ctx context.Context, id concordat.ShardID, at Position) err
 		return err
 	case <-ctx.Done():
 		return fmt.Errorf("%w: written, but not recorded in the catalogue; repeat it: %w", concordat.ErrUnavailable, context.Cause(ctx))
+	}
+}
+
+// addLocked adds a position to those to record. mu must be held.
+func (s *notes) addLocked(id concordat.ShardID, at Position) {
+	if s.pending == nil {
+		s.pending = map[concordat.ShardID]Position{}
+	}
+	if at.Compare(s.pending[id]) > 0 {
+		s.pending[id] = at
 	}
 }
 
@@ -93,12 +119,24 @@ func (s *notes) run() {
 		ctx, cancel := context.WithTimeout(s.ctx, noteTime)
 		err := s.kept.Note(ctx, s.cluster, at)
 		cancel()
+		late := errors.Is(err, context.DeadlineExceeded)
 		if err != nil {
 			err = fmt.Errorf("%w: written, but not recorded in the catalogue; repeat it: %w", concordat.ErrUnavailable, err)
 		}
+		s.mu.Lock()
 		for _, w := range waiting {
-			w <- err
+			if w.tries++; late && w.tries < noteTries && w.waits() && s.ctx.Err() == nil {
+				s.waiting = append(s.waiting, w)
+			} else {
+				w.done <- err
+			}
 		}
+		if len(s.waiting) > 0 {
+			for id, p := range at {
+				s.addLocked(id, p)
+			}
+		}
+		s.mu.Unlock()
 	}
 }
 

@@ -25,7 +25,8 @@ func TestPostgresLost(t *testing.T) {
 	}{
 		{nil, false},
 		{broken, true}, {io.EOF, true}, {fmt.Errorf("read: %w", net.ErrClosed), true}, {driver.ErrBadConn, true},
-		{&pgconn.PgError{Code: "57P01"}, true}, {&pgconn.PgError{Code: "25P03"}, true}, {&pgconn.PgError{Code: "08006"}, true},
+		{&pgconn.PgError{Code: "57P01"}, true}, {&pgconn.PgError{Code: "57P03"}, true}, {&pgconn.PgError{Code: "25P03"}, true},
+		{&pgconn.PgError{Code: "08006"}, true},
 		{&pgconn.PgError{Code: "23505"}, false}, {&pgconn.PgError{Code: "57014"}, false},
 		{fmt.Errorf("%w: %w", broken, context.Canceled), false}, {fmt.Errorf("%w: %w", broken, context.DeadlineExceeded), false},
 		{errors.New("anything else"), false},
